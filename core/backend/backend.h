@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend/abi.h"
+#include "core/backend/work.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/plan/run.h"
+#include "core/plan/strategy.h"
+
+namespace orch::backend {
+
+// A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
+class Backend {
+ public:
+  Backend(const orch_backend* abi, fs::path file);
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::string& doc() const { return doc_; }
+  const fs::path& file() const { return file_; }
+  const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
+
+  // Every problem with the run: what rejects it, and what is merely unwise.
+  void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
+
+  // What happens in a step. With explain, names and formulas come along.
+  Status work(const plan::Run& run, bool explain, Work& work) const;
+
+ private:
+  const orch_backend* abi_;
+  fs::path file_;
+  std::string name_, version_, doc_;
+  std::vector<plan::StrategyPtr> strategies_;
+};
+
+// The plug-ins of some folders, found by name orch-*.so; the first of a name wins.
+class Backends {
+ public:
+  // Everything that is wrong with a plug-in is an error that names its file.
+  static Result<Backends> load(const std::vector<fs::path>& folders);
+
+  const std::vector<Backend>& all() const { return backends_; }
+  std::vector<plan::StrategyPtr> strategies() const;
+  const Backend& of(const plan::Strategy& strategy) const;
+
+ private:
+  std::vector<Backend> backends_;
+};
+
+}  // namespace orch::backend

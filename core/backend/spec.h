@@ -1,0 +1,260 @@
+#pragma once
+
+// The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
+// build a shared library orch-<name>.so. Only abi.h and the standard library are needed.
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/backend/abi.h"
+
+namespace orch::backend {
+
+// A parameter in the making: integer("stage", "what is sharded", 1).range(1, 3).
+struct ParamSpec {
+  std::string name;
+  std::string doc;
+  std::uint32_t type = ORCH_INTEGER;
+  bool given = true;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<std::string> choices;
+  double min = 0;
+  double max = 0;
+  std::string parent;
+  std::string parent_choice;
+
+  ParamSpec range(double low, double high) && {
+    min = low;
+    max = high;
+    return std::move(*this);
+  }
+  ParamSpec of(std::string param, std::string choice) && {
+    parent = std::move(param);
+    parent_choice = std::move(choice);
+    return std::move(*this);
+  }
+  ParamSpec required() && {
+    given = false;
+    return std::move(*this);
+  }
+};
+
+inline ParamSpec integer(std::string name, std::string doc, std::int64_t value) {
+  ParamSpec spec;
+  spec.name = std::move(name), spec.doc = std::move(doc), spec.integer = value;
+  return spec;
+}
+inline ParamSpec boolean(std::string name, std::string doc, bool value) {
+  auto spec = integer(std::move(name), std::move(doc), value ? 1 : 0);
+  spec.type = ORCH_BOOLEAN;
+  return spec;
+}
+inline ParamSpec real(std::string name, std::string doc, double value) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_REAL;
+  spec.real = value;
+  return spec;
+}
+inline ParamSpec choice(std::string name, std::string doc, std::vector<std::string> choices) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_CHOICE;
+  spec.text = choices.front();  // the first is the default
+  spec.choices = std::move(choices);
+  return spec;
+}
+
+struct StrategySpec {
+  std::string name;
+  std::string doc;
+  std::vector<ParamSpec> params;
+};
+
+// A run with its settings by name.
+class RunView {
+ public:
+  RunView(const orch_run& run, const orch_strategy& strategy) : run_(run), strategy_(strategy) {}
+
+  const orch_run* operator->() const { return &run_; }
+  std::string_view strategy() const { return strategy_.name; }
+  const orch_model& model() const { return run_.model; }
+  std::int64_t integer(std::string_view name) const { return value(name).integer; }
+  bool flag(std::string_view name) const { return value(name).integer != 0; }
+  double real(std::string_view name) const { return value(name).real; }
+  std::string_view text(std::string_view name) const {
+    const char* text = value(name).text;
+    return text ? text : "";
+  }
+
+ private:
+  // A name that was not described reads as "not given".
+  const orch_value& value(std::string_view name) const {
+    static constexpr orch_value kNone{};
+    for (std::uint32_t i = 0; i < run_.n_values; ++i)
+      if (name == strategy_.params[i].name) return run_.values[i];
+    return kNone;
+  }
+
+  const orch_run& run_;
+  const orch_strategy& strategy_;
+};
+
+// Where check puts problems.
+class Problems {
+ public:
+  explicit Problems(const orch_sink& sink) : sink_(sink) {}
+  void reject(const char* field, const std::string& fact, const std::string& fix) {
+    sink_.problem(sink_.context, ORCH_REJECT, field, fact.c_str(), fix.c_str());
+  }
+  void warn(const char* field, const std::string& fact, const std::string& fix) {
+    sink_.problem(sink_.context, ORCH_WARN, field, fact.c_str(), fix.c_str());
+  }
+
+ private:
+  const orch_sink& sink_;
+};
+
+// Where work puts what happens. Formulas are given as functions, called only when wanted.
+class WorkSink {
+ public:
+  explicit WorkSink(const orch_sink& sink) : sink_(sink) {}
+
+  bool explain() const { return sink_.explain != 0; }
+
+  void schedule(orch_schedule schedule) {
+    schedule.struct_size = sizeof schedule;
+    sink_.schedule(sink_.context, &schedule);
+  }
+  void block(const char* name) { sink_.block(sink_.context, name); }
+
+  template <class Formula>
+  void op(orch_op op, Formula&& formula) {
+    std::string text;
+    op.struct_size = sizeof op;
+    if (explain()) {
+      text = formula();
+      op.formula = text.c_str();
+    }
+    sink_.op(sink_.context, &op);
+  }
+  void stages(std::int64_t first, std::int64_t last, const std::vector<double>& counts) {
+    const orch_stages stages{sizeof stages, static_cast<std::uint32_t>(counts.size()), first, last,
+                             counts.data()};
+    sink_.stages(sink_.context, &stages);
+  }
+  template <class Formula>
+  void memory(const char* name, std::int64_t first, std::int64_t last, double bytes,
+              Formula&& formula, std::uint32_t place = ORCH_DEVICE) {
+    if (bytes <= 0) return;
+    std::string text;
+    orch_memory item{sizeof item, place, name, nullptr, first, last, bytes};
+    if (explain()) {
+      text = formula();
+      item.formula = text.c_str();
+    }
+    sink_.memory(sink_.context, &item);
+  }
+
+ private:
+  const orch_sink& sink_;
+};
+
+// The torch-free half of a backend.
+class BackendSpec {
+ public:
+  virtual ~BackendSpec() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  virtual std::string doc() const = 0;
+  virtual std::vector<StrategySpec> strategies() const = 0;
+  virtual void check(const RunView& run, Problems& problems) const = 0;  // all, not the first
+  virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
+};
+
+// Turns a BackendSpec into the C description and keeps what it points to alive.
+class Shim {
+ public:
+  explicit Shim(const BackendSpec& spec, decltype(orch_backend::check) check,
+                decltype(orch_backend::work) work)
+      : name_(spec.name()), version_(spec.version()), doc_(spec.doc()), specs_(spec.strategies()) {
+    for (const auto& strategy : specs_) strategies_.push_back(convert(strategy));
+    backend_ = {sizeof(orch_backend), ORCH_ABI_MAJOR, ORCH_ABI_MINOR, name_.c_str(),
+                version_.c_str(), doc_.c_str(), strategies_.data(),
+                static_cast<std::uint32_t>(strategies_.size()), sizeof(orch_strategy), check, work};
+  }
+  const orch_backend* backend() const { return &backend_; }
+  RunView view(const orch_run& run) const { return {run, strategies_[run.strategy]}; }
+
+ private:
+  orch_strategy convert(const StrategySpec& strategy) {
+    auto& params = params_.emplace_back();
+    for (const auto& spec : strategy.params) params.push_back(convert(spec));
+    return {strategy.name.c_str(), strategy.doc.c_str(), params.data(),
+            static_cast<std::uint32_t>(params.size()), sizeof(orch_param)};
+  }
+  orch_param convert(const ParamSpec& spec) {
+    auto& choices = choices_.emplace_back();
+    for (const auto& choice : spec.choices) choices.push_back(choice.c_str());
+    choices.push_back(nullptr);
+    const orch_value value{spec.type, spec.given ? 1u : 0u, spec.integer, spec.real,
+                           spec.text.c_str()};
+    const auto or_null = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
+    return {spec.name.c_str(), spec.doc.c_str(), spec.type, value, choices.data(), spec.min, spec.max,
+            or_null(spec.parent), or_null(spec.parent_choice)};
+  }
+
+  std::string name_, version_, doc_;
+  std::vector<StrategySpec> specs_;
+  std::deque<std::vector<orch_param>> params_;
+  std::deque<std::vector<const char*>> choices_;
+  std::vector<orch_strategy> strategies_;
+  orch_backend backend_{};
+};
+
+// No exception may cross the border: one that escapes becomes a problem of the run.
+template <class F>
+void guarded(const orch_sink* sink, F&& call) noexcept {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    sink->problem(sink->context, ORCH_REJECT, "backend", error.what(), "report this to its authors");
+  } catch (...) {
+    sink->problem(sink->context, ORCH_REJECT, "backend", "unknown failure",
+                  "report this to its authors");
+  }
+}
+
+template <class Spec>
+const orch_backend* entry() {
+  static_assert(std::is_base_of_v<BackendSpec, Spec>);
+  static const Spec spec;
+  static const Shim shim(
+      spec,
+      [](const orch_run* run, const orch_sink* sink) {
+        guarded(sink, [&] {
+          Problems problems(*sink);
+          spec.check(shim.view(*run), problems);
+        });
+      },
+      [](const orch_run* run, const orch_sink* sink) {
+        guarded(sink, [&] {
+          WorkSink work(*sink);
+          spec.work(shim.view(*run), work);
+        });
+      });
+  return shim.backend();
+}
+
+}  // namespace orch::backend
+
+#define ORCH_BACKEND(Spec)                                                          \
+  extern "C" __attribute__((visibility("default"))) const orch_backend*             \
+  orch_backend_entry(std::uint32_t, std::uint32_t) {                                \
+    return ::orch::backend::entry<Spec>();                                          \
+  }

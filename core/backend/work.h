@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/backend/abi.h"
+
+namespace orch::backend {
+
+// An operation of a block, as orch_op says it. Names and formulas are kept only when explained;
+// otherwise the texts stay empty and no memory is allocated for them.
+struct Op {
+  orch_op data{};
+  std::string name;
+  std::string formula;
+};
+
+struct Block {
+  std::string name;
+  std::size_t first_op = 0;  // in Work::ops
+  std::size_t n_ops = 0;
+};
+
+struct Stages {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::size_t first_count = 0;  // in Work::counts; one per block
+};
+
+struct Memory {
+  std::string name;
+  std::string formula;
+  std::uint32_t place = ORCH_DEVICE;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  double bytes = 0;
+};
+
+// What one rank of each pipeline stage does in a step, and what it keeps in memory. Reused from run
+// to run: clear() keeps the capacity.
+struct Work {
+  std::int64_t stages = 1;
+  std::int64_t micro_batches = 1;
+  std::int64_t chunks = 1;
+  std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
+  std::string dtype = "bf16";
+  std::vector<Block> blocks;
+  std::vector<Op> ops;
+  std::vector<Stages> stage_list;
+  std::vector<double> counts;
+  std::vector<Memory> memory;
+
+  void clear();
+};
+
+}  // namespace orch::backend

@@ -1,0 +1,90 @@
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/text.h"
+
+namespace orch {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int close() {
+    const int fd = fd_;
+    fd_ = -1;
+    return ::close(fd);
+  }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+Error file_error(const fs::path& path, std::string_view doing, int code) {
+  std::string fix;
+  if (code == EACCES || code == EPERM || code == EROFS)
+    fix = "check the folder's permissions, or name another place";
+  if (code == ENOSPC || code == EDQUOT) fix = "free some space or quota, then run it again";
+  if (code == ENOENT) fix = "check the path";
+  return {printable(path.string()), std::string(doing) + ": " + std::strerror(code), fix};
+}
+
+Result<std::string> read_file(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return file_error(path, "cannot open", errno);
+  std::string text;
+  char buffer[1 << 16];
+  while (true) {
+    const auto got = ::read(file.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error(path, "cannot read", errno);
+    if (got == 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+Status write_file_atomically(const fs::path& path, std::string_view text) {
+  const fs::path temp = path.string() + ".tmp" + std::to_string(::getpid());
+  Descriptor file(::open(temp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0) return file_error(path, "cannot create", errno);
+  if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || file.close() != 0) {
+    const int code = errno;
+    ::unlink(temp.c_str());
+    return file_error(path, "cannot write", code);
+  }
+  if (::rename(temp.c_str(), path.c_str()) != 0) {
+    const int code = errno;
+    ::unlink(temp.c_str());
+    return file_error(path, "cannot put in place", code);
+  }
+  return {};
+}
+
+void sync_folder(const fs::path& folder) {
+  const Descriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (handle.get() >= 0) ::fsync(handle.get());
+}
+
+}  // namespace orch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace orch {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_file(const fs::path& path);
+
+// Written beside its place, synced and renamed: the path holds the old or the new text, never half.
+Status write_file_atomically(const fs::path& path, std::string_view text);
+
+// "Permission denied" and its kind, as an Error with a next step.
+Error file_error(const fs::path& path, std::string_view doing, int code);
+
+// Syncs a folder's own entries, so that a rename in it survives a power cut.
+void sync_folder(const fs::path& folder);
+
+}  // namespace orch

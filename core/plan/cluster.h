@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orch::plan {
+
+// A number of the hardware and where it comes from: a datasheet, a measurement, an assumption.
+struct Constant {
+  double value = 0;
+  std::string origin;
+};
+
+// An accelerator. Peaks are dense, in FLOP/s; 0 means that the format is not supported.
+struct Gpu {
+  std::string name;
+  Constant memory;            // bytes
+  Constant usable_memory;     // bytes a process can allocate
+  Constant context_memory;    // bytes the driver and its kernels take
+  Constant memory_bandwidth;  // bytes/s
+  Constant peak_fp32;
+  Constant peak_fp16;
+  Constant peak_bf16;
+
+  const Constant& peak(std::string_view dtype) const;
+};
+
+// A path for bytes. Bandwidth is one direction: per GPU inside a node and over PCIe, per node on
+// the network.
+struct Link {
+  Constant bandwidth;
+  Constant latency;
+  Constant efficiency;  // the share of bandwidth that large collectives reach
+};
+
+// How far real kernels stay below the datasheet. Fractions of peak unless a unit is named.
+struct Efficiency {
+  Constant gemm;               // large dense matrix products
+  Constant attention;          // batched products of attention
+  Constant attention_unaligned;  // the same with head_dim not a multiple of 8
+  Constant memory;             // memory-bound kernels, of memory_bandwidth
+  Constant layer_overhead;     // seconds per layer and pass that nothing hides
+  Constant step_overhead;      // seconds per step
+  Constant overlap;            // the share of compute under which communication can hide
+  Constant allocator_slack;    // fragmentation, of what is allocated
+  Constant tight;              // from this share of usable memory on, a run is "tight"
+};
+
+// What a job needs to say to SLURM on this partition; empty means "do not say it".
+struct Slurm {
+  std::string partition;
+  std::string account;
+  std::string qos;
+  std::string constraint;
+  std::string reservation;
+  std::string hint;
+  std::string gres;           // empty: gpu:<gpus per node>
+  std::string time;           // HH:MM:SS or D-HH:MM:SS
+  std::int64_t cpus_per_gpu = 0;
+  std::int64_t signal_seconds = 0;  // how long before the limit a job is told to save
+  std::vector<std::string> options;  // further #SBATCH words, verbatim, each "--name=value"
+  std::map<std::string, std::string> environment;
+  std::string setup;          // shell text of the site (modules and the like), verbatim
+};
+
+struct Partition {
+  std::string name;
+  Gpu gpu;
+  std::int64_t gpus_per_node = 0;
+  std::int64_t nodes = 0;
+  Link intra_node;
+  Link network;
+  Link pcie;
+  Constant host_memory;            // bytes per node
+  Constant host_memory_bandwidth;  // bytes/s per node
+  Efficiency efficiency;
+  Slurm slurm;
+};
+
+struct Cluster {
+  std::string name;
+  std::string doc;
+  std::string file;         // where it was read from
+  std::string launch;       // "slurm" or "local"
+  std::vector<Partition> partitions;
+
+  const Partition* find(std::string_view partition) const;
+};
+
+}  // namespace orch::plan

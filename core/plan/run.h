@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/cluster.h"
+#include "core/plan/model.h"
+#include "core/plan/strategy.h"
+
+namespace orch::plan {
+
+// Ranks are numbered tensor fastest, then data, then pipeline.
+struct Layout {
+  std::int64_t tensor_parallel = 1;
+  std::int64_t pipeline_parallel = 1;
+  std::int64_t data_parallel = 1;
+
+  std::int64_t ranks() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+  bool operator==(const Layout&) const = default;
+};
+
+// The global batch grows from start by step until it is full, over so many samples.
+struct RampUp {
+  std::int64_t start = 0;
+  std::int64_t step = 0;
+  std::int64_t samples = 0;
+  bool fewer_nodes = false;  // small batches may use fewer data-parallel ranks
+
+  bool operator==(const RampUp&) const = default;
+};
+
+struct Batch {
+  std::int64_t micro_batch = 1;   // samples
+  std::int64_t accumulate = 1;    // micro-batches per data-parallel rank and step
+  std::int64_t global_batch = 1;  // samples
+  std::optional<RampUp> rampup;
+
+  bool operator==(const Batch&) const = default;
+};
+
+// A stretch of training at one number of nodes; without a ramp-up there is one.
+struct Phase {
+  std::int64_t first_batch = 0;  // global batch at its start
+  std::int64_t last_batch = 0;   // and at its end
+  std::int64_t samples = 0;
+  std::int64_t data_parallel = 1;
+  std::int64_t nodes = 1;
+};
+
+// What will happen: every default filled in, every derived number explicit.
+struct Run {
+  std::string experiment;
+  StrategyPtr strategy;
+  std::vector<Value> settings;  // in the order of strategy->params
+  Model model;
+  std::shared_ptr<const Cluster> cluster;
+  const Partition* partition = nullptr;  // in cluster
+  std::int64_t gpus = 0;
+  std::int64_t nodes = 0;
+  Layout layout;
+  Batch batch;
+  double tokens = 0;        // to train on
+  std::int64_t steps = 0;   // that the job does; 0: all the tokens
+  Slurm job;                // the partition's words with the experiment's over them
+  std::vector<Error> warnings;
+
+  const Value& setting(std::string_view name) const;
+  std::string text_setting(std::string_view name) const;  // "" if the strategy has none
+  std::string dtype() const;  // the setting, or bf16
+  double samples() const { return tokens / static_cast<double>(model.seq); }
+  double tokens_per_step() const {
+    return static_cast<double>(batch.global_batch) * static_cast<double>(model.seq);
+  }
+};
+
+// A run that cannot work, with every reason.
+struct Rejected {
+  std::string label;  // as the run would have been called
+  std::vector<Error> reasons;
+};
+
+// "megatron-384gpu-tp8-pp12-dp4-mb2": what tells runs of one experiment apart at a glance.
+std::string label(const Run& run);
+
+// The ramp-up cut where the number of data-parallel ranks changes; the last phase is the full
+// batch. The batch of every step must be divisible (see check).
+std::vector<Phase> phases(const Run& run);
+
+// Global batches of the ramp-up, each with the samples trained at it; the full batch is not in it.
+struct RampStep {
+  std::int64_t global_batch;
+  double samples;
+};
+std::vector<RampStep> ramp_steps(const Batch& batch);
+
+}  // namespace orch::plan
