@@ -4,8 +4,8 @@
  *     const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
  * The host refuses another major version. Within one, structs only grow at their end; whoever reads
  * a struct looks at its struct_size (or the array's element size) before a newer field.
- * Strings are NUL-terminated UTF-8 and belong to whoever passed them; what a backend describes lives
- * as long as the process (plug-ins are never unloaded), what it passes to the sink is copied.
+ * Strings are NUL-terminated UTF-8 and belong to whoever passed them; what a backend describes
+ * lives as long as the process (plug-ins are never unloaded), what it passes to the sink is copied.
  * The functions may be called from several threads at once. C++ authors: see spec.h. */
 #ifndef ORCH_CORE_BACKEND_ABI_H
 #define ORCH_CORE_BACKEND_ABI_H
@@ -25,9 +25,9 @@ enum { ORCH_BOOLEAN = 0, ORCH_INTEGER = 1, ORCH_REAL = 2, ORCH_CHOICE = 3, ORCH_
 
 typedef struct orch_value {
   uint32_t type;
-  uint32_t given; /* 0: no value */
-  int64_t integer; /* ORCH_BOOLEAN (0 or 1), ORCH_INTEGER */
-  double real;     /* ORCH_REAL */
+  uint32_t given;   /* 0: no value */
+  int64_t integer;  /* ORCH_BOOLEAN (0 or 1), ORCH_INTEGER */
+  double real;      /* ORCH_REAL */
   const char* text; /* ORCH_CHOICE, ORCH_TEXT */
 } orch_value;
 
@@ -35,11 +35,11 @@ typedef struct orch_param {
   const char* name;
   const char* doc;
   uint32_t type;
-  orch_value default_value;    /* not given: the user must set it */
-  const char* const* choices;  /* NULL-terminated; for ORCH_CHOICE */
-  double min, max;             /* both 0: unbounded */
-  const char* parent;          /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
-  const char* choice;          /* powersgd_rank has parent "compression" and choice "powersgd" */
+  orch_value default_value;   /* not given: the user must set it */
+  const char* const* choices; /* NULL-terminated; for ORCH_CHOICE */
+  double min, max;            /* both 0: unbounded */
+  const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
+  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd" */
 } orch_param;
 
 typedef struct orch_strategy {
@@ -110,7 +110,8 @@ typedef struct orch_op {
   const char* name;
   const char* formula; /* with its numbers, when the sink asks for it; else NULL */
   double forward, recompute, backward, step;
-  uint32_t hidden; /* 1: may run under the computation of its phase; in step: under the last backward */
+  uint32_t
+      hidden; /* 1: may run under the computation of its phase; in step: under the last backward */
   uint32_t collective;
   double m, n, k, batch; /* 2*m*n*k*batch floating-point operations */
   double bytes;          /* the whole buffer of a collective: gathered or reduced size */

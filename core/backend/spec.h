@@ -184,9 +184,17 @@ class Shim {
                 decltype(orch_backend::work) work)
       : name_(spec.name()), version_(spec.version()), doc_(spec.doc()), specs_(spec.strategies()) {
     for (const auto& strategy : specs_) strategies_.push_back(convert(strategy));
-    backend_ = {sizeof(orch_backend), ORCH_ABI_MAJOR, ORCH_ABI_MINOR, name_.c_str(),
-                version_.c_str(), doc_.c_str(), strategies_.data(),
-                static_cast<std::uint32_t>(strategies_.size()), sizeof(orch_strategy), check, work};
+    backend_ = {sizeof(orch_backend),
+                ORCH_ABI_MAJOR,
+                ORCH_ABI_MINOR,
+                name_.c_str(),
+                version_.c_str(),
+                doc_.c_str(),
+                strategies_.data(),
+                static_cast<std::uint32_t>(strategies_.size()),
+                sizeof(orch_strategy),
+                check,
+                work};
   }
   const orch_backend* backend() const { return &backend_; }
   RunView view(const orch_run& run) const { return {run, strategies_[run.strategy]}; }
@@ -204,9 +212,18 @@ class Shim {
     choices.push_back(nullptr);
     const orch_value value{spec.type, spec.given ? 1u : 0u, spec.integer, spec.real,
                            spec.text.c_str()};
-    const auto or_null = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
-    return {spec.name.c_str(), spec.doc.c_str(), spec.type, value, choices.data(), spec.min, spec.max,
-            or_null(spec.parent), or_null(spec.parent_choice)};
+    const auto or_null = [](const std::string& text) {
+      return text.empty() ? nullptr : text.c_str();
+    };
+    return {spec.name.c_str(),
+            spec.doc.c_str(),
+            spec.type,
+            value,
+            choices.data(),
+            spec.min,
+            spec.max,
+            or_null(spec.parent),
+            or_null(spec.parent_choice)};
   }
 
   std::string name_, version_, doc_;
@@ -223,7 +240,8 @@ void guarded(const orch_sink* sink, F&& call) noexcept {
   try {
     call();
   } catch (const std::exception& error) {
-    sink->problem(sink->context, ORCH_REJECT, "backend", error.what(), "report this to its authors");
+    sink->problem(sink->context, ORCH_REJECT, "backend", error.what(),
+                  "report this to its authors");
   } catch (...) {
     sink->problem(sink->context, ORCH_REJECT, "backend", "unknown failure",
                   "report this to its authors");
@@ -253,8 +271,8 @@ const orch_backend* entry() {
 
 }  // namespace orch::backend
 
-#define ORCH_BACKEND(Spec)                                                          \
-  extern "C" __attribute__((visibility("default"))) const orch_backend*             \
-  orch_backend_entry(std::uint32_t, std::uint32_t) {                                \
-    return ::orch::backend::entry<Spec>();                                          \
+#define ORCH_BACKEND(Spec)                                                                  \
+  extern "C" __attribute__((visibility("default"))) const orch_backend* orch_backend_entry( \
+      std::uint32_t, std::uint32_t) {                                                       \
+    return ::orch::backend::entry<Spec>();                                                  \
   }

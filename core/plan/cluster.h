@@ -38,15 +38,15 @@ struct Link {
 
 // How far real kernels stay below the datasheet. Fractions of peak unless a unit is named.
 struct Efficiency {
-  Constant gemm;               // large dense matrix products
-  Constant attention;          // batched products of attention
+  Constant gemm;                 // large dense matrix products
+  Constant attention;            // batched products of attention
   Constant attention_unaligned;  // the same with head_dim not a multiple of 8
-  Constant memory;             // memory-bound kernels, of memory_bandwidth
-  Constant layer_overhead;     // seconds per layer and pass that nothing hides
-  Constant step_overhead;      // seconds per step
-  Constant overlap;            // the share of compute under which communication can hide
-  Constant allocator_slack;    // fragmentation, of what is allocated
-  Constant tight;              // from this share of usable memory on, a run is "tight"
+  Constant memory;               // memory-bound kernels, of memory_bandwidth
+  Constant layer_overhead;       // seconds per layer and pass that nothing hides
+  Constant step_overhead;        // seconds per step
+  Constant overlap;              // the share of compute under which communication can hide
+  Constant allocator_slack;      // fragmentation, of what is allocated
+  Constant tight;                // from this share of usable memory on, a run is "tight"
 };
 
 // What a job needs to say to SLURM on this partition; empty means "do not say it".
@@ -57,13 +57,13 @@ struct Slurm {
   std::string constraint;
   std::string reservation;
   std::string hint;
-  std::string gres;           // empty: gpu:<gpus per node>
-  std::string time;           // HH:MM:SS or D-HH:MM:SS
+  std::string gres;  // empty: gpu:<gpus per node>
+  std::string time;  // HH:MM:SS or D-HH:MM:SS
   std::int64_t cpus_per_gpu = 0;
-  std::int64_t signal_seconds = 0;  // how long before the limit a job is told to save
+  std::int64_t signal_seconds = 0;   // how long before the limit a job is told to save
   std::vector<std::string> options;  // further #SBATCH words, verbatim, each "--name=value"
   std::map<std::string, std::string> environment;
-  std::string setup;          // shell text of the site (modules and the like), verbatim
+  std::string setup;  // shell text of the site (modules and the like), verbatim
 };
 
 struct Partition {
@@ -83,8 +83,8 @@ struct Partition {
 struct Cluster {
   std::string name;
   std::string doc;
-  std::string file;         // where it was read from
-  std::string launch;       // "slurm" or "local"
+  std::string file;    // where it was read from
+  std::string launch;  // "slurm" or "local"
   std::vector<Partition> partitions;
 
   const Partition* find(std::string_view partition) const;

@@ -16,7 +16,7 @@ std::string_view name(Fit fit);
 // A part of the step time or of the memory, with the formula and its numbers.
 struct Item {
   std::string name;
-  std::string kind;  // gemm, memory, collective, copy, host, bubble, overhead; device, host
+  std::string kind;   // gemm, memory, collective, copy, host, bubble, overhead; device, host
   double amount = 0;  // seconds or bytes
   std::string formula;
 };
@@ -37,7 +37,7 @@ struct Estimate {
   std::int64_t peak_stage = 0;
   std::string fit_reason;  // empty when it fits
   double step_seconds = 0;
-  double micro_seconds = 0;  // of the slowest stage: what one more micro-batch costs
+  double micro_seconds = 0;          // of the slowest stage: what one more micro-batch costs
   double tflops_per_gpu = 0;         // megatron convention
   double tflops_per_gpu_simple = 0;  // simple convention
   double mfu = 0;                    // without recomputation, against the datasheet peak

@@ -39,7 +39,8 @@ double simple_flops(double params, double tokens, bool recompute);
 double megatron_flops(const Model& model, double global_batch, bool recompute);
 
 // Days and GPU-hours to push tokens through params at a sustained rate per GPU (simple convention).
-double days_to_train(double params, double tokens, double gpus, double tflops, bool recompute = true);
+double days_to_train(double params, double tokens, double gpus, double tflops,
+                     bool recompute = true);
 double gpu_hours_to_train(double params, double tokens, double tflops, bool recompute = true);
 
 }  // namespace orch::plan

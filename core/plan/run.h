@@ -64,14 +64,14 @@ struct Run {
   std::int64_t nodes = 0;
   Layout layout;
   Batch batch;
-  double tokens = 0;        // to train on
-  std::int64_t steps = 0;   // that the job does; 0: all the tokens
-  Slurm job;                // the partition's words with the experiment's over them
+  double tokens = 0;       // to train on
+  std::int64_t steps = 0;  // that the job does; 0: all the tokens
+  Slurm job;               // the partition's words with the experiment's over them
   std::vector<Error> warnings;
 
   const Value& setting(std::string_view name) const;
   std::string text_setting(std::string_view name) const;  // "" if the strategy has none
-  std::string dtype() const;  // the setting, or bf16
+  std::string dtype() const;                              // the setting, or bf16
   double samples() const { return tokens / static_cast<double>(model.seq); }
   double tokens_per_step() const {
     return static_cast<double>(batch.global_batch) * static_cast<double>(model.seq);
