@@ -16,7 +16,8 @@ namespace orch::backend {
 // A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
 class Backend {
  public:
-  Backend(const orch_backend* abi, fs::path file);
+  // From what the entry function of a plug-in gave; every flaw of the description is an error.
+  static Result<Backend> from(const orch_backend* abi, const fs::path& file);
 
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
@@ -27,20 +28,25 @@ class Backend {
   // Every problem with the run: what rejects it, and what is merely unwise.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
 
-  // What happens in a step. With explain, names and formulas come along.
+  // What happens in a step. With explain, names and formulas come along. Fails if the backend does,
+  // or if what it says makes no sense (stages without work, negative amounts).
   Status work(const plan::Run& run, bool explain, Work& work) const;
 
  private:
+  Backend(const orch_backend* abi, fs::path file);
+  std::uint32_t index_of(const plan::Strategy& strategy) const;
+
   const orch_backend* abi_;
   fs::path file_;
   std::string name_, version_, doc_;
   std::vector<plan::StrategyPtr> strategies_;
 };
 
-// The plug-ins of some folders, found by name orch-*.so; the first of a name wins.
+// The plug-ins of some folders, found by name orch-*.so; the first of a file name wins, so that an
+// earlier folder can replace what a later one holds.
 class Backends {
  public:
-  // Everything that is wrong with a plug-in is an error that names its file.
+  // Everything that is wrong with a folder or a plug-in is an error that names it.
   static Result<Backends> load(const std::vector<fs::path>& folders);
 
   const std::vector<Backend>& all() const { return backends_; }

@@ -2,16 +2,22 @@
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
 // build a shared library orch-<name>.so. Only abi.h and the standard library are needed.
+// Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
+// share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
 
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/backend/abi.h"
+
+#pragma GCC visibility push(hidden)
 
 namespace orch::backend {
 
@@ -76,12 +82,14 @@ struct StrategySpec {
   std::vector<ParamSpec> params;
 };
 
-// A run with its settings by name.
+// A run with its settings by name. Reading them in the order of their description is fastest: each
+// search starts where the last one ended.
 class RunView {
  public:
   RunView(const orch_run& run, const orch_strategy& strategy) : run_(run), strategy_(strategy) {}
 
   const orch_run* operator->() const { return &run_; }
+  const orch_run& operator*() const { return run_; }
   std::string_view strategy() const { return strategy_.name; }
   const orch_model& model() const { return run_.model; }
   std::int64_t integer(std::string_view name) const { return value(name).integer; }
@@ -96,13 +104,16 @@ class RunView {
   // A name that was not described reads as "not given".
   const orch_value& value(std::string_view name) const {
     static constexpr orch_value kNone{};
-    for (std::uint32_t i = 0; i < run_.n_values; ++i)
-      if (name == strategy_.params[i].name) return run_.values[i];
+    for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
+      if (next_ >= run_.n_values) next_ = 0;
+      if (name == strategy_.params[next_].name) return run_.values[next_++];
+    }
     return kNone;
   }
 
   const orch_run& run_;
   const orch_strategy& strategy_;
+  mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
 };
 
 // Where check puts problems.
@@ -143,7 +154,7 @@ class WorkSink {
     }
     sink_.op(sink_.context, &op);
   }
-  void stages(std::int64_t first, std::int64_t last, const std::vector<double>& counts) {
+  void stages(std::int64_t first, std::int64_t last, std::span<const double> counts) {
     const orch_stages stages{sizeof stages, static_cast<std::uint32_t>(counts.size()), first, last,
                              counts.data()};
     sink_.stages(sink_.context, &stages);
@@ -248,8 +259,9 @@ void guarded(const orch_sink* sink, F&& call) noexcept {
   }
 }
 
+// NULL if the description itself fails: the host says so.
 template <class Spec>
-const orch_backend* entry() {
+const orch_backend* entry() noexcept try {
   static_assert(std::is_base_of_v<BackendSpec, Spec>);
   static const Spec spec;
   static const Shim shim(
@@ -267,9 +279,13 @@ const orch_backend* entry() {
         });
       });
   return shim.backend();
+} catch (...) {
+  return nullptr;
 }
 
 }  // namespace orch::backend
+
+#pragma GCC visibility pop
 
 #define ORCH_BACKEND(Spec)                                                                  \
   extern "C" __attribute__((visibility("default"))) const orch_backend* orch_backend_entry( \

@@ -11,7 +11,7 @@ namespace orch::backend {
 // An operation of a block, as orch_op says it. Names and formulas are kept only when explained;
 // otherwise the texts stay empty and no memory is allocated for them.
 struct Op {
-  orch_op data{};
+  orch_op data{};  // its own name and formula are NULL: they belonged to the backend
   std::string name;
   std::string formula;
 };

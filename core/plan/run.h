@@ -84,7 +84,11 @@ struct Rejected {
   std::vector<Error> reasons;
 };
 
-// "megatron-384gpu-tp8-pp12-dp4-mb2": what tells runs of one experiment apart at a glance.
+// "stage=1 compression=powersgd": the settings that are not the strategy's defaults, without the
+// layout's.
+std::string variant(const Run& run);
+
+// "gpt-200b-megatron-384gpu-tp8-pp12-dp4-mb2": what tells runs of one experiment apart at a glance.
 std::string label(const Run& run);
 
 // The ramp-up cut where the number of data-parallel ranks changes; the last phase is the full

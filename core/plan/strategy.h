@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,10 @@ struct Strategy {
 };
 
 using StrategyPtr = std::shared_ptr<const Strategy>;
+
+// 8 and 8.0, but not 8.5 or a text; any finite number.
+std::optional<std::int64_t> whole_number(const Value& value);
+std::optional<double> number(const Value& value);
 
 // The value in the parameter's own type (3 for a real becomes 3.0), or what is wrong with it.
 Result<Value> conform(const Param& param, const Value& value, const std::string& place);

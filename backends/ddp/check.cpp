@@ -1,0 +1,62 @@
+#include <cmath>
+
+#include "backends/ddp/setup.h"
+#include "core/backend/checks.h"
+
+namespace orch::ddp {
+namespace {
+
+using namespace backend;
+
+// The largest rank at which any matrix of a layer is still compressed; MLP matrices are largest.
+double largest_rank(const Setup& setup) {
+  const double h = setup.model.hidden;
+  return std::ceil(4 * h * h / (5 * h * setup.powersgd.min_rate)) - 1;
+}
+
+void check_powersgd(const RunView& run, const Setup& setup, Problems& problems) {
+  if (setup.compression != Compression::powersgd) return;
+  if (run.integer("powersgd_start") < 2)
+    problems.reject("powersgd_start",
+                    say("compression begins at step ", run.integer("powersgd_start"),
+                        ", before the buckets are final"),
+                    "try powersgd_start = 10");
+  if (setup.powersgd.rank > largest_rank(setup))
+    problems.warn("powersgd_rank",
+                  say("at rank ", setup.powersgd.rank, " no matrix of a layer shrinks by ",
+                      setup.powersgd.min_rate, ": all are sent whole"),
+                  say("try powersgd_rank = ", largest_rank(setup) >= 4 ? 4 : 1));
+}
+
+void check_compression(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto asked = run.text("compression");
+  if (setup.compression == Compression::none && asked != "none")
+    problems.warn("compression", say("gradients have 16 bits already: ", asked, " changes nothing"),
+                  "try compression = 'none' or 'powersgd'");
+  if (setup.ranks == 1 && asked != "none")
+    problems.warn("compression", "there is one rank: no gradient is sent",
+                  "try compression = 'none'");
+}
+
+// Two nodes were twice as slow as one until gradients were accumulated.
+void check_accumulation(const RunView& run, const Setup& setup, Problems& problems) {
+  if (run->nodes == 1 || run->accumulate > 1 || setup.compression == Compression::powersgd) return;
+  const double each = setup.compression == Compression::half ? 2 : setup.states.gradients;
+  problems.warn("accumulate",
+                say("every micro-batch sends ", Size{each * setup.params()}, " of gradients over ",
+                    run->nodes, " nodes"),
+                "try accumulate = 16 or more, or compression = powersgd{ rank = 4 }");
+}
+
+}  // namespace
+
+void check(const RunView& run, Problems& problems) {
+  const Setup setup(run);
+  check_powersgd(run, setup, problems);
+  check_compression(run, setup, problems);
+  check_accumulation(run, setup, problems);
+  check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
+                  problems);
+}
+
+}  // namespace orch::ddp

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "backends/ddp/powersgd.h"
+#include "core/backend/ops.h"
+#include "core/backend/spec.h"
+#include "core/backend/states.h"
+#include "core/backend/transformer.h"
+
+namespace orch::ddp {
+
+enum class Compression { none, half, powersgd };
+
+// A run's settings, read once.
+struct Setup {
+  explicit Setup(const backend::RunView& run);
+
+  backend::Transformer model;
+  backend::States states;
+  std::int64_t micro_batches = 1;
+  std::int64_t ranks = 1;
+  Compression compression = Compression::none;
+  PowerSgd powersgd;
+  double bucket = 25 * 1048576.0;  // bytes
+  bool overlap = true;
+  bool bucket_view = true;
+  bool autocast = false;  // fp32 weights with 16-bit copies for the products
+  const char* dtype = "bf16";
+
+  backend::Group group() const { return {ranks, 1}; }
+  double params() const;  // of the whole model
+};
+
+std::vector<backend::StrategySpec> strategies();
+void check(const backend::RunView& run, backend::Problems& problems);
+void emit_work(const Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Setup& setup, backend::WorkSink& sink);
+
+}  // namespace orch::ddp

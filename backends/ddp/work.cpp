@@ -1,0 +1,107 @@
+#include <array>
+#include <span>
+
+#include "backends/ddp/setup.h"
+
+namespace orch::ddp {
+namespace {
+
+using namespace backend;
+
+constexpr Passes kStep{0, 0, 0, 1};
+
+void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
+                     double calls, WorkSink& sink) {
+  const double bytes = each * elements;
+  sink.op(
+      during(collective(name, ORCH_ALL_REDUCE, bytes, setup.group(), calls), kStep, setup.overlap),
+      [&] { return say(each, " B x ", elements, " elements = ", Size{bytes}); });
+}
+
+// In buckets, the first of which sets out while backward goes on.
+void emit_plain(const Setup& setup, double params, WorkSink& sink) {
+  const bool half = setup.compression == Compression::half;
+  const double each = half ? 2 : setup.states.gradients;
+  const double calls = params * setup.states.gradients / setup.bucket;
+  if (half) {
+    // To 16 bit and back: fp32 in, 16 bit out, and the reverse.
+    const double bytes = 2 * (setup.states.gradients + 2) * params;
+    sink.op(during(moved(ORCH_MEMORY, "gradient casts", bytes), kStep),
+            [&] { return say("12 B x ", params, " params = ", Size{bytes}); });
+  }
+  emit_all_reduce(setup, "gradient all-reduce", each, params, calls, sink);
+}
+
+// P = M Q, Q = M' P and P Q' are three products of the size of the gradient times the rank; M is
+// read or written eight times in all (error added, both products, decompression, new error).
+void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
+  const double rank = setup.powersgd.rank;
+  auto products = during(gemm("PowerSGD products", matrix.rows, rank, matrix.columns), kStep);
+  products.step = 3;
+  sink.op(products, [&] {
+    return say("3 x [", matrix.rows, ", ", matrix.columns, "] x [", matrix.columns, ", ", rank,
+               "]");
+  });
+  const double bytes = 8 * setup.states.gradients * matrix.elements();
+  sink.op(during(moved(ORCH_MEMORY, "PowerSGD passes", bytes), kStep), [&] {
+    return say("8 x ", setup.states.gradients, " B x ", matrix.elements(), " = ", Size{bytes});
+  });
+}
+
+void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
+                   WorkSink& sink) {
+  double factors = 0, whole = params;
+  for (const auto& matrix : matrices) {
+    if (!setup.powersgd.compresses(matrix)) continue;
+    emit_products(setup, matrix, sink);
+    factors += setup.powersgd.sent(matrix);
+    whole -= matrix.elements();
+  }
+  const double each = setup.states.gradients;
+  const double buckets = params * each / setup.bucket;
+  if (factors > 0)
+    emit_all_reduce(setup, "PowerSGD factors all-reduce", each, factors, 2 * buckets, sink);
+  emit_all_reduce(setup, "uncompressed gradient all-reduce", each, whole, buckets, sink);
+}
+
+void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params,
+                   WorkSink& sink) {
+  if (setup.micro_batches > 1) {
+    const double each = setup.states.accumulate_traffic();
+    sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
+            [&] { return say(each, " B x ", params, " params"); });
+  }
+  if (setup.ranks > 1) {
+    if (setup.compression == Compression::powersgd)
+      emit_powersgd(setup, matrices, params, sink);
+    else
+      emit_plain(setup, params, sink);
+  }
+  const double each = setup.states.step_traffic();
+  sink.op(during(moved(ORCH_MEMORY, "optimizer", each * params), kStep),
+          [&] { return say(each, " B x ", params, " params"); });
+}
+
+}  // namespace
+
+void emit_work(const Setup& setup, WorkSink& sink) {
+  const auto& model = setup.model;
+  orch_schedule schedule{};
+  schedule.recompute = model.recompute;
+  schedule.stages = schedule.chunks = 1;
+  schedule.micro_batches = setup.micro_batches;
+  schedule.dtype = setup.dtype;
+  sink.schedule(schedule);
+  sink.block("layer");
+  emit_layer(model, sink);
+  emit_training(setup, layer_matrices(model.hidden), model.layer_params(), sink);
+  sink.block("embedding and LM head");
+  emit_embedding(model, sink);
+  emit_head(model, sink);
+  const std::array embedding{Matrix{model.vocab, model.hidden}};
+  emit_training(setup, embedding,
+                model.embedding_params() + model.first_params() + model.last_params(), sink);
+  sink.stages(0, 0, std::array{model.layers, 1.0});
+}
+
+}  // namespace orch::ddp

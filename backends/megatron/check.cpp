@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include "backends/megatron/setup.h"
+#include "core/backend/checks.h"
+
+namespace orch::megatron {
+namespace {
+
+using namespace backend;
+
+void check_tensor(const RunView& run, Problems& problems) {
+  const auto& model = run.model();
+  const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
+  if (model.heads % t != 0)
+    problems.reject("tensor_parallel",
+                    say("heads = ", model.heads, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.heads, t),
+                        " or heads = ", round_up(model.heads, t)));
+  if (model.hidden % t != 0)
+    problems.reject("tensor_parallel",
+                    say("hidden = ", model.hidden, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.hidden, t),
+                        " or hidden = ", round_up(model.hidden, t)));
+  else if (t > 1 && model.hidden / t % 64 != 0)
+    problems.warn("tensor_parallel",
+                  say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",
+                      model.hidden / t, " is not a multiple of 64: products waste part of a tile"),
+                  say("try hidden = ", round_up(model.hidden, 64 * t)));
+  if (t > node)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " nodes of ", node,
+                      " GPUs: every layer waits for the network"),
+                  say("try tensor_parallel = ", divisor_below(model.heads, node)));
+  else if (node % t != 0)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " does not divide the ", node,
+                      " GPUs of a node: some groups span two nodes"),
+                  say("try tensor_parallel = ", divisor_below(node, t)));
+}
+
+void check_sequence(const RunView& run, Problems& problems) {
+  const std::int64_t t = run->tensor_parallel, seq = run.model().seq;
+  if (!run.flag("sequence_parallel")) return;
+  if (seq % t != 0)
+    problems.reject("sequence_parallel",
+                    say("seq = ", seq, " is not divisible by tensor_parallel = ", t),
+                    say("try seq = ", round_up(seq, t), " or sequence_parallel = false"));
+  if (t == 1)
+    problems.warn("sequence_parallel", "does nothing with tensor_parallel = 1",
+                  "try sequence_parallel = false, or a tensor_parallel of 2 or more");
+}
+
+void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
+  const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
+  if (v == 1) return;
+  if (p == 1)
+    problems.reject("interleave", say("interleave = ", v, " needs a pipeline, not one stage"),
+                    "try interleave = 1, or a pipeline_parallel of 2 or more");
+  if (setup.partition.count_embeddings)
+    problems.reject("interleave", "goes with stage_partition = 'uniform' only",
+                    "try stage_partition = 'uniform' or interleave = 1");
+  if (layers % (p * v) != 0)
+    problems.reject(
+        "interleave",
+        say("layers = ", layers, " is not divisible by pipeline_parallel * interleave", " = ", p,
+            " * ", v, " = ", p * v),
+        say("try interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
+            " or layers = ", round_up(layers, p * v)));
+  if (run->accumulate % p != 0)
+    problems.reject(
+        "interleave",
+        say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p),
+        say("try accumulate = ", round_up(run->accumulate, p)));
+}
+
+void check_partition(const Setup& setup, Problems& problems) {
+  const auto& partition = setup.partition;
+  const std::int64_t p = setup.pipeline, layers = partition.layers;
+  if (p > layers)
+    return problems.reject("pipeline_parallel",
+                           say(p, " stages for ", layers, " layers: some would have none"),
+                           say("try pipeline_parallel = ", layers));
+  if (partition.count_embeddings && partition.items_on(p - 1) == 0)
+    return problems.reject(
+        "stage_partition",
+        say(layers, " layers and 2 embeddings dealt ", partition.portion(), " at a time are used",
+            " up before stage ", p - 1, ", which holds the LM head"),
+        say("try pipeline_parallel = ", divisor_below(layers + 2, p),
+            " or layers = ", round_up(layers + 2, p) - 2));
+  if (partition.loss() <= 0) return;
+  const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
+  problems.warn(
+      "pipeline_parallel",
+      say(partition.items(), partition.count_embeddings ? " layers and embeddings" : " layers",
+          " on ", p, " stages: ", partition.portion(), " on most, ", partition.items_on(p - 1),
+          " on the last; ", Percent{partition.loss()}, " of the time is lost"),
+      other_fits
+          ? "try stage_partition = 'transformer|embedding'"
+          : say("try pipeline_parallel = ", divisor_below(partition.items(), p), " or layers = ",
+                round_up(partition.items(), p) - (partition.count_embeddings ? 2 : 0)));
+}
+
+void check_bubble(const RunView& run, const Setup& setup, Problems& problems) {
+  const std::int64_t p = setup.pipeline, m = run->accumulate;
+  if (m >= p) return;
+  // Idle slots of 1F1B, Narayanan et al. 2021: P - 1 of them, in units of one of the v chunks.
+  const double idle = static_cast<double>(p - 1);
+  const double busy = static_cast<double>(m * setup.chunks);
+  problems.warn("accumulate",
+                say(m, " micro-batches on ", p, " stages: the pipe is never full, ",
+                    Percent{idle / (idle + busy)}, " of the step is idle"),
+                say("try accumulate = ", 4 * p, " (global_batch = ",
+                    4 * p * run->micro_batch * run->data_parallel, ") or pipeline_parallel = ",
+                    divisor_below(run.model().layers, std::max<std::int64_t>(m / 4, 1))));
+}
+
+void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto part = static_cast<std::int64_t>(setup.model.padded_vocab) / setup.tensor;
+  if (part % 64 == 0) return;
+  problems.warn("vocab_multiple",
+                say("each rank's part of the vocabulary, ", run.model().vocab, " / ", setup.tensor,
+                    " padded to ", part, ", is not a multiple of 64: the logits run off the tiles"),
+                "try vocab_multiple = 128");
+}
+
+void check_precision(const Setup& setup, Problems& problems) {
+  if (setup.fp32_accumulate && setup.model.element == 4)
+    problems.warn("fp32_accumulate", "gradients are fp32 already with dtype = 'fp32'",
+                  "try fp32_accumulate = false");
+  if (setup.zero_stage == 1 && setup.data == 1)
+    problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
+                  "try zero_stage = 0, or more GPUs");
+}
+
+}  // namespace
+
+void check(const RunView& run, Problems& problems) {
+  const Setup setup(run);
+  check_tensor(run, problems);
+  check_attention(*run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
+                  problems);
+  check_sequence(run, problems);
+  check_partition(setup, problems);
+  check_interleave(run, setup, problems);
+  check_bubble(run, setup, problems);
+  check_vocabulary(run, setup, problems);
+  check_precision(setup, problems);
+}
+
+}  // namespace orch::megatron

@@ -1,0 +1,71 @@
+#include "backends/megatron/setup.h"
+
+namespace orch::megatron {
+
+using backend::boolean, backend::choice, backend::integer;
+
+std::vector<backend::StrategySpec> strategies() {
+  return {
+      {"megatron",
+       "tensor, pipeline and data parallelism, with or without ZeRO-1",
+       {
+           integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
+           integer("pipeline_parallel", "stages that the layers are dealt to", 1).range(1, 65536),
+           integer("interleave", "model chunks per stage", 1).range(1, 1024),
+           choice("stage_partition", "what is dealt evenly to the stages: layers, or embeddings too",
+                  {"uniform", "transformer|embedding"}),
+           boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
+           choice("recompute", "what backward computes again instead of keeping it",
+                  {"full", "selective", "none"}),
+           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32"}),
+           integer("zero_stage", "1 shards the optimizer over data-parallel ranks", 0).range(0, 1),
+           boolean("fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter", false),
+           boolean("flash_attention", "attention that keeps no scores", false),
+           boolean("fused_kernels", "softmax with mask and scale in one kernel", true),
+           choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
+                  {"adamw", "adafactor"}),
+           integer("vocab_multiple",
+                   "the vocabulary is padded to a multiple of this times tensor_parallel", 128)
+               .range(1, 65536),
+           boolean("overlap_grad_reduce", "reduce gradients under the last backward", false),
+           boolean("launch_blocking", "wait for each kernel (CUDA_LAUNCH_BLOCKING=1)", false),
+       }}};
+}
+
+// In the order of the description.
+Setup::Setup(const backend::RunView& run)
+    : tensor(run->tensor_parallel),
+      pipeline(run->pipeline_parallel),
+      data(run->data_parallel),
+      chunks(run.integer("interleave")),
+      micro_batches(run->accumulate),
+      model(backend::transformer(run.model(), run->micro_batch)) {
+  model.tensor_parallel = static_cast<double>(tensor);
+  partition = {run.model().layers, pipeline, run.text("stage_partition") == "transformer|embedding"};
+  model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
+  model.recompute = backend::recompute_of(run.text("recompute"));
+  dtype = run.text("dtype").data();
+  model.element = backend::element_bytes(dtype);
+  zero_stage = run.integer("zero_stage");
+  fp32_accumulate = run.flag("fp32_accumulate");
+  model.flash_attention = run.flag("flash_attention");
+  fused_kernels = run.flag("fused_kernels");
+  model.fused_softmax = fused_kernels && backend::fused_softmax_works(run.model(), run->micro_batch,
+                                                                      tensor, model.element);
+  states = backend::states(dtype, run.text("optimizer"), model.hidden);
+  // Without ZeRO gradients are summed in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1
+  // keeps them in 16 bit, and in fp32 only for the shard that is being updated.
+  if (zero_stage == 0) states.gradients = 4;
+  vocab_multiple = run.integer("vocab_multiple");
+  const std::int64_t multiple = vocab_multiple * tensor;
+  const std::int64_t padded = (run.model().vocab + multiple - 1) / multiple * multiple;
+  model.padded_vocab = static_cast<double>(padded);
+  overlap_grad_reduce = run.flag("overlap_grad_reduce");
+  if (run.flag("launch_blocking")) {
+    // A host that waits for each kernel pays the launches a second time and hides nothing.
+    model.overheads = 2;
+    overlap_grad_reduce = false;
+  }
+}
+
+}  // namespace orch::megatron

@@ -1,0 +1,124 @@
+#include <array>
+
+#include "backends/megatron/setup.h"
+
+namespace orch::megatron {
+namespace {
+
+using namespace backend;
+
+constexpr double kBucket = 5e8;  // elements per reduction, DeepSpeed's default
+
+void emit_reduction(const Setup& setup, double params, WorkSink& sink) {
+  if (setup.data == 1) return;
+  const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
+  const double calls = params / kBucket;
+  const auto formula = [&](double each) {
+    return say(each, " B x ", params, " params over ", setup.data, " ranks");
+  };
+  const auto add = [&](const char* name, std::uint32_t which, double bytes, bool hidden) {
+    sink.op(during(collective(name, which, bytes, setup.data_group(), calls), {0, 0, 0, 1}, hidden),
+            [&] { return formula(bytes / params); });
+  };
+  if (setup.zero_stage == 0)
+    return add("gradient all-reduce", ORCH_ALL_REDUCE, gradients, setup.overlap_grad_reduce);
+  add("gradient reduce-scatter", ORCH_REDUCE_SCATTER, gradients, setup.overlap_grad_reduce);
+  add("weight all-gather", ORCH_ALL_GATHER, weights, false);
+}
+
+// What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
+// per step.
+void emit_training(const Setup& setup, double params, WorkSink& sink) {
+  if (setup.micro_batches > 1) {
+    const double each = setup.states.weights + 2 * setup.gradient_bytes();
+    sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
+            [&] { return say(each, " B x ", params, " params"); });
+  }
+  emit_reduction(setup, params, sink);
+  const double each = setup.states.step_traffic(), mine = params / setup.shards();
+  sink.op(during(moved(ORCH_MEMORY, "optimizer", each * mine), {0, 0, 0, 1}),
+          [&] { return say(each, " B x ", mine, " params"); });
+}
+
+// First and last stage each hold the embedding and add up its gradient.
+void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
+  if (setup.pipeline == 1) return;
+  const double params = setup.model.embedding_params() + setup.model.padding_params();
+  const double bytes = params * setup.gradient_bytes();
+  sink.op(
+      during(collective("tied embedding all-reduce", ORCH_ALL_REDUCE, bytes, setup.ends_group()),
+             {0, 0, 0, 1}),
+      [&] {
+        return say(setup.gradient_bytes(), " B x ", params, " params, first and last stage");
+      });
+}
+
+void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& sink) {
+  const auto& model = setup.model;
+  const double shards = model.sequence_parallel ? model.tensor_parallel : 1;
+  const double bytes = model.element * model.sbh() / shards;
+  sink.op(during(collective(name, ORCH_SEND, bytes, setup.pipeline_group()), passes), [&] {
+    return say(model.element, " B x s*b*h = ", Size{bytes}, " to the neighbouring stage");
+  });
+}
+
+enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kBlocks };
+
+void emit_blocks(const Setup& setup, WorkSink& sink) {
+  const auto& model = setup.model;
+  const double tied = model.embedding_params() + model.padding_params();
+  sink.block("layer");
+  emit_layer(model, sink);
+  emit_training(setup, model.layer_params(), sink);
+  sink.block("embedding");
+  emit_embedding(model, sink);
+  emit_training(setup, tied + model.first_params(), sink);
+  emit_tied_reduction(setup, sink);
+  sink.block("LM head");
+  emit_head(model, sink);
+  emit_training(setup, model.last_params() + (setup.pipeline > 1 ? tied : 0), sink);
+  emit_tied_reduction(setup, sink);
+  sink.block("to next stage");
+  emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
+  sink.block("to previous stage");
+  emit_send(setup, "send gradients", {0, 0, 1, 0}, sink);
+}
+
+std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
+  const bool first = stage == 0, last = stage == setup.pipeline - 1;
+  const auto v = static_cast<double>(setup.chunks);
+  std::array<double, kBlocks> counts{};
+  counts[kLayer] = static_cast<double>(setup.partition.layers_on(stage));
+  counts[kEmbedding] = first;
+  counts[kHead] = last;
+  // Interleaved, the last stage's chunks but one go on to the first stage, and back.
+  counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
+  counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
+  return counts;
+}
+
+void emit_stages(const Setup& setup, WorkSink& sink) {
+  for (std::int64_t first = 0; first < setup.pipeline;) {
+    const auto counts = counts_of(setup, first);
+    std::int64_t next = first + 1;
+    while (next < setup.pipeline && counts_of(setup, next) == counts) ++next;
+    sink.stages(first, next - 1, counts);
+    first = next;
+  }
+}
+
+}  // namespace
+
+void emit_work(const Setup& setup, WorkSink& sink) {
+  orch_schedule schedule{};
+  schedule.recompute = setup.model.recompute;
+  schedule.stages = setup.pipeline;
+  schedule.micro_batches = setup.micro_batches;
+  schedule.chunks = setup.chunks;
+  schedule.dtype = setup.dtype;
+  sink.schedule(schedule);
+  emit_blocks(setup, sink);
+  emit_stages(setup, sink);
+}
+
+}  // namespace orch::megatron

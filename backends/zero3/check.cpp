@@ -1,0 +1,60 @@
+#include "backends/zero3/setup.h"
+#include "core/backend/checks.h"
+
+namespace orch::zero3 {
+namespace {
+
+using namespace backend;
+
+void check_offload(const Setup& setup, Problems& problems) {
+  if (setup.offload == Offload::full && setup.stage < 3)
+    problems.reject("offload",
+                    say("stage ", setup.stage, " keeps whole weights on the device: there are no",
+                        " shards of them to offload"),
+                    "try stage = 3 or offload = 'optimizer'");
+  if (setup.offload != Offload::none && setup.states.adafactor)
+    problems.reject("offload", "the optimizer that runs on the host is AdamW only",
+                    "try optimizer = 'adamw' or offload = 'none'");
+}
+
+void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
+  const std::int64_t group = setup.shard_ranks;
+  if (setup.ranks == 1)
+    problems.warn("gpus", "there is one rank: nothing can be sharded", "try gpus = 2 or more");
+  if (setup.ranks % group != 0)
+    problems.reject("hybrid_shard_group", say(setup.ranks, " ranks do not make groups of ", group),
+                    say("try hybrid_shard_group = ", divisor_below(setup.ranks, group)));
+  else if (group < setup.ranks && group > run->gpus_per_node)
+    problems.warn("hybrid_shard_group",
+                  say("groups of ", group, " span nodes of ", run->gpus_per_node,
+                      " GPUs: every gather crosses the network"),
+                  say("try hybrid_shard_group = ", divisor_below(setup.ranks, run->gpus_per_node)));
+}
+
+// Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step.
+void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
+  if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1) return;
+  if (setup.shard_ranks < setup.ranks) return;
+  const double gathers = setup.stage == 2 ? 0 : setup.regather ? 2 : 1;
+  const double bytes = setup.params() * setup.states.weights;
+  const double shards = static_cast<double>(setup.ranks);
+  const double state = setup.params() * (4 + setup.states.optimizer() / shards);
+  problems.warn("accumulate",
+                say("each of ", setup.micro_batches, " micro-batches moves ", gathers + 1, " x ",
+                    Size{bytes}, " between ", run->nodes, " nodes"),
+                say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves 2 x ",
+                    Size{bytes}, " once per step"));
+}
+
+}  // namespace
+
+void check(const RunView& run, Problems& problems) {
+  const Setup setup(run);
+  check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
+                  problems);
+  check_offload(setup, problems);
+  check_groups(run, setup, problems);
+  check_traffic(run, setup, problems);
+}
+
+}  // namespace orch::zero3

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <string_view>
+
+#include "backends/zero3/setup.h"
+
+namespace orch::zero3 {
+namespace {
+
+using backend::boolean, backend::choice, backend::integer, backend::ParamSpec;
+
+ParamSpec offload() {
+  return choice("offload", "what lives in host memory: nothing, the optimizer, or the weights too",
+                {"none", "optimizer", "full"});
+}
+
+ParamSpec prefetch() {
+  return integer("prefetch", "layers gathered ahead of their use; 0 waits for each", 1)
+      .range(0, 64);
+}
+
+std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
+  for (auto&& param : {
+           boolean("overlap", "reduce gradients under backward", true),
+           choice("recompute", "what backward computes again instead of keeping it",
+                  {"none", "full", "selective"}),
+           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32"}),
+           choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
+                  {"adamw", "adafactor"}),
+           boolean("flash_attention", "attention that keeps no scores", false),
+           boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
+       })
+    params.push_back(param);
+  return params;
+}
+
+Offload offload_of(std::string_view choice) {
+  if (choice == "full") return Offload::full;
+  return choice == "optimizer" ? Offload::optimizer : Offload::none;
+}
+
+}  // namespace
+
+std::vector<backend::StrategySpec> strategies() {
+  return {
+      {"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
+       with_common({offload(), prefetch()})},
+      {"fsdp", "fully sharded data parallelism as in PyTorch",
+       with_common({choice("sharding",
+                           "full frees weights after forward, grad_op keeps them until backward, "
+                           "hybrid shards inside groups that mirror each other",
+                           {"full", "grad_op", "hybrid"}),
+                    integer("hybrid_shard_group", "ranks of a group; 0: the GPUs of a node", 0)
+                        .range(0, 65536)
+                        .of("sharding", "hybrid"),
+                    prefetch()})},
+      {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
+       with_common({integer("stage",
+                            "1 shards the optimizer, 2 gradients too, 3 weights too: each moves "
+                            "more for the memory it saves",
+                            1)
+                        .range(1, 3)
+                        .required(),
+                    offload(), prefetch()})},
+  };
+}
+
+Setup::Setup(const backend::RunView& run)
+    : model(backend::transformer(run.model(), run->micro_batch)),
+      micro_batches(run->accumulate),
+      ranks(run->data_parallel),
+      shard_ranks(run->data_parallel) {
+  const bool fsdp = run.strategy() == "fsdp";
+  if (run.strategy() == "deepspeed") stage = run.integer("stage");
+  if (fsdp) {
+    const auto sharding = run.text("sharding");
+    regather = sharding != "grad_op";
+    if (sharding == "hybrid") {
+      const std::int64_t asked = run.integer("hybrid_shard_group");
+      shard_ranks = std::min(asked > 0 ? asked : run->gpus_per_node, ranks);
+    }
+  } else {
+    offload = offload_of(run.text("offload"));
+  }
+  prefetch = run.integer("prefetch");
+  overlap = run.flag("overlap");
+  model.recompute = backend::recompute_of(run.text("recompute"));
+  dtype = run.text("dtype").data();
+  model.element = backend::element_bytes(dtype);
+  states = backend::states(dtype, run.text("optimizer"), model.hidden);
+  fp32_weights = fsdp && states.master > 0;
+  if (fp32_weights) states.gradients = 4;
+  keeps_embedding = fsdp;
+  model.flash_attention = run.flag("flash_attention");
+  model.fused_softmax =
+      run.flag("fused_kernels") &&
+      backend::fused_softmax_works(run.model(), run->micro_batch, 1, model.element);
+}
+
+double Setup::params() const {
+  return model.layers * model.layer_params() + model.embedding_params() + model.first_params() +
+         model.last_params();
+}
+
+}  // namespace orch::zero3

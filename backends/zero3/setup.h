@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/backend/ops.h"
+#include "core/backend/spec.h"
+#include "core/backend/states.h"
+#include "core/backend/transformer.h"
+
+namespace orch::zero3 {
+
+enum class Offload { none, optimizer, full };
+
+// What a run's settings come to, whichever of the three strategies it names.
+struct Setup {
+  explicit Setup(const backend::RunView& run);
+
+  backend::Transformer model;
+  backend::States states;
+  std::int64_t micro_batches = 1;
+  std::int64_t stage = 3;        // what is sharded: 1 optimizer, 2 gradients too, 3 weights too
+  std::int64_t ranks = 1;        // all of them
+  std::int64_t shard_ranks = 1;  // that share one copy of the states
+  std::int64_t prefetch = 1;     // layers gathered ahead
+  bool overlap = true;           // reduce gradients under backward
+  bool regather = true;          // weights are freed after forward and gathered again
+  bool keeps_embedding = false;  // FSDP's root unit stays gathered
+  bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
+  Offload offload = Offload::none;
+  const char* dtype = "bf16";
+
+  backend::Group shard_group() const { return {shard_ranks, 1}; }
+  backend::Group replica_group() const { return {ranks / shard_ranks, shard_ranks}; }
+  double shards(std::int64_t from_stage) const {
+    return stage >= from_stage ? static_cast<double>(shard_ranks) : 1;
+  }
+  double stored_weight() const { return fp32_weights ? 4 : states.weights; }
+  double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
+  double params() const;  // of the whole model
+};
+
+std::vector<backend::StrategySpec> strategies();
+void check(const backend::RunView& run, backend::Problems& problems);
+void emit_work(const Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Setup& setup, backend::WorkSink& sink);
+
+}  // namespace orch::zero3

@@ -1,0 +1,141 @@
+#include "core/backend/collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "core/base/text.h"
+
+namespace orch::backend {
+namespace {
+
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+std::string copied(const char* text) { return text ? printable(text) : std::string(); }
+
+// Neither negative, nor infinite, nor not a number.
+bool is_amount(double number) { return number >= 0 && number <= kLargest; }
+
+// A struct of an older or newer minor version: what both know, the rest zero. Copying a size that
+// the compiler knows is several times faster, and usual.
+template <class T>
+void copy_known_part(const T* from, T& to) {
+  if (from->struct_size == sizeof to)
+    to = *from;
+  else
+    std::memcpy(&to, from, std::min<std::size_t>(from->struct_size, sizeof to));
+}
+
+template <class T>
+T known_part(const T* from) {
+  T to{};
+  copy_known_part(from, to);
+  return to;
+}
+
+Collector& collector(void* context) { return *static_cast<Collector*>(context); }
+
+void on_problem(void* context, std::uint32_t severity, const char* field, const char* fact,
+                const char* fix) {
+  auto& self = collector(context);
+  auto* list = severity == ORCH_WARN ? self.warnings : self.reasons;
+  if (list) list->push_back({copied(field), copied(fact), copied(fix)});
+}
+
+void on_schedule(void* context, const orch_schedule* from) {
+  auto& self = collector(context);
+  if (!self.work) return;
+  const auto schedule = known_part(from);
+  self.work->stages = schedule.stages;
+  self.work->micro_batches = schedule.micro_batches;
+  self.work->chunks = schedule.chunks;
+  self.work->recompute = schedule.recompute;
+  if (schedule.dtype) self.work->dtype = schedule.dtype;
+  if (schedule.stages < 1 || schedule.micro_batches < 1 || schedule.chunks < 1)
+    self.flawed(fmt::format("a schedule of {} stages, {} micro-batches and {} chunks",
+                            schedule.stages, schedule.micro_batches, schedule.chunks));
+}
+
+void on_block(void* context, const char* name) {
+  auto& self = collector(context);
+  if (!self.work) return;
+  auto& block = self.work->blocks.emplace_back();
+  block.first_op = self.work->ops.size();
+  if (self.explain) block.name = copied(name);
+}
+
+bool makes_sense(const orch_op& op) {
+  return op.kind <= ORCH_OVERHEAD && op.collective <= ORCH_SEND && is_amount(op.forward) &&
+         is_amount(op.recompute) && is_amount(op.backward) && is_amount(op.step) &&
+         is_amount(2 * op.m * op.n * op.k * op.batch) && is_amount(op.bytes) &&
+         is_amount(op.calls) && op.group_size >= 0 && op.group_stride >= 0;
+}
+
+void on_op(void* context, const orch_op* from) {
+  auto& self = collector(context);
+  if (!self.work) return;
+  if (self.work->blocks.empty()) return self.flawed("an operation before any block");
+  auto& op = self.work->ops.emplace_back();
+  copy_known_part(from, op.data);
+  ++self.work->blocks.back().n_ops;
+  if (!makes_sense(op.data))
+    self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));
+  if (self.explain) {
+    op.name = copied(op.data.name);
+    op.formula = copied(op.data.formula);
+  }
+  op.data.name = op.data.formula = nullptr;
+}
+
+void on_stages(void* context, const orch_stages* from) {
+  auto& self = collector(context);
+  if (!self.work) return;
+  const auto stages = known_part(from);
+  if (stages.n_counts != self.work->blocks.size() || (stages.n_counts > 0 && !stages.counts))
+    return self.flawed(fmt::format("stages {} to {} count {} blocks of {}", stages.first,
+                                   stages.last, stages.n_counts, self.work->blocks.size()));
+  self.work->stage_list.push_back({stages.first, stages.last, self.work->counts.size()});
+  self.work->counts.insert(self.work->counts.end(), stages.counts, stages.counts + stages.n_counts);
+}
+
+void on_memory(void* context, const orch_memory* from) {
+  auto& self = collector(context);
+  if (!self.work) return;
+  const auto item = known_part(from);
+  if (!is_amount(item.bytes) || item.first < 0 || item.last < item.first)
+    return self.flawed(fmt::format("the memory '{}' of stages {} to {} has {} bytes",
+                                   copied(item.name), item.first, item.last, item.bytes));
+  auto& memory = self.work->memory.emplace_back();
+  memory.place = item.place, memory.bytes = item.bytes;
+  memory.first = item.first, memory.last = item.last;
+  if (!self.explain) return;
+  memory.name = copied(item.name);
+  memory.formula = copied(item.formula);
+}
+
+}  // namespace
+
+orch_sink Collector::sink() {
+  return {sizeof(orch_sink), explain ? 1u : 0u, this, on_problem, on_schedule, on_block, on_op,
+          on_stages,         on_memory};
+}
+
+void Collector::flawed(std::string fact) {
+  if (reasons) reasons->push_back({"backend", std::move(fact), "report this to its authors"});
+}
+
+void Collector::finish() {
+  std::int64_t next = 0;  // stages come in order, without gaps
+  for (const auto& range : work->stage_list) {
+    if (range.first != next || range.last < range.first) break;
+    next = range.last + 1;
+  }
+  if (next != work->stages)
+    flawed(fmt::format("the work of stage {} of {} is missing", next, work->stages));
+  for (const double count : work->counts)
+    if (!is_amount(count)) return flawed("a block is counted a number of times that cannot be");
+}
+
+}  // namespace orch::backend

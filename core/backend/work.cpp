@@ -1,0 +1,16 @@
+#include "core/backend/work.h"
+
+namespace orch::backend {
+
+void Work::clear() {
+  stages = micro_batches = chunks = 1;
+  recompute = ORCH_RECOMPUTE_NONE;
+  dtype = "bf16";
+  blocks.clear();
+  ops.clear();
+  stage_list.clear();
+  counts.clear();
+  memory.clear();
+}
+
+}  // namespace orch::backend

@@ -1,0 +1,141 @@
+#include "core/cli/app.h"
+
+#include <algorithm>
+#include <csignal>
+#include <tuple>
+
+#include "core/cli/fields.h"
+#include "core/plan/run_json.h"
+
+namespace orch::cli {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
+  const auto key = [](const plan::Planned& p) {
+    return std::make_tuple(p.estimate.fit == plan::Fit::oom, p.estimate.days_to_train,
+                           p.estimate.gpu_hours, std::string_view(p.id));
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = 1; };
+  action.sa_flags = SA_RESETHAND;  // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return stop_requested != 0; }
+
+App::App(Places places, backend::Backends backends)
+    : places_(std::move(places)),
+      backends_(std::move(backends)),
+      clusters_({places_.clusters()}, places_.gpus()),
+      loader_(backends_.strategies(), places_.models()) {}
+
+Result<std::unique_ptr<App>> App::create() {
+  auto places = find_places();
+  if (!places) return places.error();
+  auto backends = backend::Backends::load(places->plugins);
+  if (!backends) return backends.error();
+  return std::unique_ptr<App>(new App(std::move(*places), std::move(*backends)));
+}
+
+void App::look_beside(const fs::path& experiment_file) {
+  const auto beside = experiment_file.parent_path() / "clusters";
+  std::error_code code;
+  if (fs::is_directory(beside, code) && !fs::equivalent(beside, places_.clusters(), code))
+    clusters_ = hardware::Catalog({beside, places_.clusters()}, places_.gpus());
+}
+
+plan::FindCluster App::find_cluster() {
+  return [this](std::string_view name) { return clusters_.find(name); };
+}
+
+Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& options) {
+  look_beside(experiment_file);
+  auto experiment = loader_.load(experiment_file);
+  if (!experiment) return experiment.error();
+  Outcome outcome;
+  outcome.experiment = std::move(*experiment);
+
+  plan::ExpandOptions expand;
+  expand.max_runs = options.max_runs;
+  expand.interrupted = interrupted;
+  auto plan = plan::expand(
+      outcome.experiment, find_cluster(),
+      [this](const plan::Run& run, auto& reasons, auto& warnings) {
+        backends_.of(*run.strategy).check(run, reasons, warnings);
+      },
+      expand);
+  if (!plan) return plan.error();
+  outcome.rejected = std::move(plan->rejected);
+  if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
+  if (auto status = keep_where(options.where, outcome); !status) return status.error();
+  std::sort(outcome.runs.begin(), outcome.runs.end(), ranks_before);
+  return outcome;
+}
+
+Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
+  estimate::Estimator estimator;
+  backend::Work work;
+  outcome.runs.reserve(runs.size());
+  for (auto& run : runs) {
+    if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
+    if (auto status = backends_.of(*run.strategy).work(run, false, work); !status) return status;
+    auto& planned = outcome.runs.emplace_back();
+    planned.estimate = estimator.estimate(run, work);
+    planned.json = plan::run_json(run);
+    planned.id = plan::run_id(run, planned.json);
+    planned.run = std::move(run);
+  }
+  return {};
+}
+
+Status App::keep_where(const std::string& where, Outcome& outcome) {
+  if (where.empty()) return {};
+  const auto filter = loader_.filter(where);
+  if (!filter) return filter.error();
+  const auto strategies = backends_.strategies();
+  std::vector<plan::Planned> kept;
+  for (auto& planned : outcome.runs) {
+    const auto keep =
+        (*filter)([&](std::string_view name) { return field(planned, name, strategies); });
+    if (!keep) return keep.error();
+    if (*keep) kept.push_back(std::move(planned));
+  }
+  if (kept.empty() && !outcome.runs.empty())
+    return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
+  outcome.runs = std::move(kept);
+  return {};
+}
+
+Result<plan::Planned> App::explain(plan::Run run) {
+  backend::Work work;
+  if (auto status = backends_.of(*run.strategy).work(run, true, work); !status)
+    return status.error();
+  plan::Planned planned;
+  planned.estimate = estimate::Estimator().explain(run, work);
+  planned.json = plan::run_json(run);
+  planned.id = plan::run_id(run, planned.json);
+  planned.run = std::move(run);
+  return planned;
+}
+
+Result<plan::Run> App::read_run(const fs::path& folder) {
+  const auto file = folder / "run.json";
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  auto run = plan::parse_run_json(*text, file.string(), backends_.strategies(), find_cluster());
+  if (!run) return run;
+  std::vector<Error> reasons;  // it passed before; only the warnings matter
+  backends_.of(*run->strategy).check(*run, reasons, run->warnings);
+  return run;
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend/backend.h"
+#include "core/cli/places.h"
+#include "core/estimate/estimate.h"
+#include "core/experiment/loader.h"
+#include "core/hardware/hardware.h"
+#include "core/plan/expand.h"
+#include "core/plan/planned.h"
+
+namespace orch::cli {
+
+// An experiment from its file to priced runs, sorted by time to train (what does not fit comes
+// last).
+struct Outcome {
+  plan::Experiment experiment;
+  std::vector<plan::Planned> runs;
+  std::vector<plan::Rejected> rejected;
+};
+
+struct PlanOptions {
+  std::string where;  // keep the runs for which this is true
+  double max_runs = 200'000;
+};
+
+// The parts of orch, wired. Made for one call of the program.
+class App {
+ public:
+  static Result<std::unique_ptr<App>> create();
+
+  const Places& places() const { return places_; }
+  const backend::Backends& backends() const { return backends_; }
+  hardware::Catalog& clusters() { return clusters_; }
+  experiment::Loader& loader() { return loader_; }
+
+  // Clusters beside an experiment (clusters/*.yaml in its folder) go before the shipped ones.
+  void look_beside(const fs::path& experiment_file);
+
+  Result<Outcome> plan(const fs::path& experiment_file, const PlanOptions& options);
+
+  // The run with items in its estimate.
+  Result<plan::Planned> explain(plan::Run run);
+
+  // A run folder's run.json as a run.
+  Result<plan::Run> read_run(const fs::path& folder);
+
+ private:
+  App(Places places, backend::Backends backends);
+
+  plan::FindCluster find_cluster();
+  Status price(std::vector<plan::Run> runs, Outcome& outcome);
+  Status keep_where(const std::string& where, Outcome& outcome);
+
+  Places places_;
+  backend::Backends backends_;
+  hardware::Catalog clusters_;
+  experiment::Loader loader_;
+};
+
+// Set by Ctrl-C; long loops ask for it and stop at a sound place.
+void catch_interrupts();
+bool interrupted();
+
+}  // namespace orch::cli

@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+
+namespace orch::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string plain(const plan::Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text ? *text : plan::show(value);
+}
+
+std::string kind_of(const plan::Param& param) {
+  if (param.type == plan::ParamType::choice) return join(param.choices, " | ");
+  const std::string range =
+      param.min == 0 && param.max == 0 ? "" : fmt::format(" {:g}..{:g}", param.min, param.max);
+  return std::string(plan::name(param.type)) + range;
+}
+
+Json backends_json(const backend::Backends& backends) {
+  Json list = Json::array();
+  for (const auto& backend : backends.all()) {
+    Json strategies = Json::array();
+    for (const auto& strategy : backend.strategies()) {
+      Json params = Json::array();
+      for (const auto& param : strategy->params)
+        params.push_back(
+            {{"name", param.name},
+             {"type", kind_of(param)},
+             {"default",
+              plan::is_given(param.default_value) ? Json(plain(param.default_value)) : Json()},
+             {"doc", param.doc}});
+      strategies.push_back(
+          {{"name", strategy->name}, {"doc", strategy->doc}, {"params", std::move(params)}});
+    }
+    list.push_back({{"name", backend.name()},
+                    {"version", backend.version()},
+                    {"doc", backend.doc()},
+                    {"file", backend.file().string()},
+                    {"strategies", std::move(strategies)}});
+  }
+  return {{"version", 1}, {"backends", std::move(list)}};
+}
+
+Rows param_rows(const plan::Strategy& strategy) {
+  Rows rows{{"parameter", "default", "what", "values"}};
+  for (const auto& param : strategy.params)
+    rows.push_back({param.name,
+                    plan::is_given(param.default_value) ? plain(param.default_value) : "required",
+                    param.doc, kind_of(param)});
+  return rows;
+}
+
+std::string in_format(const Rows& rows, const Common& common) {
+  return common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen);
+}
+
+Json constant_json(const plan::Constant& constant) {
+  return {{"value", constant.value}, {"origin", constant.origin}};
+}
+
+Json partition_json(const plan::Partition& partition) {
+  const auto& gpu = partition.gpu;
+  return {{"name", partition.name},
+          {"gpu", gpu.name},
+          {"gpus_per_node", partition.gpus_per_node},
+          {"nodes", partition.nodes},
+          {"memory_bytes", constant_json(gpu.memory)},
+          {"memory_bandwidth", constant_json(gpu.memory_bandwidth)},
+          {"peak_fp16", constant_json(gpu.peak_fp16)},
+          {"peak_bf16", constant_json(gpu.peak_bf16)},
+          {"intra_node_bandwidth", constant_json(partition.intra_node.bandwidth)},
+          {"network_bandwidth", constant_json(partition.network.bandwidth)}};
+}
+
+// One partition's numbers with their origins.
+Rows constant_rows(const plan::Partition& p) {
+  Rows rows{{"constant", "value", "origin"}};
+  const auto bytes = [&](const char* name, const plan::Constant& c, const char* per = "") {
+    rows.push_back({name, format_bytes(c.value) + per, c.origin});
+  };
+  const auto number = [&](const char* name, const plan::Constant& c, double unit,
+                          const char* text) {
+    rows.push_back({name, fmt::format("{:.4g}{}", c.value / unit, text), c.origin});
+  };
+  bytes("memory", p.gpu.memory);
+  bytes("usable memory", p.gpu.usable_memory);
+  bytes("driver context", p.gpu.context_memory);
+  bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
+  number("peak fp32", p.gpu.peak_fp32, 1e12, " TFLOPs");
+  number("peak fp16", p.gpu.peak_fp16, 1e12, " TFLOPs");
+  number("peak bf16", p.gpu.peak_bf16, 1e12, " TFLOPs");
+  bytes("inside a node, per GPU", p.intra_node.bandwidth, "/s");
+  number("  efficiency", p.intra_node.efficiency, 1, "");
+  bytes("network, per node", p.network.bandwidth, "/s");
+  number("  efficiency", p.network.efficiency, 1, "");
+  bytes("PCIe, per GPU", p.pcie.bandwidth, "/s");
+  bytes("host memory", p.host_memory);
+  number("gemm", p.efficiency.gemm, 1, "");
+  number("attention", p.efficiency.attention, 1, "");
+  number("attention, unaligned", p.efficiency.attention_unaligned, 1, "");
+  number("memory-bound", p.efficiency.memory, 1, "");
+  number("layer overhead", p.efficiency.layer_overhead, 1e-6, " us");
+  number("step overhead", p.efficiency.step_overhead, 1e-3, " ms");
+  number("overlap", p.efficiency.overlap, 1, "");
+  number("allocator slack", p.efficiency.allocator_slack, 1, "");
+  number("tight from", p.efficiency.tight, 1, "");
+  return rows;
+}
+
+int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
+  const auto cluster = catalog.find(arguments.name);
+  if (!cluster) return fail(cluster.error(), kError);
+  if (arguments.common.format == "json") {
+    Json partitions = Json::array();
+    for (const auto& partition : (*cluster)->partitions)
+      partitions.push_back(partition_json(partition));
+    print(Json{{"version", 1}, {"name", (*cluster)->name}, {"partitions", partitions}}.dump(2) +
+          "\n");
+    return kOk;
+  }
+  print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc));
+  for (const auto& partition : (*cluster)->partitions)
+    print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
+                      partition.gpus_per_node, partition.gpu.name) +
+          in_format(constant_rows(partition), arguments.common));
+  return kOk;
+}
+
+}  // namespace
+
+int backends_command(const ListArguments& arguments) {
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  const auto& backends = (*app)->backends();
+  if (arguments.common.format == "json") {
+    print(backends_json(backends).dump(2) + "\n");
+    return kOk;
+  }
+  std::string out;
+  std::vector<std::string> names;
+  for (const auto& backend : backends.all())
+    for (const auto& strategy : backend.strategies()) {
+      names.push_back(strategy->name);
+      if (!arguments.name.empty() && arguments.name != strategy->name &&
+          arguments.name != backend.name())
+        continue;
+      out += fmt::format("{}{}{{}}: {} (backend {} {})\n", out.empty() ? "" : "\n", strategy->name,
+                         strategy->doc, backend.name(), backend.version());
+      out += in_format(param_rows(*strategy), arguments.common);
+    }
+  if (out.empty())
+    return fail(Error{printable(arguments.name), "no such strategy or backend",
+                      suggestion(arguments.name, names)},
+                kError);
+  print(out);
+  return kOk;
+}
+
+int clusters_command(const ListArguments& arguments) {
+  const auto places = find_places();
+  if (!places) return fail(places.error(), kError);
+  hardware::Catalog catalog({fs::path("clusters"), places->clusters()}, places->gpus());
+  if (!arguments.name.empty()) return show_cluster(catalog, arguments);
+  Rows rows{{"cluster", "partition", "gpu", "per node", "nodes", "bf16 TFLOPs", "GiB", "what"}};
+  Json list = Json::array();
+  Errors errors;
+  for (const auto& name : catalog.names()) {
+    const auto cluster = catalog.find(name);
+    if (!cluster) {
+      errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
+      continue;
+    }
+    Json partitions = Json::array();
+    for (const auto& p : (*cluster)->partitions) {
+      const auto& peak = p.gpu.peak_bf16.value > 0 ? p.gpu.peak_bf16 : p.gpu.peak_fp16;
+      rows.push_back(
+          {name, p.name, p.gpu.name, std::to_string(p.gpus_per_node), std::to_string(p.nodes),
+           fmt::format("{:.4g}{}", peak.value / 1e12, p.gpu.peak_bf16.value > 0 ? "" : " (fp16)"),
+           format_gib(p.gpu.memory.value), (*cluster)->doc});
+      partitions.push_back(partition_json(p));
+    }
+    list.push_back({{"name", name}, {"doc", (*cluster)->doc}, {"partitions", partitions}});
+  }
+  if (arguments.common.format == "json")
+    print(Json{{"version", 1}, {"clusters", list}}.dump(2) + "\n");
+  else
+    print(in_format(rows, arguments.common));
+  return errors.empty() ? kOk : fail(errors, kError);
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+
+namespace orch::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string size(double params) {
+  return fmt::format("{:.{}f}B", params / 1e9, params < 1e10 ? 2 : 0);
+}
+
+Json model_json(const plan::Model& model) {
+  return {{"name", model.name},     {"family", plan::name(model.family)},
+          {"layers", model.layers}, {"hidden", model.hidden},
+          {"heads", model.heads},   {"vocab", model.vocab},
+          {"seq", model.seq},       {"params", model.params()}};
+}
+
+int list_models(const std::vector<plan::Model>& models, const Common& common) {
+  if (common.format == "json") {
+    Json list = Json::array();
+    for (const auto& model : models) list.push_back(model_json(model));
+    print(Json{{"version", 1}, {"models", list}}.dump(2) + "\n");
+    return kOk;
+  }
+  Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
+             "hidden/layers"}};
+  for (const auto& m : models)
+    rows.push_back({m.name, std::string(plan::name(m.family)), std::to_string(m.layers),
+                    std::to_string(m.hidden), std::to_string(m.heads), std::to_string(m.head_dim()),
+                    std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
+                    std::to_string(m.hidden / m.layers)});
+  print(common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen));
+  return kOk;
+}
+
+// How the parameters spread over tensor and pipeline ranks, at so many bytes each.
+std::string shares(const plan::Model& m, const ModelArguments& a) {
+  const double tp = a.tensor_parallel, bytes = a.bytes_per_param;
+  const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
+  const double layer = m.layer_params() / tp, embedding = m.embedding_params() / tp;
+  const double middle = layers * layer, edge = middle + embedding;
+  Rows rows{{"part", "parameters", "per GPU", fmt::format("bytes at {:g} each", bytes)}};
+  const auto add = [&](const std::string& part, double whole, double share) {
+    rows.push_back({part, group_digits(whole), group_digits(share), group_digits(share * bytes)});
+  };
+  add("embedding", m.embedding_params(), embedding);
+  add("one layer", m.layer_params(), layer);
+  add(fmt::format("a stage of {:g} layers", layers), layers * m.layer_params(), middle);
+  add("the same with the embedding", layers * m.layer_params() + m.embedding_params(), edge);
+  return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
+                     a.tensor_parallel, a.pipeline_parallel) +
+         report::grid(rows, a.common.screen);
+}
+
+std::string training(double params, const ModelArguments& a) {
+  std::string out =
+      fmt::format("8 x {} parameters x {} tokens at {:g} TFLOPs per GPU: {:.2f} GPU-hours",
+                  format_tokens(params), format_tokens(a.tokens), a.tflops,
+                  plan::gpu_hours_to_train(params, a.tokens, a.tflops));
+  if (a.gpus > 0)
+    out += fmt::format(", {:.2f} days on {:g} GPUs",
+                       plan::days_to_train(params, a.tokens, a.gpus, a.tflops), a.gpus);
+  return out + "\n";
+}
+
+int show_model(const plan::Model& model, const ModelArguments& arguments) {
+  if (arguments.common.format == "json") {
+    auto json = model_json(model);
+    json["version"] = 1;
+    print(json.dump(2) + "\n");
+    return kOk;
+  }
+  print(fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
+                    "vocabulary {}, {} tokens\n\n",
+                    model.name, plan::name(model.family), group_digits(model.params()),
+                    size(model.params()), model.layers, model.hidden, model.hidden / model.layers,
+                    model.heads, model.head_dim(), model.vocab, model.seq) +
+        shares(model, arguments));
+  if (arguments.tokens > 0 && arguments.tflops > 0)
+    print("\n" + training(model.params(), arguments));
+  return kOk;
+}
+
+}  // namespace
+
+int models_command(const ModelArguments& arguments) {
+  if (arguments.params > 0) {
+    if (arguments.tokens <= 0 || arguments.tflops <= 0)
+      return fail(Error{"orch models --params", "needs --tokens and --tflops",
+                        "orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350"},
+                  kUsage);
+    print(training(arguments.params, arguments));
+    return kOk;
+  }
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  const auto models = (*app)->loader().presets();
+  if (!models) return fail(models.error(), kError);
+  if (arguments.name.empty()) return list_models(*models, arguments.common);
+  const auto found = std::find_if(models->begin(), models->end(), [&](const plan::Model& model) {
+    return model.name == arguments.name;
+  });
+  if (found != models->end()) return show_model(*found, arguments);
+  std::vector<std::string> names;
+  for (const auto& model : *models) names.push_back(model.name);
+  return fail(Error{printable(arguments.name), "no such model", suggestion(arguments.name, names)},
+              kError);
+}
+
+}  // namespace orch::cli

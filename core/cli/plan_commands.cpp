@@ -1,0 +1,226 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+#include "core/launch/slurm.h"
+#include "core/plan/run_json.h"
+#include "core/render/job.h"
+#include "core/report/report.h"
+#include "core/store/store.h"
+
+namespace orch::cli {
+namespace {
+
+report::Result view(const Outcome& outcome) {
+  report::Result result;
+  result.experiment = &outcome.experiment;
+  result.rejected = &outcome.rejected;
+  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  return result;
+}
+
+// The notes around the table: for people, so on stderr unless the table is for people too.
+std::string notes(const report::Result& result, const PlanArguments& arguments) {
+  const auto& screen = arguments.common.screen;
+  std::string out;
+  const auto warnings = report::warnings_by_subject(result);
+  if (!warnings.empty()) out += "\n" + warnings;
+  const auto rejected = report::rejected_by_reason(*result.rejected, screen);
+  if (!rejected.empty()) out += "\n" + rejected;
+  const auto verdict = report::budget_verdict(result);
+  if (!verdict.text.empty())
+    out += "\n" + report::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
+  return out;
+}
+
+std::string title(const report::Result& result) {
+  const auto& experiment = *result.experiment;
+  std::string out = experiment.name;
+  if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
+  out += fmt::format("\n{} runs, {} rejected; ranked by time to train",
+                     group_digits(static_cast<double>(result.runs.size())),
+                     group_digits(static_cast<double>(result.rejected->size())));
+  if (!result.runs.empty())
+    out += fmt::format(" {} tokens", format_tokens(result.runs.front()->run.tokens));
+  return out + ". Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
+}
+
+void show(const report::Result& result, const PlanArguments& arguments) {
+  switch (report::parse_format(arguments.common.format).value()) {
+    case report::Format::json:
+      return print(report::json(result));
+    case report::Format::csv:
+      return print(report::csv(result));
+    case report::Format::md:
+      return print(report::markdown(result));
+    case report::Format::table:
+      print(title(result) + report::table(result, arguments.common.screen, arguments.top) +
+            notes(result, arguments));
+  }
+}
+
+bool for_people(const PlanArguments& arguments) { return arguments.common.format == "table"; }
+
+// What stands at the end goes where the table went, or to stderr when stdout is for a program.
+void say(const PlanArguments& arguments, const std::string& text) {
+  if (for_people(arguments))
+    print(text);
+  else
+    std::fputs(text.c_str(), stderr);
+}
+
+int verdict_code(const report::Result& result) {
+  if (result.runs.empty()) return kInvalidExperiment;
+  return report::budget_verdict(result).over ? kOverBudget : kOk;
+}
+
+// run.json, estimate.json and, where SLURM will run it, the job scripts.
+Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const store::Store& store,
+                                const plan::Planned& planned) {
+  store::Folder folder;
+  folder.id = planned.id;
+  folder.files = {{"run.json", planned.json},
+                  {"estimate.json", plan::estimate_json(planned.estimate)}};
+  if (planned.run.cluster->launch != "slurm") return folder;
+  render::Context context;
+  context.id = planned.id;
+  context.folder = fs::absolute(store.folder(planned.run.experiment, planned.id));
+  context.trainer = app.places().trainers / ("orch-train-" + planned.run.strategy->backend);
+  context.version = ORCH_VERSION;
+  auto scripts = renderer.render(planned.run, context);
+  if (!scripts) return scripts.error();
+  for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
+  return folder;
+}
+
+std::string written_text(const store::Written& written, const fs::path& place) {
+  if (written.created == 0 && written.refreshed == 0)
+    return fmt::format("nothing changed: all {} run folders are in {}/\n", written.unchanged,
+                       printable(place.string()));
+  std::string out =
+      fmt::format("{} run folders written to {}/", written.created, printable(place.string()));
+  if (written.unchanged > 0) out += fmt::format(", {} were there", written.unchanged);
+  if (written.refreshed > 0) out += fmt::format(", {} refreshed", written.refreshed);
+  if (written.others > 0)
+    out += fmt::format("; {} from earlier plans are still there", written.others);
+  return out + "\n";
+}
+
+// The phases of a ramp-up wait for each other.
+std::string submit_command(std::size_t phases) {
+  if (phases == 1) return "sbatch job.sbatch";
+  std::string out = "j=$(sbatch --parsable job.sbatch)";
+  for (std::size_t i = 2; i < phases; ++i)
+    out += fmt::format(" && j=$(sbatch --parsable --dependency=afterok:$j job-{}.sbatch)", i);
+  return out + fmt::format(" && sbatch --dependency=afterok:$j job-{}.sbatch", phases);
+}
+
+// What to do next with the best run, and the exit code that the scheduler's state asks for.
+int next_step(const PlanArguments& arguments, const Outcome& outcome, const store::Store& store) {
+  const auto& best = outcome.runs.front();
+  const auto folder = store.folder(outcome.experiment.name, best.id);
+  if (best.run.cluster->launch != "slurm") {
+    say(arguments, fmt::format("stopped here: local runs need the trainers, which this build does "
+                               "not have\nnext: orch explain {}\n",
+                               best.id));
+    return kOk;
+  }
+  const auto submit = fmt::format("cd {} && {}", shell_quote(folder.string()),
+                                  submit_command(plan::phases(best.run).size()));
+  switch (launch::probe_slurm()) {
+    case launch::Slurm::absent:
+      say(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch)\n"
+                                 "next, on the cluster: {}\n",
+                                 submit));
+      return kOk;
+    case launch::Slurm::unreachable:
+      say(arguments, fmt::format("stopped after rendering: SLURM is installed but its controller "
+                                 "does not answer (scontrol ping)\nnext, once it does: {}\n",
+                                 submit));
+      return kSchedulerUnreachable;
+    case launch::Slurm::reachable:
+      say(arguments, fmt::format("next: {}\n", submit));
+  }
+  return kOk;
+}
+
+Result<Outcome> make_outcome(App& app, const PlanArguments& arguments) {
+  PlanOptions options;
+  options.where = arguments.where;
+  options.max_runs = arguments.max_runs;
+  return app.plan(arguments.file, options);
+}
+
+// A progress line for people who wait: only on a terminal, only when there is much to do.
+class Progress {
+ public:
+  explicit Progress(std::size_t total) : total_(total), shown_(total > 2000 && isatty(2)) {}
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  void at(std::size_t done) {
+    if (shown_ && done % 500 == 0)
+      std::fprintf(stderr, "\rwriting run folders: %zu of %zu", done, total_);
+  }
+
+ private:
+  std::size_t total_;
+  bool shown_;
+};
+
+}  // namespace
+
+int plan_command(const PlanArguments& arguments) {
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  const auto outcome = make_outcome(**app, arguments);
+  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  const auto result = view(*outcome);
+  show(result, arguments);
+  return verdict_code(result);
+}
+
+int run_command(const PlanArguments& arguments) {
+  if (arguments.dry_run) return plan_command(arguments);
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  const auto outcome = make_outcome(**app, arguments);
+  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  const auto result = view(*outcome);
+  if (outcome->runs.empty()) {
+    show(result, arguments);
+    return verdict_code(result);
+  }
+
+  store::Store store(arguments.runs);
+  render::Renderer renderer((*app)->places().templates());
+  Progress progress(outcome->runs.size());
+  const auto written = store.write(
+      outcome->experiment.name, outcome->runs.size(),
+      [&](std::size_t i) {
+        progress.at(i);
+        return folder_of(**app, renderer, store, outcome->runs[i]);
+      },
+      interrupted);
+  if (!written) return fail(written.error(), kError);
+  if (written->interrupted) {
+    std::fputs("interrupted: the folders written so far are whole; run it again for the rest\n",
+               stderr);
+    return kInterrupted;
+  }
+  show(result, arguments);
+  say(arguments,
+      "\n" + written_text(*written, fs::path(arguments.runs) / outcome->experiment.name));
+  const int scheduler = next_step(arguments, *outcome, store);
+  const int verdict = verdict_code(result);
+  return verdict != kOk ? verdict : scheduler;
+}
+
+}  // namespace orch::cli

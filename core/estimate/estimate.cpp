@@ -1,0 +1,129 @@
+#include "core/estimate/estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/units.h"
+#include "core/plan/model.h"
+
+namespace orch::estimate {
+
+using backend::Work;
+using plan::Estimate;
+using plan::Run;
+
+void Phases::add(const Phases& other, double times) {
+  forward_open += times * other.forward_open;
+  forward_hidden += times * other.forward_hidden;
+  backward_open += times * other.backward_open;
+  backward_hidden += times * other.backward_hidden;
+  step_open += times * other.step_open;
+  step_hidden += times * other.step_hidden;
+}
+
+double exposed(double hidden, double open, double overlap) {
+  return std::max(0.0, hidden - overlap * open);
+}
+
+void Estimator::price_blocks(const Work& work, const Price& price) {
+  blocks_.assign(work.blocks.size(), {});
+  for (std::size_t b = 0; b < work.blocks.size(); ++b) {
+    auto& phases = blocks_[b];
+    for (std::size_t i = 0; i < work.blocks[b].n_ops; ++i) {
+      const auto& op = work.ops[work.blocks[b].first_op + i].data;
+      const double seconds = price.seconds(op);
+      const bool hidden = op.hidden != 0;
+      (hidden ? phases.forward_hidden : phases.forward_open) += op.forward * seconds;
+      (hidden ? phases.backward_hidden : phases.backward_open) +=
+          (op.recompute + op.backward) * seconds;
+      (hidden ? phases.step_hidden : phases.step_open) += op.step * seconds;
+    }
+  }
+}
+
+Phases Estimator::stage_phases(const Work& work, const backend::Stages& stages) const {
+  Phases phases;
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    phases.add(blocks_[b], work.counts[stages.first_count + b]);
+  return phases;
+}
+
+void Estimator::price_stages(const Run& run, const Work& work) {
+  const double overlap = run.partition->efficiency.overlap.value;
+  stages_.clear();
+  slowest_ = last_to_end_ = 0;
+  for (const auto& stages : work.stage_list) {
+    const auto p = stage_phases(work, stages);
+    Stage stage;
+    stage.micro = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap) +
+                  p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
+    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap);
+    stage.count = static_cast<double>(stages.last - stages.first + 1);
+    stages_.push_back(stage);
+    if (stage.micro > stages_[slowest_].micro) slowest_ = stages_.size() - 1;
+    if (stage.end > stages_[last_to_end_].end) last_to_end_ = stages_.size() - 1;
+  }
+}
+
+// 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
+// and interleaved chunks shorten that (Narayanan et al. 2021).
+void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
+  double once_through = 0;
+  for (const auto& stage : stages_) once_through += stage.count * stage.micro;
+  const double beat = stages_[slowest_].micro;
+  const double bubble = (once_through - beat) / static_cast<double>(work.chunks);
+  const double fixed =
+      bubble + stages_[last_to_end_].end + run.partition->efficiency.step_overhead.value;
+  out.micro_seconds = beat;
+  out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
+  derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, fixed, out);
+}
+
+void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
+  const auto n = static_cast<std::size_t>(work.stages);
+  device_.assign(n, 0);
+  host_.assign(n, 0);
+  for (const auto& item : work.memory)
+    for (auto stage = item.first; stage <= item.last; ++stage)
+      (item.place == ORCH_DEVICE ? device_ : host_)[static_cast<std::size_t>(stage)] += item.bytes;
+
+  const auto& partition = *run.partition;
+  const auto peak = std::max_element(device_.begin(), device_.end());
+  out.peak_stage = peak - device_.begin();
+  out.peak_memory =
+      *peak * (1 + partition.efficiency.allocator_slack.value) + partition.gpu.context_memory.value;
+  out.usable_memory = partition.gpu.usable_memory.value;
+  out.host_memory = *std::max_element(host_.begin(), host_.end()) *
+                    static_cast<double>(std::min(partition.gpus_per_node, run.gpus));
+  if (out.peak_memory > out.usable_memory) {
+    out.fit = plan::Fit::oom;
+    out.fit_reason = fmt::format("{} of {} on the GPU", format_bytes(out.peak_memory),
+                                 format_bytes(out.usable_memory));
+  } else if (out.host_memory > partition.host_memory.value) {
+    out.fit = plan::Fit::oom;
+    out.fit_reason = fmt::format("{} of {} on the host", format_bytes(out.host_memory),
+                                 format_bytes(partition.host_memory.value));
+  } else if (out.peak_memory > partition.efficiency.tight.value * out.usable_memory) {
+    out.fit = plan::Fit::tight;
+    out.fit_reason = fmt::format("{:.0f} % of the GPU", 100 * out.peak_memory / out.usable_memory);
+  }
+}
+
+Estimate Estimator::estimate(const Run& run, const Work& work) {
+  Estimate out;
+  price_blocks(work, Price(*run.partition, run.nodes, work.dtype));
+  price_stages(run, work);
+  total_time(run, work, out);
+  total_memory(run, work, out);
+  return out;
+}
+
+Estimate Estimator::explain(const Run& run, const Work& work) {
+  Estimate out = estimate(run, work);
+  explain_time(run, work, out);
+  explain_memory(run, work, out);
+  return out;
+}
+
+}  // namespace orch::estimate

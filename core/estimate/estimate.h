@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/backend/work.h"
+#include "core/estimate/price.h"
+#include "core/plan/estimate.h"
+#include "core/plan/run.h"
+
+namespace orch::estimate {
+
+// Seconds of one block or stage, by phase. "open" is what nothing hides; "hidden" may run under the
+// open part of its phase (in step: under the last backward).
+struct Phases {
+  double forward_open = 0, forward_hidden = 0;
+  double backward_open = 0, backward_hidden = 0;  // recomputation included
+  double step_open = 0, step_hidden = 0;
+
+  void add(const Phases& other, double times);
+};
+
+// What of the hidden part sticks out, when only a share of the open part can cover it.
+double exposed(double hidden, double open, double overlap);
+
+// Prices the work that a backend describes on the run's partition. Holds scratch space: one per
+// thread, used for many runs.
+class Estimator {
+ public:
+  plan::Estimate estimate(const plan::Run& run, const backend::Work& work);
+
+  // The same with items: time of the slowest stage, memory by stage. The work must have been asked
+  // for with its names and formulas.
+  plan::Estimate explain(const plan::Run& run, const backend::Work& work);
+
+ private:
+  struct Stage {
+    double micro = 0;  // seconds of one micro-batch
+    double end = 0;    // seconds after the last one
+    double count = 1;  // stages alike
+  };
+
+  void price_blocks(const backend::Work& work, const Price& price);
+  Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
+  void price_stages(const plan::Run& run, const backend::Work& work);
+  void total_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+  void total_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+  void explain_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
+  void explain_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
+
+  std::vector<Phases> blocks_;
+  std::vector<Stage> stages_;
+  std::vector<double> device_;  // bytes by stage
+  std::vector<double> host_;
+  std::size_t slowest_ = 0;  // in stages_
+  std::size_t last_to_end_ = 0;
+};
+
+// Fills what follows from the step time: rates, days, GPU-hours, integrating the batch ramp-up.
+// fixed_seconds is the part of a step that does not grow with its micro-batches.
+void derive_rates(const plan::Run& run, bool recompute, double fixed_seconds, plan::Estimate& out);
+
+}  // namespace orch::estimate

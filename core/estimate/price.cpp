@@ -1,0 +1,118 @@
+#include "core/estimate/price.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::estimate {
+
+double wire_factor(std::uint32_t collective, std::int64_t group_size) {
+  if (group_size <= 1) return 0;
+  const double share = static_cast<double>(group_size - 1) / static_cast<double>(group_size);
+  switch (collective) {
+    case ORCH_ALL_REDUCE:
+      return 2 * share;
+    case ORCH_ALL_GATHER:
+    case ORCH_REDUCE_SCATTER:
+    case ORCH_ALL_TO_ALL:
+      return share;
+    default:
+      return 1;  // broadcast, send
+  }
+}
+
+Price::Price(const plan::Partition& partition, std::int64_t nodes, std::string_view dtype)
+    : partition_(partition), nodes_(nodes), peak_(partition.gpu.peak(dtype).value) {}
+
+double Price::flops_rate(const orch_op& op) const {
+  const auto& efficiency = partition_.efficiency;
+  if (op.kind == ORCH_GEMM) return peak_ * efficiency.gemm.value;
+  const bool aligned = op.align % 8 == 0;
+  return peak_ * (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
+}
+
+Price::Ring Price::ring(const orch_op& op) const {
+  const auto per_node = partition_.gpus_per_node;
+  const auto inside = std::clamp<std::int64_t>(
+      per_node / std::max<std::int64_t>(1, op.group_stride), 1, op.group_size);
+  const auto& local = partition_.intra_node;
+  const double local_bandwidth = local.bandwidth.value * local.efficiency.value;
+  if (nodes_ <= 1 || inside >= op.group_size)
+    return {false, local_bandwidth, 1, local.latency.value};
+  // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node
+  // leave fewer rings to share its network.
+  const double sharing = static_cast<double>(per_node) / static_cast<double>(inside);
+  const auto& network = partition_.network;
+  const double outside = network.bandwidth.value * network.efficiency.value / sharing;
+  return {true, inside > 1 ? std::min(outside, local_bandwidth) : outside, sharing,
+          network.latency.value};
+}
+
+double Price::collective_seconds(const orch_op& op) const {
+  if (op.group_size <= 1) return 0;
+  const auto path = ring(op);
+  // Small messages travel along trees: the latency counts once per level, both ways.
+  const double levels = std::ceil(std::log2(static_cast<double>(op.group_size)));
+  const double hops = op.collective == ORCH_ALL_REDUCE ? 2 * levels
+                      : op.collective == ORCH_SEND     ? 1
+                                                       : levels;
+  return wire_factor(op.collective, op.group_size) * op.bytes / path.bandwidth +
+         std::max(1.0, op.calls) * hops * path.latency;
+}
+
+double Price::seconds(const orch_op& op) const {
+  switch (op.kind) {
+    case ORCH_GEMM:
+    case ORCH_ATTENTION:
+      return 2 * op.m * op.n * op.k * op.batch / flops_rate(op);
+    case ORCH_MEMORY:
+      return op.bytes /
+             (partition_.gpu.memory_bandwidth.value * partition_.efficiency.memory.value);
+    case ORCH_COLLECTIVE:
+      return collective_seconds(op);
+    case ORCH_COPY:
+      return op.bytes / (partition_.pcie.bandwidth.value * partition_.pcie.efficiency.value) +
+             partition_.pcie.latency.value;
+    case ORCH_HOST:  // the ranks of a node share its memory
+      return op.bytes * static_cast<double>(partition_.gpus_per_node) /
+             partition_.host_memory_bandwidth.value;
+    case ORCH_OVERHEAD:
+      return partition_.efficiency.layer_overhead.value;
+    default:
+      return 0;
+  }
+}
+
+std::string Price::rate(const orch_op& op) const {
+  switch (op.kind) {
+    case ORCH_GEMM:
+    case ORCH_ATTENTION:
+      return fmt::format("at {:.4g} TFLOPs", flops_rate(op) / 1e12);
+    case ORCH_MEMORY:
+      return fmt::format("at {}/s", format_bytes(partition_.gpu.memory_bandwidth.value *
+                                                 partition_.efficiency.memory.value));
+    case ORCH_COLLECTIVE: {
+      if (op.group_size <= 1) return "one rank";
+      const auto path = ring(op);
+      return fmt::format("{} ranks, {}{} at {}/s", op.group_size,
+                         path.crosses ? "across nodes" : "inside the node",
+                         path.sharing > 1
+                             ? fmt::format(", {:g} rings share the network", path.sharing)
+                             : std::string(),
+                         format_bytes(path.bandwidth));
+    }
+    case ORCH_COPY:
+      return fmt::format("at {}/s", format_bytes(partition_.pcie.bandwidth.value *
+                                                 partition_.pcie.efficiency.value));
+    case ORCH_HOST:
+      return fmt::format("{} ranks share {}/s", partition_.gpus_per_node,
+                         format_bytes(partition_.host_memory_bandwidth.value));
+    default:
+      return "fixed";
+  }
+}
+
+}  // namespace orch::estimate

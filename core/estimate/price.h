@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/backend/abi.h"
+#include "core/plan/cluster.h"
+
+namespace orch::estimate {
+
+// What one operation costs on a partition. It knows hardware, not backends.
+class Price {
+ public:
+  // nodes: how many the run uses; dtype: of its matrix products.
+  Price(const plan::Partition& partition, std::int64_t nodes, std::string_view dtype);
+
+  // Seconds of one occurrence of the operation.
+  double seconds(const orch_op& op) const;
+
+  // The same in words: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".
+  std::string rate(const orch_op& op) const;
+
+ private:
+  // How a group of ranks lies on the nodes, and the bandwidth its ring gets.
+  struct Ring {
+    bool crosses = false;  // leaves the node
+    double bandwidth = 0;  // bytes/s of the slowest hop
+    double sharing = 1;    // rings that share a node's network
+    double latency = 0;
+  };
+  Ring ring(const orch_op& op) const;
+  double collective_seconds(const orch_op& op) const;
+  double flops_rate(const orch_op& op) const;
+
+  const plan::Partition& partition_;
+  std::int64_t nodes_;
+  double peak_;
+};
+
+// The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.
+double wire_factor(std::uint32_t collective, std::int64_t group_size);
+
+}  // namespace orch::estimate

@@ -1,0 +1,332 @@
+#include "core/experiment/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/plan/slurm.h"
+
+namespace orch::experiment {
+namespace {
+
+using plan::Section;
+
+const std::vector<std::string> kTop{"name",        "doc",        "model",  "hardware",
+                                    "batch",       "strategies", "budget", "tokens",
+                                    "constraints", "steps",      "strict"};
+
+bool sets(const plan::Space& space, std::string_view field) {
+  for (const auto& axis : space.axes)
+    if (std::find(axis.fields.begin(), axis.fields.end(), field) != axis.fields.end()) return true;
+  return std::any_of(space.derived.begin(), space.derived.end(),
+                     [&](const auto& derived) { return derived.field == field; });
+}
+
+}  // namespace
+
+Reader::Reader(Loader::State& state, std::string file)
+    : state_(state), file_(std::move(file)), spaces_(state, errors_) {
+  out_.file = file_;
+}
+
+Result<plan::Experiment> Reader::read(const sol::object& returned) {
+  if (returned.get_type() != sol::type::table)
+    return Error{file_, fmt::format("returns {} instead of an experiment", type_name(returned)),
+                 "end the file with: return experiment{ ... }"};
+  read_top(returned.as<sol::table>());
+  for (auto& error : errors_)
+    if (!error.place.starts_with(file_)) error.place = file_ + ": " + error.place;
+  if (!errors_.empty()) return errors_;
+  return std::move(out_);
+}
+
+void Reader::read_top(const sol::table& top) {
+  for (const auto& item : keys_of(top, "experiment", errors_).items)
+    error("experiment", fmt::format("{} without a name", type_name(item)), "write name = value");
+  for (const auto& [name, value] : keys_of(top, "experiment", errors_).fields)
+    if (std::find(kTop.begin(), kTop.end(), name) == kTop.end())
+      error(printable(name), "no such field", suggestion(name, kTop));
+
+  const auto get = [&](const char* name) { return top.raw_get<sol::object>(name); };
+  read_name(get("name"));
+  if (const auto doc = get("doc"); doc.valid()) {
+    if (doc.get_type() == sol::type::string)
+      out_.doc = doc.as<std::string>();
+    else
+      error("doc", fmt::format("{} is not a text", type_name(doc)), "write doc = \"...\"");
+  }
+  if (const auto strict = get("strict"); strict.valid()) {
+    if (strict.get_type() == sol::type::boolean)
+      out_.strict = strict.as<bool>();
+    else
+      error("strict", fmt::format("{} is not true or false", type_name(strict)), "");
+  }
+  read_models(get("model"));
+  read_hardware(get("hardware"));
+  read_batch(get("batch"));
+  auto amounts = state_.sandbox().state().create_table();
+  for (const char* name : {"tokens", "steps"})
+    if (const auto value = get(name); value.valid()) amounts[name] = value;
+  auto space = spaces_.read(amounts, {{Section::top}, nullptr, {}}, "experiment");
+  std::move(space.axes.begin(), space.axes.end(), std::back_inserter(out_.batch.axes));
+  std::move(space.derived.begin(), space.derived.end(), std::back_inserter(out_.batch.derived));
+  read_strategies(get("strategies"));
+  read_budget(get("budget"));
+  read_constraints(get("constraints"));
+}
+
+void Reader::read_name(const sol::object& value) {
+  if (!value.valid()) {
+    out_.name = fs::path(file_).stem().string();
+    if (!is_plain_name(out_.name)) error("name", "missing", "write name = \"my-experiment\"");
+    return;
+  }
+  const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
+  if (!is_plain_name(name))
+    error("name", fmt::format("'{}' cannot name a folder and jobs", printable(name)),
+          "use letters, digits, '.', '_' and '-', and start with a letter or digit");
+  out_.name = name;
+}
+
+bool Reader::is_table(const sol::object& value, const std::string& place,
+                      const std::string& example) {
+  if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) return true;
+  error(place, value.valid() ? fmt::format("{} is not a table", type_name(value)) : "missing",
+        "write " + example);
+  return false;
+}
+
+plan::AskedModel Reader::read_model(const sol::object& value, const std::string& place) {
+  plan::AskedModel model;
+  sol::table table;
+  if (value.get_type() == sol::type::string) {
+    const auto name = value.as<std::string>();
+    const auto found = state_.presets().find(name);
+    if (found == state_.presets().end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, preset] : state_.presets()) names.push_back(known);
+      error(place, fmt::format("no model '{}'", printable(name)), suggestion(name, names));
+      return model;
+    }
+    model.name = name;
+    table = found->second;
+  } else if (tag_of(value).kind == "model") {
+    table = value.as<sol::table>();
+    const auto given = table.raw_get<sol::object>("name");
+    if (given.get_type() == sol::type::string) model.name = given.as<std::string>();
+    if (given.valid() && !is_plain_name(model.name))
+      error(place + ".name", "not a plain name", "use letters, digits, '.', '_' and '-'");
+  } else {
+    error(place, fmt::format("{} is not a model", type_name(value)),
+          "write gpt{ layers = ..., hidden = ..., heads = ..., vocab = ..., seq = ... }, bloom{ "
+          "... } "
+          "or the name of a preset (orch models lists them)");
+    return model;
+  }
+  model.space = spaces_.read(table, {{Section::model}, nullptr, {"name", "doc"}}, place);
+  model.space.axes.push_back({{"family"}, {{plan::Value(tag_of(table).name)}}});
+  for (const char* size : {"layers", "hidden", "heads", "vocab", "seq"})
+    if (!sets(model.space, size))
+      error(place + "." + size, "missing", fmt::format("write {} = <number>", size));
+  return model;
+}
+
+void Reader::read_models(const sol::object& value) {
+  if (!value.valid())
+    return error("model", "missing", "write model = gpt{ ... } or model = \"bloom-7b\"");
+  if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) {
+    const auto keys = keys_of(value.as<sol::table>(), "model", errors_);
+    if (!keys.fields.empty() || keys.items.empty())
+      return error("model", "a table without a family", "write model = gpt{ ... } or bloom{ ... }");
+    for (std::size_t i = 0; i < keys.items.size(); ++i)
+      out_.models.push_back(read_model(keys.items[i], fmt::format("model[{}]", i + 1)));
+  } else {
+    out_.models.push_back(read_model(value, "model"));
+  }
+}
+
+void Reader::read_hardware(const sol::object& value) {
+  if (!is_table(value, "hardware", "hardware = { cluster = \"jean-zay\", gpus = 384 }")) return;
+  static const std::vector<std::string> kWords{"account", "qos",  "reservation", "constraint",
+                                               "time",    "hint", "gres"};
+  auto others = kWords;
+  others.insert(others.end(), {"environment", "options"});
+  const auto table = value.as<sol::table>();
+  out_.hardware = spaces_.read(table, {{Section::hardware}, nullptr, others}, "hardware");
+  for (const auto& word : kWords)
+    if (const auto given = table.raw_get<sol::object>(word); given.valid())
+      read_job_word(word, given, "hardware." + word);
+  read_environment(table.raw_get<sol::object>("environment"), "hardware.environment");
+  read_options(table.raw_get<sol::object>("options"), "hardware.options");
+}
+
+void Reader::read_job_word(const std::string& name, const sol::object& value,
+                           const std::string& place) {
+  if (value.get_type() != sol::type::string)
+    return error(place, fmt::format("{} is not a text", type_name(value)), "write it in quotes");
+  const auto text = value.as<std::string>();
+  if (const auto status = plan::check_sbatch_word(name, text, place); !status)
+    errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+  auto& job = out_.job;
+  if (name == "account") job.account = text;
+  if (name == "qos") job.qos = text;
+  if (name == "reservation") job.reservation = text;
+  if (name == "constraint") job.constraint = text;
+  if (name == "time") job.time = text;
+  if (name == "hint") job.hint = text;
+  if (name == "gres") job.gres = text;
+}
+
+void Reader::read_environment(const sol::object& value, const std::string& place) {
+  if (!value.valid()) return;
+  if (!is_table(value, place, "environment = { NAME = \"value\" }")) return;
+  for (const auto& [name, held] : keys_of(value.as<sol::table>(), place, errors_).fields) {
+    const auto variable = to_value(held);
+    if (!plan::is_environment_name(name))
+      error(place, fmt::format("'{}' cannot name a variable", printable(name)),
+            "use letters, digits and '_'");
+    else if (!variable || held.get_type() == sol::type::boolean)
+      error(place + "." + name, fmt::format("{} is not a text", type_name(held)),
+            "write it in quotes");
+    else if (const auto* text = std::get_if<std::string>(&*variable))
+      out_.job.environment[name] = *text;
+    else
+      out_.job.environment[name] = plan::show(*variable);
+    if (out_.job.environment[name].find('\0') != std::string::npos)
+      error(place + "." + name, "holds a zero byte", "remove it");
+  }
+}
+
+void Reader::read_options(const sol::object& value, const std::string& place) {
+  if (!value.valid()) return;
+  if (!is_table(value, place, "options = { \"--exclusive\" }")) return;
+  for (const auto& item : keys_of(value.as<sol::table>(), place, errors_).items) {
+    const auto text = item.get_type() == sol::type::string ? item.as<std::string>() : "";
+    if (const auto status = plan::check_sbatch_word("options", text, place); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    out_.job.options.push_back(text);
+  }
+}
+
+void Reader::read_batch(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "batch", "batch = { global_batch = 2048 }")) return;
+  const auto table = value.as<sol::table>();
+  out_.batch = spaces_.read(table, {{Section::batch}, nullptr, {"rampup"}}, "batch");
+  if (const auto rampup = table.raw_get<sol::object>("rampup"); rampup.valid())
+    read_rampup(rampup, "batch.rampup");
+}
+
+void Reader::read_rampup(const sol::object& value, const std::string& place) {
+  if (!is_table(value, place, "rampup = { start = 192, step = 16, samples = 9765625 }")) return;
+  static const std::vector<std::string> kNames{"start", "step", "samples", "fewer_nodes"};
+  plan::RampUp rampup;
+  for (const auto& [name, held] : keys_of(value.as<sol::table>(), place, errors_).fields) {
+    const auto field_place = place + "." + printable(name);
+    if (name == "fewer_nodes" && held.get_type() == sol::type::boolean) {
+      rampup.fewer_nodes = held.as<bool>();
+      continue;
+    }
+    const auto number = plan::whole_number(to_value(held).value_or(plan::Value()));
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
+      error(field_place, "no such field", suggestion(name, kNames));
+    else if (!number || *number < 1 || *number > 1'000'000'000'000)
+      error(field_place, "not a whole number from 1 to 10^12", "count samples");
+    else
+      (name == "start" ? rampup.start : name == "step" ? rampup.step : rampup.samples) = *number;
+  }
+  if (rampup.start == 0 || rampup.step == 0 || rampup.samples == 0)
+    error(place, "needs start, step and samples",
+          "write rampup = { start = 192, step = 16, samples = 9765625 }");
+  out_.rampup = rampup;
+}
+
+void Reader::read_strategies(const sol::object& value) {
+  if (tag_of(value).kind == "strategy") return read_strategy(value, "strategies");
+  if (!is_table(value, "strategies", "strategies = { megatron{ ... }, fsdp{ ... } }")) return;
+  const auto keys = keys_of(value.as<sol::table>(), "strategies", errors_);
+  if (!keys.fields.empty())
+    error("strategies." + printable(keys.fields.front().first), "strategies have no names",
+          "write a list: { megatron{ ... }, fsdp{ ... } }");
+  if (keys.items.empty() && keys.fields.empty())
+    error("strategies", "an empty list leaves nothing to run", "orch backends lists what there is");
+  for (std::size_t i = 0; i < keys.items.size(); ++i)
+    read_strategy(keys.items[i], fmt::format("strategies[{}]", i + 1));
+}
+
+void Reader::read_strategy(const sol::object& value, const std::string& place) {
+  const auto tag = tag_of(value);
+  std::vector<std::string> names;
+  plan::StrategyPtr strategy;
+  for (const auto& candidate : state_.strategies()) {
+    names.push_back(candidate->name);
+    if (tag.kind == "strategy" && candidate->name == tag.name) strategy = candidate;
+  }
+  if (!strategy)
+    return error(place, fmt::format("{} is not a strategy", type_name(value)),
+                 "write name{ ... } with one of: " + join(names, ", "));
+  const auto full_place = fmt::format("{}: {}", tag.place, place + "." + tag.name);
+  auto space = spaces_.read(value.as<sol::table>(),
+                            {{Section::batch, Section::hardware}, strategy, {}}, full_place);
+  for (const auto& param : strategy->params)
+    if (!plan::is_given(param.default_value) && !sets(space, param.name))
+      error(full_place, fmt::format("{} must be given", param.name), param.doc);
+  out_.strategies.push_back({strategy, std::move(space), full_place});
+}
+
+double Reader::positive(const sol::object& value, const std::string& place) {
+  const auto number = plan::number(to_value(value).value_or(plan::Value()));
+  if (number && *number > 0 && *number < 1e18) return *number;
+  error(place, fmt::format("{} is not a positive number", type_name(value)), "");
+  return 0;
+}
+
+void Reader::read_budget(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "budget", "budget = { gpu_hours = 3e6, deadline_days = 120 }")) return;
+  static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "reserve_nodes"};
+  for (const auto& [name, held] : keys_of(value.as<sol::table>(), "budget", errors_).fields) {
+    const auto place = "budget." + printable(name);
+    if (name == "gpu_hours")
+      out_.budget.gpu_hours = positive(held, place);
+    else if (name == "deadline_days")
+      out_.budget.deadline_days = positive(held, place);
+    else if (name == "reserve_nodes")
+      out_.budget.reserve_nodes = static_cast<std::int64_t>(positive(held, place));
+    else
+      error(place, "no such field", suggestion(name, kNames));
+  }
+}
+
+void Reader::read_constraints(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }")) return;
+  const auto keys = keys_of(value.as<sol::table>(), "constraints", errors_);
+  if (!keys.items.empty())
+    error("constraints[1]", "a constraint without a name",
+          "write [\"why it matters\"] = function(r) return ... end");
+  for (const auto& [name, held] : keys.fields) {
+    const auto place = fmt::format("constraints['{}']", printable(name));
+    if (held.get_type() != sol::type::function) {
+      error(place, fmt::format("{} is not a function", type_name(held)),
+            "write function(r) return ... end");
+      continue;
+    }
+    const sol::reference function = held;
+    out_.constraints.push_back(
+        {name,
+         [state = &state_, function, place](const plan::Lookup& lookup) -> Result<std::string> {
+           const auto result = state->call_with_record(function, lookup);
+           if (!result) return result.error();
+           const auto answer = to_value(*result).value_or(plan::Value());
+           if (const auto* ok = std::get_if<bool>(&answer))
+             return *ok ? std::string() : std::string("does not hold");
+           if (const auto* why = std::get_if<std::string>(&answer)) return *why;
+           return Error{place, fmt::format("returned {}", type_name(*result)),
+                        "return true, false, or a text that says why not"};
+         }});
+  }
+}
+
+}  // namespace orch::experiment

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+
+#include "core/experiment/spaces.h"
+#include "core/experiment/state.h"
+
+namespace orch::experiment {
+
+// Turns the table that an experiment file returned into a plan::Experiment, with every mistake in
+// it reported at once.
+class Reader {
+ public:
+  Reader(Loader::State& state, std::string file);
+
+  Result<plan::Experiment> read(const sol::object& returned);
+
+  // One model table, for the presets.
+  plan::AskedModel read_model(const sol::object& value, const std::string& place);
+  const Errors& errors() const { return errors_; }
+
+ private:
+  void read_top(const sol::table& top);
+  void read_name(const sol::object& value);
+  void read_models(const sol::object& value);
+  void read_hardware(const sol::object& value);
+  void read_job_word(const std::string& name, const sol::object& value, const std::string& place);
+  void read_environment(const sol::object& value, const std::string& place);
+  void read_options(const sol::object& value, const std::string& place);
+  void read_batch(const sol::object& value);
+  void read_rampup(const sol::object& value, const std::string& place);
+  void read_strategies(const sol::object& value);
+  void read_strategy(const sol::object& value, const std::string& place);
+  void read_budget(const sol::object& value);
+  void read_constraints(const sol::object& value);
+  double positive(const sol::object& value, const std::string& place);
+  bool is_table(const sol::object& value, const std::string& place, const std::string& example);
+  void error(std::string place, std::string fact, std::string fix) {
+    errors_.push_back({std::move(place), std::move(fact), std::move(fix)});
+  }
+
+  Loader::State& state_;
+  std::string file_;
+  Errors errors_;
+  SpaceReader spaces_;
+  plan::Experiment out_;
+};
+
+}  // namespace orch::experiment

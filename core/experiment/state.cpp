@@ -1,0 +1,168 @@
+#include "core/experiment/state.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/plan/fields.h"
+
+namespace orch::experiment {
+namespace {
+
+[[noreturn]] void raise(const std::string& message) { throw sol::error(message); }
+
+// A copy, so that two uses of one preset or table do not share what they override.
+sol::table copy(sol::state_view lua, const sol::table& from) {
+  auto to = lua.create_table();
+  for (const auto& [key, value] : from) to.raw_set(key, value);
+  return to;
+}
+
+}  // namespace
+
+void set_tag(sol::table table, const Tag& tag) {
+  sol::state_view lua(table.lua_state());
+  auto metatable = lua.create_table();
+  metatable["orch_kind"] = tag.kind;
+  metatable["orch_name"] = tag.name;
+  metatable["orch_place"] = tag.place;
+  table[sol::metatable_key] = metatable;
+}
+
+Tag tag_of(const sol::object& object) {
+  if (object.get_type() != sol::type::table) return {};
+  const sol::optional<sol::table> metatable = object.as<sol::table>()[sol::metatable_key];
+  if (!metatable) return {};
+  return {metatable->get_or<std::string>("orch_kind", ""),
+          metatable->get_or<std::string>("orch_name", ""),
+          metatable->get_or<std::string>("orch_place", "")};
+}
+
+std::optional<plan::Value> to_value(const sol::object& object) {
+  switch (object.get_type()) {
+    case sol::type::lua_nil:
+      return plan::Value();
+    case sol::type::boolean:
+      return plan::Value(object.as<bool>());
+    case sol::type::string:
+      return plan::Value(object.as<std::string>());
+    case sol::type::number: {
+      object.push();
+      const bool whole = lua_isinteger(object.lua_state(), -1) != 0;
+      lua_pop(object.lua_state(), 1);
+      if (whole) return plan::Value(object.as<std::int64_t>());
+      return plan::Value(object.as<double>());
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+sol::object from_value(sol::state_view lua, const plan::Value& value) {
+  return std::visit(
+      [&](const auto& held) -> sol::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return sol::make_object(lua, sol::lua_nil);
+        else
+          return sol::make_object(lua, held);
+      },
+      value);
+}
+
+std::string type_name(const sol::object& object) {
+  const auto tag = tag_of(object);
+  if (!tag.kind.empty()) return tag.name + "{}";
+  return std::string(sol::type_name(object.lua_state(), object.get_type()));
+}
+
+Loader::State::State(std::vector<plan::StrategyPtr> strategies, fs::path models_file)
+    : strategies_(std::move(strategies)), models_file_(std::move(models_file)) {}
+
+Status Loader::State::prepare() {
+  if (prepared_) return {};
+  prepared_ = true;
+  for (const char* family : {"gpt", "bloom"}) define(family, "model");
+  define("zip", "zip");
+  define("experiment", "experiment");
+  for (const auto& strategy : strategies_) {
+    define(strategy->name, "strategy");
+    for (const auto& param : strategy->params)
+      if (!param.choice.empty()) define(param.choice, "choice");
+  }
+  define_preset();
+  define_record();
+  return read_presets();
+}
+
+// name{ … } gives a tagged copy of its table.
+void Loader::State::define(const std::string& name, const std::string& kind) {
+  sandbox_.state()[name] = [this, name, kind](const sol::object& argument) {
+    if (argument.get_type() != sol::type::table || !tag_of(argument).kind.empty())
+      raise(fmt::format("{} takes a table of its own: {}{{ ... }}, not {}", name, name,
+                        type_name(argument)));
+    auto table = copy(sandbox_.state(), argument.as<sol::table>());
+    set_tag(table, {kind, name, sandbox_.place()});
+    return table;
+  };
+}
+
+// preset("bloom-7b", { seq = 1024 }): a known model with some sizes changed.
+void Loader::State::define_preset() {
+  sandbox_.state()["preset"] = [this](const std::string& name, sol::optional<sol::table> changes) {
+    const auto found = presets_.find(name);
+    if (found == presets_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known, table] : presets_) names.push_back(known);
+      raise(fmt::format("no model '{}'\n  {}", printable(name), suggestion(name, names)));
+    }
+    auto table = copy(sandbox_.state(), found->second);
+    table["name"] = name;
+    if (changes) {
+      for (const char* size : {"layers", "hidden", "heads", "vocab"})
+        if ((*changes)[size].valid()) table["name"] = sol::lua_nil;  // it is another model now
+      for (const auto& [key, value] : *changes) table.raw_set(key, value);
+    }
+    set_tag(table, {"model", tag_of(found->second).name, sandbox_.place()});
+    return table;
+  };
+}
+
+void Loader::State::define_record() {
+  record_ = sandbox_.state().create_table();
+  auto metatable = sandbox_.state().create_table();
+  metatable["__index"] = [this](const sol::table&, const std::string& field) {
+    const auto value = (*lookup_)(field);
+    if (!value) raise(text(value.error()));
+    return from_value(sandbox_.state(), *value);
+  };
+  metatable["__newindex"] = [](const sol::table&, const sol::object&, const sol::object&) {
+    raise("a run's record can only be read: return the value instead");
+  };
+  record_[sol::metatable_key] = metatable;
+}
+
+Status Loader::State::read_presets() {
+  const auto text = read_file(models_file_);
+  if (!text) return text.error();
+  const auto result = sandbox_.run(*text, models_file_.filename().string());
+  if (!result) return result.error();
+  if (result->get_type() != sol::type::table)
+    return Error{models_file_.string(), "does not return a table of models",
+                 "end it with: return { [\"my-model\"] = gpt{ ... } }"};
+  for (const auto& [key, value] : result->as<sol::table>()) {
+    if (key.get_type() != sol::type::string || tag_of(value).kind != "model")
+      return Error{models_file_.string(), "an entry is not a named model",
+                   "write [\"my-model\"] = gpt{ ... }"};
+    presets_[key.as<std::string>()] = value.as<sol::table>();
+  }
+  return {};
+}
+
+Result<sol::object> Loader::State::call_with_record(const sol::reference& function,
+                                                    const plan::Lookup& lookup) {
+  const auto* outer = std::exchange(lookup_, &lookup);
+  auto result = sandbox_.call(function, record_);
+  lookup_ = outer;
+  return result;
+}
+
+}  // namespace orch::experiment

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/experiment/loader.h"
+#include "core/lua/sandbox.h"
+
+namespace orch::experiment {
+
+// What a constructor call made: the kind (model, strategy, choice, zip, experiment), the name it
+// was called by, and where. Kept in the table's metatable, so the table itself stays as written.
+struct Tag {
+  std::string kind;
+  std::string name;
+  std::string place;  // "200b.lua:14"
+};
+
+void set_tag(sol::table table, const Tag& tag);
+Tag tag_of(const sol::object& object);  // kind is empty for what no constructor made
+
+// The Lua side of a loader: the sandbox, its constructors, and the record that functions get.
+class Loader::State {
+ public:
+  State(std::vector<plan::StrategyPtr> strategies, fs::path models_file);
+
+  lua::Sandbox& sandbox() { return sandbox_; }
+  const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
+
+  // Defines the constructors and reads the presets; does nothing the second time.
+  Status prepare();
+  const std::map<std::string, sol::table>& presets() const { return presets_; }
+
+  // Calls a user's function with the record r, which answers through the lookup.
+  Result<sol::object> call_with_record(const sol::reference& function, const plan::Lookup& lookup);
+
+ private:
+  void define(const std::string& name, const std::string& kind);
+  void define_preset();
+  void define_record();
+  Status read_presets();
+
+  lua::Sandbox sandbox_;
+  std::vector<plan::StrategyPtr> strategies_;
+  fs::path models_file_;
+  std::map<std::string, sol::table> presets_;
+  sol::table record_;
+  const plan::Lookup* lookup_ = nullptr;  // while a user's function runs
+  bool prepared_ = false;
+};
+
+// nil, booleans, numbers and texts; nothing for anything else.
+std::optional<plan::Value> to_value(const sol::object& object);
+sol::object from_value(sol::state_view lua, const plan::Value& value);
+std::string type_name(const sol::object& object);
+
+}  // namespace orch::experiment

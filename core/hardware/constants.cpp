@@ -1,0 +1,119 @@
+#include "core/hardware/constants.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+
+namespace orch::hardware {
+namespace {
+
+constexpr std::string_view kByteUnits = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+constexpr std::string_view kTimeUnits = "us, ms, s";
+
+}  // namespace
+
+const Kind kMemory{Unit::bytes,      1e6,      1e14,      "an amount of memory",
+                   "1 MB to 100 TB", "80 GiB", kByteUnits};
+const Kind kSmallMemory{Unit::bytes,     0,          1e11,      "an amount of memory",
+                        "0 B to 100 GB", "1113 MiB", kByteUnits};
+const Kind kBandwidth{
+    Unit::bytes_per_second,    1e6, 1e14, "a bandwidth", "1 MB/s to 100 TB/s", "300 GB/s",
+    "MB/s, GB/s, TB/s, Gbit/s"};
+const Kind kFlops{Unit::flops,
+                  1e8,
+                  1e17,
+                  "a peak rate",
+                  "0.1 GFLOPs to 100 PFLOPs",
+                  "312 TFLOPs",
+                  "GFLOPs, TFLOPs, PFLOPs"};
+const Kind kLatency{Unit::seconds, 1e-9, 1, "a time", "0.001 us to 1 s", "5 us", kTimeUnits};
+const Kind kOverhead{Unit::seconds, 0, 100, "a time", "0 s to 100 s", "200 us", kTimeUnits};
+const Kind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
+const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
+
+const std::array<ConstantField<plan::Gpu>, 7> kGpuFields{{
+    {"memory", &plan::Gpu::memory, &kMemory},
+    {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
+    {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
+    {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
+    {"peak_fp32", &plan::Gpu::peak_fp32, &kFlops},
+    {"peak_fp16", &plan::Gpu::peak_fp16, &kFlops, false},
+    {"peak_bf16", &plan::Gpu::peak_bf16, &kFlops, false},
+}};
+
+const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
+    {"bandwidth", &plan::Link::bandwidth, &kBandwidth},
+    {"latency", &plan::Link::latency, &kLatency},
+    {"efficiency", &plan::Link::efficiency, &kShare},
+}};
+
+const std::array<ConstantField<plan::Efficiency>, 9> kEfficiencyFields{{
+    {"gemm", &plan::Efficiency::gemm, &kShare},
+    {"attention", &plan::Efficiency::attention, &kShare},
+    {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
+    {"memory", &plan::Efficiency::memory, &kShare},
+    {"layer_overhead", &plan::Efficiency::layer_overhead, &kOverhead},
+    {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},
+    {"overlap", &plan::Efficiency::overlap, &kShareOrZero},
+    {"allocator_slack", &plan::Efficiency::allocator_slack, &kShareOrZero},
+    {"tight", &plan::Efficiency::tight, &kShare},
+}};
+
+const std::array<ConstantField<plan::Partition>, 2> kHostFields{{
+    {"memory", &plan::Partition::host_memory, &kMemory},
+    {"memory_bandwidth", &plan::Partition::host_memory_bandwidth, &kBandwidth},
+}};
+
+std::string constant_example(const Kind& kind) {
+  return fmt::format("{{ value: {}, origin: \"where it comes from\" }}", kind.example);
+}
+
+namespace {
+
+void read_value(const Field& field, const Kind& kind, double& out) {
+  const auto text = field.text();
+  if (!text) return;
+  const auto number = parse_quantity(*text, kind.unit);
+  if (!number) {
+    const auto units = kind.units.empty() ? "" : fmt::format(" (units: {})", kind.units);
+    field.problem(fmt::format("'{}' is not {}", printable(*text), kind.what),
+                  fmt::format("write it like {}{}", kind.example, units));
+  } else if (*number < kind.min || *number > kind.max) {
+    field.problem(fmt::format("{} is out of range", printable(*text)),
+                  fmt::format("give a value from {}", kind.bounds));
+  } else {
+    out = *number;
+  }
+}
+
+}  // namespace
+
+void read_constant(const Field& field, const Kind& kind, plan::Constant& out) {
+  if (field.is_scalar()) {
+    const auto value = field.text();
+    if (value)
+      field.problem(fmt::format("'{}' does not say where it comes from", printable(*value)),
+                    "write " + constant_example(kind));
+    return;
+  }
+  const Map map(field, {"value", "origin"});
+  if (const auto* value = map.require("value", kind.example)) read_value(*value, kind, out.value);
+  if (const auto* origin = map.require("origin", "\"the datasheet, measurement or assumption\""))
+    out.origin = origin->text().value_or("");
+}
+
+void check_gpu(const plan::Gpu& gpu, const Field& field) {
+  // A value that could not be read is 0 and was reported already.
+  const double usable = gpu.usable_memory.value;
+  if (usable == 0) return;
+  if (gpu.memory.value != 0 && usable > gpu.memory.value)
+    field.problem(fmt::format("usable_memory {} is more than memory {}", format_bytes(usable),
+                              format_bytes(gpu.memory.value)),
+                  "usable_memory is what a process can allocate of it");
+  if (gpu.context_memory.value >= usable)
+    field.problem(fmt::format("context_memory {} leaves nothing of usable_memory {}",
+                              format_bytes(gpu.context_memory.value), format_bytes(usable)),
+                  "context_memory is what the driver takes, about 1 GB");
+}
+
+}  // namespace orch::hardware

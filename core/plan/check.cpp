@@ -1,0 +1,137 @@
+#include "core/plan/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/units.h"
+
+namespace orch::plan {
+namespace {
+
+using Errors = std::vector<Error>;
+
+void check_ranks(const Run& run, Errors& reasons) {
+  const auto& layout = run.layout;
+  if (layout.ranks() == run.gpus) return;
+  const auto per_copy = layout.tensor_parallel * layout.pipeline_parallel;
+  const auto below = std::max<std::int64_t>(1, run.gpus / per_copy) * per_copy;
+  reasons.push_back(
+      {"gpus",
+       fmt::format("data {} x tensor {} x pipeline {} = {} ranks on {} GPUs", layout.data_parallel,
+                   layout.tensor_parallel, layout.pipeline_parallel, layout.ranks(), run.gpus),
+       fmt::format("use a multiple of {} GPUs, such as {}", per_copy,
+                   below == run.gpus ? layout.ranks() : below)});
+}
+
+void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
+  const auto per_node = run.partition->gpus_per_node;
+  if (run.gpus > per_node && run.gpus % per_node != 0)
+    reasons.push_back({"gpus", fmt::format("{} GPUs do not fill nodes of {}", run.gpus, per_node),
+                       fmt::format("use {} or {}", run.gpus / per_node * per_node,
+                                   (run.gpus / per_node + 1) * per_node)});
+  else if (run.nodes != (run.gpus + per_node - 1) / per_node)
+    reasons.push_back(
+        {"nodes", fmt::format("{} nodes of {} GPUs are not {} GPUs", run.nodes, per_node, run.gpus),
+         "give gpus or nodes, not both"});
+  const auto available = run.partition->nodes - budget.reserve_nodes;
+  if (run.nodes <= available) return;
+  const auto held = budget.reserve_nodes > 0
+                        ? fmt::format(" less {} held in reserve", budget.reserve_nodes)
+                        : std::string();
+  reasons.push_back(
+      {"nodes",
+       fmt::format("{} nodes, but {} has {}{}", run.nodes, run.partition->name,
+                   run.partition->nodes, held),
+       fmt::format("use at most {} GPUs", std::max<std::int64_t>(0, available) * per_node)});
+}
+
+void check_batch(const Run& run, Errors& reasons) {
+  const auto& batch = run.batch;
+  const auto shared = batch.micro_batch * run.layout.data_parallel;
+  if (batch.global_batch == shared * batch.accumulate) return;
+  const auto fact = fmt::format(
+      "{} samples, but micro_batch {} x accumulate {} x data_parallel {} = {}", batch.global_batch,
+      batch.micro_batch, batch.accumulate, run.layout.data_parallel, shared * batch.accumulate);
+  const auto below = batch.global_batch / shared * shared;
+  reasons.push_back({"global_batch", fact,
+                     below > 0 ? fmt::format("use a multiple of micro_batch x data_parallel = {}: "
+                                             "{} or {}",
+                                             shared, below, below + shared)
+                               : fmt::format("use at least {}", shared)});
+}
+
+// The batch must divide at every step of the ramp-up, not only at its end.
+void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
+  if (!run.batch.rampup) return;
+  const auto& rampup = *run.batch.rampup;
+  const auto full = run.batch.global_batch;
+  if (rampup.start > full || (full - rampup.start) % rampup.step != 0) {
+    reasons.push_back(
+        {"batch.rampup",
+         fmt::format("steps of {} from {} do not end at {}", rampup.step, rampup.start, full),
+         "choose a step that divides global_batch - start"});
+    return;
+  }
+  const auto shared = run.batch.micro_batch * (rampup.fewer_nodes ? 1 : run.layout.data_parallel);
+  for (const auto& step : ramp_steps(run.batch)) {
+    if (step.global_batch % shared == 0) continue;
+    reasons.push_back(
+        {"batch.rampup",
+         fmt::format("global batch {} on the way to {} is not divisible by micro_batch x "
+                     "data_parallel = {}",
+                     step.global_batch, full, shared),
+         rampup.fewer_nodes ? fmt::format("let start and step be multiples of {}", shared)
+                            : fmt::format("let start and step be multiples of {}, or set "
+                                          "fewer_nodes = true to begin on fewer nodes",
+                                          shared)});
+    break;
+  }
+  const auto full_pipe =
+      run.layout.pipeline_parallel * run.batch.micro_batch * run.layout.data_parallel;
+  if (run.layout.pipeline_parallel > 1 && rampup.start < full_pipe && !rampup.fewer_nodes)
+    warnings.push_back({"batch.rampup",
+                        fmt::format("the pipeline is not full before global batch {}", full_pipe),
+                        fmt::format("start at {}", full_pipe)});
+}
+
+void check_model(const Run& run, Errors& reasons) {
+  if (run.model.hidden % run.model.heads != 0)
+    reasons.push_back(
+        {"heads",
+         fmt::format("hidden {} does not divide into {} heads", run.model.hidden, run.model.heads),
+         "choose heads that divide hidden"});
+  if (run.model.params() > 1e15)
+    reasons.push_back({"model", fmt::format("{} parameters", format_number(run.model.params())),
+                       "check layers and hidden"});
+}
+
+void check_format(const Run& run, Errors& reasons) {
+  const auto dtype = run.dtype();
+  const auto& gpu = run.partition->gpu;
+  if (gpu.peak(dtype).value > 0) return;
+  reasons.push_back({"dtype", fmt::format("{} cannot compute in {}", gpu.name, dtype),
+                     gpu.peak_fp16.value > 0 ? "use dtype = \"fp16\"" : "use dtype = \"fp32\""});
+}
+
+void check_amount(const Run& run, Errors& warnings) {
+  if (run.tokens < run.tokens_per_step())
+    warnings.push_back({"tokens",
+                        fmt::format("{} are less than one step of {}", format_tokens(run.tokens),
+                                    format_tokens(run.tokens_per_step())),
+                        "train on more tokens or shrink the batch"});
+}
+
+}  // namespace
+
+void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnings) {
+  check_ranks(run, reasons);
+  check_nodes(run, budget, reasons);
+  check_batch(run, reasons);
+  check_rampup(run, reasons, warnings);
+  check_model(run, reasons);
+  check_format(run, reasons);
+  check_amount(run, warnings);
+}
+
+}  // namespace orch::plan

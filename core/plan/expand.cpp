@@ -1,0 +1,149 @@
+#include "core/plan/expand.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/check.h"
+
+namespace orch::plan {
+namespace {
+
+double combinations(const Frame& frame) {
+  double count = 1;
+  for (const auto* axis : frame.axes()) count *= static_cast<double>(axis->points.size());
+  return count;
+}
+
+// Counts through the points of all axes like an odometer, the last axis fastest.
+bool advance(const Frame& frame, std::vector<std::size_t>& points) {
+  for (auto i = points.size(); i-- > 0;) {
+    if (++points[i] < frame.axes()[i]->points.size()) return true;
+    points[i] = 0;
+  }
+  return false;
+}
+
+std::string model_name(const Frame& frame, const Model& model) {
+  if (!frame.model().name.empty()) return frame.model().name;
+  const double billions = model.params() / 1e9;
+  return fmt::format("{}-{:.{}f}b", name(model.family), billions, billions < 10 ? 1 : 0);
+}
+
+// The partition's words to SLURM, with the experiment's over them.
+Slurm job_words(const Slurm& site, const Slurm& asked) {
+  Slurm job = site;
+  for (auto word : {&Slurm::partition, &Slurm::account, &Slurm::qos, &Slurm::constraint,
+                    &Slurm::reservation, &Slurm::hint, &Slurm::gres, &Slurm::time})
+    if (!(asked.*word).empty()) job.*word = asked.*word;
+  if (asked.signal_seconds > 0) job.signal_seconds = asked.signal_seconds;
+  job.options.insert(job.options.end(), asked.options.begin(), asked.options.end());
+  for (const auto& [key, value] : asked.environment) job.environment[key] = value;
+  return job;
+}
+
+Model make_model(const Frame& frame, Resolver& resolver) {
+  Model model;
+  const auto* family = std::get_if<std::string>(&resolver.get(static_cast<int>(Field::family)));
+  if (family) model.family = parse_family(*family).value_or(Family::gpt);
+  model.layers = resolver.integer(Field::layers);
+  model.hidden = resolver.integer(Field::hidden);
+  model.heads = resolver.integer(Field::heads);
+  model.vocab = resolver.integer(Field::vocab);
+  model.seq = resolver.integer(Field::seq);
+  model.name = model_name(frame, model);
+  return model;
+}
+
+Run make_run(const Frame& frame, Resolver& resolver) {
+  Run run;
+  run.experiment = frame.experiment().name;
+  run.strategy = frame.strategy();
+  run.model = make_model(frame, resolver);
+  run.cluster = resolver.cluster();
+  run.partition = resolver.partition();
+  run.gpus = resolver.integer(Field::gpus);
+  run.nodes = resolver.integer(Field::nodes);
+  run.layout = {resolver.layout("tensor_parallel"), resolver.layout("pipeline_parallel"),
+                resolver.integer(Field::data_parallel)};
+  run.batch = {resolver.integer(Field::micro_batch), resolver.integer(Field::accumulate),
+               resolver.integer(Field::global_batch), frame.experiment().rampup};
+  const auto* tokens = std::get_if<double>(&resolver.get(static_cast<int>(Field::tokens)));
+  run.tokens = tokens ? *tokens : 0;
+  const auto* steps = std::get_if<std::int64_t>(&resolver.get(static_cast<int>(Field::steps)));
+  run.steps = steps ? *steps : 0;
+  for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
+    run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
+  if (run.partition) run.job = job_words(run.partition->slurm, frame.experiment().job);
+  return run;
+}
+
+void check_constraints(const Experiment& experiment, Resolver& resolver,
+                       std::vector<Error>& reasons) {
+  for (const auto& constraint : experiment.constraints) {
+    const auto broken = constraint.broken(resolver.as_lookup());
+    if (!broken)
+      reasons.insert(reasons.end(), broken.error().begin(), broken.error().end());
+    else if (!broken->empty())
+      reasons.push_back({"constraint '" + constraint.name + "'", *broken, ""});
+  }
+}
+
+void sort_in(const Frame& frame, Resolver& resolver, const CheckBackend& check_backend,
+             Plan& plan) {
+  Run run = make_run(frame, resolver);
+  std::vector<Error> reasons = resolver.problems();
+  if (run.partition) {
+    check(run, frame.experiment().budget, reasons, run.warnings);
+    check_backend(run, reasons, run.warnings);
+    check_constraints(frame.experiment(), resolver, reasons);
+  }
+  if (frame.experiment().strict) {
+    reasons.insert(reasons.end(), run.warnings.begin(), run.warnings.end());
+    run.warnings.clear();
+  }
+  if (reasons.empty())
+    plan.runs.push_back(std::move(run));
+  else
+    plan.rejected.push_back({label(run), std::move(reasons)});
+}
+
+}  // namespace
+
+double combinations(const Experiment& experiment) {
+  double count = 0;
+  for (const auto& model : experiment.models)
+    for (const auto& strategy : experiment.strategies)
+      count += combinations(Frame(experiment, model, strategy));
+  return count;
+}
+
+Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluster,
+                    const CheckBackend& check_backend, const ExpandOptions& options) {
+  const double count = combinations(experiment);
+  if (count > options.max_runs)
+    return Error{experiment.file,
+                 fmt::format("the lists multiply to {} runs, more than {}", format_number(count),
+                             format_number(options.max_runs)),
+                 "shorten the lists, pair some with zip{}, or raise --max-runs"};
+  Plan plan;
+  plan.runs.reserve(static_cast<std::size_t>(count));
+  for (const auto& model : experiment.models) {
+    for (const auto& strategy : experiment.strategies) {
+      const Frame frame(experiment, model, strategy);
+      Resolver resolver(frame, find_cluster);
+      std::vector<std::size_t> points(frame.axes().size(), 0);
+      do {
+        if (options.interrupted && options.interrupted())
+          return Error{experiment.file, "interrupted while planning", ""};
+        resolver.start(points);
+        sort_in(frame, resolver, check_backend, plan);
+      } while (advance(frame, points));
+    }
+  }
+  return plan;
+}
+
+}  // namespace orch::plan

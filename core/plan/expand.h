@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/experiment.h"
+#include "core/plan/resolve.h"
+
+namespace orch::plan {
+
+struct ExpandOptions {
+  double max_runs = 200'000;          // more combinations than this are refused with their count
+  std::function<bool()> interrupted;  // asked now and then; true stops with an error
+};
+
+// A backend's own view of a run: reasons to reject it and warnings.
+using CheckBackend =
+    std::function<void(const Run&, std::vector<Error>& reasons, std::vector<Error>& warnings)>;
+
+// How many runs an experiment describes, before any is looked at.
+double combinations(const Experiment& experiment);
+
+// Every combination, with defaults filled in and numbers derived, sorted into runs and rejected
+// ones. An error is something that no single run is to blame for.
+Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluster,
+                    const CheckBackend& check_backend, const ExpandOptions& options = {});
+
+}  // namespace orch::plan

@@ -1,0 +1,250 @@
+#include "core/plan/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+
+Frame::Frame(const Experiment& experiment, const AskedModel& model, const AskedStrategy& strategy)
+    : experiment_(experiment), model_(model), strategy_(strategy) {
+  sources_.resize(kFields + strategy.strategy->params.size());
+  for (int i = 0; i < kFields; ++i) index_[name(static_cast<Field>(i))] = i;
+  for (std::size_t i = 0; i < strategy.strategy->params.size(); ++i)
+    index_[strategy.strategy->params[i].name] = kFields + static_cast<int>(i);
+  add(experiment.hardware);
+  add(experiment.batch);
+  add(model.space);
+  add(strategy.space);
+  keep_used_axes();
+}
+
+int Frame::index(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? -1 : found->second;
+}
+
+void Frame::add(const Space& space) {
+  for (const auto& axis : space.axes) {
+    const int position = static_cast<int>(axes_.size());
+    axes_.push_back(&axis);
+    for (std::size_t column = 0; column < axis.fields.size(); ++column)
+      if (const int field = index(axis.fields[column]); field >= 0)
+        sources_[static_cast<std::size_t>(field)] = {position, static_cast<int>(column), nullptr};
+  }
+  for (const auto& derived : space.derived)
+    if (const int field = index(derived.field); field >= 0)
+      sources_[static_cast<std::size_t>(field)] = {-1, 0, &derived};
+}
+
+// An axis whose every field is shadowed by another section would only multiply equal runs.
+void Frame::keep_used_axes() {
+  std::vector<int> position(axes_.size(), -1);
+  std::vector<const Axis*> used;
+  for (auto& source : sources_) {
+    if (source.axis < 0) continue;
+    auto& place = position[static_cast<std::size_t>(source.axis)];
+    if (place < 0) {
+      place = static_cast<int>(used.size());
+      used.push_back(axes_[static_cast<std::size_t>(source.axis)]);
+    }
+    source.axis = place;
+  }
+  axes_ = std::move(used);
+}
+
+Resolver::Resolver(const Frame& frame, const FindCluster& find_cluster)
+    : frame_(frame),
+      find_cluster_(find_cluster),
+      lookup_([this](std::string_view name) { return lookup(name); }),
+      values_(frame.n_fields()),
+      states_(frame.n_fields()),
+      tensor_parallel_(frame.index("tensor_parallel")),
+      pipeline_parallel_(frame.index("pipeline_parallel")) {}
+
+void Resolver::start(const std::vector<std::size_t>& points) {
+  points_ = &points;
+  std::fill(states_.begin(), states_.end(), State::open);
+  problems_.clear();
+  partition_known_ = false;
+}
+
+const Value& Resolver::get(int field) {
+  const auto i = static_cast<std::size_t>(field);
+  if (states_[i] == State::done) return values_[i];
+  if (states_[i] == State::busy) {
+    static const Value kOne = std::int64_t{1};
+    const auto name = field < kFields ? std::string(plan::name(static_cast<Field>(field)))
+                                      : frame_.strategy()->params[i - kFields].name;
+    problem({name, "depends on itself through the functions of the experiment",
+             "give one of the fields in the circle a value"});
+    return kOne;
+  }
+  states_[i] = State::busy;
+  const auto& source = frame_.source(field);
+  Value value = source.given() ? from_source(field, source) : Value();
+  if (!is_given(value))
+    value = field < kFields ? follow(static_cast<Field>(field)) : default_of(field);
+  values_[i] = std::move(value);
+  states_[i] = State::done;
+  return values_[i];
+}
+
+Value Resolver::from_source(int field, const Frame::Source& source) {
+  if (source.axis >= 0) {
+    const auto axis = static_cast<std::size_t>(source.axis);
+    return frame_.axes()[axis]->points[(*points_)[axis]][static_cast<std::size_t>(source.column)];
+  }
+  auto value = source.derived->value(lookup_);
+  if (!value) {
+    for (const auto& error : value.error()) problem(error);
+    return {};
+  }
+  const auto& place = source.derived->field;
+  auto conformed =
+      field < kFields
+          ? conform(static_cast<Field>(field), *value, place)
+          : conform(frame_.strategy()->params[static_cast<std::size_t>(field - kFields)], *value,
+                    place);
+  if (conformed) return *conformed;
+  for (const auto& error : conformed.error()) problem(error);
+  return {};
+}
+
+Value Resolver::default_of(int field) {
+  return frame_.strategy()->params[static_cast<std::size_t>(field - kFields)].default_value;
+}
+
+std::int64_t Resolver::integer(Field field) {
+  const auto* value = std::get_if<std::int64_t>(&get(static_cast<int>(field)));
+  return value ? *value : 1;
+}
+
+std::int64_t Resolver::layout(std::string_view name) {
+  const int field = name == "tensor_parallel" ? tensor_parallel_ : pipeline_parallel_;
+  if (field < 0) return 1;
+  const auto* value = std::get_if<std::int64_t>(&get(field));
+  return value ? *value : 1;
+}
+
+Model Resolver::sizes() {
+  Model model;
+  const auto* family = std::get_if<std::string>(&get(static_cast<int>(Field::family)));
+  model.family = family ? parse_family(*family).value_or(Family::gpt) : Family::gpt;
+  model.layers = integer(Field::layers);
+  model.hidden = integer(Field::hidden);
+  model.heads = integer(Field::heads);
+  model.vocab = integer(Field::vocab);
+  model.seq = integer(Field::seq);
+  return model;
+}
+
+std::int64_t Resolver::follow_gpus() {
+  if (frame_.source(static_cast<int>(Field::nodes)).given()) {
+    const auto* part = partition();
+    return integer(Field::nodes) * (part ? part->gpus_per_node : 1);
+  }
+  if (frame_.source(static_cast<int>(Field::data_parallel)).given())
+    return integer(Field::data_parallel) * layout("tensor_parallel") * layout("pipeline_parallel");
+  problem({"hardware", "neither gpus nor nodes is given", "write gpus = 384 or nodes = 48"});
+  return 1;
+}
+
+std::int64_t Resolver::follow_accumulate() {
+  if (!frame_.source(static_cast<int>(Field::global_batch)).given()) return 1;
+  // check() says so where this does not divide.
+  return std::max<std::int64_t>(1, integer(Field::global_batch) / (integer(Field::micro_batch) *
+                                                                   integer(Field::data_parallel)));
+}
+
+Value Resolver::follow(Field field) {
+  switch (field) {
+    case Field::gpus:
+      return follow_gpus();
+    case Field::nodes: {
+      const auto per_node = integer(Field::gpus_per_node);
+      return (integer(Field::gpus) + per_node - 1) / per_node;
+    }
+    case Field::data_parallel:
+      return std::max<std::int64_t>(
+          1, integer(Field::gpus) / (layout("tensor_parallel") * layout("pipeline_parallel")));
+    case Field::micro_batch:
+      return std::int64_t{1};
+    case Field::accumulate:
+      return follow_accumulate();
+    case Field::global_batch:
+      return integer(Field::micro_batch) * integer(Field::accumulate) *
+             integer(Field::data_parallel);
+    case Field::gpus_per_node: {
+      const auto* part = partition();
+      return part ? part->gpus_per_node : std::int64_t{1};
+    }
+    case Field::partition: {
+      const auto* part = partition();
+      return part ? part->name : std::string();
+    }
+    case Field::tokens:
+      return 100e9;
+    case Field::model:
+      return frame_.model().name;
+    case Field::strategy:
+      return frame_.strategy()->name;
+    case Field::backend:
+      return frame_.strategy()->backend;
+    case Field::head_dim:
+      return sizes().head_dim();
+    case Field::params:
+      return sizes().params();
+    default:
+      return {};
+  }
+}
+
+Result<Value> Resolver::lookup(std::string_view name) {
+  const int field = frame_.index(name);
+  if (field >= 0) return get(field);
+  if (name == "tensor_parallel" || name == "pipeline_parallel") return Value(std::int64_t{1});
+  return Error{std::string(name), "a run has no such field",
+               suggestion(name, readable_fields(*frame_.strategy()))};
+}
+
+const std::shared_ptr<const Cluster>& Resolver::cluster() {
+  const auto* name = std::get_if<std::string>(&get(static_cast<int>(Field::cluster)));
+  const std::string wanted = name ? *name : "";
+  if (wanted != cluster_name_ || !cluster_) {
+    cluster_name_ = wanted;
+    auto found = find_cluster_(wanted);
+    cluster_ = found ? *found : nullptr;
+    if (!found)
+      for (const auto& error : found.error()) problem(error);
+  }
+  return cluster_;
+}
+
+const Partition* Resolver::partition() {
+  if (partition_known_) return partition_;
+  partition_known_ = true;
+  partition_ = nullptr;
+  const auto& owner = cluster();
+  if (!owner) return nullptr;
+  const auto& source = frame_.source(static_cast<int>(Field::partition));
+  if (!source.given() && owner->partitions.size() == 1)
+    return partition_ = &owner->partitions.front();
+  std::vector<std::string> names;
+  for (const auto& candidate : owner->partitions) names.push_back(candidate.name);
+  if (!source.given()) {
+    problem({"hardware.partition", owner->name + " has several", "one of: " + join(names, ", ")});
+    return nullptr;
+  }
+  const auto wanted = get(static_cast<int>(Field::partition));
+  const auto* text = std::get_if<std::string>(&wanted);
+  partition_ = text ? owner->find(*text) : nullptr;
+  if (!partition_)
+    problem({"hardware.partition", fmt::format("{} has no partition {}", owner->name, show(wanted)),
+             suggestion(text ? *text : "", names)});
+  return partition_;
+}
+
+}  // namespace orch::plan

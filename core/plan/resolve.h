@@ -1,0 +1,98 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/plan/experiment.h"
+#include "core/plan/fields.h"
+
+namespace orch::plan {
+
+using FindCluster = std::function<Result<std::shared_ptr<const Cluster>>(std::string_view)>;
+
+// What is common to all runs of one model with one strategy: which axes there are, and where each
+// field gets its value from. Strategy over model over batch over hardware.
+class Frame {
+ public:
+  Frame(const Experiment& experiment, const AskedModel& model, const AskedStrategy& strategy);
+
+  const Experiment& experiment() const { return experiment_; }
+  const AskedModel& model() const { return model_; }
+  const StrategyPtr& strategy() const { return strategy_.strategy; }
+  const std::vector<const Axis*>& axes() const { return axes_; }
+  std::size_t n_fields() const { return sources_.size(); }
+
+  struct Source {
+    int axis = -1;  // in axes(), with its column
+    int column = 0;
+    const Derived* derived = nullptr;
+    bool given() const { return axis >= 0 || derived; }
+  };
+  const Source& source(int field) const { return sources_[static_cast<std::size_t>(field)]; }
+  int index(std::string_view name) const;  // -1: no such field
+
+ private:
+  void add(const Space& space);
+  void keep_used_axes();
+
+  const Experiment& experiment_;
+  const AskedModel& model_;
+  const AskedStrategy& strategy_;
+  std::vector<const Axis*> axes_;
+  std::vector<Source> sources_;
+  std::unordered_map<std::string_view, int> index_;
+};
+
+// One run in the making: answers for every field, on demand. Given values come first, then the
+// user's functions, then what follows from other fields, then defaults.
+class Resolver {
+ public:
+  Resolver(const Frame& frame, const FindCluster& find_cluster);
+
+  // Starts the run that takes points[i] of axis i.
+  void start(const std::vector<std::size_t>& points);
+
+  const Value& get(int field);
+  std::int64_t integer(Field field);
+  std::int64_t layout(std::string_view name);  // tensor_parallel or pipeline_parallel; 1 if unknown
+  Result<Value> lookup(std::string_view name);  // for functions and constraints
+  const Lookup& as_lookup() const { return lookup_; }
+
+  const std::shared_ptr<const Cluster>& cluster();
+  const Partition* partition();  // null if there is none; the problem is noted
+
+  // What went wrong so far: a function's error, an unknown cluster, a value out of range.
+  const std::vector<Error>& problems() const { return problems_; }
+
+ private:
+  enum class State : char { open, busy, done };
+
+  Value from_source(int field, const Frame::Source& source);
+  Value follow(Field field);
+  Value default_of(int field);
+  std::int64_t follow_gpus();
+  std::int64_t follow_accumulate();
+  Model sizes();
+  void problem(Error error) { problems_.push_back(std::move(error)); }
+
+  const Frame& frame_;
+  const FindCluster& find_cluster_;
+  Lookup lookup_;
+  const std::vector<std::size_t>* points_ = nullptr;
+  std::vector<Value> values_;
+  std::vector<State> states_;
+  std::vector<Error> problems_;
+  int tensor_parallel_, pipeline_parallel_;  // indices, -1 if the strategy has none
+  std::string cluster_name_;
+  std::shared_ptr<const Cluster> cluster_;
+  std::string partition_name_;
+  const Partition* partition_ = nullptr;
+  bool partition_known_ = false;
+};
+
+}  // namespace orch::plan

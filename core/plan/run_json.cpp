@@ -1,0 +1,223 @@
+#include "core/plan/run_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+Json to_json(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return nullptr;
+        else
+          return held;
+      },
+      value);
+}
+
+Value from_json(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  return {};
+}
+
+Json to_json(const Model& model) {
+  return {{"name", model.name},     {"family", name(model.family)}, {"layers", model.layers},
+          {"hidden", model.hidden}, {"heads", model.heads},         {"vocab", model.vocab},
+          {"seq", model.seq}};
+}
+
+Json to_json(const std::optional<RampUp>& rampup) {
+  if (!rampup) return nullptr;
+  return {{"start", rampup->start},
+          {"step", rampup->step},
+          {"samples", rampup->samples},
+          {"fewer_nodes", rampup->fewer_nodes}};
+}
+
+Json to_json(const Slurm& job) {
+  return {{"partition", job.partition},
+          {"account", job.account},
+          {"qos", job.qos},
+          {"constraint", job.constraint},
+          {"reservation", job.reservation},
+          {"hint", job.hint},
+          {"gres", job.gres},
+          {"time", job.time},
+          {"cpus_per_gpu", job.cpus_per_gpu},
+          {"signal_seconds", job.signal_seconds},
+          {"options", job.options},
+          {"environment", job.environment},
+          {"setup", job.setup}};
+}
+
+Json settings_json(const Run& run) {
+  Json settings = Json::object();
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    settings[run.strategy->params[i].name] = to_json(run.settings[i]);
+  return settings;
+}
+
+void read_model(const Json& json, Model& model) {
+  model.name = json.at("name").get<std::string>();
+  model.family = parse_family(json.at("family").get<std::string>()).value_or(Family::gpt);
+  model.layers = json.at("layers").get<std::int64_t>();
+  model.hidden = json.at("hidden").get<std::int64_t>();
+  model.heads = json.at("heads").get<std::int64_t>();
+  model.vocab = json.at("vocab").get<std::int64_t>();
+  model.seq = json.at("seq").get<std::int64_t>();
+}
+
+void read_sizes(const Json& json, Run& run) {
+  run.gpus = json.at("gpus").get<std::int64_t>();
+  run.nodes = json.at("nodes").get<std::int64_t>();
+  run.layout = {json.at("tensor_parallel").get<std::int64_t>(),
+                json.at("pipeline_parallel").get<std::int64_t>(),
+                json.at("data_parallel").get<std::int64_t>()};
+  run.batch.micro_batch = json.at("micro_batch").get<std::int64_t>();
+  run.batch.accumulate = json.at("accumulate").get<std::int64_t>();
+  run.batch.global_batch = json.at("global_batch").get<std::int64_t>();
+  if (const auto& rampup = json.at("rampup"); !rampup.is_null())
+    run.batch.rampup =
+        RampUp{rampup.at("start").get<std::int64_t>(), rampup.at("step").get<std::int64_t>(),
+               rampup.at("samples").get<std::int64_t>(), rampup.at("fewer_nodes").get<bool>()};
+  run.tokens = json.at("tokens").get<double>();
+  run.steps = json.at("steps").get<std::int64_t>();
+}
+
+void read_job(const Json& json, Slurm& job) {
+  job.partition = json.at("partition").get<std::string>();
+  job.account = json.at("account").get<std::string>();
+  job.qos = json.at("qos").get<std::string>();
+  job.constraint = json.at("constraint").get<std::string>();
+  job.reservation = json.at("reservation").get<std::string>();
+  job.hint = json.at("hint").get<std::string>();
+  job.gres = json.at("gres").get<std::string>();
+  job.time = json.at("time").get<std::string>();
+  job.cpus_per_gpu = json.at("cpus_per_gpu").get<std::int64_t>();
+  job.signal_seconds = json.at("signal_seconds").get<std::int64_t>();
+  job.options = json.at("options").get<std::vector<std::string>>();
+  job.environment = json.at("environment").get<std::map<std::string, std::string>>();
+  job.setup = json.at("setup").get<std::string>();
+}
+
+Status read_strategy(const Json& json, const std::string& place,
+                     const std::vector<StrategyPtr>& strategies, Run& run) {
+  const auto wanted = json.at("strategy").get<std::string>();
+  std::vector<std::string> names;
+  for (const auto& strategy : strategies) {
+    names.push_back(strategy->name);
+    if (strategy->name == wanted) run.strategy = strategy;
+  }
+  if (!run.strategy)
+    return Error{place, fmt::format("no backend offers the strategy '{}'", printable(wanted)),
+                 suggestion(wanted, names)};
+  for (const auto& param : run.strategy->params) {
+    const auto& settings = json.at("settings");
+    auto value = settings.contains(param.name) ? from_json(settings.at(param.name)) : Value();
+    run.settings.push_back(is_given(value) ? value : param.default_value);
+  }
+  return {};
+}
+
+Status read_cluster(const Json& json, const std::string& place, const FindCluster& find_cluster,
+                    Run& run) {
+  const auto cluster = find_cluster(json.at("cluster").get<std::string>());
+  if (!cluster) return cluster.error();
+  run.cluster = *cluster;
+  const auto partition = json.at("partition").get<std::string>();
+  run.partition = run.cluster->find(partition);
+  if (!run.partition)
+    return Error{
+        place,
+        fmt::format("{} has no partition '{}' any more", run.cluster->name, printable(partition)),
+        "plan the experiment again"};
+  return {};
+}
+
+}  // namespace
+
+std::string run_json(const Run& run) {
+  const Json json{
+      {"version", kVersion},
+      {"experiment", run.experiment},
+      {"strategy", run.strategy->name},
+      {"backend", run.strategy->backend},
+      {"backend_version", run.strategy->backend_version},
+      {"model", to_json(run.model)},
+      {"cluster", run.cluster->name},
+      {"partition", run.partition->name},
+      {"gpu", run.partition->gpu.name},
+      {"gpus", run.gpus},
+      {"nodes", run.nodes},
+      {"gpus_per_node", run.partition->gpus_per_node},
+      {"tensor_parallel", run.layout.tensor_parallel},
+      {"pipeline_parallel", run.layout.pipeline_parallel},
+      {"data_parallel", run.layout.data_parallel},
+      {"micro_batch", run.batch.micro_batch},
+      {"accumulate", run.batch.accumulate},
+      {"global_batch", run.batch.global_batch},
+      {"rampup", to_json(run.batch.rampup)},
+      {"tokens", run.tokens},
+      {"steps", run.steps},
+      {"settings", settings_json(run)},
+      {"job", to_json(run.job)},
+  };
+  return json.dump(2) + "\n";
+}
+
+std::string run_id(const Run& run, const std::string& json) {
+  return fmt::format("{}-{:08x}", label(run), stable_hash(json) >> 32);
+}
+
+Result<Run> parse_run_json(const std::string& text, const std::string& place,
+                           const std::vector<StrategyPtr>& strategies,
+                           const FindCluster& find_cluster) {
+  try {
+    const auto json = Json::parse(text);
+    if (json.at("version").get<int>() != kVersion)
+      return Error{place, "was written by another version of orch", "plan the experiment again"};
+    Run run;
+    run.experiment = json.at("experiment").get<std::string>();
+    if (auto status = read_strategy(json, place, strategies, run); !status) return status.error();
+    if (auto status = read_cluster(json, place, find_cluster, run); !status) return status.error();
+    read_model(json.at("model"), run.model);
+    read_sizes(json, run);
+    read_job(json.at("job"), run.job);
+    return run;
+  } catch (const nlohmann::json::exception& error) {
+    return Error{place, error.what(), "plan the experiment again"};
+  }
+}
+
+std::string estimate_json(const Estimate& estimate) {
+  const Json json{
+      {"version", kVersion},
+      {"fit", name(estimate.fit)},
+      {"peak_memory_bytes", estimate.peak_memory},
+      {"usable_memory_bytes", estimate.usable_memory},
+      {"host_memory_bytes", estimate.host_memory},
+      {"step_seconds", estimate.step_seconds},
+      {"tflops_per_gpu", estimate.tflops_per_gpu},
+      {"tflops_per_gpu_simple", estimate.tflops_per_gpu_simple},
+      {"mfu", estimate.mfu},
+      {"tokens_per_second", estimate.tokens_per_second},
+      {"days_per_100b_tokens", estimate.days_per_100b_tokens},
+      {"days_to_train", estimate.days_to_train},
+      {"gpu_hours", estimate.gpu_hours},
+  };
+  return json.dump(2) + "\n";
+}
+
+}  // namespace orch::plan

@@ -1,0 +1,169 @@
+#include "core/plan/slurm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+namespace {
+
+constexpr std::size_t kLongestWord = 256;
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// sbatch splits an #SBATCH line into words as a shell does, with quotes, backslashes and comments,
+// but expands nothing. So a blank, a quote, a backslash, '#' or a newline would change what the
+// line says. '$', '`', ';', '<', '>' and '!' are harmless there, but the same words reach srun and
+// salloc command lines that people copy, and no name needs them.
+constexpr std::string_view kPlain = "_-.:,@+/";
+
+// Punctuation a field needs beyond kPlain. A constraint is an expression: a100&nvme, [rack1|rack2],
+// (a|b)&c, gpu*4. An option is --name=value, and values name hosts (node[1-4]) and patterns (%j).
+std::string_view extra_characters(std::string_view field) {
+  if (field == "constraint") return "&|*[]()=";
+  if (field == "gres") return "=()";
+  if (field == "options") return "=%[]";
+  return "";
+}
+
+std::string shown(char c) {
+  return c == ' ' ? "a blank" : fmt::format("'{}'", printable(std::string_view(&c, 1)));
+}
+
+// Non-ASCII text fails here byte by byte; half a UTF-8 character must not be printed.
+std::string bad_character(std::string_view value, std::string_view extra) {
+  for (const char c : value) {
+    if (static_cast<unsigned char>(c) >= 0x80) return "a character that is not ASCII";
+    if (!is_letter(c) && !is_digit(c) && kPlain.find(c) == std::string_view::npos &&
+        extra.find(c) == std::string_view::npos)
+      return shown(c);
+  }
+  return "";
+}
+
+bool is_option_name(std::string_view name) {
+  return name.size() > 2 && name.starts_with("--") && is_letter(name[2]) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
+}
+
+// Options with a field of their own, and options that the job script decides: given again they
+// would silently win or lose against what orch writes.
+constexpr std::array<std::string_view, 10> kFields{
+    "partition",   "account", "qos",  "constraint", "hint",
+    "reservation", "gres",    "time", "signal",     "cpus-per-task"};
+constexpr std::array<std::string_view, 13> kOurs{
+    "nodes", "ntasks", "ntasks-per-node", "job-name", "output", "error", "open-mode",
+    "array", "chdir",  "dependency",      "requeue",  "export", "wrap"};
+
+bool holds(const auto& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+Status check_option(std::string_view value, const std::string& place) {
+  const auto name = value.substr(0, value.find('='));
+  if (!is_option_name(name))
+    return Error{place, fmt::format("'{}' is not an option of sbatch", printable(value)),
+                 "write it as --name or --name=value"};
+  const auto bare = name.substr(2);
+  if (holds(kFields, bare)) {
+    const auto field = bare == "signal"          ? "signal_seconds"
+                       : bare == "cpus-per-task" ? "cpus_per_gpu"
+                                                 : bare;
+    return Error{place, fmt::format("{} has a field of its own", name),
+                 fmt::format("leave it out here and set '{}'", field)};
+  }
+  if (holds(kOurs, bare))
+    return Error{place, fmt::format("{} is written by orch itself", name), "leave it out"};
+  return {};
+}
+
+Status check_time(std::string_view value, const std::string& place) {
+  if (parse_slurm_time(value)) return {};
+  return Error{place, fmt::format("'{}' is not a time limit", printable(value)),
+               "write D-HH:MM:SS, HH:MM:SS, MM:SS or minutes, more than zero"};
+}
+
+std::string allowed(std::string_view extra) {
+  std::string text = "use letters, digits and";
+  for (const char c : kPlain) text += fmt::format(" {}", c);
+  for (const char c : extra) text += fmt::format(" {}", c);
+  return text;
+}
+
+std::optional<std::int64_t> small_number(std::string_view text) {
+  if (text.empty() || text.size() > 6 || !std::all_of(text.begin(), text.end(), is_digit))
+    return std::nullopt;
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// How many seconds each of the numbers between colons stands for.
+std::vector<std::int64_t> weights(bool days, std::size_t count) {
+  if (days) return {3600, 60, 1};
+  if (count == 1) return {60};
+  if (count == 2) return {60, 1};
+  return {3600, 60, 1};
+}
+
+}  // namespace
+
+std::optional<double> parse_slurm_time(std::string_view text) {
+  std::int64_t seconds = 0;
+  const auto dash = text.find('-');
+  const bool days = dash != std::string_view::npos;
+  if (days) {
+    const auto number = small_number(text.substr(0, dash));
+    if (!number) return std::nullopt;
+    seconds = *number * 86400;
+    text.remove_prefix(dash + 1);
+  }
+  const auto parts = split(text, ':');
+  if (parts.size() > 3) return std::nullopt;
+  const auto weight = weights(days, parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = small_number(parts[i]);
+    const bool first = i == 0 && !days;
+    const std::int64_t limit = weight[i] == 3600 ? 24 : 60;
+    if (!number || (!first && *number >= limit)) return std::nullopt;
+    seconds += *number * weight[i];
+  }
+  if (seconds == 0) return std::nullopt;
+  return static_cast<double>(seconds);
+}
+
+Status check_sbatch_word(std::string_view field, std::string_view value, const std::string& place) {
+  const bool option = field == "options";
+  if (value.empty() && !option) return {};
+  if (value.size() > kLongestWord)
+    return Error{place, fmt::format("{} characters are too long for an #SBATCH line", value.size()),
+                 fmt::format("use at most {}", kLongestWord)};
+  const auto extra = extra_characters(field);
+  if (const auto bad = bad_character(value, extra); !bad.empty())
+    return Error{
+        place,
+        fmt::format("'{}' holds {}, which an #SBATCH line cannot carry", printable(value), bad),
+        allowed(extra)};
+  if (option) return check_option(value, place);
+  if (value[0] == '-')
+    return Error{place,
+                 fmt::format("'{}' starts with a dash, so sbatch would read an option", value),
+                 fmt::format("give the {} alone", field)};
+  return field == "time" ? check_time(value, place) : Status{};
+}
+
+bool is_environment_name(std::string_view text) {
+  return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '_';
+  });
+}
+
+}  // namespace orch::plan

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace orch::plan {
+
+// Seconds of a SLURM time limit: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS. The first
+// number may be large (100:00:00), the others may not. Nothing for any other text, and for zero,
+// which SLURM reads as "no limit".
+std::optional<double> parse_slurm_time(std::string_view text);
+
+// Whether a text can stand on an #SBATCH line as what the field of plan::Slurm says it is:
+// partition, account, qos, constraint, reservation, hint, gres, time, or one of options. An empty
+// text is fine ("do not say it"), but not as one of options. The errors carry the given place.
+Status check_sbatch_word(std::string_view field, std::string_view value, const std::string& place);
+
+// [A-Za-z_][A-Za-z0-9_]*: what a shell can export.
+bool is_environment_name(std::string_view text);
+
+}  // namespace orch::plan

@@ -1,0 +1,20 @@
+#include "core/plan/value.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+
+std::string show(const Value& value) {
+  struct Show {
+    std::string operator()(std::monostate) const { return "nothing"; }
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(const std::string& text) const { return "'" + printable(text) + "'"; }
+  };
+  return std::visit(Show{}, value);
+}
+
+}  // namespace orch::plan

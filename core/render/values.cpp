@@ -1,0 +1,172 @@
+#include "core/render/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "core/lua/library.h"
+#include "core/plan/slurm.h"
+
+namespace orch::render {
+namespace {
+
+constexpr std::int64_t kUsualSignalSeconds = 600;
+constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM keeps it in 16 bits
+
+// Fills a new table that becomes a global. Plain Lua calls: this runs for every script rendered.
+class Table {
+ public:
+  Table(lua_State* L, const char* name) : L_(L), name_(name) { lua_createtable(L_, 0, 16); }
+  ~Table() {
+    lua::report_missing(L_, name_);
+    lua_setglobal(L_, name_);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  void set(const char* key, std::string_view text) {
+    lua_pushlstring(L_, text.data(), text.size());
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, std::int64_t number) {
+    lua_pushinteger(L_, number);
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, double number) {
+    lua_pushnumber(L_, number);
+    lua_setfield(L_, -2, key);
+  }
+  void set_value(const char* key, const plan::Value& value) {
+    std::visit([&](const auto& held) { set_held(key, held); }, value);
+  }
+  void set(const char* key, const std::vector<std::string>& list) {
+    lua_createtable(L_, static_cast<int>(list.size()), 0);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      lua_pushlstring(L_, list[i].data(), list[i].size());
+      lua_rawseti(L_, -2, static_cast<lua_Integer>(i) + 1);
+    }
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, const std::map<std::string, std::string>& map) {
+    lua_createtable(L_, 0, static_cast<int>(map.size()));
+    for (const auto& [name, text] : map) {
+      lua_pushlstring(L_, text.data(), text.size());
+      lua_setfield(L_, -2, name.c_str());
+    }
+    lua_setfield(L_, -2, key);
+  }
+
+ private:
+  void set_held(const char*, std::monostate) {}
+  void set_held(const char* key, bool held) {
+    lua_pushboolean(L_, held);
+    lua_setfield(L_, -2, key);
+  }
+  void set_held(const char* key, const std::string& held) { set(key, std::string_view(held)); }
+  void set_held(const char* key, const auto& held) { set(key, held); }
+
+  lua_State* L_;
+  const char* name_;
+};
+
+void set_run(lua_State* L, const plan::Run& run, const Context& context) {
+  Table table(L, "run");
+  table.set("id", context.id);
+  table.set("folder", context.folder.native());
+  table.set("experiment", run.experiment);
+  table.set("strategy", run.strategy->name);
+  table.set("backend", run.strategy->backend);
+  table.set("cluster", run.cluster->name);
+  table.set("gpus", run.gpus);
+  table.set("nodes", run.nodes);
+  table.set("gpus_per_node", run.partition->gpus_per_node);
+  table.set("tensor_parallel", run.layout.tensor_parallel);
+  table.set("pipeline_parallel", run.layout.pipeline_parallel);
+  table.set("data_parallel", run.layout.data_parallel);
+  table.set("micro_batch", run.batch.micro_batch);
+  table.set("accumulate", run.batch.accumulate);
+  table.set("global_batch", run.batch.global_batch);
+  table.set("tokens", run.tokens);
+  table.set("steps", run.steps);
+}
+
+void set_model(lua_State* L, const plan::Model& model) {
+  Table table(L, "model");
+  table.set("name", model.name);
+  table.set("family", plan::name(model.family));
+  table.set("layers", model.layers);
+  table.set("hidden", model.hidden);
+  table.set("heads", model.heads);
+  table.set("vocab", model.vocab);
+  table.set("seq", model.seq);
+}
+
+void set_settings(lua_State* L, const plan::Run& run) {
+  Table table(L, "settings");
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    table.set_value(run.strategy->params[i].name.c_str(), run.settings[i]);
+}
+
+void set_phase(lua_State* L, const plan::Run& run, const PhaseContext& context) {
+  const auto& phase = context.phase;
+  const auto gpus = phase.data_parallel * run.layout.tensor_parallel * run.layout.pipeline_parallel;
+  Table table(L, "phase");
+  table.set("index", static_cast<std::int64_t>(context.index));
+  table.set("count", static_cast<std::int64_t>(context.count));
+  table.set("nodes", phase.nodes);
+  table.set("gpus", gpus);
+  table.set("tasks_per_node", std::min(gpus, run.partition->gpus_per_node));
+  table.set("data_parallel", phase.data_parallel);
+  table.set("first_batch", phase.first_batch);
+  table.set("last_batch", phase.last_batch);
+  table.set("samples", phase.samples);
+}
+
+void set_job(lua_State* L, const plan::Slurm& job) {
+  Table table(L, "job");
+  table.set("partition", job.partition);
+  table.set("account", job.account);
+  table.set("qos", job.qos);
+  table.set("constraint", job.constraint);
+  table.set("reservation", job.reservation);
+  table.set("hint", job.hint);
+  table.set("gres", job.gres);
+  table.set("time", job.time);
+  table.set("cpus_per_gpu", job.cpus_per_gpu);
+  table.set("signal_seconds", signal_seconds(job));
+  table.set("options", job.options);
+  table.set("environment", job.environment);
+  table.set("setup", job.setup);
+}
+
+void set_orch(lua_State* L, const Context& context) {
+  Table table(L, "orch");
+  table.set("trainer", context.trainer);
+  table.set("version", context.version);
+}
+
+}  // namespace
+
+void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase,
+                const Context& context) {
+  lua_State* L = lua.lua_state();
+  set_run(L, run, context);
+  set_model(L, run.model);
+  set_settings(L, run);
+  set_phase(L, run, phase);
+  set_job(L, run.job);
+  set_orch(L, context);
+}
+
+std::int64_t signal_seconds(const plan::Slurm& job) {
+  auto seconds = job.signal_seconds;
+  if (seconds <= 0) {
+    seconds = kUsualSignalSeconds;
+    if (const auto limit = plan::parse_slurm_time(job.time))
+      seconds = std::clamp<std::int64_t>(static_cast<std::int64_t>(*limit / 5), 1, seconds);
+  }
+  return std::min(seconds, kMostSignalSeconds);
+}
+
+}  // namespace orch::render

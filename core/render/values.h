@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/lua/sandbox.h"
+#include "core/render/template.h"
+
+namespace orch::render {
+
+// Sets the globals that a template can name: run, model, settings, phase, job, orch. They replace
+// those of the render before.
+void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase,
+                const Context& context);
+
+// How long before its limit a job is told to save: what the run says, else ten minutes, but never
+// more than a fifth of a short job, and no more than SLURM can count.
+std::int64_t signal_seconds(const plan::Slurm& job);
+
+}  // namespace orch::render

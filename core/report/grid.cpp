@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/text.h"
+#include "core/report/report.h"
+
+namespace orch::report {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-');
+}
+
+// A column is numeric when everything below its head is.
+std::vector<bool> numeric_columns(const Rows& rows) {
+  std::vector<bool> numeric(rows.front().size(), rows.size() > 1);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    for (std::size_t c = 0; c < numeric.size(); ++c)
+      if (!rows[i][c].empty() && !is_number(rows[i][c])) numeric[c] = false;
+  return numeric;
+}
+
+std::vector<std::size_t> widths(const Rows& rows) {
+  std::vector<std::size_t> width(rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t c = 0; c < width.size(); ++c)
+      width[c] = std::max(width[c], display_width(row[c]));
+  return width;
+}
+
+std::string pad(const std::string& text, std::size_t width, bool right) {
+  const std::string blanks(width - std::min(width, display_width(text)), ' ');
+  return right ? blanks + text : text + blanks;
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width || width < 2) return text;
+  std::string out;
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80 && display_width(out) == width - 1) break;
+    out += c;
+  }
+  return out + "…";
+}
+
+std::string escape_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string paint(std::string_view text, std::string_view code, const Screen& screen) {
+  if (!screen.color) return std::string(text);
+  return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+}
+
+std::string grid(const Rows& rows, const Screen& screen) {
+  if (rows.empty()) return "";
+  const auto numeric = numeric_columns(rows);
+  auto width = widths(rows);
+  std::size_t total = 2 * (width.size() - 1);
+  for (const auto w : width) total += w;
+  // A last column of text gives way when the screen is too narrow.
+  if (screen.width > 0 && total > screen.width && !numeric.back()) {
+    const auto excess = total - screen.width;
+    width.back() =
+        width.back() > excess + 8 ? width.back() - excess : std::min<std::size_t>(8, width.back());
+  }
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string line;
+    for (std::size_t c = 0; c < width.size(); ++c) {
+      if (c) line += "  ";
+      line += pad(cut(rows[i][c], width[c]), width[c], numeric[c]);
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    out += (i == 0 ? paint(line, "1", screen) : line) + "\n";
+  }
+  return out;
+}
+
+std::string grid_markdown(const Rows& rows) {
+  if (rows.empty()) return "";
+  const auto numeric = numeric_columns(rows);
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += "|";
+    for (const auto& cell : rows[i]) out += " " + escape_cell(cell) + " |";
+    out += "\n";
+    if (i > 0) continue;
+    out += "|";
+    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace orch::report

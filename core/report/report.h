@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/experiment.h"
+#include "core/plan/planned.h"
+
+namespace orch::report {
+
+enum class Format { table, md, csv, json };
+
+std::optional<Format> parse_format(std::string_view text);
+
+// How the output is looked at: 0 columns means "as wide as it gets".
+struct Screen {
+  std::size_t width = 0;
+  bool color = false;
+};
+
+// What an experiment came to: runs in the order of time to train, those that do not fit last.
+struct Result {
+  const plan::Experiment* experiment = nullptr;
+  std::vector<const plan::Planned*> runs;
+  const std::vector<plan::Rejected>* rejected = nullptr;
+};
+
+// The side-by-side table; top 0 means all of it.
+std::string table(const Result& result, const Screen& screen, std::size_t top);
+std::string markdown(const Result& result);
+std::string csv(const Result& result);
+std::string json(const Result& result);
+
+// The rejected runs counted by reason, with one example and the fix for each.
+std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
+
+// What the experiment's budget and deadline say to its runs; over: none of them keeps it.
+struct Verdict {
+  std::string text;  // empty without a budget
+  bool over = false;
+};
+Verdict budget_verdict(const Result& result);
+
+// The warnings of the runs, counted by what they are about.
+std::string warnings_by_subject(const Result& result);
+
+// Memory and time of one run, item by item, with formulas; the items add up to the totals.
+std::string explain(const plan::Planned& run, const Screen& screen);
+std::string explain_json(const plan::Planned& run);
+
+// A plain table of texts: the first row is the head. Columns of numbers are set to the right.
+std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
+std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
+
+// ANSI colours where the screen wants them.
+std::string paint(std::string_view text, std::string_view code, const Screen& screen);
+
+}  // namespace orch::report

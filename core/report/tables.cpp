@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/report/columns.h"
+#include "core/report/report.h"
+
+namespace orch::report {
+namespace {
+
+using plan::Planned;
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs) {
+  Rows rows(1);
+  for (const auto* column : shown) rows.front().push_back(column->title);
+  for (const auto* run : runs) {
+    auto& row = rows.emplace_back();
+    for (const auto* column : shown) row.push_back(column->text(*run));
+  }
+  return rows;
+}
+
+std::size_t width_of(const Rows& rows) {
+  std::size_t widest = 0;
+  const auto text = grid(rows, {});
+  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
+  return widest;
+}
+
+// Leaves out the least important column until the rest fits the screen.
+Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*>& runs,
+              const Screen& screen) {
+  auto rows = rows_of(shown, runs);
+  while (screen.width > 0 && width_of(rows) > screen.width) {
+    const auto least = std::max_element(shown.begin(), shown.end(),
+                                        [](auto* a, auto* b) { return a->rank < b->rank; });
+    if ((*least)->rank == 0) break;
+    shown.erase(least);
+    rows = rows_of(shown, runs);
+  }
+  return rows;
+}
+
+std::string_view fit_color(plan::Fit fit) {
+  return fit == plan::Fit::oom ? "31" : fit == plan::Fit::tight ? "33" : "0";
+}
+
+std::string colored(const std::string& text, const std::vector<const Planned*>& runs,
+                    const Screen& screen) {
+  if (!screen.color) return text;
+  const auto lines = split(text, '\n');
+  std::string out = lines.front() + "\n";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool best = i == 0 && runs[i]->estimate.fit != plan::Fit::oom;
+    out += paint(lines[i + 1], best ? "32" : fit_color(runs[i]->estimate.fit), screen) + "\n";
+  }
+  return out;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::optional<Format> parse_format(std::string_view text) {
+  if (text == "table") return Format::table;
+  if (text == "md") return Format::md;
+  if (text == "csv") return Format::csv;
+  if (text == "json") return Format::json;
+  return std::nullopt;
+}
+
+std::string table(const Result& result, const Screen& screen, std::size_t top) {
+  if (result.runs.empty()) return "";
+  auto runs = result.runs;
+  if (top > 0 && runs.size() > top) runs.resize(top);
+  const auto split = split_columns(result.runs);
+  std::string out;
+  if (!split.common.empty()) out += "all runs: " + join(split.common, ", ") + "\n";
+  out += colored(grid(fit_rows(split.varying, runs, screen), {0, screen.color}), runs, screen);
+  if (runs.size() < result.runs.size())
+    out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
+                       group_digits(static_cast<double>(result.runs.size() - runs.size())));
+  return out;
+}
+
+std::string markdown(const Result& result) {
+  if (result.runs.empty()) return "";
+  std::vector<const Column*> all;
+  for (const auto& column : columns()) all.push_back(&column);
+  return grid_markdown(rows_of(all, result.runs));
+}
+
+std::string csv(const Result& result) {
+  std::string out =
+      "id,strategy,backend,model,cluster,partition,gpus,nodes,tensor_parallel,pipeline_parallel,"
+      "data_parallel,micro_batch,accumulate,global_batch,fit,peak_memory_bytes,step_seconds,"
+      "tflops_per_gpu,tokens_per_second,days_per_100b_tokens,days_to_train,gpu_hours\n";
+  for (const auto* p : result.runs) {
+    const auto& r = p->run;
+    const auto& e = p->estimate;
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},"
+        "{:.6g}\n",
+        csv_cell(p->id), r.strategy->name, r.strategy->backend, csv_cell(r.model.name),
+        csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus, r.nodes,
+        r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
+        r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit), e.peak_memory,
+        e.step_seconds, e.tflops_per_gpu, e.tokens_per_second, e.days_per_100b_tokens,
+        e.days_to_train, e.gpu_hours);
+  }
+  return out;
+}
+
+}  // namespace orch::report

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace orch::store {
+
+struct File {
+  std::string name;
+  std::string text;
+};
+
+// A run folder to be: runs/<experiment>/<id>/ with its frozen files.
+struct Folder {
+  std::string id;
+  std::vector<File> files;
+};
+
+struct Written {
+  std::size_t created = 0;
+  std::size_t unchanged = 0;
+  std::size_t refreshed = 0;  // same run, newer scripts or estimate; it had not been started
+  std::size_t others = 0;     // folders of this experiment that are not in this plan
+  bool interrupted = false;
+};
+
+// The run folders below one root. The folder is the truth: a run that is there is whole.
+class Store {
+ public:
+  explicit Store(fs::path root) : root_(std::move(root)) {}
+
+  fs::path folder(const std::string& experiment, const std::string& id) const;
+
+  // Makes the folders that are missing. Each appears whole or not at all, whenever the process
+  // dies; make(i) is asked for one folder at a time. A run that was started is never touched.
+  Result<Written> write(const std::string& experiment, std::size_t count,
+                        const std::function<Result<Folder>(std::size_t)>& make,
+                        const std::function<bool()>& interrupted);
+
+  // The folder whose id, or whose end (the hash), or whose beginning is this; several are an error.
+  Result<fs::path> find(const std::string& id) const;
+
+ private:
+  fs::path root_;
+};
+
+}  // namespace orch::store

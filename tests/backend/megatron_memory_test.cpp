@@ -1,0 +1,118 @@
+#include <catch2/catch_approx.hpp>
+
+#include "core/base/units.h"
+#include "tests/backend/support.h"
+
+namespace orch::test {
+namespace {
+
+using Catch::Approx;
+
+double state(const backend::Work& work, std::int64_t stage, const std::string& group) {
+  return memory(work, stage, "weights: " + group) + memory(work, stage, "gradients: " + group) +
+         memory(work, stage, "optimizer states: " + group);
+}
+
+}  // namespace
+
+TEST_CASE("the 104B's states take 18 bytes per parameter, to the byte", "[megatron]") {
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  CHECK(state(work, 1, "layers") == 14533837200);
+  CHECK(state(work, 0, "layers") + state(work, 0, "embedding") == 17157252600);
+  CHECK(state(work, 31, "layers") + state(work, 31, "embedding") == 17157252600);
+  CHECK(state(work, 1, "embedding") == 0);
+  CHECK(memory(work, 0, "weights: layers") + memory(work, 0, "weights: embedding") ==
+        2 * 953180700.0);
+}
+
+TEST_CASE("weights over all ranks add up to the model, the tied copy aside", "[megatron]") {
+  for (const auto family : {plan::Family::gpt, plan::Family::bloom}) {
+    auto model = model_104b();
+    model.family = family;
+    model.vocab = 50260;  // divisible by 4
+    const auto run =
+        make_run("megatron", model, {4, 16, 1}, 1, 64, {{"vocab_multiple", number(1)}});
+    const auto work = work_of(run);
+    double params = 0;
+    for (std::int64_t stage = 0; stage < 16; ++stage) {
+      params += 4 * memory(work, stage, "weights: layers") / 2;
+      params += memory(work, stage, "weights: positions") / 2;  // on every tensor-parallel rank
+    }
+    params += 4 * memory(work, 0, "weights: embedding") / 2;
+    CHECK(params == model.params());
+  }
+}
+
+TEST_CASE("the vocabulary is padded to a multiple of vocab_multiple times TP", "[megatron]") {
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  // 50257 -> 50688, the size that the Perlmutter runs with TP=4 report.
+  CHECK(op(work, "LM head", "logits").n == 50688 / 4.0);
+  const double padding = 431 * 11600 / 4.0;
+  CHECK(memory(work, 0, "weights: positions") == 2 * (padding + 2048.0 * 11600));
+}
+
+TEST_CASE("ZeRO-1 from one to two ranks frees what the 200B's rows say", "[megatron]") {
+  // 73 GB -> 51 GB measured on 80 x 14400, TP=8, PP=10: 22 GiB.
+  const plan::Model model{"200b", plan::Family::gpt, 80, 14400, 96, 250000, 2048};
+  const auto peak = [&](std::int64_t data) {
+    const auto work =
+        work_of(make_run("megatron", model, {8, 10, data}, 1, 1024, {{"zero_stage", number(1)}}));
+    return memory(work, 0, "weights") + memory(work, 0, "gradients") +
+           memory(work, 0, "optimizer") + memory(work, 0, "fp32 gradients of the shard");
+  };
+  CHECK((peak(1) - peak(2)) / kGiB == Approx(22).margin(0.5));
+}
+
+TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatron]") {
+  const auto work =
+      work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
+                       {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(true)}}));
+  CHECK(memory(work, 1, "fp32 gradient accumulation") == 4 * 807435400.0);
+}
+
+TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[megatron]") {
+  const double sbh = 2048.0 * 11600, layer = sbh * (10 + 24 / 4.0 + 5 * 80 * 2048 / (11600 * 4.0));
+  const auto none =
+      work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"recompute", word("none")}}));
+  CHECK(memory(none, 0, "activations") == Approx(32 * 2 * layer));
+  CHECK(memory(none, 30, "activations") == Approx(2 * 2 * layer));
+  const auto full = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  CHECK(memory(full, 0, "activations") == Approx(32 * (2 + 1) * 2 * sbh));
+  CHECK(memory(full, 0, "recomputed layer") == Approx(layer));
+  const auto selective = work_of(
+      make_run("megatron", model_104b(), {4, 32, 1}, 1, 8, {{"recompute", word("selective")}}));
+  CHECK(memory(selective, 0, "activations") == Approx(8 * 2 * sbh * 16));
+  const auto sequence = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64,
+                                         {{"recompute", word("none")},
+                                          {"flash_attention", plan::Value(true)},
+                                          {"sequence_parallel", plan::Value(true)}}));
+  CHECK(memory(sequence, 0, "activations") == Approx(32 * 2 * sbh * 34 / 4));
+}
+
+TEST_CASE("interleaved stages hold more chunks of fewer layers", "[megatron]") {
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 4, 1}, 1, 8,
+                                     {{"interleave", number(2)}, {"recompute", word("none")}}));
+  const double layer = 2048.0 * 11600 * (16 + 5 * 80 * 2048 / (11600 * 4.0));
+  CHECK(memory(work, 0, "activations") == Approx(11 * 8 * layer));
+  CHECK(work.chunks == 2);
+}
+
+TEST_CASE("of logits and a recomputed layer the last stage counts the larger", "[megatron]") {
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  CHECK(memory(work, 31, "recomputed layer") > 0);
+  CHECK(memory(work, 31, "logits") == 0);
+  auto model = model_104b();
+  model.vocab = 250880;
+  const auto large = work_of(make_run("megatron", model, {4, 32, 1}, 1, 64));
+  CHECK(memory(large, 31, "logits") == 12 * 2048 * 250880.0 / 4);
+  CHECK(memory(large, 31, "recomputed layer") == 0);
+  CHECK(memory(large, 30, "logits") == 0);
+}
+
+TEST_CASE("formulas carry their numbers", "[megatron]") {
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  for (const auto& item : work.memory)
+    if (item.name == "weights: layers") CHECK(item.formula == "2 B x 807,435,400 params = 1.6 GB");
+}
+
+}  // namespace orch::test

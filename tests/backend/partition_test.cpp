@@ -1,0 +1,61 @@
+#include "backends/megatron/partition.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <vector>
+
+namespace orch::megatron {
+
+static std::vector<std::int64_t> layers(const Partition& partition) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t stage = 0; stage < partition.stages; ++stage)
+    all.push_back(partition.layers_on(stage));
+  return all;
+}
+
+TEST_CASE("78 layers on 12 stages are seven on each and one on the last", "[megatron]") {
+  const Partition partition{78, 12, false};
+  std::vector<std::int64_t> expected(12, 7);
+  expected.back() = 1;
+  CHECK(layers(partition) == expected);
+  CHECK(partition.loss() == Catch::Approx(84.0 / 78 - 1));
+}
+
+TEST_CASE("counted embeddings take a layer's place on the first and last stage", "[megatron]") {
+  std::vector<std::int64_t> on_24(24, 4), on_32(32, 2);
+  on_24.front() = on_24.back() = 3;
+  on_32.front() = on_32.back() = 1;
+  CHECK(layers({94, 24, true}) == on_24);
+  CHECK(layers({62, 32, true}) == on_32);
+  CHECK(Partition{94, 24, true}.loss() == 0);
+}
+
+TEST_CASE("a stage may hold an embedding and no layer", "[megatron]") {
+  CHECK(layers({2, 4, true}) == std::vector<std::int64_t>{0, 1, 1, 0});
+  CHECK(layers({3, 1, true}) == std::vector<std::int64_t>{3});
+}
+
+TEST_CASE("every partition deals out every layer once", "[megatron]") {
+  for (std::int64_t count = 1; count < 60; ++count)
+    for (std::int64_t stages = 1; stages <= count; ++stages) {
+      std::int64_t sum = 0;
+      for (const auto n : layers({count, stages, false})) sum += n;
+      CHECK(sum == count);
+    }
+}
+
+TEST_CASE("1F1B holds as many micro-batches as stages follow, itself included", "[megatron]") {
+  CHECK(in_flight(0, 4, 1, 8) == 4);
+  CHECK(in_flight(1, 4, 1, 8) == 3);
+  CHECK(in_flight(3, 4, 1, 8) == 1);
+  CHECK(in_flight(0, 4, 1, 2) == 2);
+  CHECK(in_flight(0, 1, 1, 8) == 1);
+}
+
+TEST_CASE("interleaving holds 2(P - stage - 1) + (v - 1)P + 1 chunks, at most all", "[megatron]") {
+  CHECK(in_flight(0, 4, 2, 8) == 11);  // 6 + 4 + 1
+  CHECK(in_flight(3, 4, 2, 8) == 5);   // 0 + 4 + 1
+  CHECK(in_flight(0, 4, 2, 4) == 8);   // 4 micro-batches of 2 chunks
+}
+
+}  // namespace orch::megatron

@@ -1,0 +1,15 @@
+#include "core/backend/words.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace orch::backend {
+
+TEST_CASE("formulas group digits and show sizes in decimal units", "[backend]") {
+  CHECK(say("2 B x ", 953180700.0, " params = ", Size{1906361400}) ==
+        "2 B x 953,180,700 params = 1.9 GB");
+  CHECK(say(-1234, " ", 999, " ", 1000, " ", 0.375) == "-1,234 999 1,000 0.375");
+  CHECK(say(Size{12}, ", ", Size{999960}) == "12 B, 1.0 MB");
+  CHECK(say(Percent{1.0 / 13}) == "7.7 %");
+}
+
+}  // namespace orch::backend

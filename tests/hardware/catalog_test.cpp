@@ -1,0 +1,110 @@
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+
+#include "core/base/files.h"
+#include "core/hardware/hardware.h"
+#include "tests/hardware/toy.h"
+
+namespace orch::hardware {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+// Two folders and a gpus.yaml, gone at the end.
+class Folders {
+ public:
+  Folders() {
+    std::string pattern = (fs::temp_directory_path() / "orch-hardware-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()));
+    root_ = pattern;
+    fs::create_directories(root_ / "mine");
+    fs::create_directories(root_ / "shipped");
+    write("gpus.yaml", toy::kGpus);
+  }
+  ~Folders() { fs::remove_all(root_); }
+  Folders(const Folders&) = delete;
+  Folders& operator=(const Folders&) = delete;
+
+  void write(const std::string& name, const std::string& text) const {
+    REQUIRE(write_file_atomically(root_ / name, text));
+  }
+  Catalog catalog() const {
+    return Catalog({root_ / "mine", root_ / "shipped"}, root_ / "gpus.yaml");
+  }
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+TEST_CASE("the first folder with a cluster wins", "[hardware]") {
+  const Folders folders;
+  folders.write("shipped/toy.yaml", toy::kCluster);
+  folders.write("mine/toy.yaml", toy::replaced(toy::kCluster, "doc: a toy", "doc: my toy"));
+  auto catalog = folders.catalog();
+  const auto found = catalog.find("toy");
+  REQUIRE(found);
+  CHECK((*found)->doc == "my toy");
+  CHECK((*found)->file == (folders.root() / "mine/toy.yaml").string());
+}
+
+TEST_CASE("a cluster is read once", "[hardware]") {
+  const Folders folders;
+  folders.write("shipped/toy.yaml", toy::kCluster);
+  auto catalog = folders.catalog();
+  const auto first = catalog.find("toy");
+  REQUIRE(first);
+  fs::remove_all(folders.root());
+  const auto second = catalog.find("toy");
+  REQUIRE(second);
+  CHECK(first->get() == second->get());
+}
+
+TEST_CASE("nothing is read before it is asked for", "[hardware]") {
+  Catalog catalog({"/nonexistent/clusters"}, "/nonexistent/gpus.yaml");
+  CHECK(catalog.names().empty());
+  const auto found = catalog.find("toy");
+  REQUIRE_FALSE(found);
+  CHECK_THAT(text(found.error()), ContainsSubstring("no .yaml files in /nonexistent/clusters"));
+}
+
+TEST_CASE("an unknown cluster gets a guess and the list", "[hardware]") {
+  const Folders folders;
+  folders.write("shipped/jean-zay.yaml", "");
+  folders.write("mine/toy.yaml", toy::kCluster);
+  folders.write("mine/notes.txt", "");
+  auto catalog = folders.catalog();
+  CHECK(catalog.names() == std::vector<std::string>{"jean-zay", "toy"});
+  CHECK_THAT(text(catalog.find("jeanzay").error()),
+             StartsWith("no cluster is called 'jeanzay'\n  did you mean 'jean-zay'? there are: "
+                        "jean-zay, toy (in "));
+  CHECK_THAT(text(catalog.find("qqq").error()), ContainsSubstring("there are: jean-zay, toy"));
+}
+
+TEST_CASE("a name cannot lead out of the folders", "[hardware]") {
+  const Folders folders;
+  folders.write("toy.yaml", toy::kCluster);
+  auto catalog = folders.catalog();
+  for (const auto* name : {"../toy", "", ".", "/etc/passwd", "a/b", "toy\n"})
+    CHECK_FALSE(catalog.find(name));
+}
+
+TEST_CASE("files that cannot be read are errors with a path", "[hardware]") {
+  const Folders folders;
+  fs::create_directories(folders.root() / "mine/dir.yaml");
+  folders.write("mine/big.yaml", std::string(5 << 20, '#'));
+  folders.write("mine/toy.yaml", toy::kCluster);
+  auto catalog = folders.catalog();
+  CHECK_THAT(text(catalog.find("dir").error()), ContainsSubstring("dir.yaml: is not a file"));
+  CHECK_THAT(text(catalog.find("big").error()), ContainsSubstring("bytes are too many"));
+  fs::remove(folders.root() / "gpus.yaml");
+  auto fresh = folders.catalog();
+  CHECK_THAT(text(fresh.find("toy").error()), ContainsSubstring("gpus.yaml: cannot open"));
+}
+
+}  // namespace
+}  // namespace orch::hardware

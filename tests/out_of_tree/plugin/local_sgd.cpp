@@ -1,0 +1,50 @@
+// Local SGD: every rank trains by itself and the weights are averaged every so many steps.
+
+#include <array>
+
+#include "core/backend/checks.h"
+#include "core/backend/spec.h"
+#include "core/backend/transformer.h"
+
+using namespace orch::backend;
+
+// Outside any namespace, and named as other backends name theirs: they must not get mixed up.
+class Spec final : public BackendSpec {
+ public:
+  std::string name() const override { return "local_sgd"; }
+  std::string version() const override { return "2.1"; }
+  std::string doc() const override { return "Replicas that meet now and then"; }
+  std::vector<StrategySpec> strategies() const override {
+    return {{"local_sgd",
+             "weights averaged every few steps",
+             {integer("period", "steps between averages", 8).range(1, 10000),
+              choice("dtype", "of the products", {"bf16", "fp32"})}}};
+  }
+  void check(const RunView& run, Problems& problems) const override {
+    check_attention(*run, element_bytes(run.text("dtype")), false, false, problems);
+    if (run->data_parallel == 1)
+      problems.reject("gpus", "one rank has nobody to meet", "try gpus = 2");
+  }
+  void work(const RunView& run, WorkSink& sink) const override {
+    const auto model = transformer(run.model(), run->micro_batch);
+    orch_schedule schedule{};
+    schedule.stages = schedule.chunks = 1;
+    schedule.micro_batches = run->accumulate;
+    schedule.dtype = run.text("dtype").data();
+    sink.schedule(schedule);
+    sink.block("layer");
+    emit_layer(model, sink);
+    const double share = 1 / static_cast<double>(run.integer("period"));
+    sink.op(during(collective("average", ORCH_ALL_REDUCE, 2 * model.layer_params(),
+                              {run->data_parallel, 1}),
+                   {0, 0, 0, share}),
+            [&] { return say("every ", run.integer("period"), " steps"); });
+    sink.block("LM head");
+    emit_head(model, sink);
+    sink.stages(0, 0, std::array{model.layers, 1.0});
+    sink.memory("weights", 0, 0, 2 * model.layers * model.layer_params(),
+                [&] { return say("2 B x ", model.layers * model.layer_params(), " params"); });
+  }
+};
+
+ORCH_BACKEND(Spec)

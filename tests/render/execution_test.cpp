@@ -1,0 +1,341 @@
+// Rendered scripts, executed by bash. srun and scontrol are small stand-ins that start the tasks on
+// this machine; what SLURM itself does is not tested here.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "tests/render/run.h"
+
+using namespace orch;
+using namespace orch::render;
+using nlohmann::json;
+
+namespace {
+
+const char* const kSrun = R"bash(#!/bin/bash
+printf '%s\n' "$*" >>"$FAKE/srun.log"
+ntasks=1 per_node=1
+while [[ $1 == --* ]]; do
+  case $1 in
+    --ntasks=*) ntasks=${1#*=} ;;
+    --ntasks-per-node=*) per_node=${1#*=} ;;
+  esac
+  shift
+done
+IFS=, read -ra nodes <<<"$SLURM_JOB_NODELIST"
+pids=() signals=0 worst=0
+forward() { signals=$((signals + 1)); kill -s "$1" "${pids[@]}" 2>/dev/null; }
+trap 'forward USR1' USR1
+trap 'forward TERM' TERM
+for ((i = 0; i < ntasks; i++)); do
+  SLURM_PROCID=$i SLURM_LOCALID=$((i % per_node)) SLURM_NTASKS=$ntasks \
+    SLURMD_NODENAME=${nodes[i / per_node]} "$@" &
+  pids+=($!)
+done
+for pid in "${pids[@]}"; do
+  while true; do
+    seen=$signals code=0
+    wait "$pid" || code=$?
+    [ "$seen" = "$signals" ] && break
+  done
+  ((code > worst)) && worst=$code
+done
+exit "$worst"
+)bash";
+
+const char* const kScontrol = R"bash(#!/bin/bash
+printf '%s\n' "$*" >>"$FAKE/scontrol.log"
+if [ "$1 $2" = "show hostnames" ]; then printf '%s\n' "${3//,/$'\n'}"; fi
+)bash";
+
+// The trainer: what it does is the text of the file "behaviour".
+const char* const kTrainer = R"bash(#!/bin/bash
+[ "$1" = --run ] && [ "$3" = --attempt ] && [ "$#" = 4 ] || exit 90
+attempt=$4
+[ "$2" = "$ORCH_RUN_FOLDER/run.json" ] && [ "$attempt" = "$ORCH_ATTEMPT_FOLDER" ] || exit 91
+printf '%s\n' "$RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR $MASTER_PORT" >>"$FAKE/ranks.log"
+echo "rank $RANK speaks"
+. "$FAKE/behaviour"
+)bash";
+
+// Waits to be told to stop; leaves by itself after a minute so that no test hangs.
+const char* const kPatient =
+    "trap 'echo saved; exit 0' USR1\n: >\"$attempt/started.$RANK\"\n"
+    "for ((n = 0; n < 1200; n++)); do sleep 0.05; done\nexit 99\n";
+
+// A run folder with a rendered script, and a machine that looks like a job of two nodes.
+class Job {
+ public:
+  explicit Job(const std::string& behaviour, const std::string& name = "run",
+               plan::Run run = two_nodes())
+      : folder_(name) {
+    fs::create_directories(fake());
+    write(fake() / "srun", kSrun, true);
+    write(fake() / "scontrol", kScontrol, true);
+    write(fake() / "orch-train-megatron", kTrainer, true);
+    // Reports the GPUs of this machine as the test wishes.
+    write(fake() / "nvidia-smi",
+          "#!/bin/bash\ncount=4\n[ \"$SLURMD_NODENAME\" = \"${FAKE_BAD_NODE:-}\" ] && count=3\n"
+          "for ((i = 0; i < count; i++)); do echo \"GPU $i: A100\"; done\n",
+          true);
+    write(fake() / "behaviour", behaviour);
+    write(path() / "run.json", "{}");
+    const auto made = scripts(run, context(path()));
+    write(path() / "job.sbatch", made.front().text);
+  }
+
+  const fs::path& path() const { return folder_.path(); }
+  fs::path fake() const { return path().parent_path() / "fake"; }
+  fs::path attempt(int number = 1) const { return path() / "attempts" / std::to_string(number); }
+
+  // Bash text around the job; "job" starts it.
+  Finished start(const std::string& around) const {
+    return bash(fmt::format(
+        "export FAKE={} PATH={}:$PATH SLURM_JOB_ID=123456 SLURM_NNODES=2 "
+        "SLURM_JOB_NODELIST=node1,node2 SLURM_CPUS_PER_TASK=8 ORCH_POLL_SECONDS=0.1\n"
+        "folder={}\n"
+        "job() {{ exec bash \"$folder/job.sbatch\"; }}\n"
+        "until_there() {{ for ((i = 0; i < 400; i++)); do [ -e \"$1\" ] && return; sleep 0.05; "
+        "done; echo \"no $1\"; }}\n{}",
+        shell_quote(fake().string()), shell_quote(fake().string()), shell_quote(path().string()),
+        around));
+  }
+  Finished run() const { return start("job"); }
+
+  // Starts the job, waits until every rank trains, and does something to it ($pid).
+  Finished disturb(const std::string& action) const {
+    return start(
+        "job & pid=$!\nfor r in 0 1 2 3 4 5 6 7; do until_there "
+        "\"$folder/attempts/1/started.$r\"; done\n" +
+        action + "\nwait \"$pid\"");
+  }
+
+  json status(int number = 1) const { return json::parse(read(attempt(number) / "status.json")); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a job that trains to its end is finished", "[render][execution]") {
+  const Job job("exit 0");
+  const auto done = job.run();
+  CHECK(done.exit_code == 0);
+  const auto status = job.status();
+  CHECK(status["state"] == "finished");
+  CHECK(status["exit_code"] == 0);
+  CHECK(status["signal"].is_null());
+  CHECK(status["nodes"] == json({"node1", "node2"}));
+  CHECK(status["bad_nodes"] == json::array());
+  CHECK(status["restart_count"] == 0);
+  CHECK(status["job_id"] == "123456");
+  CHECK(status["phase"] == 1);
+  CHECK(status["phases"] == 1);
+  CHECK(status["start"].get<std::string>().size() == 20);
+  CHECK(status["end"].get<std::string>() >= status["start"].get<std::string>());
+  CHECK(contains(read(job.attempt() / "stdout.log"), "rank 7 speaks"));
+  CHECK_FALSE(contains(done.output, "speaks"));
+}
+
+TEST_CASE("each rank learns its own number and the same master", "[render][execution]") {
+  const Job job("exit 0");
+  CHECK(job.run().exit_code == 0);
+  auto lines = split(std::string(trim(read(job.fake() / "ranks.log"))), '\n');
+  std::sort(lines.begin(), lines.end());
+  REQUIRE(lines.size() == 8);
+  for (int rank = 0; rank < 8; ++rank)  // the port: 20000 + 123456 % 10000
+    CHECK(lines[static_cast<std::size_t>(rank)] ==
+          fmt::format("{} {} 8 node1 23456", rank, rank % 4));
+}
+
+TEST_CASE("a task that fails is the failure of the job", "[render][execution]") {
+  const Job job("[ \"$RANK\" = 5 ] && exit 3\nexit 0");
+  CHECK(job.run().exit_code == 3);
+  CHECK(job.status()["state"] == "failed");
+  CHECK(job.status()["exit_code"] == 3);
+}
+
+TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render][execution]") {
+  const Job job(kPatient);
+  const auto done = job.disturb("kill -USR1 \"$pid\"");
+  CHECK(done.exit_code == 75);
+  CHECK(job.status()["state"] == "stopped");
+  CHECK(job.status()["signal"] == "USR1");
+  CHECK(contains(read(job.fake() / "scontrol.log"), "requeue 123456\n"));
+  const auto log = read(job.attempt() / "stdout.log");
+  std::size_t saved = 0;
+  for (const auto& line : split(log, '\n')) saved += line == "saved";
+  CHECK(saved == 8);
+}
+
+TEST_CASE("a run that finishes while it is told to stop is finished", "[render][execution]") {
+  const Job job(
+      "trap ': >\"$attempt/finished\"; exit 0' USR1\n: >\"$attempt/started.$RANK\"\n"
+      "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
+  CHECK(job.disturb("kill -USR1 \"$pid\"").exit_code == 0);
+  CHECK(job.status()["state"] == "finished");
+  CHECK(job.status()["signal"] == "USR1");
+  CHECK_FALSE(contains(read(job.fake() / "scontrol.log"), "requeue"));
+}
+
+TEST_CASE("the stop file ends a run without a requeue", "[render][execution]") {
+  const Job job(kPatient);
+  const auto done = job.disturb("touch \"$folder/stop\"");
+  CHECK(done.exit_code == 75);
+  CHECK(job.status()["state"] == "stopped");
+  CHECK(contains(read(job.attempt() / "stdout.log"), "saved"));
+  CHECK_FALSE(contains(read(job.fake() / "scontrol.log"), "requeue"));
+}
+
+TEST_CASE("the stop file of the experiment ends its runs too", "[render][execution]") {
+  const Job job(kPatient);
+  CHECK(job.disturb("touch \"$folder/../stop\"").exit_code == 75);
+  CHECK(job.status()["state"] == "stopped");
+}
+
+TEST_CASE("a stop file that is there already keeps a job from starting", "[render][execution]") {
+  const Job job("exit 0");
+  write(job.path() / "stop", "");
+  CHECK(job.run().exit_code == 75);
+  CHECK(job.status()["state"] == "stopped");
+  CHECK_FALSE(fs::exists(job.fake() / "srun.log"));
+}
+
+TEST_CASE("a cancelled job says so", "[render][execution]") {
+  const Job job(
+      "trap 'exit 143' TERM\n: >\"$attempt/started.$RANK\"\n"
+      "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
+  CHECK(job.disturb("kill -TERM \"$pid\"").exit_code == 143);
+  CHECK(job.status()["state"] == "cancelled");
+  CHECK(job.status()["signal"] == "TERM");
+}
+
+TEST_CASE("restarts have a limit", "[render][execution]") {
+  const Job job(kPatient);
+  const auto done = job.start(
+      "export SLURM_RESTART_COUNT=7 ORCH_MAX_RESTARTS=7\njob & pid=$!\n"
+      "until_there \"$folder/attempts/1/started.7\"; until_there \"$folder/attempts/1/started.0\"\n"
+      "sleep 0.5; kill -USR1 \"$pid\"; wait \"$pid\"");
+  CHECK(done.exit_code == 75);
+  CHECK(job.status()["restart_count"] == 7);
+  CHECK_FALSE(contains(read(job.fake() / "scontrol.log"), "requeue"));
+}
+
+TEST_CASE("a bad node is reported and named for exclusion", "[render][execution]") {
+  const Job job("exit 0");
+  const auto done = job.start("export FAKE_BAD_NODE=node2\njob");
+  CHECK(done.exit_code == 69);
+  CHECK(job.status()["state"] == "bad_nodes");
+  CHECK(job.status()["bad_nodes"] == json({"node2"}));
+  CHECK(read(job.attempt() / "bad_nodes") == "node2\n");
+  CHECK(read(job.path() / "exclude") == "node2\n");
+  CHECK(contains(done.output, "node2 bad: 3 of 4 GPUs answer"));
+  CHECK(contains(done.output, "--exclude=node2"));
+  CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
+}
+
+TEST_CASE("the site's own check can find a bad node", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.environment["ORCH_NODE_CHECK"] = "[ \"$SLURMD_NODENAME\" != node1 ]";
+  const Job job("exit 0", "run", run);
+  CHECK(job.run().exit_code == 69);
+  CHECK(job.status()["bad_nodes"] == json({"node1"}));
+}
+
+TEST_CASE("a check that cannot run accuses no node", "[render][execution]") {
+  const Job job("exit 0");
+  write(job.fake() / "srun", "#!/bin/bash\necho 'srun: error: no' >&2\nexit 1\n", true);
+  CHECK(job.run().exit_code == 1);
+  CHECK(job.status()["state"] == "failed");
+  CHECK_FALSE(fs::exists(job.path() / "exclude"));
+}
+
+TEST_CASE("two attempts do not overwrite each other's logs", "[render][execution]") {
+  const Job job("exit 3");
+  CHECK(job.run().exit_code == 3);
+  const auto first = read(job.attempt(1) / "stdout.log");
+  const auto first_status = read(job.attempt(1) / "status.json");
+  write(job.fake() / "behaviour", "exit 0");
+  CHECK(job.start("export SLURM_RESTART_COUNT=1\njob").exit_code == 0);
+  CHECK(read(job.attempt(1) / "stdout.log") == first);
+  CHECK(read(job.attempt(1) / "status.json") == first_status);
+  CHECK(job.status(2)["state"] == "finished");
+  CHECK(job.status(2)["restart_count"] == 1);
+}
+
+TEST_CASE("an attempt's folder that the launcher made is used", "[render][execution]") {
+  const Job job("exit 0");
+  fs::create_directories(job.attempt(1));
+  write(job.attempt(1) / "job.json", "{}");
+  CHECK(job.run().exit_code == 0);
+  CHECK(job.status(1)["state"] == "finished");
+  CHECK_FALSE(fs::exists(job.attempt(2)));
+}
+
+TEST_CASE("no half-written status is left behind", "[render][execution]") {
+  const Job job("exit 0");
+  CHECK(job.run().exit_code == 0);
+  for (const auto& entry : fs::directory_iterator(job.attempt()))
+    CHECK_FALSE(entry.path().filename().string().starts_with(".status"));
+}
+
+TEST_CASE("fewer nodes than planned are refused", "[render][execution]") {
+  const Job job("exit 0");
+  const auto done = job.start("export SLURM_NNODES=1 SLURM_JOB_NODELIST=node1\njob");
+  CHECK(done.exit_code == 1);
+  CHECK(contains(done.output, "4 ranks on 1 nodes, but the plan has 8"));
+  CHECK(job.status()["state"] == "failed");
+}
+
+TEST_CASE("a missing trainer is a clear failure", "[render][execution]") {
+  const Job job("exit 0");
+  fs::remove(job.fake() / "orch-train-megatron");
+  const auto done = job.run();
+  CHECK(done.exit_code == 1);
+  CHECK(contains(done.output, "no such program: orch-train-megatron"));
+}
+
+TEST_CASE("a setup that fails is the failure of the job", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.setup = "echo \"$NOT_SET_ANYWHERE\"\nfalse";
+  const Job job("exit 0", "run", run);
+  CHECK(job.run().exit_code == 1);
+  CHECK(job.status()["state"] == "failed");
+}
+
+TEST_CASE("bindings that were inherited do not reach srun", "[render][execution]") {
+  const Job job(
+      "env | grep -E '^(SLURM_CPU_BIND|PMIX_|SBATCH_|SLURM_HINT)' >>\"$FAKE/leaked\"\n"
+      "exit 0");
+  CHECK(job.start("export SLURM_CPU_BIND=verbose SLURM_CPU_BIND_LIST=0x1 PMIX_RANK=0 "
+                  "SBATCH_QOS=x SLURM_HINT=x\njob")
+            .exit_code == 0);
+  CHECK(read(job.fake() / "leaked").empty());
+}
+
+TEST_CASE("outside SLURM the script says how to start it", "[render][execution]") {
+  const Job job("exit 0");
+  const auto done = job.start("unset SLURM_JOB_ID\njob");
+  CHECK(done.exit_code != 0);
+  CHECK(contains(done.output, "submit this script with sbatch"));
+}
+
+TEST_CASE("a run folder and variables with hostile names do no harm", "[render][execution]") {
+  for (const auto& hostile : hostile_strings()) {
+    if (hostile.empty() || contains(hostile, "/")) continue;
+    INFO(hostile);
+    auto run = two_nodes();
+    run.job.environment["HOSTILE"] = hostile;
+    const Job job("printf %s \"$HOSTILE\" >\"$FAKE/hostile.$RANK\"\nexit 0", hostile, run);
+    const auto done = job.start("cd \"$FAKE\"\njob");
+    INFO(done.output);
+    CHECK(done.exit_code == 0);
+    CHECK(job.status()["state"] == "finished");
+    CHECK(read(job.fake() / "hostile.7") == hostile);
+    CHECK_FALSE(fs::exists(job.fake() / "pwned"));
+    CHECK_FALSE(fs::exists(job.path() / "pwned"));
+  }
+}
