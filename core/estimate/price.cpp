@@ -36,16 +36,22 @@ double Price::flops_rate(const orch_op& op) const {
 
 Price::Ring Price::ring(const orch_op& op) const {
   const auto per_node = partition_.gpus_per_node;
-  const auto inside = std::clamp<std::int64_t>(
-      per_node / std::max<std::int64_t>(1, op.group_stride), 1, op.group_size);
+  const auto stride = std::max<std::int64_t>(1, op.group_stride);
+  const auto inside = std::clamp<std::int64_t>(per_node / stride, 1, op.group_size);
   const auto& local = partition_.intra_node;
   const double local_bandwidth = local.bandwidth.value * local.efficiency.value;
   if (nodes_ <= 1 || inside >= op.group_size)
     return {false, local_bandwidth, 1, local.latency.value};
+  const auto& network = partition_.network;
+  // A send is one plain message: it gets its share of the line, not what collectives reach of it.
+  // The ranks whose neighbour is on another node send at the same time.
+  if (op.collective == ORCH_SEND) {
+    const auto sharing = static_cast<double>(std::min(stride, per_node));
+    return {true, network.bandwidth.value / sharing, sharing, network.latency.value};
+  }
   // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node
   // leave fewer rings to share its network.
   const double sharing = static_cast<double>(per_node) / static_cast<double>(inside);
-  const auto& network = partition_.network;
   const double outside = network.bandwidth.value * network.efficiency.value / sharing;
   return {true, inside > 1 ? std::min(outside, local_bandwidth) : outside, sharing,
           network.latency.value};

@@ -114,6 +114,19 @@ void check_format(const Run& run, Errors& reasons) {
                      gpu.peak_fp16.value > 0 ? "use dtype = \"fp16\"" : "use dtype = \"fp32\""});
 }
 
+// powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.
+void check_choices(const Run& run, Errors& reasons) {
+  for (std::size_t i = 0; i < run.settings.size(); ++i) {
+    const auto& param = run.strategy->params[i];
+    if (param.parent.empty() || run.settings[i] == param.default_value) continue;
+    if (run.text_setting(param.parent) != param.choice)
+      reasons.push_back(
+          {param.name,
+           fmt::format("has no effect with {} = {}", param.parent, show(run.setting(param.parent))),
+           fmt::format("write {} = {}{{ {} = ... }}", param.parent, param.choice, param.field())});
+  }
+}
+
 void check_amount(const Run& run, Errors& warnings) {
   if (run.tokens < run.tokens_per_step())
     warnings.push_back({"tokens",
@@ -131,6 +144,7 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_rampup(run, reasons, warnings);
   check_model(run, reasons);
   check_format(run, reasons);
+  check_choices(run, reasons);
   check_amount(run, warnings);
 }
 

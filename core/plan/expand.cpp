@@ -80,6 +80,23 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   return run;
 }
 
+// A cluster that is not there is the experiment's mistake, not that of each of its runs.
+Errors check_clusters(const Frame& frame, const FindCluster& find_cluster) {
+  Errors errors;
+  const auto& source = frame.source(static_cast<int>(Field::cluster));
+  if (!source.given())
+    return Error{frame.experiment().file, "hardware.cluster is missing",
+                 "write hardware = { cluster = \"jean-zay\", ... }; orch clusters lists them"};
+  if (source.axis < 0) return errors;
+  for (const auto& point : frame.axes()[static_cast<std::size_t>(source.axis)]->points) {
+    const auto* name = std::get_if<std::string>(&point[static_cast<std::size_t>(source.column)]);
+    if (!name) continue;
+    const auto cluster = find_cluster(*name);
+    if (!cluster) errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
+  }
+  return errors;
+}
+
 void check_constraints(const Experiment& experiment, Resolver& resolver,
                        std::vector<Error>& reasons) {
   for (const auto& constraint : experiment.constraints) {
@@ -133,6 +150,7 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
   for (const auto& model : experiment.models) {
     for (const auto& strategy : experiment.strategies) {
       const Frame frame(experiment, model, strategy);
+      if (auto errors = check_clusters(frame, find_cluster); !errors.empty()) return errors;
       Resolver resolver(frame, find_cluster);
       std::vector<std::size_t> points(frame.axes().size(), 0);
       do {

@@ -35,15 +35,32 @@ Rows memory_rows(const plan::StageMemory& stage) {
   return rows;
 }
 
+bool is_fullest(const plan::StageMemory& stage, const plan::Estimate& estimate) {
+  return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
+}
+
+const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
+  return *std::find_if(estimate.memory.begin(), estimate.memory.end(),
+                       [&](const auto& stage) { return is_fullest(stage, estimate); });
+}
+
+Rows stage_rows(const plan::Estimate& estimate) {
+  Rows rows{{"stages", "GiB", "of usable"}};
+  for (const auto& stage : estimate.memory)
+    rows.push_back({stage.first_stage == stage.last_stage
+                        ? std::to_string(stage.first_stage)
+                        : fmt::format("{} to {}", stage.first_stage, stage.last_stage),
+                    format_gib(stage.total), share(stage.total, estimate.usable_memory)});
+  return rows;
+}
+
 std::string stage_title(const plan::StageMemory& stage, const plan::Planned& p) {
   std::string title = "Memory of one GPU";
   if (p.run.layout.pipeline_parallel > 1)
     title += stage.first_stage == stage.last_stage
                  ? fmt::format(", stage {}", stage.first_stage)
                  : fmt::format(", stages {} to {}", stage.first_stage, stage.last_stage);
-  const bool peak =
-      p.estimate.peak_stage >= stage.first_stage && p.estimate.peak_stage <= stage.last_stage;
-  return title + (peak ? " (the fullest)" : "");
+  return title + (is_fullest(stage, p.estimate) ? ", the fullest" : "");
 }
 
 std::string head(const plan::Planned& p, const Screen& screen) {
@@ -80,9 +97,12 @@ std::string explain(const plan::Planned& p, const Screen& screen) {
   std::string out = head(p, screen) + "\n";
   out += paint("Time of one step, slowest stage", "1", screen) + "\n";
   out += grid(time_rows(p.estimate), screen);
-  for (const auto& stage : p.estimate.memory)
-    out +=
-        "\n" + paint(stage_title(stage, p), "1", screen) + "\n" + grid(memory_rows(stage), screen);
+  const auto& fullest = fullest_stage(p.estimate);
+  out += "\n" + paint(stage_title(fullest, p), "1", screen) + "\n" +
+         grid(memory_rows(fullest), screen);
+  if (p.estimate.memory.size() > 1)
+    out += "\n" + paint("Memory by stage (--format json has the items of each)", "1", screen) +
+           "\n" + grid(stage_rows(p.estimate), screen);
   if (p.estimate.host_memory > 0)
     out += fmt::format("\nHost memory per node: {} of {}\n", format_bytes(p.estimate.host_memory),
                        format_bytes(p.run.partition->host_memory.value));

@@ -94,11 +94,8 @@ Verdict budget_verdict(const Result& result) {
   if (budget.gpu_hours > 0) limits += group_digits(budget.gpu_hours) + " GPU-hours";
   if (budget.deadline_days > 0)
     limits += fmt::format("{}{:g} days", limits.empty() ? "" : " and ", budget.deadline_days);
-  verdict.text = fmt::format("budget of {}: {} of {} keep it", limits, within,
-                             plural(fitting, "run that fits"));
-  if (fitting != 1)
-    verdict.text =
-        fmt::format("budget of {}: {} of the {} runs that fit keep it", limits, within, fitting);
+  verdict.text = fmt::format("budget of {}: kept by {} of {} that fit", limits, within,
+                             plural(fitting, "run"));
   if (cheapest) {
     verdict.text += fmt::format("; the cheapest takes {} GPU-hours",
                                 group_digits(cheapest->estimate.gpu_hours));

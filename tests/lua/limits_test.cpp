@@ -1,5 +1,4 @@
 #include <catch2/generators/catch_generators.hpp>
-#include <chrono>
 
 #include "tests/lua/run.h"
 
@@ -124,15 +123,4 @@ TEST_CASE("the host's own values are not bounded", "[lua]") {
   // Too much is alive from the start, which the first hook would tell; a short script ends before.
   REQUIRE(length);
   CHECK(length->as<int>() == 64 << 20);
-}
-
-TEST_CASE("what a call costs", "[lua][!benchmark]") {
-  Sandbox sandbox;
-  auto work = sandbox.run("return function(a) return a end", "script.lua");
-  REQUIRE(work);
-  const int count = 1'000'000;
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) (void)sandbox.call(*work, i);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  WARN("ns per call: " << took.count() / count * 1e9);
 }

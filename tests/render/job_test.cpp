@@ -1,7 +1,5 @@
 #include "core/render/job.h"
 
-#include <chrono>
-
 #include "tests/render/run.h"
 
 using namespace orch;
@@ -108,16 +106,4 @@ TEST_CASE("the same run gives the same script", "[render]") {
   REQUIRE(between);
   REQUIRE(again);
   CHECK(first->front().text == again->front().text);
-}
-
-TEST_CASE("what a render costs", "[render][!benchmark]") {
-  Renderer renderer(shipped());
-  const auto run = two_nodes();
-  const auto where = context();
-  REQUIRE(renderer.render(run, where));
-  const int count = 10'000;
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) (void)renderer.render(run, where);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  WARN("us per script: " << took.count() / count * 1e6);
 }
