@@ -1,9 +1,11 @@
 #include "core/hardware/yaml.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include "core/base/text.h"
@@ -23,6 +25,44 @@ bool is_clean(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
   });
+}
+
+// Counts documents and remembers where the last one starts.
+class DocumentCounter : public YAML::EventHandler {
+ public:
+  int count() const { return count_; }
+  int line() const { return line_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    ++count_;
+    line_ = line_of(mark);
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int count_ = 0;
+  int line_ = 1;
+};
+
+// YAML::Load takes the first document and silently drops what follows; LoadAll finds documents
+// without end where a stray comma follows. So look whether there is a second, and go no further.
+std::optional<int> line_of_second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentCounter counter;
+  while (counter.count() < 2 && parser.HandleNextDocument(counter)) {
+  }
+  return counter.count() < 2 ? std::nullopt : std::optional(counter.line());
 }
 
 }  // namespace
@@ -154,19 +194,19 @@ const Field* Map::require(std::string_view key, std::string_view example) const 
 
 std::optional<Field> read_document(const std::string& text, Report& report) {
   try {
-    const auto documents = YAML::LoadAll(text);
-    if (documents.size() > 1) {
-      const int line = line_of(documents[1].Mark());
-      report.errors.push_back({fmt::format("{}:{}", report.file, line),
-                               "a second document starts here", "remove the line '---'"});
+    if (const auto line = line_of_second_document(text)) {
+      report.errors.push_back({fmt::format("{}:{}", report.file, *line),
+                               "the document has ended, but here is more",
+                               "remove a '---', or mend the indentation and quotes on this line"});
       return std::nullopt;
     }
-    if (documents.empty() || documents[0].IsNull()) {
+    const auto document = YAML::Load(text);
+    if (document.IsNull()) {
       report.errors.push_back(
           {report.file, "the file is empty", "fill it in, or copy one that works and change it"});
       return std::nullopt;
     }
-    return Field(documents[0], "", line_of(documents[0].Mark()), report);
+    return Field(document, "", line_of(document.Mark()), report);
   } catch (const YAML::Exception& error) {
     report.errors.push_back({fmt::format("{}:{}", report.file, line_of(error.mark)),
                              "not valid YAML: " + printable(error.msg),

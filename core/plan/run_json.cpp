@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_writer.h"
 #include "core/base/text.h"
 
 namespace orch::plan {
@@ -13,17 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-Json to_json(const Value& value) {
-  return std::visit(
-      [](const auto& held) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return nullptr;
-        else
-          return held;
-      },
-      value);
-}
-
 Value from_json(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) return json.get<std::int64_t>();
@@ -32,41 +22,59 @@ Value from_json(const Json& json) {
   return {};
 }
 
-Json to_json(const Model& model) {
-  return {{"name", model.name},     {"family", name(model.family)}, {"layers", model.layers},
-          {"hidden", model.hidden}, {"heads", model.heads},         {"vocab", model.vocab},
-          {"seq", model.seq}};
+void write(JsonWriter& to, std::string_view key, const Value& value) {
+  std::visit(
+      [&](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          to.null(key);
+        else
+          to.field(key, held);
+      },
+      value);
 }
 
-Json to_json(const std::optional<RampUp>& rampup) {
-  if (!rampup) return nullptr;
-  return {{"start", rampup->start},
-          {"step", rampup->step},
-          {"samples", rampup->samples},
-          {"fewer_nodes", rampup->fewer_nodes}};
+void write(JsonWriter& to, const Model& model) {
+  to.begin("model")
+      .field("name", model.name)
+      .field("family", name(model.family))
+      .field("layers", model.layers)
+      .field("hidden", model.hidden)
+      .field("heads", model.heads)
+      .field("vocab", model.vocab)
+      .field("seq", model.seq)
+      .end();
 }
 
-Json to_json(const Slurm& job) {
-  return {{"partition", job.partition},
-          {"account", job.account},
-          {"qos", job.qos},
-          {"constraint", job.constraint},
-          {"reservation", job.reservation},
-          {"hint", job.hint},
-          {"gres", job.gres},
-          {"time", job.time},
-          {"cpus_per_gpu", job.cpus_per_gpu},
-          {"signal_seconds", job.signal_seconds},
-          {"options", job.options},
-          {"environment", job.environment},
-          {"setup", job.setup}};
+void write(JsonWriter& to, const std::optional<RampUp>& rampup) {
+  if (!rampup) {
+    to.null("rampup");
+    return;
+  }
+  to.begin("rampup")
+      .field("start", rampup->start)
+      .field("step", rampup->step)
+      .field("samples", rampup->samples)
+      .field("fewer_nodes", rampup->fewer_nodes)
+      .end();
 }
 
-Json settings_json(const Run& run) {
-  Json settings = Json::object();
-  for (std::size_t i = 0; i < run.settings.size(); ++i)
-    settings[run.strategy->params[i].name] = to_json(run.settings[i]);
-  return settings;
+void write(JsonWriter& to, const Slurm& job) {
+  to.begin("job")
+      .field("partition", job.partition)
+      .field("account", job.account)
+      .field("qos", job.qos)
+      .field("constraint", job.constraint)
+      .field("reservation", job.reservation)
+      .field("hint", job.hint)
+      .field("gres", job.gres)
+      .field("time", job.time)
+      .field("cpus_per_gpu", job.cpus_per_gpu)
+      .field("signal_seconds", job.signal_seconds)
+      .begin_list("options");
+  for (const auto& option : job.options) to.item(option);
+  to.end_list().begin("environment");
+  for (const auto& [variable, value] : job.environment) to.field(variable, value);
+  to.end().field("setup", job.setup).end();
 }
 
 void read_model(const Json& json, Model& model) {
@@ -149,32 +157,33 @@ Status read_cluster(const Json& json, const std::string& place, const FindCluste
 }  // namespace
 
 std::string run_json(const Run& run) {
-  const Json json{
-      {"version", kVersion},
-      {"experiment", run.experiment},
-      {"strategy", run.strategy->name},
-      {"backend", run.strategy->backend},
-      {"backend_version", run.strategy->backend_version},
-      {"model", to_json(run.model)},
-      {"cluster", run.cluster->name},
-      {"partition", run.partition->name},
-      {"gpu", run.partition->gpu.name},
-      {"gpus", run.gpus},
-      {"nodes", run.nodes},
-      {"gpus_per_node", run.partition->gpus_per_node},
-      {"tensor_parallel", run.layout.tensor_parallel},
-      {"pipeline_parallel", run.layout.pipeline_parallel},
-      {"data_parallel", run.layout.data_parallel},
-      {"micro_batch", run.batch.micro_batch},
-      {"accumulate", run.batch.accumulate},
-      {"global_batch", run.batch.global_batch},
-      {"rampup", to_json(run.batch.rampup)},
-      {"tokens", run.tokens},
-      {"steps", run.steps},
-      {"settings", settings_json(run)},
-      {"job", to_json(run.job)},
-  };
-  return json.dump(2) + "\n";
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{kVersion})
+      .field("experiment", run.experiment)
+      .field("strategy", run.strategy->name)
+      .field("backend", run.strategy->backend)
+      .field("backend_version", run.strategy->backend_version);
+  write(to, run.model);
+  to.field("cluster", run.cluster->name)
+      .field("partition", run.partition->name)
+      .field("gpu", run.partition->gpu.name)
+      .field("gpus", run.gpus)
+      .field("nodes", run.nodes)
+      .field("gpus_per_node", run.partition->gpus_per_node)
+      .field("tensor_parallel", run.layout.tensor_parallel)
+      .field("pipeline_parallel", run.layout.pipeline_parallel)
+      .field("data_parallel", run.layout.data_parallel)
+      .field("micro_batch", run.batch.micro_batch)
+      .field("accumulate", run.batch.accumulate)
+      .field("global_batch", run.batch.global_batch);
+  write(to, run.batch.rampup);
+  to.field("tokens", run.tokens).field("steps", run.steps).begin("settings");
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    write(to, run.strategy->params[i].name, run.settings[i]);
+  to.end();
+  write(to, run.job);
+  return std::move(to.end()).text();
 }
 
 std::string run_id(const Run& run, const std::string& json) {
@@ -202,22 +211,22 @@ Result<Run> parse_run_json(const std::string& text, const std::string& place,
 }
 
 std::string estimate_json(const Estimate& estimate) {
-  const Json json{
-      {"version", kVersion},
-      {"fit", name(estimate.fit)},
-      {"peak_memory_bytes", estimate.peak_memory},
-      {"usable_memory_bytes", estimate.usable_memory},
-      {"host_memory_bytes", estimate.host_memory},
-      {"step_seconds", estimate.step_seconds},
-      {"tflops_per_gpu", estimate.tflops_per_gpu},
-      {"tflops_per_gpu_simple", estimate.tflops_per_gpu_simple},
-      {"mfu", estimate.mfu},
-      {"tokens_per_second", estimate.tokens_per_second},
-      {"days_per_100b_tokens", estimate.days_per_100b_tokens},
-      {"days_to_train", estimate.days_to_train},
-      {"gpu_hours", estimate.gpu_hours},
-  };
-  return json.dump(2) + "\n";
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{kVersion})
+      .field("fit", name(estimate.fit))
+      .field("peak_memory_bytes", estimate.peak_memory)
+      .field("usable_memory_bytes", estimate.usable_memory)
+      .field("host_memory_bytes", estimate.host_memory)
+      .field("step_seconds", estimate.step_seconds)
+      .field("tflops_per_gpu", estimate.tflops_per_gpu)
+      .field("tflops_per_gpu_simple", estimate.tflops_per_gpu_simple)
+      .field("mfu", estimate.mfu)
+      .field("tokens_per_second", estimate.tokens_per_second)
+      .field("days_per_100b_tokens", estimate.days_per_100b_tokens)
+      .field("days_to_train", estimate.days_to_train)
+      .field("gpu_hours", estimate.gpu_hours);
+  return std::move(to.end()).text();
 }
 
 }  // namespace orch::plan

@@ -61,6 +61,19 @@ TEST_CASE("text that is not YAML is answered with its line", "[hardware]") {
   CHECK_THAT(complaint("doc: a toy", "\tdoc: a toy"), ContainsSubstring("not valid YAML"));
 }
 
+// yaml-cpp's own answer to the lone comma is to read on for ever.
+TEST_CASE("what follows the document is neither dropped nor read for ever", "[hardware]") {
+  for (const auto* more : {"---\na: 1\n", "...\na: 1\n"})
+    CHECK_THAT(text(toy::cluster(kCluster + more).error()),
+               ContainsSubstring(": the document has ended, but here is more"));
+  CHECK_THAT(text(toy::cluster(kCluster + "}\n").error()),
+             StartsWith("toy.yaml:34: not valid YAML"));
+  CHECK_THAT(text(toy::cluster("- a\nb: 2\n").error()),
+             StartsWith("toy.yaml:2: the document has ended, but here is more"));
+  for (const auto* alone : {",", ", c", "]", "how: ] x", "a: b\n, c"})
+    CHECK_FALSE(toy::cluster(alone));
+}
+
 TEST_CASE("deep nesting is refused, not overflowed", "[hardware]") {
   const auto read = toy::cluster(std::string(100000, '['));
   REQUIRE_FALSE(read);
@@ -75,7 +88,7 @@ TEST_CASE("an empty file, a list and a second document are told apart", "[hardwa
   CHECK_THAT(text(toy::cluster("42").error()),
              StartsWith("toy.yaml:1: a single value where a map belongs"));
   CHECK_THAT(text(toy::cluster("a: 1\n---\nb: 2\n").error()),
-             StartsWith("toy.yaml:3: a second document"));
+             StartsWith("toy.yaml:2: the document has ended, but here is more"));
   CHECK_THAT(text(parse_gpus("", "gpus.yaml").error()), StartsWith("gpus.yaml: the file is empty"));
 }
 

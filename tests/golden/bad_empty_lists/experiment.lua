@@ -1,0 +1,7 @@
+return experiment {
+  name = "",
+  model = {},
+  hardware = { cluster = {}, gpus = {} },
+  batch = { micro_batch = {} },
+  strategies = {},
+}

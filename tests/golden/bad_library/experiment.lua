@@ -1,0 +1,3 @@
+-- Nothing of the outside world is there.
+local stamp = os.time()
+return experiment { name = "at-" .. stamp }

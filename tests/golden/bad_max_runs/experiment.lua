@@ -1,0 +1,1 @@
+return experiment { model = "gpt-1.3b", hardware = { cluster = "dgx-a100", gpus = { 8, 16, 24 } }, strategies = { ddp {} } }

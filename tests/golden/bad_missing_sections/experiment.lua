@@ -1,0 +1,1 @@
+return experiment { name = "bad_missing_sections" }

@@ -1,0 +1,2 @@
+-- A café in Latin-1.
+return experiment {}

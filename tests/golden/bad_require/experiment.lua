@@ -1,0 +1,2 @@
+local models = require("models")
+return experiment { model = models.small }

@@ -1,0 +1,2 @@
+local sizes = nil
+return experiment { model = sizes.small }

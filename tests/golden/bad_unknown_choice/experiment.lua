@@ -1,0 +1,5 @@
+return experiment {
+  model = "gpt-1.3b",
+  hardware = { cluster = "dgx-a100", gpus = 8 },
+  strategies = { ddp { compression = "powersdg", dtype = "fp8", optimizer = powersgd { rank = 1 } } },
+}

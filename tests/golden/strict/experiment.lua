@@ -1,0 +1,9 @@
+-- strict turns every warning into a rejection.
+return experiment {
+  name = "strict",
+  strict = true,
+  model = "gpt-199b",
+  hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 48 },
+  batch = { global_batch = 2048 },
+  strategies = { megatron { tensor_parallel = 8, pipeline_parallel = { 4, 12 }, micro_batch = 4, zero_stage = 1 } },
+}

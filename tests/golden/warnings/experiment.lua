@@ -1,0 +1,8 @@
+-- The same as "strict", but unwise is not impossible: the runs stay, with their warnings counted.
+return experiment {
+  name = "warnings",
+  model = "gpt-199b",
+  hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 48 },
+  batch = { global_batch = 2048 },
+  strategies = { megatron { tensor_parallel = 8, pipeline_parallel = { 4, 12 }, micro_batch = 4, zero_stage = 1 } },
+}
