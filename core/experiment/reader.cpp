@@ -16,35 +16,34 @@ const std::vector<std::string> kTop{"name",        "doc",        "model",  "hard
                                     "batch",       "strategies", "budget", "tokens",
                                     "constraints", "steps",      "strict"};
 
-bool sets(const plan::Space& space, std::string_view field) {
-  for (const auto& axis : space.axes)
-    if (std::find(axis.fields.begin(), axis.fields.end(), field) != axis.fields.end()) return true;
-  return std::any_of(space.derived.begin(), space.derived.end(),
-                     [&](const auto& derived) { return derived.field == field; });
+// 3.5, 'text', or what cannot be shown by its type.
+std::string shown(const sol::object& value) {
+  const auto plain = to_value(value);
+  return plain && plan::is_given(*plain) ? plan::show(*plain) : type_name(value);
 }
+
+constexpr std::int64_t kMostSamples = 1'000'000'000'000;
 
 }  // namespace
 
 Reader::Reader(Loader::State& state, std::string file)
-    : state_(state), file_(std::move(file)), spaces_(state, errors_) {
+    : state_(state), file_(std::move(file)), spaces_(state, errors_, file_) {
   out_.file = file_;
 }
 
 Result<plan::Experiment> Reader::read(const sol::object& returned) {
-  if (returned.get_type() != sol::type::table)
+  const auto kind = tag_of(returned).kind;
+  if (returned.get_type() != sol::type::table || (!kind.empty() && kind != "experiment"))
     return Error{file_, fmt::format("returns {} instead of an experiment", type_name(returned)),
                  "end the file with: return experiment{ ... }"};
   read_top(returned.as<sol::table>());
-  for (auto& error : errors_)
-    if (!error.place.starts_with(file_)) error.place = file_ + ": " + error.place;
+  for (auto& error : errors_) error.place = in_file(file_, error.place);
   if (!errors_.empty()) return errors_;
   return std::move(out_);
 }
 
 void Reader::read_top(const sol::table& top) {
-  for (const auto& item : keys_of(top, "experiment", errors_).items)
-    error("experiment", fmt::format("{} without a name", type_name(item)), "write name = value");
-  for (const auto& [name, value] : keys_of(top, "experiment", errors_).fields)
+  for (const auto& [name, value] : fields_of(top, "experiment", "name = value", errors_))
     if (std::find(kTop.begin(), kTop.end(), name) == kTop.end())
       error(printable(name), "no such field", suggestion(name, kTop));
 
@@ -60,7 +59,7 @@ void Reader::read_top(const sol::table& top) {
     if (strict.get_type() == sol::type::boolean)
       out_.strict = strict.as<bool>();
     else
-      error("strict", fmt::format("{} is not true or false", type_name(strict)), "");
+      error("strict", fmt::format("{} is not true or false", shown(strict)), "write strict = true");
   }
   read_models(get("model"));
   read_hardware(get("hardware"));
@@ -68,7 +67,7 @@ void Reader::read_top(const sol::table& top) {
   auto amounts = state_.sandbox().state().create_table();
   for (const char* name : {"tokens", "steps"})
     if (const auto value = get(name); value.valid()) amounts[name] = value;
-  auto space = spaces_.read(amounts, {{Section::top}, nullptr, {}}, "experiment");
+  auto space = spaces_.read(amounts, {{Section::top}, nullptr, {}}, "");
   std::move(space.axes.begin(), space.axes.end(), std::back_inserter(out_.batch.axes));
   std::move(space.derived.begin(), space.derived.end(), std::back_inserter(out_.batch.derived));
   read_strategies(get("strategies"));
@@ -84,7 +83,7 @@ void Reader::read_name(const sol::object& value) {
   }
   const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
   if (!is_plain_name(name))
-    error("name", fmt::format("'{}' cannot name a folder and jobs", printable(name)),
+    error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   out_.name = name;
 }
@@ -116,18 +115,18 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
     const auto given = table.raw_get<sol::object>("name");
     if (given.get_type() == sol::type::string) model.name = given.as<std::string>();
     if (given.valid() && !is_plain_name(model.name))
-      error(place + ".name", "not a plain name", "use letters, digits, '.', '_' and '-'");
+      error(place + ".name", fmt::format("{} cannot name folders and jobs", shown(given)),
+            "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   } else {
     error(place, fmt::format("{} is not a model", type_name(value)),
-          "write gpt{ layers = ..., hidden = ..., heads = ..., vocab = ..., seq = ... }, bloom{ "
-          "... } "
-          "or the name of a preset (orch models lists them)");
+          "write gpt{ layers = ..., hidden = ..., heads = ..., vocab = ..., seq = ... }, "
+          "bloom{ ... } or the name of a preset (orch models lists them)");
     return model;
   }
   model.space = spaces_.read(table, {{Section::model}, nullptr, {"name", "doc"}}, place);
   model.space.axes.push_back({{"family"}, {{plan::Value(tag_of(table).name)}}});
   for (const char* size : {"layers", "hidden", "heads", "vocab", "seq"})
-    if (!sets(model.space, size))
+    if (!mentions(table, size))
       error(place + "." + size, "missing", fmt::format("write {} = <number>", size));
   return model;
 }
@@ -137,7 +136,9 @@ void Reader::read_models(const sol::object& value) {
     return error("model", "missing", "write model = gpt{ ... } or model = \"bloom-7b\"");
   if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) {
     const auto keys = keys_of(value.as<sol::table>(), "model", errors_);
-    if (!keys.fields.empty() || keys.items.empty())
+    if (keys.items.empty() && keys.fields.empty())
+      return error("model", "an empty list leaves nothing to run", "give at least one model");
+    if (!keys.fields.empty())
       return error("model", "a table without a family", "write model = gpt{ ... } or bloom{ ... }");
     for (std::size_t i = 0; i < keys.items.size(); ++i)
       out_.models.push_back(read_model(keys.items[i], fmt::format("model[{}]", i + 1)));
@@ -181,11 +182,12 @@ void Reader::read_job_word(const std::string& name, const sol::object& value,
 void Reader::read_environment(const sol::object& value, const std::string& place) {
   if (!value.valid()) return;
   if (!is_table(value, place, "environment = { NAME = \"value\" }")) return;
-  for (const auto& [name, held] : keys_of(value.as<sol::table>(), place, errors_).fields) {
+  for (const auto& [name, held] :
+       fields_of(value.as<sol::table>(), place, "environment = { NAME = \"value\" }", errors_)) {
     const auto variable = to_value(held);
     if (!plan::is_environment_name(name))
       error(place, fmt::format("'{}' cannot name a variable", printable(name)),
-            "use letters, digits and '_'");
+            "use letters, digits and '_', and start with a letter or '_'");
     else if (!variable || held.get_type() == sol::type::boolean)
       error(place + "." + name, fmt::format("{} is not a text", type_name(held)),
             "write it in quotes");
@@ -201,9 +203,20 @@ void Reader::read_environment(const sol::object& value, const std::string& place
 void Reader::read_options(const sol::object& value, const std::string& place) {
   if (!value.valid()) return;
   if (!is_table(value, place, "options = { \"--exclusive\" }")) return;
-  for (const auto& item : keys_of(value.as<sol::table>(), place, errors_).items) {
-    const auto text = item.get_type() == sol::type::string ? item.as<std::string>() : "";
-    if (const auto status = plan::check_sbatch_word("options", text, place); !status)
+  const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  for (const auto& [name, held] : keys.fields)
+    error(place + "." + printable(name), "options have no names",
+          "write \"--name=value\" in a list");
+  for (std::size_t i = 0; i < keys.items.size(); ++i) {
+    const auto& item = keys.items[i];
+    const auto item_place = fmt::format("{}[{}]", place, i + 1);
+    if (item.get_type() != sol::type::string) {
+      error(item_place, fmt::format("{} is not an option of sbatch", shown(item)),
+            "write it as \"--name\" or \"--name=value\"");
+      continue;
+    }
+    const auto text = item.as<std::string>();
+    if (const auto status = plan::check_sbatch_word("options", text, item_place); !status)
       errors_.insert(errors_.end(), status.error().begin(), status.error().end());
     out_.job.options.push_back(text);
   }
@@ -219,26 +232,30 @@ void Reader::read_batch(const sol::object& value) {
 }
 
 void Reader::read_rampup(const sol::object& value, const std::string& place) {
-  if (!is_table(value, place, "rampup = { start = 192, step = 16, samples = 9765625 }")) return;
+  const std::string example = "rampup = { start = 192, step = 16, samples = 9765625 }";
+  if (!is_table(value, place, example)) return;
   static const std::vector<std::string> kNames{"start", "step", "samples", "fewer_nodes"};
+  const auto table = value.as<sol::table>();
   plan::RampUp rampup;
-  for (const auto& [name, held] : keys_of(value.as<sol::table>(), place, errors_).fields) {
+  for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
     const auto field_place = place + "." + printable(name);
-    if (name == "fewer_nodes" && held.get_type() == sol::type::boolean) {
-      rampup.fewer_nodes = held.as<bool>();
-      continue;
-    }
-    const auto number = plan::whole_number(to_value(held).value_or(plan::Value()));
-    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
+    if (name == "start")
+      rampup.start = whole(held, field_place, 1);
+    else if (name == "step")
+      rampup.step = whole(held, field_place, 1);
+    else if (name == "samples")
+      rampup.samples = whole(held, field_place, 1);
+    else if (name != "fewer_nodes")
       error(field_place, "no such field", suggestion(name, kNames));
-    else if (!number || *number < 1 || *number > 1'000'000'000'000)
-      error(field_place, "not a whole number from 1 to 10^12", "count samples");
+    else if (held.get_type() == sol::type::boolean)
+      rampup.fewer_nodes = held.as<bool>();
     else
-      (name == "start" ? rampup.start : name == "step" ? rampup.step : rampup.samples) = *number;
+      error(field_place, fmt::format("{} is not true or false", shown(held)),
+            "write fewer_nodes = true");
   }
-  if (rampup.start == 0 || rampup.step == 0 || rampup.samples == 0)
-    error(place, "needs start, step and samples",
-          "write rampup = { start = 192, step = 16, samples = 9765625 }");
+  for (const char* name : {"start", "step", "samples"})
+    if (!table.raw_get<sol::object>(name).valid())
+      error(place + "." + name, "missing", "write " + example);
   out_.rampup = rampup;
 }
 
@@ -270,7 +287,7 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   auto space = spaces_.read(value.as<sol::table>(),
                             {{Section::batch, Section::hardware}, strategy, {}}, full_place);
   for (const auto& param : strategy->params)
-    if (!plan::is_given(param.default_value) && !sets(space, param.name))
+    if (!plan::is_given(param.default_value) && !mentions(value.as<sol::table>(), param.name))
       error(full_place, fmt::format("{} must be given", param.name), param.doc);
   out_.strategies.push_back({strategy, std::move(space), full_place});
 }
@@ -278,22 +295,32 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
 double Reader::positive(const sol::object& value, const std::string& place) {
   const auto number = plan::number(to_value(value).value_or(plan::Value()));
   if (number && *number > 0 && *number < 1e18) return *number;
-  error(place, fmt::format("{} is not a positive number", type_name(value)), "");
+  error(place, fmt::format("{} is not a positive number", shown(value)),
+        "give a number above 0 and below 1e18");
   return 0;
+}
+
+std::int64_t Reader::whole(const sol::object& value, const std::string& place, std::int64_t min) {
+  const auto number = plan::whole_number(to_value(value).value_or(plan::Value()));
+  if (number && *number >= min && *number <= kMostSamples) return *number;
+  error(place, fmt::format("{} is not a whole number from {} to 10^12", shown(value), min),
+        "give such a number");
+  return min;
 }
 
 void Reader::read_budget(const sol::object& value) {
   if (!value.valid()) return;
-  if (!is_table(value, "budget", "budget = { gpu_hours = 3e6, deadline_days = 120 }")) return;
+  const std::string example = "budget = { gpu_hours = 3e6, deadline_days = 120 }";
+  if (!is_table(value, "budget", example)) return;
   static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "reserve_nodes"};
-  for (const auto& [name, held] : keys_of(value.as<sol::table>(), "budget", errors_).fields) {
+  for (const auto& [name, held] : fields_of(value.as<sol::table>(), "budget", example, errors_)) {
     const auto place = "budget." + printable(name);
     if (name == "gpu_hours")
       out_.budget.gpu_hours = positive(held, place);
     else if (name == "deadline_days")
       out_.budget.deadline_days = positive(held, place);
     else if (name == "reserve_nodes")
-      out_.budget.reserve_nodes = static_cast<std::int64_t>(positive(held, place));
+      out_.budget.reserve_nodes = whole(held, place, 0);
     else
       error(place, "no such field", suggestion(name, kNames));
   }
@@ -314,18 +341,20 @@ void Reader::read_constraints(const sol::object& value) {
       continue;
     }
     const sol::reference function = held;
-    out_.constraints.push_back(
-        {name,
-         [state = &state_, function, place](const plan::Lookup& lookup) -> Result<std::string> {
-           const auto result = state->call_with_record(function, lookup);
-           if (!result) return result.error();
-           const auto answer = to_value(*result).value_or(plan::Value());
-           if (const auto* ok = std::get_if<bool>(&answer))
-             return *ok ? std::string() : std::string("does not hold");
-           if (const auto* why = std::get_if<std::string>(&answer)) return *why;
-           return Error{place, fmt::format("returned {}", type_name(*result)),
-                        "return true, false, or a text that says why not"};
-         }});
+    out_.constraints.push_back({name,
+                                [state = &state_, function, place = in_file(file_, place)](
+                                    const plan::Lookup& lookup) -> Result<std::string> {
+                                  const auto result = state->call_with_record(function, lookup);
+                                  if (!result) return result.error();
+                                  const auto answer = to_value(*result).value_or(plan::Value());
+                                  if (const auto* ok = std::get_if<bool>(&answer))
+                                    return *ok ? std::string() : std::string("does not hold");
+                                  if (const auto* why = std::get_if<std::string>(&answer))
+                                    return *why;
+                                  return Error{place,
+                                               fmt::format("returned {}", type_name(*result)),
+                                               "return true, false, or a text that says why not"};
+                                }});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 
@@ -26,11 +27,20 @@ void append_row(plan::Axis& axis, std::vector<std::pair<std::string, plan::Value
   axis.points.push_back(std::move(point));
 }
 
+std::string below(const std::string& place, const std::string& field) {
+  return place.empty() ? printable(field) : place + "." + printable(field);
+}
+
 }  // namespace
 
 Keys keys_of(const sol::table& table, const std::string& place, Errors& errors) {
   Keys keys;
   const auto length = table.size();
+  if (length > kLongestList) {
+    errors.push_back({place, fmt::format("a list of {} values", length),
+                      fmt::format("give at most {}", kLongestList)});
+    return keys;
+  }
   for (std::size_t i = 1; i <= length; ++i) keys.items.push_back(table.raw_get<sol::object>(i));
   for (const auto& [key, value] : table) {
     if (key.get_type() == sol::type::string)
@@ -43,6 +53,31 @@ Keys keys_of(const sol::table& table, const std::string& place, Errors& errors) 
   std::sort(keys.fields.begin(), keys.fields.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return keys;
+}
+
+std::vector<std::pair<std::string, sol::object>> fields_of(const sol::table& table,
+                                                           const std::string& place,
+                                                           const std::string& example,
+                                                           Errors& errors) {
+  auto keys = keys_of(table, place, errors);
+  if (!keys.items.empty())
+    errors.push_back({place, fmt::format("{} without a name", type_name(keys.items.front())),
+                      "write " + example});
+  return std::move(keys.fields);
+}
+
+bool mentions(const sol::table& table, const std::string& field) {
+  if (table.raw_get<sol::object>(field).valid()) return true;
+  for (std::size_t i = 1; i <= table.size(); ++i) {
+    const auto item = table.raw_get<sol::object>(i);
+    if (tag_of(item).kind == "zip" && item.as<sol::table>().raw_get<sol::object>(field).valid())
+      return true;
+  }
+  return false;
+}
+
+std::string in_file(const std::string& file, const std::string& place) {
+  return place.starts_with(file) ? place : file + ": " + place;
 }
 
 bool SpaceReader::known(const std::string& name, const Allowed& allowed) const {
@@ -84,31 +119,46 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
             "write name = value; only zip{} stands without one");
   }
   for (const auto& [name, value] : keys.fields) {
-    const auto field_place = place + "." + printable(name);
+    const auto field_place = below(place, name);
     if (!known(name, allowed))
       error(field_place, "no such field", suggestion(name, names(allowed)));
     else if (std::find(allowed.others.begin(), allowed.others.end(), name) == allowed.others.end())
       read_field(name, value, allowed, field_place, space);
   }
+  check_repeats(space, place);
   return space;
+}
+
+// In zip{} and beside it, or as powersgd_rank and powersgd{ rank }: one would win in silence.
+void SpaceReader::check_repeats(const plan::Space& space, const std::string& place) {
+  std::set<std::string> seen;
+  const auto see = [&](const std::string& field) {
+    if (!seen.insert(field).second)
+      error(below(place, field), "is given twice", "give it once, in zip{} or on its own");
+  };
+  for (const auto& axis : space.axes)
+    for (const auto& field : axis.fields) see(field);
+  for (const auto& derived : space.derived) see(derived.field);
 }
 
 void SpaceReader::read_field(const std::string& name, const sol::object& value,
                              const Allowed& allowed, const std::string& place, plan::Space& space) {
   if (value.get_type() == sol::type::function) {
     const sol::reference function = value;
+    const auto where = in_file(file_, place);
     space.derived.push_back(
         {name,
          [this_state = &state_, function,
-          place](const plan::Lookup& lookup) -> Result<plan::Value> {
+          where](const plan::Lookup& lookup) -> Result<plan::Value> {
            const auto result = this_state->call_with_record(function, lookup);
            if (!result) return result.error();
            const auto derived = to_value(*result);
            if (!derived || !plan::is_given(*derived))
-             return Error{place, fmt::format("the function returned {}", type_name(*result)),
+             return Error{where, fmt::format("the function returned {}", type_name(*result)),
                           "return a number, a text, true or false"};
            return *derived;
-         }});
+         },
+         where});
     return;
   }
   plan::Axis axis;
@@ -123,14 +173,14 @@ void SpaceReader::read_points(const std::string& name, const sol::object& value,
   if (tag.kind == "choice") return read_choice(name, value.as<sol::table>(), allowed, place, axis);
   if (value.get_type() != sol::type::table || !tag.kind.empty())
     return read_plain(name, value, allowed, place, axis);
+  const auto before = errors_.size();
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  if (errors_.size() > before) return;
   if (!keys.fields.empty())
     return error(place + "." + printable(keys.fields.front().first), "a name inside a list",
                  "a list sweeps over plain values: { 1, 2, 4 }");
   if (keys.items.empty())
     return error(place, "an empty list leaves nothing to run", "give at least one value");
-  if (keys.items.size() > kLongestList)
-    return error(place, fmt::format("a list of {} values", keys.items.size()), "shorten it");
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto item_place = fmt::format("{}[{}]", place, i + 1);
     if (tag_of(keys.items[i]).kind == "choice")
@@ -164,9 +214,14 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
   }
   std::vector<std::vector<std::pair<std::string, plan::Value>>> rows{{{name, *valid}}};
   std::vector<std::string> fields;
-  for (const auto& param : allowed.strategy->params)
-    if (param.parent == name && param.choice == tag.name) fields.push_back(param.field());
-  for (const auto& [field, value] : keys_of(choice, place, errors_).fields) {
+  if (allowed.strategy)
+    for (const auto& param : allowed.strategy->params)
+      if (param.parent == name && param.choice == tag.name) fields.push_back(param.field());
+  if (fields.empty())
+    return error(place, fmt::format("{}{{}} does not belong here", tag.name),
+                 "write a plain value");
+  const auto example = fmt::format("{}{{ {} = ... }}", tag.name, fields.front());
+  for (const auto& [field, value] : fields_of(choice, place, example, errors_)) {
     const auto field_place = fmt::format("{}.{}", place, printable(field));
     if (std::find(fields.begin(), fields.end(), field) == fields.end()) {
       error(field_place, fmt::format("{} has no such field", tag.name), suggestion(field, fields));
@@ -176,6 +231,11 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
     const auto full_name = tag.name + "_" + field;
     inner.fields.push_back(full_name);
     read_points(full_name, value, allowed, field_place, inner);
+    if (rows.size() * inner.points.size() > kLongestList)
+      return error(place,
+                   fmt::format("the lists in {}{{}} multiply to more than {} choices", tag.name,
+                               kLongestList),
+                   "shorten them");
     decltype(rows) product;
     for (const auto& row : rows)
       for (const auto& point : inner.points) {
@@ -193,8 +253,9 @@ void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const 
   plan::Axis axis;
   std::vector<plan::Axis> lists;
   const auto before = errors_.size();
-  for (const auto& [name, value] : keys_of(zip, place, errors_).fields) {
-    const auto field_place = place + "." + printable(name);
+  const std::string example = "zip{ tensor_parallel = { 4, 8 }, pipeline_parallel = { 12, 6 } }";
+  for (const auto& [name, value] : fields_of(zip, place, example, errors_)) {
+    const auto field_place = below(place, name);
     if (!known(name, allowed)) {
       error(field_place, "no such field", suggestion(name, names(allowed)));
       continue;

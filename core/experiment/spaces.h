@@ -12,7 +12,8 @@ namespace orch::experiment {
 // every mistake, each with its place.
 class SpaceReader {
  public:
-  SpaceReader(Loader::State& state, Errors& errors) : state_(state), errors_(errors) {}
+  SpaceReader(Loader::State& state, Errors& errors, std::string file)
+      : state_(state), errors_(errors), file_(std::move(file)) {}
 
   // Which names may stand in the table; the strategy's parameters count too if there is one.
   struct Allowed {
@@ -20,6 +21,7 @@ class SpaceReader {
     plan::StrategyPtr strategy;       // may be null
     std::vector<std::string> others;  // read by someone else
   };
+  // The place may be empty: that of the experiment itself.
   plan::Space read(const sol::table& table, const Allowed& allowed, const std::string& place);
 
  private:
@@ -34,6 +36,7 @@ class SpaceReader {
                    const std::string& place, plan::Axis& axis);
   void read_plain(const std::string& name, const sol::object& value, const Allowed& allowed,
                   const std::string& place, plan::Axis& axis);
+  void check_repeats(const plan::Space& space, const std::string& place);
   bool known(const std::string& name, const Allowed& allowed) const;
   std::vector<std::string> names(const Allowed& allowed) const;
   Result<plan::Value> conform(const std::string& name, const plan::Value& value,
@@ -44,6 +47,7 @@ class SpaceReader {
 
   Loader::State& state_;
   Errors& errors_;
+  std::string file_;
 };
 
 // Keys of a table in a fixed order: 1, 2, … then texts; anything else is an error of its own.
@@ -52,5 +56,17 @@ struct Keys {
   std::vector<std::pair<std::string, sol::object>> fields;  // by name
 };
 Keys keys_of(const sol::table& table, const std::string& place, Errors& errors);
+
+// The named fields of a table in which nothing may stand without a name; example says how.
+std::vector<std::pair<std::string, sol::object>> fields_of(const sol::table& table,
+                                                           const std::string& place,
+                                                           const std::string& example,
+                                                           Errors& errors);
+
+// Whether the table says something about the field, on its own or in zip{}.
+bool mentions(const sol::table& table, const std::string& field);
+
+// "experiment.lua: batch.tokens", where the place does not begin with its file already.
+std::string in_file(const std::string& file, const std::string& place);
 
 }  // namespace orch::experiment

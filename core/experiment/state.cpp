@@ -8,7 +8,11 @@
 namespace orch::experiment {
 namespace {
 
-[[noreturn]] void raise(const std::string& message) { throw sol::error(message); }
+// Not sol::error, which puts "lua: error: " before what it is told.
+[[noreturn]] void raise(const std::string& message) { throw std::runtime_error(message); }
+
+// An argument that is there: sol2 gives "none" for a missing one, which has no value to ask.
+bool is_text(const sol::object& object) { return object.get_type() == sol::type::string; }
 
 // A copy, so that two uses of one preset or table do not share what they override.
 sol::table copy(sol::state_view lua, const sol::table& from) {
@@ -71,7 +75,15 @@ sol::object from_value(sol::state_view lua, const plan::Value& value) {
 std::string type_name(const sol::object& object) {
   const auto tag = tag_of(object);
   if (!tag.kind.empty()) return tag.name + "{}";
-  return std::string(sol::type_name(object.lua_state(), object.get_type()));
+  switch (object.get_type()) {
+    case sol::type::none:
+    case sol::type::lua_nil:
+      return "nothing";
+    case sol::type::string:
+      return "a text";
+    default:
+      return "a " + std::string(sol::type_name(object.lua_state(), object.get_type()));
+  }
 }
 
 Loader::State::State(std::vector<plan::StrategyPtr> strategies, fs::path models_file)
@@ -107,7 +119,16 @@ void Loader::State::define(const std::string& name, const std::string& kind) {
 
 // preset("bloom-7b", { seq = 1024 }): a known model with some sizes changed.
 void Loader::State::define_preset() {
-  sandbox_.state()["preset"] = [this](const std::string& name, sol::optional<sol::table> changes) {
+  sandbox_.state()["preset"] = [this](const sol::object& wanted, const sol::object& changed) {
+    if (!is_text(wanted))
+      raise(
+          fmt::format("preset takes the name of a model, not {}\n  write preset(\"bloom-7b\", {{ "
+                      "seq = 1024 }})",
+                      type_name(wanted)));
+    if (changed.valid() &&
+        (changed.get_type() != sol::type::table || !tag_of(changed).kind.empty()))
+      raise(fmt::format("preset takes a plain table of changes, not {}", type_name(changed)));
+    const auto name = wanted.as<std::string>();
     const auto found = presets_.find(name);
     if (found == presets_.end()) {
       std::vector<std::string> names;
@@ -116,10 +137,12 @@ void Loader::State::define_preset() {
     }
     auto table = copy(sandbox_.state(), found->second);
     table["name"] = name;
-    if (changes) {
+    if (changed.valid()) {
+      const auto changes = changed.as<sol::table>();
       for (const char* size : {"layers", "hidden", "heads", "vocab"})
-        if ((*changes)[size].valid()) table["name"] = sol::lua_nil;  // it is another model now
-      for (const auto& [key, value] : *changes) table.raw_set(key, value);
+        if (changes.raw_get<sol::object>(size).valid())
+          table["name"] = sol::lua_nil;  // it is another model now
+      for (const auto& [key, value] : changes) table.raw_set(key, value);
     }
     set_tag(table, {"model", tag_of(found->second).name, sandbox_.place()});
     return table;
@@ -129,8 +152,10 @@ void Loader::State::define_preset() {
 void Loader::State::define_record() {
   record_ = sandbox_.state().create_table();
   auto metatable = sandbox_.state().create_table();
-  metatable["__index"] = [this](const sol::table&, const std::string& field) {
-    const auto value = (*lookup_)(field);
+  metatable["__index"] = [this](const sol::table&, const sol::object& field) {
+    if (!is_text(field))
+      raise(fmt::format("a run's fields have names: {} is none", type_name(field)));
+    const auto value = (*lookup_)(field.as<std::string>());
     if (!value) raise(text(value.error()));
     return from_value(sandbox_.state(), *value);
   };
@@ -159,9 +184,11 @@ Status Loader::State::read_presets() {
 
 Result<sol::object> Loader::State::call_with_record(const sol::reference& function,
                                                     const plan::Lookup& lookup) {
+  if (!exhausted_.empty()) return exhausted_;
   const auto* outer = std::exchange(lookup_, &lookup);
   auto result = sandbox_.call(function, record_);
   lookup_ = outer;
+  if (!result && sandbox_.exhausted()) exhausted_ = result.error();
   return result;
 }
 

@@ -32,7 +32,8 @@ class Loader::State {
   Status prepare();
   const std::map<std::string, sol::table>& presets() const { return presets_; }
 
-  // Calls a user's function with the record r, which answers through the lookup.
+  // Calls a user's function with the record r, which answers through the lookup. Once a function
+  // has used up its budget no other is called: thousands of runs would each wait for it.
   Result<sol::object> call_with_record(const sol::reference& function, const plan::Lookup& lookup);
 
  private:
@@ -47,12 +48,14 @@ class Loader::State {
   std::map<std::string, sol::table> presets_;
   sol::table record_;
   const plan::Lookup* lookup_ = nullptr;  // while a user's function runs
+  Errors exhausted_;                      // of the function that never ended
   bool prepared_ = false;
 };
 
 // nil, booleans, numbers and texts; nothing for anything else.
 std::optional<plan::Value> to_value(const sol::object& object);
 sol::object from_value(sol::state_view lua, const plan::Value& value);
+// "a number", "nothing", "gpt{}": for messages.
 std::string type_name(const sol::object& object);
 
 }  // namespace orch::experiment

@@ -56,7 +56,11 @@ class DocumentCounter : public YAML::EventHandler {
 
 // YAML::Load takes the first document and silently drops what follows; LoadAll finds documents
 // without end where a stray comma follows. So look whether there is a second, and go no further.
-std::optional<int> line_of_second_document(const std::string& text) {
+std::optional<int> line_of_second_document(const std::string& text, const YAML::Node& first) {
+  // After a map in block style only a document marker is not a syntax error: no need to read twice.
+  if (first.IsMap() && first.Style() == YAML::EmitterStyle::Block &&
+      text.find("\n---") == std::string::npos && text.find("\n...") == std::string::npos)
+    return std::nullopt;
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DocumentCounter counter;
@@ -194,13 +198,13 @@ const Field* Map::require(std::string_view key, std::string_view example) const 
 
 std::optional<Field> read_document(const std::string& text, Report& report) {
   try {
-    if (const auto line = line_of_second_document(text)) {
+    const auto document = YAML::Load(text);
+    if (const auto line = line_of_second_document(text, document)) {
       report.errors.push_back({fmt::format("{}:{}", report.file, *line),
                                "the document has ended, but here is more",
                                "remove a '---', or mend the indentation and quotes on this line"});
       return std::nullopt;
     }
-    const auto document = YAML::Load(text);
     if (document.IsNull()) {
       report.errors.push_back(
           {report.file, "the file is empty", "fill it in, or copy one that works and change it"});

@@ -157,7 +157,9 @@ Error Sandbox::failure(int status, bool loading) {
   }
   lua_pop(L, 1);
   if (!located.place.empty()) at = located.place;
-  if (const auto broken = budget_.broken(status); broken != Budget::Broken::nothing) {
+  const auto broken = budget_.broken(status);
+  exhausted_ = broken != Budget::Broken::nothing;
+  if (exhausted_) {
     auto error = limit_error(broken);
     error.place = at;
     return error;

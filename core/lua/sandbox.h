@@ -42,6 +42,9 @@ class Sandbox {
     return call_pushed(count);
   }
 
+  // Whether the last call that failed broke a limit, so that calling it again is a waste of time.
+  bool exhausted() const { return exhausted_; }
+
   // "experiment.lua:12", the line of user code that is being executed; "" if there is none. For C++
   // functions that scripts call.
   std::string place();
@@ -54,6 +57,7 @@ class Sandbox {
   Budget budget_;  // before state_, whose allocator it is
   sol::state state_;
   std::string chunk_name_;  // the last one, for errors that have no better place
+  bool exhausted_ = false;
 };
 
 }  // namespace orch::lua

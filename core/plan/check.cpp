@@ -18,8 +18,9 @@ void check_ranks(const Run& run, Errors& reasons) {
   const auto below = std::max<std::int64_t>(1, run.gpus / per_copy) * per_copy;
   reasons.push_back(
       {"gpus",
-       fmt::format("data {} x tensor {} x pipeline {} = {} ranks on {} GPUs", layout.data_parallel,
-                   layout.tensor_parallel, layout.pipeline_parallel, layout.ranks(), run.gpus),
+       fmt::format("data {} x tensor {} x pipeline {} = {} ranks on {} GPU{}", layout.data_parallel,
+                   layout.tensor_parallel, layout.pipeline_parallel, layout.ranks(), run.gpus,
+                   run.gpus == 1 ? "" : "s"),
        fmt::format("use a multiple of {} GPUs, such as {}", per_copy,
                    below == run.gpus ? layout.ranks() : below)});
 }
@@ -49,10 +50,11 @@ void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
 void check_batch(const Run& run, Errors& reasons) {
   const auto& batch = run.batch;
   const auto shared = batch.micro_batch * run.layout.data_parallel;
-  if (batch.global_batch == shared * batch.accumulate) return;
+  const double product = static_cast<double>(shared) * static_cast<double>(batch.accumulate);
+  if (static_cast<double>(batch.global_batch) == product) return;
   const auto fact = fmt::format(
-      "{} samples, but micro_batch {} x accumulate {} x data_parallel {} = {}", batch.global_batch,
-      batch.micro_batch, batch.accumulate, run.layout.data_parallel, shared * batch.accumulate);
+      "{} samples, but micro_batch {} x accumulate {} x data_parallel {} = {:.0f}",
+      batch.global_batch, batch.micro_batch, batch.accumulate, run.layout.data_parallel, product);
   const auto below = batch.global_batch / shared * shared;
   reasons.push_back({"global_batch", fact,
                      below > 0 ? fmt::format("use a multiple of micro_batch x data_parallel = {}: "

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/text.h"
@@ -80,20 +82,64 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   return run;
 }
 
-// A cluster that is not there is the experiment's mistake, not that of each of its runs.
-Errors check_clusters(const Frame& frame, const FindCluster& find_cluster) {
+// The texts that an axis gives to a field; none if a function or nobody does.
+std::set<std::string> given_texts(const Frame& frame, Field field) {
+  std::set<std::string> texts;
+  const auto& source = frame.source(static_cast<int>(field));
+  if (source.axis < 0) return texts;
+  for (const auto& point : frame.axes()[static_cast<std::size_t>(source.axis)]->points)
+    if (const auto* text =
+            std::get_if<std::string>(&point[static_cast<std::size_t>(source.column)]))
+      texts.insert(*text);
+  return texts;
+}
+
+using Clusters = std::vector<std::shared_ptr<const Cluster>>;
+
+// A partition that none of the clusters has, or that none of them can do without.
+Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   Errors errors;
-  const auto& source = frame.source(static_cast<int>(Field::cluster));
-  if (!source.given())
-    return Error{frame.experiment().file, "hardware.cluster is missing",
+  std::vector<std::string> names;
+  for (const auto& cluster : clusters)
+    for (const auto& partition : cluster->partitions) names.push_back(partition.name);
+  const auto place = frame.experiment().file + ": hardware.partition";
+  const auto several = [](const auto& cluster) { return cluster->partitions.size() > 1; };
+  if (!frame.source(static_cast<int>(Field::partition)).given() && !clusters.empty() &&
+      std::all_of(clusters.begin(), clusters.end(), several))
+    return Error{place, fmt::format("missing: {} has several", clusters.front()->name),
+                 "one of: " + join(names, ", ")};
+  for (const auto& wanted : given_texts(frame, Field::partition))
+    if (std::find(names.begin(), names.end(), wanted) == names.end() && !names.empty())
+      errors.push_back(
+          {place,
+           fmt::format("{} has no partition {}", clusters.front()->name, show(Value(wanted))),
+           suggestion(wanted, names)});
+  return errors;
+}
+
+// A cluster or partition that is not there is the experiment's mistake, not that of each run.
+Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
+  if (!frame.source(static_cast<int>(Field::cluster)).given())
+    return Error{frame.experiment().file + ": hardware.cluster", "missing",
                  "write hardware = { cluster = \"jean-zay\", ... }; orch clusters lists them"};
-  if (source.axis < 0) return errors;
-  for (const auto& point : frame.axes()[static_cast<std::size_t>(source.axis)]->points) {
-    const auto* name = std::get_if<std::string>(&point[static_cast<std::size_t>(source.column)]);
-    if (!name) continue;
-    const auto cluster = find_cluster(*name);
-    if (!cluster) errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
+  Errors errors;
+  Clusters clusters;
+  for (const auto& name : given_texts(frame, Field::cluster)) {
+    const auto cluster = find_cluster(name);
+    if (cluster)
+      clusters.push_back(*cluster);
+    else
+      errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
   }
+  return errors.empty() ? check_partitions(frame, clusters) : errors;
+}
+
+Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster) {
+  Errors errors;
+  for (const auto& model : experiment.models)
+    for (const auto& strategy : experiment.strategies)
+      for (const auto& error : check_hardware(Frame(experiment, model, strategy), find_cluster))
+        if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(error);
   return errors;
 }
 
@@ -104,7 +150,8 @@ void check_constraints(const Experiment& experiment, Resolver& resolver,
     if (!broken)
       reasons.insert(reasons.end(), broken.error().begin(), broken.error().end());
     else if (!broken->empty())
-      reasons.push_back({"constraint '" + constraint.name + "'", *broken, ""});
+      reasons.push_back(
+          {"constraint '" + printable(constraint.name) + "'", printable(*broken), ""});
   }
 }
 
@@ -145,12 +192,12 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
                  fmt::format("the lists multiply to {} runs, more than {}", format_number(count),
                              format_number(options.max_runs)),
                  "shorten the lists, pair some with zip{}, or raise --max-runs"};
+  if (auto errors = check_hardware(experiment, find_cluster); !errors.empty()) return errors;
   Plan plan;
   plan.runs.reserve(static_cast<std::size_t>(count));
   for (const auto& model : experiment.models) {
     for (const auto& strategy : experiment.strategies) {
       const Frame frame(experiment, model, strategy);
-      if (auto errors = check_clusters(frame, find_cluster); !errors.empty()) return errors;
       Resolver resolver(frame, find_cluster);
       std::vector<std::size_t> points(frame.axes().size(), 0);
       do {

@@ -30,6 +30,7 @@ struct Axis {
 struct Derived {
   std::string field;
   std::function<Result<Value>(const Lookup&)> value;
+  std::string place = {};  // for messages; empty: the field's name
 };
 
 struct Space {

@@ -78,7 +78,9 @@ const Value& Resolver::get(int field) {
     static const Value kOne = std::int64_t{1};
     const auto name = field < kFields ? std::string(plan::name(static_cast<Field>(field)))
                                       : frame_.strategy()->params[i - kFields].name;
-    problem({name, "depends on itself through the functions of the experiment",
+    const auto* derived = frame_.source(field).derived;
+    problem({derived && !derived->place.empty() ? derived->place : name,
+             "depends on itself through the functions of the experiment",
              "give one of the fields in the circle a value"});
     return kOne;
   }
@@ -102,7 +104,8 @@ Value Resolver::from_source(int field, const Frame::Source& source) {
     for (const auto& error : value.error()) problem(error);
     return {};
   }
-  const auto& place = source.derived->field;
+  const auto& derived = *source.derived;
+  const auto& place = derived.place.empty() ? derived.field : derived.place;
   auto conformed =
       field < kFields
           ? conform(static_cast<Field>(field), *value, place)
@@ -159,6 +162,17 @@ std::int64_t Resolver::follow_accumulate() {
                                                                    integer(Field::data_parallel)));
 }
 
+// Three numbers within their limits can multiply to one that is beyond any integer.
+Value Resolver::follow_global_batch() {
+  const double product = static_cast<double>(integer(Field::micro_batch)) *
+                         static_cast<double>(integer(Field::accumulate)) *
+                         static_cast<double>(integer(Field::data_parallel));
+  auto batch = conform(Field::global_batch, Value(product), "global_batch");
+  if (batch) return *batch;
+  for (const auto& error : batch.error()) problem(error);
+  return std::int64_t{1};
+}
+
 Value Resolver::follow(Field field) {
   switch (field) {
     case Field::gpus:
@@ -175,8 +189,7 @@ Value Resolver::follow(Field field) {
     case Field::accumulate:
       return follow_accumulate();
     case Field::global_batch:
-      return integer(Field::micro_batch) * integer(Field::accumulate) *
-             integer(Field::data_parallel);
+      return follow_global_batch();
     case Field::gpus_per_node: {
       const auto* part = partition();
       return part ? part->gpus_per_node : std::int64_t{1};
@@ -206,7 +219,7 @@ Result<Value> Resolver::lookup(std::string_view name) {
   const int field = frame_.index(name);
   if (field >= 0) return get(field);
   if (name == "tensor_parallel" || name == "pipeline_parallel") return Value(std::int64_t{1});
-  return Error{std::string(name), "a run has no such field",
+  return Error{printable(name), "a run has no such field",
                suggestion(name, readable_fields(*frame_.strategy()))};
 }
 

@@ -77,6 +77,7 @@ class Resolver {
   Value default_of(int field);
   std::int64_t follow_gpus();
   std::int64_t follow_accumulate();
+  Value follow_global_batch();
   Model sizes();
   void problem(Error error) { problems_.push_back(std::move(error)); }
 

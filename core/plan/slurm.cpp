@@ -59,9 +59,9 @@ bool is_option_name(std::string_view name) {
 constexpr std::array<std::string_view, 10> kFields{
     "partition",   "account", "qos",  "constraint", "hint",
     "reservation", "gres",    "time", "signal",     "cpus-per-task"};
-constexpr std::array<std::string_view, 13> kOurs{
+constexpr std::array<std::string_view, 14> kOurs{
     "nodes", "ntasks", "ntasks-per-node", "job-name", "output", "error", "open-mode",
-    "array", "chdir",  "dependency",      "requeue",  "export", "wrap"};
+    "array", "chdir",  "dependency",      "requeue",  "export", "wrap",  "comment"};
 
 bool holds(const auto& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();

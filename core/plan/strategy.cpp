@@ -11,7 +11,12 @@
 namespace orch::plan {
 namespace {
 
-std::string range_text(const Param& param) { return fmt::format("{} to {}", param.min, param.max); }
+// "give a whole number from 1 to 65536".
+std::string range_text(const Param& param) {
+  const auto wanted = fmt::format("give {}", name(param.type));
+  if (param.min == 0 && param.max == 0) return wanted;
+  return wanted + fmt::format(" from {} to {}", param.min, param.max);
+}
 
 bool in_range(const Param& param, double number) {
   return (param.min == 0 && param.max == 0) || (number >= param.min && number <= param.max);
@@ -70,7 +75,8 @@ std::optional<double> number(const Value& value) {
 
 Result<Value> conform(const Param& param, const Value& value, const std::string& place) {
   const auto wrong_type = [&] {
-    return Error{place, fmt::format("{} is not {}", show(value), name(param.type)), param.doc};
+    return Error{place, fmt::format("{} is not {}", show(value), name(param.type)),
+                 param.doc.empty() ? range_text(param) : param.doc + ": " + range_text(param)};
   };
   switch (param.type) {
     case ParamType::choice:

@@ -13,6 +13,7 @@ using plan::Planned;
 
 std::string significant(double value) {
   if (value >= 1000) return group_digits(value);
+  if (value > 0 && value < 0.095) return fmt::format("{:.1g}", value);
   return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }
 

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
+#include <set>
 
 #include "core/base/units.h"
 #include "core/report/report.h"
@@ -14,33 +16,47 @@ struct Group {
   const Error* example = nullptr;
 };
 
-// By what the problem is about: its place in the run.
-using Groups = std::vector<std::pair<std::string, Group>>;
+// "heads = 20 is not divisible by tensor_parallel = 3" with any other numbers is the same reason.
+std::string without_numbers(const Error& error) {
+  std::string out = error.place + ": ";
+  for (const char c : error.fact) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit)
+      out += c;
+    else if (out.back() != '#')
+      out += '#';
+  }
+  return out;
+}
+
+using Groups = std::vector<Group>;
 
 template <class Lists>
-Groups by_place(const Lists& lists) {
+Groups by_reason(const Lists& lists) {
   std::map<std::string, Group> groups;
   for (const auto& errors : lists) {
-    std::string last;
+    std::set<std::string> seen;  // a run counts once for each reason
     for (const auto& error : *errors) {
-      auto& group = groups[error.place];
-      if (error.place != last) ++group.count;  // a run counts once for each reason
-      last = error.place;
+      const auto reason = without_numbers(error);
+      if (!seen.insert(reason).second) continue;
+      auto& group = groups[reason];
+      ++group.count;
       if (!group.example) group.example = &error;
     }
   }
-  Groups sorted(groups.begin(), groups.end());
+  Groups sorted;
+  for (const auto& [reason, group] : groups) sorted.push_back(group);
   std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
   return sorted;
 }
 
 std::string lines(const Groups& groups) {
   std::string out;
-  for (const auto& [place, group] : groups) {
-    out += fmt::format("  {:>6}  {}: {}\n", group_digits(static_cast<double>(group.count)), place,
-                       group.example->fact);
-    if (!group.example->fix.empty()) out += fmt::format("          {}\n", group.example->fix);
+  for (const auto& [count, example] : groups) {
+    out += fmt::format("  {:>6}  {}: {}\n", group_digits(static_cast<double>(count)),
+                       example->place, example->fact);
+    if (!example->fix.empty()) out += fmt::format("          {}\n", example->fix);
   }
   return out;
 }
@@ -59,7 +75,7 @@ std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, cons
   return paint(fmt::format("{} rejected, by reason (with an example of each):",
                            plural(rejected.size(), "run")),
                "1", screen) +
-         "\n" + lines(by_place(lists));
+         "\n" + lines(by_reason(lists));
 }
 
 std::string warnings_by_subject(const Result& result) {
@@ -72,7 +88,7 @@ std::string warnings_by_subject(const Result& result) {
   }
   if (warned == 0) return "";
   return fmt::format("{} with warnings (with an example of each):\n", plural(warned, "run")) +
-         lines(by_place(lists));
+         lines(by_reason(lists));
 }
 
 Verdict budget_verdict(const Result& result) {
@@ -100,8 +116,8 @@ Verdict budget_verdict(const Result& result) {
     verdict.text += fmt::format("; the cheapest takes {} GPU-hours",
                                 group_digits(cheapest->estimate.gpu_hours));
     if (budget.gpu_hours > 0)
-      verdict.text +=
-          fmt::format(" ({:.0f} %)", 100 * cheapest->estimate.gpu_hours / budget.gpu_hours);
+      verdict.text += fmt::format(
+          " ({} %)", group_digits(100 * cheapest->estimate.gpu_hours / budget.gpu_hours));
     verdict.text += fmt::format(" and {:.1f} days", cheapest->estimate.days_to_train);
   }
   return verdict;

@@ -1,0 +1,52 @@
+#include "core/base/files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace orch;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("orch-files-" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("a file is replaced whole, and nothing is left beside it", "[base][files]") {
+  const Folder folder;
+  const auto file = folder.path / "state.json";
+  REQUIRE(write_file_atomically(file, "old"));
+  REQUIRE(write_file_atomically(file, "new"));
+  CHECK(*read_file(file) == "new");
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("a write that cannot be done leaves the old text", "[base][files]") {
+  const Folder folder;
+  const auto file = folder.path / "a-folder";
+  fs::create_directories(file / "inside");  // a rename onto a full folder fails, also for root
+  const auto status = write_file_atomically(file, "text");
+  REQUIRE_FALSE(status);
+  CHECK(status.error().front().place == file.string());
+  CHECK(fs::is_directory(file));
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("a missing file and a folder say what they are", "[base][files]") {
+  const Folder folder;
+  CHECK(read_file(folder.path / "none").error().front().text().find("No such file") !=
+        std::string::npos);
+  CHECK(read_file(folder.path).error().front().fact.find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("a full disk is named with what to do", "[base][files]") {
+  const auto error = file_error("/x/run.json", "cannot write", ENOSPC);
+  CHECK(error.text() ==
+        "/x/run.json: cannot write: No space left on device\n"
+        "  free some space or quota, then run it again");
+}

@@ -1,0 +1,57 @@
+#include "core/base/text.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace orch;
+
+TEST_CASE("a misspelt word finds its neighbour, a strange one does not", "[base][text]") {
+  const std::vector<std::string> names{"tensor_parallel", "pipeline_parallel", "micro_batch"};
+  CHECK(nearest("tensor_paralel", names) == "tensor_parallel");
+  CHECK(nearest("mico_batch", names) == "micro_batch");
+  CHECK(nearest("pipeline", names) == "pipeline_parallel");  // a part of a name is meant too
+  CHECK_FALSE(nearest("xyz", names));
+  CHECK(suggestion("xyz", names) == "one of: tensor_parallel, pipeline_parallel, micro_batch");
+  CHECK(suggestion("xyz", {}).empty());
+}
+
+TEST_CASE("a plain word stays as it is, anything else is quoted for the shell", "[base][text]") {
+  CHECK(shell_quote("gpu_p5") == "gpu_p5");
+  CHECK(shell_quote("six@a100") == "six@a100");
+  CHECK(shell_quote("") == "''");
+  CHECK(shell_quote("a b") == "'a b'");
+  CHECK(shell_quote("$(rm -rf /)") == "'$(rm -rf /)'");
+  CHECK(shell_quote("it's") == "'it'\\''s'");
+  CHECK(shell_quote("~root") == "'~root'");
+  CHECK(shell_quote("a\nb") == "'a\nb'");
+}
+
+TEST_CASE("names of folders and jobs are plain", "[base][text]") {
+  CHECK(is_plain_name("200b"));
+  CHECK(is_plain_name("a.b_c-d"));
+  for (const char* bad : {"", "-rf", ".", "..", ".hidden", "a/b", "a b", "a\nb", "é", "$(x)"})
+    CHECK_FALSE(is_plain_name(bad));
+  CHECK_FALSE(is_plain_name(std::string(101, 'a')));
+}
+
+TEST_CASE("control characters become visible", "[base][text]") {
+  CHECK(printable("a\033[31mb\n") == "a\\x1b[31mb\\x0a");
+}
+
+TEST_CASE("splitting keeps empty parts and trimming takes blanks away", "[base][text]") {
+  CHECK(split("a::b", ':') == std::vector<std::string>{"a", "", "b"});
+  CHECK(split("", ':') == std::vector<std::string>{""});
+  CHECK(trim(" \t a b \n") == "a b");
+  CHECK(trim("  ").empty());
+}
+
+TEST_CASE("the stable hash tells close texts apart and never changes", "[base][text]") {
+  CHECK(stable_hash("a") != stable_hash("b"));
+  // FNV-1a of the empty text is its offset basis, 0xcbf29ce484222325; then the mix of MurmurHash3:
+  // computed by hand with Python's integers.
+  CHECK(stable_hash("") == 0xecba3df2c3383c52ull);
+}
+
+TEST_CASE("width counts characters, not bytes", "[base][text]") {
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("é…") == 2);
+}

@@ -1,0 +1,170 @@
+#include "core/estimate/estimate.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+using namespace orch;
+using namespace orch::estimate;
+using Catch::Approx;
+
+namespace {
+
+// Memory-bound operations at 1 TB/s, so that bytes read as seconds.
+plan::Partition partition() {
+  plan::Partition made;
+  made.name = "toy";
+  made.gpus_per_node = 4;
+  made.nodes = 100;
+  made.gpu.memory_bandwidth.value = 1e12;
+  made.gpu.peak_bf16.value = 100e12;
+  made.gpu.usable_memory.value = 80e9;
+  made.gpu.context_memory.value = 1e9;
+  made.host_memory.value = 100e9;
+  made.efficiency.memory.value = 1;
+  made.efficiency.overlap.value = 0.5;
+  made.efficiency.allocator_slack.value = 0.1;
+  made.efficiency.tight.value = 0.9;
+  made.efficiency.step_overhead.value = 0.25;
+  return made;
+}
+
+struct Toy {
+  std::shared_ptr<plan::Cluster> cluster = std::make_shared<plan::Cluster>();
+  plan::Run run;
+  backend::Work work;
+
+  Toy() {
+    cluster->partitions.push_back(partition());
+    run.cluster = cluster;
+    run.partition = &cluster->partitions.front();
+    run.strategy = std::make_shared<const plan::Strategy>();
+    run.model = {"m", plan::Family::gpt, 4, 1024, 8, 1000, 100};
+    run.gpus = 16;
+    run.nodes = 4;
+    run.layout = {1, 4, 4};
+    run.batch = {1, 10, 40, {}};
+    run.tokens = 4e6;
+  }
+
+  void block(const char* name) { work.blocks.push_back({name, work.ops.size(), 0}); }
+  void op(double forward, double backward, double step, double seconds, bool hidden = false) {
+    backend::Op made;
+    made.data.kind = ORCH_MEMORY;
+    made.data.bytes = seconds * 1e12;
+    made.data.forward = forward;
+    made.data.backward = backward;
+    made.data.step = step;
+    made.data.hidden = hidden;
+    made.name = "op";
+    work.ops.push_back(made);
+    ++work.blocks.back().n_ops;
+  }
+  void stages(std::int64_t first, std::int64_t last, std::vector<double> counts) {
+    work.stage_list.push_back({first, last, work.counts.size()});
+    work.counts.insert(work.counts.end(), counts.begin(), counts.end());
+  }
+};
+
+double sum(const std::vector<plan::Item>& items) {
+  double total = 0;
+  for (const auto& item : items) total += item.amount;
+  return total;
+}
+
+}  // namespace
+
+// Stages of 1, 2, 2 and 3 layers, a layer taking 1 s forward and 2 s back; ten micro-batches.
+// (m - 1) * slowest + once through all: 9 * 9 + (3 + 6 + 6 + 9) = 105; the step's end 0.5 + 0.25.
+TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
+  Toy toy;
+  toy.work.stages = 4;
+  toy.work.micro_batches = 10;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  toy.block("end");
+  toy.op(0, 0, 1, 0.5);
+  toy.stages(0, 0, {1, 1});
+  toy.stages(1, 2, {2, 1});
+  toy.stages(3, 3, {3, 1});
+  Estimator estimator;
+  const auto estimate = estimator.explain(toy.run, toy.work);
+  CHECK(estimate.step_seconds == Approx(105.75));
+  CHECK(estimate.micro_seconds == Approx(9));
+  CHECK(sum(estimate.time) == Approx(105.75));
+  CHECK(estimate.tokens_per_second == Approx(40 * 100 / 105.75));
+  CHECK(estimate.days_per_100b_tokens == Approx(1e11 / 4000 * 105.75 / 86400));
+  CHECK(estimate.days_to_train == Approx(1000 * 105.75 / 86400));  // 4e6 tokens are 1000 steps
+  CHECK(estimate.gpu_hours == Approx(1000 * 105.75 / 3600 * 16));
+
+  toy.work.chunks = 2;  // interleaved: half the bubble, 90 + 15/2
+  CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
+}
+
+TEST_CASE("communication hides under half of the computation and no more", "[estimate]") {
+  Toy toy;
+  toy.work.micro_batches = 10;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);          // 1 s forward, 2 s back
+  toy.op(1, 1, 0, 0.8, true);  // hides 0.5 of 0.8 forward, all of it back
+  toy.op(0, 0, 1, 3, true);    // hides 1 of 3 under the last backward
+  toy.stages(0, 0, {1});
+  Estimator estimator;
+  const auto estimate = estimator.explain(toy.run, toy.work);
+  CHECK(estimate.step_seconds == Approx(10 * (1 + 0.3 + 2) + 2 + 0.25));
+  CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
+}
+
+TEST_CASE("memory is that of the fullest stage, with slack and context", "[estimate]") {
+  Toy toy;
+  toy.work.stages = 4;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  toy.stages(0, 3, {1});
+  toy.work.memory.push_back({"weights", "", ORCH_DEVICE, 0, 3, 20e9});
+  toy.work.memory.push_back({"embedding", "", ORCH_DEVICE, 0, 0, 10e9});
+  toy.work.memory.push_back({"logits", "", ORCH_DEVICE, 3, 3, 30e9});
+  Estimator estimator;
+  auto estimate = estimator.explain(toy.run, toy.work);
+  CHECK(estimate.peak_stage == 3);
+  CHECK(estimate.peak_memory == Approx(50e9 * 1.1 + 1e9));
+  CHECK(estimate.fit == plan::Fit::fits);
+  REQUIRE(estimate.memory.size() == 3);  // 0; 1 and 2; 3
+  CHECK(estimate.memory[1].last_stage == 2);
+  for (const auto& stage : estimate.memory) CHECK(sum(stage.items) == Approx(stage.total));
+  CHECK(estimate.memory[2].total == Approx(estimate.peak_memory));
+
+  toy.work.memory.push_back({"more", "", ORCH_DEVICE, 3, 3, 16e9});  // 73.6 GB of 80
+  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::tight);
+  toy.work.memory.back().bytes = 30e9;
+  CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::oom);
+}
+
+TEST_CASE("a host that is too small is out of memory as well", "[estimate]") {
+  Toy toy;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  toy.stages(0, 0, {1});
+  toy.work.memory.push_back({"weights", "", ORCH_DEVICE, 0, 0, 1e9});
+  toy.work.memory.push_back({"optimizer", "", ORCH_HOST_MEMORY, 0, 0, 26e9});  // four ranks: 104 GB
+  const auto estimate = Estimator().estimate(toy.run, toy.work);
+  CHECK(estimate.fit == plan::Fit::oom);
+  CHECK(estimate.fit_reason == "104.0 GB of 100.0 GB on the host");
+}
+
+// Batches 20 and 30 for 600 samples each, then 40. A micro-batch takes 3 s, the rest 0.25 s.
+TEST_CASE("time to train integrates the batch ramp-up", "[estimate]") {
+  Toy toy;
+  toy.run.layout = {1, 1, 4};
+  toy.run.gpus = 4;
+  toy.run.nodes = 1;
+  toy.work.micro_batches = 10;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  toy.stages(0, 0, {1});
+  toy.run.batch.rampup = plan::RampUp{20, 10, 1200, false};
+  toy.run.tokens = 4200 * 100;  // samples: 600 + 600 + 3000
+  const auto estimate = Estimator().estimate(toy.run, toy.work);
+  const double seconds = 30 * (5 * 3 + 0.25) + 20 * (7.5 * 3 + 0.25) + 75 * (10 * 3 + 0.25);
+  CHECK(estimate.days_to_train == Approx(seconds / 86400));
+  CHECK(estimate.gpu_hours == Approx(seconds * 4 / 3600));
+}

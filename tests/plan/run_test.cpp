@@ -1,0 +1,93 @@
+#include "core/plan/run.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/plan/run_json.h"
+#include "tests/plan/support.h"
+
+using namespace orch;
+using namespace orch::plan;
+
+TEST_CASE("the label names what differs", "[plan][run]") {
+  auto run = test::run();
+  CHECK(label(run) == "m-megatron-384gpu-tp8-pp12-dp4-mb2");
+  run.settings[2] = std::string("powersgd");
+  run.settings[3] = std::int64_t{4};
+  CHECK(variant(run) == "compression=powersgd powersgd_rank=4");
+  CHECK(label(run) == "m-megatron-powersgd-powersgd_rank4-384gpu-tp8-pp12-dp4-mb2");
+}
+
+// --rampup-batch-size 16 16 9_765_625 up to 2048: 127 increments.
+TEST_CASE("a ramp-up has as many steps as increments, and they share its samples", "[plan][run]") {
+  const Batch batch{2, 256, 2048, RampUp{16, 16, 9'765'625, false}};
+  const auto steps = ramp_steps(batch);
+  REQUIRE(steps.size() == 127);
+  CHECK(steps.front().global_batch == 16);
+  CHECK(steps.back().global_batch == 2032);
+  CHECK(steps.front().samples == 9'765'625 / 127.0);
+}
+
+TEST_CASE("without fewer nodes a ramp-up is one phase", "[plan][run]") {
+  auto run = test::run();
+  run.batch.rampup = RampUp{64, 64, 1'000'000, false};
+  const auto stretches = phases(run);
+  REQUIRE(stretches.size() == 1);
+  CHECK(stretches[0].first_batch == 64);
+  CHECK(stretches[0].last_batch == 2048);
+  CHECK(stretches[0].nodes == 48);
+}
+
+// The published 1.3B: one replica per GPU, micro-batch 1; batch 32 on 8 nodes of 4, 64 on 16, 128
+// on 32.
+TEST_CASE("small batches begin on the nodes that divide them", "[plan][run]") {
+  auto made = std::make_shared<Cluster>(*test::cluster());
+  made->partitions.front().gpus_per_node = 4;
+  auto run = test::run();
+  run.cluster = made;
+  run.partition = &made->partitions.front();
+  run.gpus = 128;
+  run.nodes = 32;
+  run.layout = {1, 1, 128};
+  run.batch = {1, 1, 128, RampUp{32, 32, 96'000, true}};
+  const auto stretches = phases(run);
+  REQUIRE(stretches.size() == 4);  // 32, 64, 96, 128
+  CHECK(stretches[0].nodes == 8);
+  CHECK(stretches[1].nodes == 16);
+  CHECK(stretches[2].nodes == 24);
+  CHECK(stretches[3].nodes == 32);
+  CHECK(stretches[0].samples == 32'000);
+}
+
+TEST_CASE("run.json reads back as the same run", "[plan][run]") {
+  auto run = test::run();
+  run.batch.rampup = RampUp{192, 16, 9'765'625, true};
+  run.job.account = "six@a100";
+  run.job.environment["X"] = "a\"b\n$(c)";
+  run.job.options = {"--exclusive"};
+  const auto json = run_json(run);
+  CHECK(nlohmann::json::parse(json)["layout"].is_null());
+  CHECK(nlohmann::json::parse(json)["tensor_parallel"] == 8);
+  const auto read = parse_run_json(json, "run.json", {run.strategy}, [&](std::string_view) {
+    return Result<std::shared_ptr<const Cluster>>(run.cluster);
+  });
+  REQUIRE(read);
+  CHECK(run_json(*read) == json);
+  CHECK(run_id(*read, json) == run_id(run, json));
+  CHECK(read->job.environment.at("X") == "a\"b\n$(c)");
+}
+
+TEST_CASE("a torn or foreign run.json is an error, not a crash", "[plan][run]") {
+  const auto run = test::run();
+  const auto json = run_json(run);
+  const auto parse = [&](const std::string& text) {
+    return parse_run_json(text, "run.json", {run.strategy}, [&](std::string_view) {
+      return Result<std::shared_ptr<const Cluster>>(run.cluster);
+    });
+  };
+  CHECK_FALSE(parse(""));
+  CHECK_FALSE(parse("{}"));
+  CHECK_FALSE(parse("[1]"));
+  for (std::size_t cut = 1; cut < json.size() - 2; cut += 37)
+    CHECK_FALSE(parse(json.substr(0, cut)));
+}
