@@ -1,6 +1,6 @@
 -- Models by name. An experiment says model = "bloom-7b", or preset("bloom-7b", { seq = 1024 }).
 -- Sizes are the published ones; add your own as gpt{} (GPT-2 style) or bloom{} (ALiBi, embedding
--- layer-norm). Names say how many parameters there are, embeddings included.
+-- layer-norm). Names are the labels under which they were published.
 
 local models = {
   -- Reference sizes of the literature.
@@ -44,6 +44,16 @@ local candidates = {
   { 72, 14400, 64 }, { 78, 14400, 64 },
 }
 for _, c in ipairs(candidates) do
+  models[string.format("gpt-%dx%d", c[1], c[2])] =
+    gpt { layers = c[1], hidden = c[2], heads = c[3], vocab = 250000, seq = 2048 }
+end
+
+-- Slices and thin versions of the same, on which tuning and a hang were studied. Where the source gives
+-- no heads, 64.
+for _, c in ipairs {
+  { 8, 14400, 32 }, { 6, 14336, 64 }, { 10, 14336, 64 }, { 20, 14336, 64 }, { 40, 14336, 64 },
+  { 80, 4096, 64 }, { 80, 10240, 64 }, { 80, 12288, 64 },
+} do
   models[string.format("gpt-%dx%d", c[1], c[2])] =
     gpt { layers = c[1], hidden = c[2], heads = c[3], vocab = 250000, seq = 2048 }
 end

@@ -57,7 +57,7 @@ plan::FindCluster App::find_cluster() {
   return [this](std::string_view name) { return clusters_.find(name); };
 }
 
-Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& options) {
+Result<Outcome> App::plan(const fs::path& experiment_file, double max_runs) {
   look_beside(experiment_file);
   auto experiment = loader_.load(experiment_file);
   if (!experiment) return experiment.error();
@@ -65,7 +65,7 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
   outcome.experiment = std::move(*experiment);
 
   plan::ExpandOptions expand;
-  expand.max_runs = options.max_runs;
+  expand.max_runs = max_runs;
   expand.interrupted = interrupted;
   auto plan = plan::expand(
       outcome.experiment, find_cluster(),
@@ -76,7 +76,6 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
   if (!plan) return plan.error();
   outcome.rejected = std::move(plan->rejected);
   if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
-  if (auto status = keep_where(options.where, outcome); !status) return status.error();
   std::sort(outcome.runs.begin(), outcome.runs.end(), ranks_before);
   return outcome;
 }

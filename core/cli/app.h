@@ -23,11 +23,6 @@ struct Outcome {
   std::vector<plan::Rejected> rejected;
 };
 
-struct PlanOptions {
-  std::string where;  // keep the runs for which this is true
-  double max_runs = 200'000;
-};
-
 // The parts of orch, wired. Made for one call of the program.
 class App {
  public:
@@ -41,7 +36,11 @@ class App {
   // Clusters beside an experiment (clusters/*.yaml in its folder) go before the shipped ones.
   void look_beside(const fs::path& experiment_file);
 
-  Result<Outcome> plan(const fs::path& experiment_file, const PlanOptions& options);
+  // More runs than max_runs are refused before any is looked at.
+  Result<Outcome> plan(const fs::path& experiment_file, double max_runs = 200'000);
+
+  // Keeps the runs for which the Lua expression is true; an empty one keeps all.
+  Status keep_where(const std::string& where, Outcome& outcome);
 
   // The run with items in its estimate.
   Result<plan::Planned> explain(plan::Run run);
@@ -54,7 +53,6 @@ class App {
 
   plan::FindCluster find_cluster();
   Status price(std::vector<plan::Run> runs, Outcome& outcome);
-  Status keep_where(const std::string& where, Outcome& outcome);
 
   Places places_;
   backend::Backends backends_;

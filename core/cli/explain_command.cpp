@@ -11,10 +11,9 @@ bool is_experiment(const std::string& text) { return text.ends_with(".lua"); }
 // The best run of an experiment file, or a run folder by its path, id, hash or beginning.
 Result<plan::Run> choose(App& app, const ExplainArguments& arguments) {
   if (is_experiment(arguments.run)) {
-    PlanOptions options;
-    options.where = arguments.where;
-    auto outcome = app.plan(arguments.run, options);
+    auto outcome = app.plan(arguments.run);
     if (!outcome) return outcome.error();
+    if (auto status = app.keep_where(arguments.where, *outcome); !status) return status.error();
     if (outcome->runs.empty())
       return Error{arguments.run, "every run is rejected", "orch plan shows the reasons"};
     return std::move(outcome->runs.front().run);

@@ -71,7 +71,7 @@ Result<Value> field(const Planned& planned, std::string_view name,
     if (strategy->index(name) >= 0) return Value();
     for (const auto& param : strategy->params) names.push_back(param.name);
   }
-  return Error{"--where: " + printable(name), "a run has no such field", suggestion(name, names)};
+  return Error{printable(name), "a run has no such field", suggestion(name, names)};
 }
 
 }  // namespace orch::cli

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <variant>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -44,12 +45,13 @@ std::string title(const report::Result& result) {
   const auto& experiment = *result.experiment;
   std::string out = experiment.name;
   if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
-  out += fmt::format("\n{} runs, {} rejected; ranked by time to train",
+  if (result.runs.empty()) return out + "\nno run is left\n";
+  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train {} tokens. ",
                      group_digits(static_cast<double>(result.runs.size())),
-                     group_digits(static_cast<double>(result.rejected->size())));
-  if (!result.runs.empty())
-    out += fmt::format(" {} tokens", format_tokens(result.runs.front()->run.tokens));
-  return out + ". Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
+                     result.runs.size() == 1 ? "" : "s",
+                     group_digits(static_cast<double>(result.rejected->size())),
+                     format_tokens(result.runs.front()->run.tokens));
+  return out + "Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
 }
 
 void show(const report::Result& result, const PlanArguments& arguments) {
@@ -132,6 +134,12 @@ int next_step(const PlanArguments& arguments, const Outcome& outcome, const stor
                                best.id));
     return kOk;
   }
+  if (best.estimate.fit == plan::Fit::oom) {
+    say(arguments, fmt::format("stopped here: no run fits the memory of its GPUs\nnext, to see what "
+                               "takes it: orch explain {}\n",
+                               shell_quote(folder.string())));
+    return kOk;
+  }
   const auto submit = fmt::format("cd {} && {}", shell_quote(folder.string()),
                                   submit_command(plan::phases(best.run).size()));
   switch (launch::probe_slurm()) {
@@ -151,11 +159,13 @@ int next_step(const PlanArguments& arguments, const Outcome& outcome, const stor
   return kOk;
 }
 
-Result<Outcome> make_outcome(App& app, const PlanArguments& arguments) {
-  PlanOptions options;
-  options.where = arguments.where;
-  options.max_runs = arguments.max_runs;
-  return app.plan(arguments.file, options);
+// The planned experiment, or the exit code once its errors are told.
+std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
+  auto outcome = app.plan(arguments.file, arguments.max_runs);
+  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  if (auto status = app.keep_where(arguments.where, *outcome); !status)
+    return fail(status.error(), kUsage);
+  return std::move(*outcome);
 }
 
 // A progress line for people who wait: only on a terminal, only when there is much to do.
@@ -180,8 +190,9 @@ class Progress {
 int plan_command(const PlanArguments& arguments) {
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
-  const auto outcome = make_outcome(**app, arguments);
-  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  const auto planned = make_outcome(**app, arguments);
+  const auto* outcome = std::get_if<Outcome>(&planned);
+  if (!outcome) return std::get<int>(planned);
   const auto result = view(*outcome);
   show(result, arguments);
   return verdict_code(result);
@@ -191,8 +202,9 @@ int run_command(const PlanArguments& arguments) {
   if (arguments.dry_run) return plan_command(arguments);
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
-  const auto outcome = make_outcome(**app, arguments);
-  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  const auto planned = make_outcome(**app, arguments);
+  const auto* outcome = std::get_if<Outcome>(&planned);
+  if (!outcome) return std::get<int>(planned);
   const auto result = view(*outcome);
   if (outcome->runs.empty()) {
     show(result, arguments);

@@ -1,10 +1,15 @@
 #include "core/experiment/loader.h"
 
+#include <fmt/format.h>
+
 #include "core/experiment/reader.h"
 #include "core/experiment/state.h"
 
 namespace orch::experiment {
 namespace {
+
+constexpr const char* kWhereExample =
+    "compare something, such as --where 'tensor_parallel == 8 and fit ~= \"oom\"'";
 
 // Presets are plain: one value per size.
 std::int64_t only_value(const plan::Space& space, std::string_view field) {
@@ -59,14 +64,21 @@ Result<Loader::Filter> Loader::filter(const std::string& expression) {
   // The record's fields are the expression's globals.
   const auto function = state_->sandbox().run(
       "return function(r) local _ENV = r; return (" + expression + "\n) end", "--where");
-  if (!function) return function.error();
+  if (!function) {
+    auto errors = function.error();
+    for (auto& error : errors)
+      if (error.fix.empty()) error.fix = kWhereExample;
+    return errors;
+  }
   const sol::reference compiled = *function;
   return Filter([state = state_.get(), compiled](const plan::Lookup& lookup) -> Result<bool> {
     const auto answer = state->call_with_record(compiled, lookup);
     if (!answer) return answer.error();
     if (answer->get_type() == sol::type::boolean) return answer->as<bool>();
-    return Error{"--where", "the expression is neither true nor false",
-                 "compare something, such as --where 'tensor_parallel == 8'"};
+    // "powersgd_rank and powersgd_rank > 2" is nil where a strategy has no such parameter.
+    if (answer->get_type() == sol::type::lua_nil) return false;
+    return Error{"--where", fmt::format("the expression gives {}", type_name(*answer)),
+                 kWhereExample};
   });
 }
 

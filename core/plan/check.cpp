@@ -11,6 +11,8 @@ namespace {
 
 using Errors = std::vector<Error>;
 
+constexpr std::int64_t kMostRampSteps = 10'000;
+
 void check_ranks(const Run& run, Errors& reasons) {
   const auto& layout = run.layout;
   if (layout.ranks() == run.gpus) return;
@@ -73,6 +75,11 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
         {"batch.rampup",
          fmt::format("steps of {} from {} do not end at {}", rampup.step, rampup.start, full),
          "choose a step that divides global_batch - start"});
+    return;
+  }
+  if (const auto steps = (full - rampup.start) / rampup.step; steps > kMostRampSteps) {
+    reasons.push_back({"batch.rampup", fmt::format("{} steps from {} to {}", steps, rampup.start, full),
+                       fmt::format("choose a larger step: at most {} of them", kMostRampSteps)});
     return;
   }
   const auto shared = run.batch.micro_batch * (rampup.fewer_nodes ? 1 : run.layout.data_parallel);
