@@ -13,7 +13,12 @@ return experiment {
   strategies = {
     fsdp { recompute = "none" },
     deepspeed { stage = { 1, 2, 3 }, recompute = "none" },
-    ddp { optimizer = "adafactor", recompute = "full" },
-    ddp { optimizer = "adafactor", recompute = "full", compression = powersgd { rank = 4 } },
+    -- Without fp32 master weights: with them a copy of the model and PowerSGD's memory exceed 80 GB.
+    ddp {
+      optimizer = "adafactor",
+      recompute = "full",
+      master_weights = false,
+      compression = { "none", powersgd { rank = 4 } },
+    },
   },
 }

@@ -48,6 +48,9 @@ Error file_error(const fs::path& path, std::string_view doing, int code) {
     fix = "check the folder's permissions, or name another place";
   if (code == ENOSPC || code == EDQUOT) fix = "free some space or quota, then run it again";
   if (code == ENOENT) fix = "check the path";
+  if (code == EISDIR) fix = "name a file in it";
+  if (code == ENOTDIR || code == EEXIST) fix = "a file is in the way: name another place";
+  if (code == EFBIG) fix = "raise the limit on file sizes (ulimit -f)";
   return {printable(path.string()), std::string(doing) + ": " + std::strerror(code), fix};
 }
 

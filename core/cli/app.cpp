@@ -4,6 +4,7 @@
 #include <csignal>
 #include <tuple>
 
+#include "core/base/text.h"
 #include "core/cli/fields.h"
 #include "core/plan/run_json.h"
 
@@ -132,6 +133,10 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
   if (!text) return text.error();
   auto run = plan::parse_run_json(*text, file.string(), backends_.strategies(), find_cluster());
   if (!run) return run;
+  // The folder is named after what it holds: a run.json that was edited is no run that was checked.
+  if (plan::run_id(*run, *text) != fs::weakly_canonical(folder).filename())
+    return Error{printable(file.string()), "is not the file that this folder was made with",
+                 "plan the experiment again, or put the folder's own run.json back"};
   std::vector<Error> reasons;  // it passed before; only the warnings matter
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
   return run;

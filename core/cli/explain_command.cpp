@@ -1,3 +1,6 @@
+#include <variant>
+
+#include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
@@ -8,20 +11,31 @@ namespace {
 
 bool is_experiment(const std::string& text) { return text.ends_with(".lua"); }
 
-// The best run of an experiment file, or a run folder by its path, id, hash or beginning.
-Result<plan::Run> choose(App& app, const ExplainArguments& arguments) {
-  if (is_experiment(arguments.run)) {
-    auto outcome = app.plan(arguments.run);
-    if (!outcome) return outcome.error();
-    if (auto status = app.keep_where(arguments.where, *outcome); !status) return status.error();
-    if (outcome->runs.empty())
-      return Error{arguments.run, "every run is rejected", "orch plan shows the reasons"};
-    return std::move(outcome->runs.front().run);
+// The best run of an experiment file, or the exit code once its errors are told.
+std::variant<plan::Run, int> best_of(App& app, const ExplainArguments& arguments) {
+  auto outcome = app.plan(arguments.run);
+  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
+  if (auto status = app.keep_where(arguments.where, *outcome); !status)
+    return fail(status.error(), kUsage);
+  if (outcome->runs.empty())
+    return fail(
+        Error{printable(arguments.run), "every run is rejected", "orch plan shows the reasons"},
+        kInvalidExperiment);
+  return std::move(outcome->runs.front().run);
+}
+
+// A run folder by its path, id, hash or beginning.
+std::variant<plan::Run, int> stored(App& app, const ExplainArguments& arguments) {
+  fs::path folder = arguments.run;
+  std::error_code code;
+  if (!fs::exists(folder / "run.json", code)) {
+    const auto found = store::Store(arguments.runs).find(arguments.run);
+    if (!found) return fail(found.error(), kError);
+    folder = *found;
   }
-  if (fs::exists(fs::path(arguments.run) / "run.json")) return app.read_run(arguments.run);
-  const auto folder = store::Store(arguments.runs).find(arguments.run);
-  if (!folder) return folder.error();
-  return app.read_run(*folder);
+  auto run = app.read_run(folder);
+  if (!run) return fail(run.error(), kError);
+  return std::move(*run);
 }
 
 }  // namespace
@@ -29,8 +43,9 @@ Result<plan::Run> choose(App& app, const ExplainArguments& arguments) {
 int explain_command(const ExplainArguments& arguments) {
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
-  auto run = choose(**app, arguments);
-  if (!run) return fail(run.error(), is_experiment(arguments.run) ? kInvalidExperiment : kError);
+  auto chosen = is_experiment(arguments.run) ? best_of(**app, arguments) : stored(**app, arguments);
+  auto* run = std::get_if<plan::Run>(&chosen);
+  if (!run) return std::get<int>(chosen);
   const auto planned = (*app)->explain(std::move(*run));
   if (!planned) return fail(planned.error(), kError);
   print(arguments.common.format == "json" ? report::explain_json(*planned)

@@ -69,7 +69,9 @@ Result<Value> field(const Planned& planned, std::string_view name,
   for (const auto& known : fields()) names.emplace_back(known.name);
   for (const auto& strategy : strategies) {
     if (strategy->index(name) >= 0) return Value();
-    for (const auto& param : strategy->params) names.push_back(param.name);
+    for (const auto& param : strategy->params)
+      if (std::find(names.begin(), names.end(), param.name) == names.end())
+        names.push_back(param.name);
   }
   return Error{printable(name), "a run has no such field", suggestion(name, names)};
 }

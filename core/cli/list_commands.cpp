@@ -52,11 +52,11 @@ Json backends_json(const backend::Backends& backends) {
 }
 
 Rows param_rows(const plan::Strategy& strategy) {
-  Rows rows{{"parameter", "default", "what", "values"}};
+  Rows rows{{"parameter", "default", "values", "what"}};
   for (const auto& param : strategy.params)
     rows.push_back({param.name,
                     plan::is_given(param.default_value) ? plain(param.default_value) : "required",
-                    param.doc, kind_of(param)});
+                    kind_of(param), param.doc});
   return rows;
 }
 

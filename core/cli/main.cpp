@@ -3,27 +3,43 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 
-#include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/usage.h"
 
 namespace orch::cli {
+namespace {
+
+int output_error = 0;  // the first errno of a write to stdout
+
+bool wants_color(int descriptor) {
+  const char* plain = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(descriptor) == 1 && !(plain && *plain) &&
+         !(term && std::string_view(term) == "dumb");
+}
+
+}  // namespace
 
 int fail(const Errors& errors, int code) {
-  const report::Screen screen{0, isatty(2) == 1 && !std::getenv("NO_COLOR")};
+  const report::Screen screen{0, wants_color(2)};
   for (const auto& error : errors)
     std::fprintf(stderr, "%s %s\n", report::paint("error:", "31", screen).c_str(),
                  error.text().c_str());
   return code;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && output_error == 0)
+    output_error = errno;
+}
 
 namespace {
 
@@ -38,9 +54,7 @@ report::Screen screen() {
   if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"))
     screen.width = std::strtoul(columns, nullptr, 10);
-  const char* plain = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  screen.color = isatty(1) && !(plain && *plain) && !(term && std::string_view(term) == "dumb");
+  screen.color = wants_color(1);
   return screen;
 }
 
@@ -56,7 +70,7 @@ struct Arguments {
 void add_format(CLI::App* verb, Common& common, std::vector<std::string> formats) {
   common.screen = screen();
   verb->add_option("--format", common.format, "How to print")
-      ->check(CLI::IsMember(std::move(formats)))
+      ->check(one_of(std::move(formats)))
       ->capture_default_str();
 }
 
@@ -64,8 +78,11 @@ void add_planning(CLI::App* verb, PlanArguments& to) {
   verb->add_option("FILE", to.file, "Experiment in Lua")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   verb->add_option("--where", to.where, "Keep runs for which this Lua expression is true");
-  verb->add_option("--top", to.top, "Rows of the table; 0 shows all")->capture_default_str();
+  verb->add_option("--top", to.top, "Rows of the table; 0 shows all")
+      ->check(whole_number(0, 1e9))
+      ->capture_default_str();
   verb->add_option("--max-runs", to.max_runs, "Refuse to expand more runs than this")
+      ->check(whole_number(1, 1e9))
       ->capture_default_str();
 }
 
@@ -124,17 +141,17 @@ void add_models(CLI::App& program, ModelArguments& to) {
   verb->add_option("NAME", to.name, "Only this model, with its parts");
   add_format(verb, to.common, {"table", "md", "json"});
   verb->add_option("--tensor-parallel", to.tensor_parallel, "Split each layer")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 65536));
   verb->add_option("--pipeline-parallel", to.pipeline_parallel, "Spread the layers")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 65536));
   verb->add_option("--bytes-per-param", to.bytes_per_param, "Weights, gradients, optimizer")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
-  verb->add_option("--params", to.params, "A size instead of a model")->check(CLI::PositiveNumber);
+  verb->add_option("--params", to.params, "A size instead of a model")->check(positive_number());
   verb->add_option("--tokens", to.tokens, "How long at a given rate: tokens")
-      ->check(CLI::PositiveNumber);
-  verb->add_option("--tflops", to.tflops, "the rate per GPU")->check(CLI::PositiveNumber);
-  verb->add_option("--gpus", to.gpus, "and the GPUs")->check(CLI::PositiveNumber);
+      ->check(positive_number());
+  verb->add_option("--tflops", to.tflops, "the rate per GPU")->check(positive_number());
+  verb->add_option("--gpus", to.gpus, "and the GPUs")->check(positive_number());
   verb->footer(R"(
 Examples:
   orch models
@@ -153,17 +170,6 @@ int dispatch(const CLI::App& program, const Arguments& arguments) {
   return completion_command(program, arguments.shell);
 }
 
-std::vector<std::string> verbs(const CLI::App& program) {
-  std::vector<std::string> names;
-  for (const auto* verb : program.get_subcommands({})) names.push_back(verb->get_name());
-  return names;
-}
-
-// CLI11 only says that a word was not expected.
-int unknown_verb(const std::string& word, const std::vector<std::string>& names) {
-  return fail(Error{"orch " + printable(word), "no such verb", suggestion(word, names)}, kUsage);
-}
-
 int main_in(int argc, char** argv) {
   CLI::App program("orch: which parallelism strategy, on which partition, how long, does it fit",
                    "orch");
@@ -179,28 +185,34 @@ int main_in(int argc, char** argv) {
   auto* completion = program.add_subcommand("completion", "Completion for a shell");
   completion->add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+      ->check(one_of({"bash", "zsh", "fish"}));
+  completion->footer(
+      "\nExamples:\n  orch completion bash >> ~/.bash_completion\n"
+      "  orch completion fish > ~/.config/fish/completions/orch.fish");
 
-  if (const auto names = verbs(program);
-      argc > 1 && argv[1][0] != '-' &&
-      std::find(names.begin(), names.end(), argv[1]) == names.end())
-    return unknown_verb(argv[1], names);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? kOk : kUsage;
+    if (error.get_exit_code() == 0) return program.exit(error);
+    return usage_error(program, error, {argv + 1, argv + argc});
   }
   catch_interrupts();
   const int code = dispatch(program, arguments);
-  if (std::fflush(stdout) != 0 && errno != EPIPE)
-    return fail(Error{"stdout", "cannot write all of the output", "is the disk full?"}, kError);
-  return code;
+  if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
+  if (output_error == 0 || output_error == EPIPE) return code;
+  return fail(file_error("stdout", "cannot write all of the output", output_error), kError);
 }
 
 }  // namespace
 }  // namespace orch::cli
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
-  return orch::cli::main_in(argc, argv);
+  std::signal(SIGPIPE, SIG_IGN);  // orch ... | head is no error
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f fails like a full disk
+  try {
+    return orch::cli::main_in(argc, argv);
+  } catch (const std::exception& error) {
+    return orch::cli::fail(orch::Error{"orch", error.what(), "a bug: please report it"},
+                           orch::cli::kError);
+  }
 }

@@ -44,30 +44,60 @@ int list_models(const std::vector<plan::Model>& models, const Common& common) {
   return kOk;
 }
 
-// How the parameters spread over tensor and pipeline ranks, at so many bytes each.
-std::string shares(const plan::Model& m, const ModelArguments& a) {
-  const double tp = a.tensor_parallel, bytes = a.bytes_per_param;
+struct Part {
+  std::string name;
+  double params;
+  double per_gpu;
+};
+
+// How the parameters spread over tensor and pipeline ranks.
+std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
+  const double tp = a.tensor_parallel;
   const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
-  const double layer = m.layer_params() / tp, embedding = m.embedding_params() / tp;
-  const double middle = layers * layer, edge = middle + embedding;
-  Rows rows{{"part", "parameters", "per GPU", fmt::format("bytes at {:g} each", bytes)}};
-  const auto add = [&](const std::string& part, double whole, double share) {
-    rows.push_back({part, group_digits(whole), group_digits(share), group_digits(share * bytes)});
-  };
-  add("embedding", m.embedding_params(), embedding);
-  add("one layer", m.layer_params(), layer);
-  add(fmt::format("a stage of {:g} layers", layers), layers * m.layer_params(), middle);
-  add("the same with the embedding", layers * m.layer_params() + m.embedding_params(), edge);
+  const double stage = layers * m.layer_params(), edge = stage + m.embedding_params();
+  return {{"embedding", m.embedding_params(), m.embedding_params() / tp},
+          {"one layer", m.layer_params(), m.layer_params() / tp},
+          {fmt::format("a stage of {:g} layers", layers), stage, stage / tp},
+          {"the same with the embedding", edge, edge / tp}};
+}
+
+std::string shares(const plan::Model& m, const ModelArguments& a) {
+  Rows rows{
+      {"part", "parameters", "per GPU", fmt::format("bytes at {:g} each", a.bytes_per_param)}};
+  for (const auto& part : parts_of(m, a))
+    rows.push_back({part.name, group_digits(part.params), group_digits(part.per_gpu),
+                    group_digits(part.per_gpu * a.bytes_per_param)});
   return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
                      a.tensor_parallel, a.pipeline_parallel) +
-         report::grid(rows, a.common.screen);
+         (a.common.format == "md" ? "\n" + report::grid_markdown(rows)
+                                  : report::grid(rows, a.common.screen));
+}
+
+// "888,888.89".
+std::string with_cents(double number) {
+  const auto text = fmt::format("{:.2f}", number);
+  const auto point = text.size() - 3;
+  return group_digits(std::stod(text.substr(0, point))) + text.substr(point);
+}
+
+Json training_json(double params, const ModelArguments& a) {
+  Json json{{"params", params},
+            {"tokens", a.tokens},
+            {"tflops_per_gpu", a.tflops},
+            {"tflops_convention", "simple"},
+            {"gpu_hours", plan::gpu_hours_to_train(params, a.tokens, a.tflops)}};
+  if (a.gpus > 0) {
+    json["gpus"] = a.gpus;
+    json["days"] = plan::days_to_train(params, a.tokens, a.gpus, a.tflops);
+  }
+  return json;
 }
 
 std::string training(double params, const ModelArguments& a) {
   std::string out =
-      fmt::format("8 x {} parameters x {} tokens at {:g} TFLOPs per GPU: {:.2f} GPU-hours",
+      fmt::format("8 x {} parameters x {} tokens at {:g} TFLOPs per GPU: {} GPU-hours",
                   format_tokens(params), format_tokens(a.tokens), a.tflops,
-                  plan::gpu_hours_to_train(params, a.tokens, a.tflops));
+                  with_cents(plan::gpu_hours_to_train(params, a.tokens, a.tflops)));
   if (a.gpus > 0)
     out += fmt::format(", {:.2f} days on {:g} GPUs",
                        plan::days_to_train(params, a.tokens, a.gpus, a.tflops), a.gpus);
@@ -76,8 +106,21 @@ std::string training(double params, const ModelArguments& a) {
 
 int show_model(const plan::Model& model, const ModelArguments& arguments) {
   if (arguments.common.format == "json") {
-    auto json = model_json(model);
-    json["version"] = 1;
+    Json json{{"version", 1}};
+    json.update(model_json(model));
+    json["embedding_params"] = model.embedding_params();
+    json["layer_params"] = model.layer_params();
+    json["tensor_parallel"] = arguments.tensor_parallel;
+    json["pipeline_parallel"] = arguments.pipeline_parallel;
+    Json parts = Json::array();
+    for (const auto& part : parts_of(model, arguments))
+      parts.push_back({{"part", part.name},
+                       {"params", part.params},
+                       {"params_per_gpu", part.per_gpu},
+                       {"bytes_per_gpu", part.per_gpu * arguments.bytes_per_param}});
+    json["parts"] = std::move(parts);
+    if (arguments.tokens > 0 && arguments.tflops > 0)
+      json["training"] = training_json(model.params(), arguments);
     print(json.dump(2) + "\n");
     return kOk;
   }
@@ -100,7 +143,13 @@ int models_command(const ModelArguments& arguments) {
       return fail(Error{"orch models --params", "needs --tokens and --tflops",
                         "orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350"},
                   kUsage);
-    print(training(arguments.params, arguments));
+    if (arguments.common.format == "json") {
+      Json json{{"version", 1}};
+      json.update(training_json(arguments.params, arguments));
+      print(json.dump(2) + "\n");
+    } else {
+      print(training(arguments.params, arguments));
+    }
     return kOk;
   }
   auto app = App::create();

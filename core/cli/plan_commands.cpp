@@ -27,7 +27,7 @@ report::Result view(const Outcome& outcome) {
   return result;
 }
 
-// The notes around the table: for people, so on stderr unless the table is for people too.
+// The notes below the table; JSON holds all that they tell.
 std::string notes(const report::Result& result, const PlanArguments& arguments) {
   const auto& screen = arguments.common.screen;
   std::string out;
@@ -38,7 +38,7 @@ std::string notes(const report::Result& result, const PlanArguments& arguments) 
   const auto verdict = report::budget_verdict(result);
   if (!verdict.text.empty())
     out += "\n" + report::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
-  return out;
+  return report::wrap(out, screen);
 }
 
 std::string title(const report::Result& result) {
@@ -46,26 +46,15 @@ std::string title(const report::Result& result) {
   std::string out = experiment.name;
   if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
   if (result.runs.empty()) return out + "\nno run is left\n";
-  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train {} tokens. ",
+  const double tokens = result.runs.front()->run.tokens;
+  const bool same = std::all_of(result.runs.begin(), result.runs.end(),
+                                [&](const auto* run) { return run->run.tokens == tokens; });
+  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}. ",
                      group_digits(static_cast<double>(result.runs.size())),
                      result.runs.size() == 1 ? "" : "s",
                      group_digits(static_cast<double>(result.rejected->size())),
-                     format_tokens(result.runs.front()->run.tokens));
+                     same ? " " + format_tokens(tokens) + " tokens" : "");
   return out + "Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
-}
-
-void show(const report::Result& result, const PlanArguments& arguments) {
-  switch (report::parse_format(arguments.common.format).value()) {
-    case report::Format::json:
-      return print(report::json(result));
-    case report::Format::csv:
-      return print(report::csv(result));
-    case report::Format::md:
-      return print(report::markdown(result));
-    case report::Format::table:
-      print(title(result) + report::table(result, arguments.common.screen, arguments.top) +
-            notes(result, arguments));
-  }
 }
 
 bool for_people(const PlanArguments& arguments) { return arguments.common.format == "table"; }
@@ -76,6 +65,23 @@ void say(const PlanArguments& arguments, const std::string& text) {
     print(text);
   else
     std::fputs(text.c_str(), stderr);
+}
+
+void show(const report::Result& result, const PlanArguments& arguments) {
+  switch (report::parse_format(arguments.common.format).value()) {
+    case report::Format::json:
+      return print(report::json(result));
+    case report::Format::csv:
+      print(report::csv(result));
+      break;
+    case report::Format::md:
+      print(report::markdown(result));
+      break;
+    case report::Format::table:
+      print(report::wrap(title(result), arguments.common.screen) +
+            report::table(result, arguments.common.screen, arguments.top));
+  }
+  say(arguments, notes(result, arguments));
 }
 
 int verdict_code(const report::Result& result) {
@@ -124,24 +130,31 @@ std::string submit_command(std::size_t phases) {
   return out + fmt::format(" && sbatch --dependency=afterok:$j job-{}.sbatch", phases);
 }
 
+// A word for a command line that names this path, whatever it begins with.
+std::string shell_path(const fs::path& path) {
+  const auto text = path.string();
+  return shell_quote(text.starts_with('-') ? "./" + text : text);
+}
+
 // What to do next with the best run, and the exit code that the scheduler's state asks for.
 int next_step(const PlanArguments& arguments, const Outcome& outcome, const store::Store& store) {
   const auto& best = outcome.runs.front();
-  const auto folder = store.folder(outcome.experiment.name, best.id);
+  const auto folder = shell_path(store.folder(outcome.experiment.name, best.id));
   if (best.run.cluster->launch != "slurm") {
     say(arguments, fmt::format("stopped here: local runs need the trainers, which this build does "
                                "not have\nnext: orch explain {}\n",
-                               best.id));
+                               folder));
     return kOk;
   }
   if (best.estimate.fit == plan::Fit::oom) {
-    say(arguments, fmt::format("stopped here: no run fits the memory of its GPUs\nnext, to see what "
-                               "takes it: orch explain {}\n",
-                               shell_quote(folder.string())));
+    say(arguments,
+        fmt::format("stopped here: no run fits the memory of its GPUs\nnext, to see what "
+                    "takes it: orch explain {}\n",
+                    folder));
     return kOk;
   }
-  const auto submit = fmt::format("cd {} && {}", shell_quote(folder.string()),
-                                  submit_command(plan::phases(best.run).size()));
+  const auto submit =
+      fmt::format("cd {} && {}", folder, submit_command(plan::phases(best.run).size()));
   switch (launch::probe_slurm()) {
     case launch::Slurm::absent:
       say(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch)\n"

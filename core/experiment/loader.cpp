@@ -11,6 +11,14 @@ namespace {
 constexpr const char* kWhereExample =
     "compare something, such as --where 'tensor_parallel == 8 and fit ~= \"oom\"'";
 
+// Lua says what it expected; what people forget is a comma.
+Errors with_hint(Errors errors) {
+  for (auto& error : errors)
+    if (error.fix.empty() && error.fact.find("'}' expected") != std::string::npos)
+      error.fix = "is a comma missing before it?";
+  return errors;
+}
+
 // Presets are plain: one value per size.
 std::int64_t only_value(const plan::Space& space, std::string_view field) {
   for (const auto& axis : space.axes)
@@ -35,7 +43,7 @@ Result<plan::Experiment> Loader::load(const fs::path& file) {
 Result<plan::Experiment> Loader::parse(const std::string& text, const std::string& file) {
   if (const auto ready = state_->prepare(); !ready) return ready.error();
   const auto returned = state_->sandbox().run(text, file);
-  if (!returned) return returned.error();
+  if (!returned) return with_hint(returned.error());
   return Reader(*state_, file).read(*returned);
 }
 

@@ -22,7 +22,8 @@ std::string shown(const sol::object& value) {
   return plain && plan::is_given(*plain) ? plan::show(*plain) : type_name(value);
 }
 
-constexpr std::int64_t kMostSamples = 1'000'000'000'000;
+constexpr double kMostSamples = 1e12;
+constexpr double kMostNodes = 1e7;
 
 }  // namespace
 
@@ -185,9 +186,8 @@ void Reader::read_environment(const sol::object& value, const std::string& place
   for (const auto& [name, held] :
        fields_of(value.as<sol::table>(), place, "environment = { NAME = \"value\" }", errors_)) {
     const auto variable = to_value(held);
-    if (!plan::is_environment_name(name))
-      error(place, fmt::format("'{}' cannot name a variable", printable(name)),
-            "use letters, digits and '_', and start with a letter or '_'");
+    if (const auto status = plan::check_environment_name(name, place); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
     else if (!variable || held.get_type() == sol::type::boolean)
       error(place + "." + name, fmt::format("{} is not a text", type_name(held)),
             "write it in quotes");
@@ -240,11 +240,11 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
   for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
     const auto field_place = place + "." + printable(name);
     if (name == "start")
-      rampup.start = whole(held, field_place, 1);
+      rampup.start = whole(held, field_place, 1, kMostSamples);
     else if (name == "step")
-      rampup.step = whole(held, field_place, 1);
+      rampup.step = whole(held, field_place, 1, kMostSamples);
     else if (name == "samples")
-      rampup.samples = whole(held, field_place, 1);
+      rampup.samples = whole(held, field_place, 1, kMostSamples);
     else if (name != "fewer_nodes")
       error(field_place, "no such field", suggestion(name, kNames));
     else if (held.get_type() == sol::type::boolean)
@@ -300,12 +300,22 @@ double Reader::positive(const sol::object& value, const std::string& place) {
   return 0;
 }
 
-std::int64_t Reader::whole(const sol::object& value, const std::string& place, std::int64_t min) {
-  const auto number = plan::whole_number(to_value(value).value_or(plan::Value()));
-  if (number && *number >= min && *number <= kMostSamples) return *number;
-  error(place, fmt::format("{} is not a whole number from {} to 10^12", shown(value), min),
-        "give such a number");
-  return min;
+std::int64_t Reader::whole(const sol::object& value, const std::string& place, double min,
+                           double max) {
+  plan::Param param;
+  param.type = plan::ParamType::integer;
+  param.min = min;
+  param.max = max;
+  const auto plain = to_value(value);
+  if (!plain || !plan::is_given(*plain)) {
+    error(place, fmt::format("{} is not a whole number", type_name(value)),
+          "write a number without quotes");
+    return 0;
+  }
+  const auto conformed = plan::conform(param, *plain, place);
+  if (conformed) return std::get<std::int64_t>(*conformed);
+  errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
+  return 0;
 }
 
 void Reader::read_budget(const sol::object& value) {
@@ -320,7 +330,7 @@ void Reader::read_budget(const sol::object& value) {
     else if (name == "deadline_days")
       out_.budget.deadline_days = positive(held, place);
     else if (name == "reserve_nodes")
-      out_.budget.reserve_nodes = whole(held, place, 0);
+      out_.budget.reserve_nodes = whole(held, place, 0, kMostNodes);
     else
       error(place, "no such field", suggestion(name, kNames));
   }

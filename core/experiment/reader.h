@@ -34,7 +34,7 @@ class Reader {
   void read_budget(const sol::object& value);
   void read_constraints(const sol::object& value);
   double positive(const sol::object& value, const std::string& place);
-  std::int64_t whole(const sol::object& value, const std::string& place, std::int64_t min);
+  std::int64_t whole(const sol::object& value, const std::string& place, double min, double max);
   bool is_table(const sol::object& value, const std::string& place, const std::string& example);
   void error(std::string place, std::string fact, std::string fix) {
     errors_.push_back({std::move(place), std::move(fact), std::move(fix)});

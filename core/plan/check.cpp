@@ -78,7 +78,8 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
     return;
   }
   if (const auto steps = (full - rampup.start) / rampup.step; steps > kMostRampSteps) {
-    reasons.push_back({"batch.rampup", fmt::format("{} steps from {} to {}", steps, rampup.start, full),
+    reasons.push_back({"batch.rampup",
+                       fmt::format("{} steps from {} to {}", steps, rampup.start, full),
                        fmt::format("choose a larger step: at most {} of them", kMostRampSteps)});
     return;
   }

@@ -126,10 +126,14 @@ Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
   Clusters clusters;
   for (const auto& name : given_texts(frame, Field::cluster)) {
     const auto cluster = find_cluster(name);
-    if (cluster)
+    if (cluster) {
       clusters.push_back(*cluster);
-    else
-      errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
+      continue;
+    }
+    for (auto error : cluster.error()) {  // a mistake in the cluster's file has its own place
+      if (error.place.empty()) error.place = frame.experiment().file + ": hardware.cluster";
+      errors.push_back(std::move(error));
+    }
   }
   return errors.empty() ? check_partitions(frame, clusters) : errors;
 }

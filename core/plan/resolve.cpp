@@ -170,7 +170,7 @@ Value Resolver::follow_global_batch() {
   auto batch = conform(Field::global_batch, Value(product), "global_batch");
   if (batch) return *batch;
   for (const auto& error : batch.error()) problem(error);
-  return std::int64_t{1};
+  return static_cast<std::int64_t>(std::min(product, 9e18));
 }
 
 Value Resolver::follow(Field field) {

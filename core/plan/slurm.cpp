@@ -63,6 +63,9 @@ constexpr std::array<std::string_view, 14> kOurs{
     "nodes", "ntasks", "ntasks-per-node", "job-name", "output", "error", "open-mode",
     "array", "chdir",  "dependency",      "requeue",  "export", "wrap",  "comment"};
 
+constexpr std::array<std::string_view, 7> kShellsOwn{
+    "UID", "EUID", "PPID", "SHELLOPTS", "IFS", "MASTER_ADDR", "MASTER_PORT"};
+
 bool holds(const auto& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
@@ -164,6 +167,21 @@ bool is_environment_name(std::string_view text) {
   return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), [](char c) {
     return is_letter(c) || is_digit(c) || c == '_';
   });
+}
+
+Status check_environment_name(std::string_view text, const std::string& place) {
+  if (!is_environment_name(text))
+    return Error{place, fmt::format("'{}' cannot name a variable", printable(text)),
+                 "use letters, digits and '_', and start with a letter or '_'"};
+  // The script's own variables are in lower case; of the environment's only http_proxy and its kin.
+  if (text[0] >= 'a' && text[0] <= 'z' && !text.ends_with("_proxy"))
+    return Error{place, fmt::format("'{}' may be a variable of the job script itself", text),
+                 "use capitals; only names that end in _proxy may do without"};
+  if (holds(kShellsOwn, text) || text.starts_with("BASH") || text.starts_with("SLURM_") ||
+      text.starts_with("ORCH_"))
+    return Error{place, fmt::format("'{}' is set by the shell, by SLURM or by orch", text),
+                 "leave it out"};
+  return {};
 }
 
 }  // namespace orch::plan

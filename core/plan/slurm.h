@@ -21,4 +21,8 @@ Status check_sbatch_word(std::string_view field, std::string_view value, const s
 // [A-Za-z_][A-Za-z0-9_]*: what a shell can export.
 bool is_environment_name(std::string_view text);
 
+// Whether a job may be given a variable of this name: not one of the job script's own, of bash's or
+// of SLURM's, which would break the script or be overwritten by it.
+Status check_environment_name(std::string_view text, const std::string& place);
+
 }  // namespace orch::plan

@@ -160,13 +160,14 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
 }
 
 std::int64_t signal_seconds(const plan::Slurm& job) {
-  auto seconds = job.signal_seconds;
-  if (seconds <= 0) {
-    seconds = kUsualSignalSeconds;
-    if (const auto limit = plan::parse_slurm_time(job.time))
-      seconds = std::clamp<std::int64_t>(static_cast<std::int64_t>(*limit / 5), 1, seconds);
-  }
-  return std::min(seconds, kMostSignalSeconds);
+  const bool given = job.signal_seconds > 0;
+  const auto seconds = given ? job.signal_seconds : kUsualSignalSeconds;
+  const auto limit = plan::parse_slurm_time(job.time);
+  if (!limit) return std::min(seconds, kMostSignalSeconds);
+  // A cluster's 600 s meet an experiment's limit of ten minutes: the job would be told to stop at
+  // its start, and again after each requeue.
+  const auto most = static_cast<std::int64_t>(*limit / (given ? 2 : 5));
+  return std::clamp<std::int64_t>(std::min(seconds, most), 1, kMostSignalSeconds);
 }
 
 }  // namespace orch::render

@@ -10,8 +10,8 @@ namespace orch::render {
 void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase,
                 const Context& context);
 
-// How long before its limit a job is told to save: what the run says, else ten minutes, but never
-// more than a fifth of a short job, and no more than SLURM can count.
+// How long before its limit a job is told to save: what the run says, at most half of the limit;
+// else ten minutes, at most a fifth of it. Never more than SLURM can count.
 std::int64_t signal_seconds(const plan::Slurm& job);
 
 }  // namespace orch::render

@@ -94,7 +94,7 @@ std::string head(const plan::Planned& p, const Screen& screen) {
 }  // namespace
 
 std::string explain(const plan::Planned& p, const Screen& screen) {
-  std::string out = head(p, screen) + "\n";
+  std::string out = wrap(head(p, screen), screen) + "\n";
   out += paint("Time of one step, slowest stage", "1", screen) + "\n";
   out += grid(time_rows(p.estimate), screen);
   const auto& fullest = fullest_stage(p.estimate);
@@ -106,7 +106,8 @@ std::string explain(const plan::Planned& p, const Screen& screen) {
   if (p.estimate.host_memory > 0)
     out += fmt::format("\nHost memory per node: {} of {}\n", format_bytes(p.estimate.host_memory),
                        format_bytes(p.run.partition->host_memory.value));
-  for (const auto& warning : p.run.warnings) out += "\nwarning: " + warning.text() + "\n";
+  for (const auto& warning : p.run.warnings)
+    out += wrap("\nwarning: " + warning.text() + "\n", screen);
   return out;
 }
 

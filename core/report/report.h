@@ -54,6 +54,13 @@ std::string explain_json(const plan::Planned& run);
 std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
 std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
 
+// The text in at most so many columns, its end replaced by "…" if it is longer.
+std::string cut(const std::string& text, std::size_t width);
+
+// Breaks lines at blanks where they are longer than the screen; a new line is indented like the one
+// it continues.
+std::string wrap(std::string_view text, const Screen& screen);
+
 // ANSI colours where the screen wants them.
 std::string paint(std::string_view text, std::string_view code, const Screen& screen);
 

@@ -30,6 +30,17 @@ std::size_t width_of(const Rows& rows) {
   return widest;
 }
 
+// The first column gives way when nothing else can be left out.
+void shorten_first(Rows& rows, const Screen& screen) {
+  const auto width = width_of(rows);
+  if (screen.width == 0 || width <= screen.width) return;
+  std::size_t first = 0;
+  for (const auto& row : rows) first = std::max(first, display_width(row.front()));
+  const auto excess = width - screen.width;
+  const auto room = std::max<std::size_t>(8, first > excess ? first - excess : 0);
+  for (auto& row : rows) row.front() = cut(row.front(), room);
+}
+
 // Leaves out the least important column until the rest fits the screen.
 Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*>& runs,
               const Screen& screen) {
@@ -41,6 +52,7 @@ Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*
     shown.erase(least);
     rows = rows_of(shown, runs);
   }
+  shorten_first(rows, screen);
   return rows;
 }
 
@@ -61,7 +73,7 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
 }
 
 std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
@@ -86,7 +98,7 @@ std::string table(const Result& result, const Screen& screen, std::size_t top) {
   if (top > 0 && runs.size() > top) runs.resize(top);
   const auto split = split_columns(result.runs);
   std::string out;
-  if (!split.common.empty()) out += "all runs: " + join(split.common, ", ") + "\n";
+  if (!split.common.empty()) out += wrap("all runs: " + join(split.common, ", ") + "\n", screen);
   out += colored(grid(fit_rows(split.varying, runs, screen), {0, screen.color}), runs, screen);
   if (runs.size() < result.runs.size())
     out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
@@ -103,18 +115,19 @@ std::string markdown(const Result& result) {
 
 std::string csv(const Result& result) {
   std::string out =
-      "id,strategy,backend,model,cluster,partition,gpus,nodes,tensor_parallel,pipeline_parallel,"
+      "id,strategy,variant,backend,model,cluster,partition,gpus,nodes,tensor_parallel,pipeline_"
+      "parallel,"
       "data_parallel,micro_batch,accumulate,global_batch,fit,peak_memory_bytes,step_seconds,"
       "tflops_per_gpu,tokens_per_second,days_per_100b_tokens,days_to_train,gpu_hours\n";
   for (const auto* p : result.runs) {
     const auto& r = p->run;
     const auto& e = p->estimate;
     out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},"
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},"
         "{:.6g}\n",
-        csv_cell(p->id), r.strategy->name, r.strategy->backend, csv_cell(r.model.name),
-        csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus, r.nodes,
-        r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
+        csv_cell(p->id), r.strategy->name, csv_cell(plan::variant(r)), r.strategy->backend,
+        csv_cell(r.model.name), csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus,
+        r.nodes, r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
         r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit), e.peak_memory,
         e.step_seconds, e.tflops_per_gpu, e.tokens_per_second, e.days_per_100b_tokens,
         e.days_to_train, e.gpu_hours);

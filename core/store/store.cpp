@@ -2,79 +2,24 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <set>
 
 #include "core/base/text.h"
+#include "core/store/draft.h"
+#include "core/store/entries.h"
 
 namespace orch::store {
 namespace {
 
 constexpr std::size_t kBatch = 512;  // folders per sync: one for each would wait for the disk
-constexpr const char* kTemp = ".tmp-";
-
-Error folder_error(const fs::path& path, const char* doing, const std::error_code& code) {
-  return file_error(path, doing, code.value());
-}
-
-// A folder being written beside its place; removed unless it got there.
-class Draft {
- public:
-  Draft(fs::path temp, fs::path target) : temp_(std::move(temp)), target_(std::move(target)) {}
-  Draft(Draft&& other) noexcept = default;
-  Draft& operator=(Draft&&) = delete;
-  ~Draft() {
-    std::error_code ignored;
-    if (!temp_.empty()) fs::remove_all(temp_, ignored);
-  }
-
-  Status fill(const Folder& folder) {
-    std::error_code code;
-    fs::create_directories(temp_, code);
-    if (code) return folder_error(temp_, "cannot create", code);
-    for (const auto& file : folder.files)
-      if (auto status = write_new(temp_ / file.name, file.text); !status) return status;
-    return {};
-  }
-  Status publish() {
-    std::error_code code;
-    fs::rename(temp_, target_, code);
-    if (code) return folder_error(target_, "cannot put in place", code);
-    temp_.clear();
-    return {};
-  }
-
- private:
-  static Status write_new(const fs::path& path, const std::string& text) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) return file_error(path, "cannot create", errno);
-    const auto written = ::write(fd, text.data(), text.size());
-    const int code = written == static_cast<ssize_t>(text.size()) ? 0 : (errno ? errno : ENOSPC);
-    if (::close(fd) != 0 || code != 0) return file_error(path, "cannot write", code ? code : errno);
-    return {};
-  }
-
-  fs::path temp_;
-  fs::path target_;
-};
-
-// What a killed process left behind.
-void remove_dead_drafts(const fs::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const auto name = entry.path().filename().string();
-    if (!name.starts_with(kTemp)) continue;
-    const int pid = std::atoi(name.c_str() + std::string_view(kTemp).size());
-    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
-  }
-}
 
 bool was_started(const fs::path& folder) {
-  return fs::exists(folder / "attempts") || fs::exists(folder / "state.json");
+  return is_there(folder / "attempts") || is_there(folder / "state.json");
 }
 
 bool holds(const fs::path& path, const std::string& text) {
@@ -89,7 +34,8 @@ Result<bool> refresh(const fs::path& place, const Folder& folder) {
   for (const auto& file : folder.files) {
     if (holds(place / file.name, file.text)) continue;
     if (file.name == "run.json")
-      return Error{place.string(), "holds another run with the same hash", "move that folder away"};
+      return Error{printable(place.string()), "does not hold the run.json that it is named after",
+                   "move that folder away"};
     if (auto status = write_file_atomically(place / file.name, file.text); !status)
       return status.error();
     changed = true;
@@ -98,16 +44,45 @@ Result<bool> refresh(const fs::path& place, const Folder& folder) {
 }
 
 Status publish(std::vector<Draft>& drafts, const fs::path& parent) {
+  if (drafts.empty()) return {};
   const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) {
-    ::syncfs(fd);  // what the folders hold is on disk before they appear
-    ::close(fd);
-  }
+  if (fd < 0) return file_error(parent, "cannot open", errno);
+  // What the folders hold is on disk before they appear.
+  const int error = ::syncfs(fd) != 0 ? errno : 0;
+  ::close(fd);
+  if (error != 0) return file_error(parent, "cannot write to the disk", error);
   for (auto& draft : drafts)
     if (auto status = draft.publish(); !status) return status;
   drafts.clear();
   sync_folder(parent);
   return {};
+}
+
+// Takes folders away again that were made for nothing.
+class NewFolders {
+ public:
+  explicit NewFolders(const fs::path& path) {
+    for (auto folder = path; !folder.empty() && !is_there(folder); folder = folder.parent_path())
+      made_.push_back(folder);
+  }
+  ~NewFolders() {
+    std::error_code ignored;
+    for (const auto& folder : made_) fs::remove(folder, ignored);  // only where it is empty
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+ private:
+  std::vector<fs::path> made_;  // the innermost first
+};
+
+std::size_t count_others(const fs::path& parent, const std::set<std::string>& planned) {
+  std::size_t others = 0;
+  for_each_entry(parent, [&](const fs::path& entry) {
+    const auto name = entry.filename().string();
+    others += !is_draft(entry) && !planned.contains(name) && is_there(entry / "run.json");
+  });
+  return others;
 }
 
 }  // namespace
@@ -120,9 +95,10 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
                              const std::function<Result<Folder>(std::size_t)>& make,
                              const std::function<bool()>& interrupted) {
   const auto parent = root_ / experiment;
+  const NewFolders made(parent);
   std::error_code code;
   fs::create_directories(parent, code);
-  if (code) return folder_error(parent, "cannot create", code);
+  if (code) return file_error(parent, "cannot create", code.value());
   remove_dead_drafts(parent);
 
   Written written;
@@ -131,43 +107,40 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   for (std::size_t i = 0; i < count && !(written.interrupted = interrupted()); ++i) {
     const auto folder = make(i);
     if (!folder) return folder.error();
-    planned.insert(folder->id);
+    if (!planned.insert(folder->id).second) continue;  // asked for twice
     const auto place = parent / folder->id;
-    if (fs::exists(place)) {
+    if (is_there(place)) {
       const auto changed = refresh(place, *folder);
       if (!changed) return changed.error();
       ++(*changed ? written.refreshed : written.unchanged);
       continue;
     }
-    auto& draft =
-        drafts.emplace_back(parent / fmt::format("{}{}-{}", kTemp, ::getpid(), folder->id), place);
+    auto& draft = drafts.emplace_back(parent, folder->id);
     if (auto status = draft.fill(*folder); !status) return status.error();
     ++written.created;
     if (drafts.size() == kBatch)
       if (auto status = publish(drafts, parent); !status) return status.error();
   }
   if (auto status = publish(drafts, parent); !status) return status.error();
-  for (const auto& entry : fs::directory_iterator(parent, code))
-    if (entry.is_directory() && !planned.contains(entry.path().filename().string()) &&
-        !entry.path().filename().string().starts_with(kTemp))
-      ++written.others;
+  written.others = count_others(parent, planned);
   return written;
 }
 
 Result<fs::path> Store::find(const std::string& id) const {
   std::vector<fs::path> matches;
   std::vector<std::string> known;
-  std::error_code code;
-  for (const auto& experiment : fs::directory_iterator(root_, code)) {
-    if (!experiment.is_directory()) continue;
-    for (const auto& entry : fs::directory_iterator(experiment.path(), code)) {
-      const auto name = entry.path().filename().string();
-      if (name.starts_with(kTemp) || !fs::exists(entry.path() / "run.json")) continue;
+  std::optional<fs::path> exact;
+  for_each_entry(root_, [&](const fs::path& experiment) {
+    for_each_entry(experiment, [&](const fs::path& entry) {
+      const auto name = entry.filename().string();
+      if (is_draft(entry) || !is_there(entry / "run.json")) return;
       known.push_back(name);
-      if (name == id) return entry.path();
-      if (name.starts_with(id) || name.ends_with("-" + id)) matches.push_back(entry.path());
-    }
-  }
+      if (name == id) exact = entry;
+      const auto hash = name.substr(name.rfind('-') + 1);
+      if (name.starts_with(id) || hash.starts_with(id)) matches.push_back(entry);
+    });
+  });
+  if (exact) return *exact;
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) {
     const auto near = nearest(id, known);
@@ -176,9 +149,10 @@ Result<fs::path> Store::find(const std::string& id) const {
                      ? "did you mean '" + *near + "'?"
                      : "orch run FILE.lua makes runs; orch explain FILE.lua explains its best one"};
   }
+  std::sort(matches.begin(), matches.end());
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 5); ++i)
-    names += "\n  " + matches[i].filename().string();
+    names += "\n  " + printable(matches[i].filename().string());
   return Error{printable(id), fmt::format("{} runs begin like this", matches.size()),
                "name one of them:" + names};
 }

@@ -41,7 +41,7 @@ class Store {
                         const std::function<Result<Folder>(std::size_t)>& make,
                         const std::function<bool()>& interrupted);
 
-  // The folder whose id, or whose end (the hash), or whose beginning is this; several are an error.
+  // The folder with this id, or the one whose id or hash begins like this; several are an error.
   Result<fs::path> find(const std::string& id) const;
 
  private:

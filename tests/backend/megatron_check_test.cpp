@@ -81,7 +81,7 @@ TEST_CASE("uneven stages are warned of with the loss and a way out", "[megatron]
   const auto better = with(&plan::Model::layers, 94);
   check_says(about(problems_of(make_run("megatron", better, {8, 24, 1}, 1, 96)).warnings,
                    "pipeline_parallel"),
-             "94 layers on 24 stages", "try partition = 'transformer|embedding'");
+             "94 layers on 24 stages", "try stage_partition = 'transformer|embedding'");
 }
 
 TEST_CASE("a pipe that never fills is warned of with its bubble", "[megatron]") {

@@ -158,6 +158,46 @@ TEST_CASE("a task that fails is the failure of the job", "[render][execution]") 
   CHECK(job.status()["exit_code"] == 3);
 }
 
+TEST_CASE("the code of the task that failed first counts, not of those ended for it",
+          "[render][execution]") {
+  // What srun 22.05 prints, and the code it leaves with.
+  const Job job(
+      "[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Exited with exit code 3' && exit "
+      "143\n"
+      "exit 0");
+  CHECK(job.run().exit_code == 3);
+  CHECK(job.status()["exit_code"] == 3);
+  CHECK(contains(job.status()["message"].get<std::string>(), "node2: task 5: Exited"));
+}
+
+TEST_CASE("words of a trainer that look like srun's are no exit code", "[render][execution]") {
+  for (const std::string code : {"0", "x", "1 2", "999", "3x"}) {
+    INFO(code);
+    const Job job("[ \"$RANK\" = 0 ] && echo 'srun: error: a: task 0: Exited with exit code " +
+                  code + "'\nexit 7");
+    CHECK(job.run().exit_code == 7);
+  }
+}
+
+TEST_CASE("a job told to stop before it trains is not requeued", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.setup = "kill -s USR1 $$";
+  const Job job("exit 0", "run", run);
+  CHECK(job.run().exit_code == 75);
+  CHECK(job.status()["state"] == "stopped");
+  CHECK(job.status()["signal"] == "USR1");
+  CHECK_FALSE(contains(read(job.fake() / "scontrol.log"), "requeue"));
+  CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
+}
+
+TEST_CASE("a trainer at another place can be named", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.environment["ORCH_TRAINER"] = "another";
+  const Job job("exit 0", "run", run);
+  fs::rename(job.fake() / "orch-train-megatron", job.fake() / "another");
+  CHECK(job.run().exit_code == 0);
+}
+
 TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render][execution]") {
   const Job job(kPatient);
   const auto done = job.disturb("kill -USR1 \"$pid\"");
@@ -211,6 +251,16 @@ TEST_CASE("a cancelled job says so", "[render][execution]") {
   CHECK(job.disturb("kill -TERM \"$pid\"").exit_code == 143);
   CHECK(job.status()["state"] == "cancelled");
   CHECK(job.status()["signal"] == "TERM");
+  CHECK(job.status()["message"] == "cancelled or preempted");
+}
+
+TEST_CASE("a run that does not save in time is cancelled by the limit", "[render][execution]") {
+  const Job job(
+      "trap : USR1\ntrap 'exit 143' TERM\n: >\"$attempt/started.$RANK\"\n"
+      "for ((n = 0; n < 1200; n++)); do sleep 0.05; done");
+  CHECK(job.disturb("kill -USR1 \"$pid\"; sleep 0.5; kill -TERM \"$pid\"").exit_code == 143);
+  CHECK(job.status()["state"] == "cancelled");
+  CHECK(contains(job.status()["message"].get<std::string>(), "the time limit"));
 }
 
 TEST_CASE("restarts have a limit", "[render][execution]") {
@@ -233,8 +283,15 @@ TEST_CASE("a bad node is reported and named for exclusion", "[render][execution]
   CHECK(read(job.attempt() / "bad_nodes") == "node2\n");
   CHECK(read(job.path() / "exclude") == "node2\n");
   CHECK(contains(done.output, "node2 bad: 3 of 4 GPUs answer"));
-  CHECK(contains(done.output, "--exclude=node2"));
+  CHECK(contains(done.output, "--exclude=node2\n"));
   CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
+}
+
+TEST_CASE("nodes that were bad before stay excluded", "[render][execution]") {
+  const Job job("exit 0");
+  write(job.path() / "exclude", "node9\nnode2\n");
+  const auto done = job.start("export FAKE_BAD_NODE=node2\njob");
+  CHECK(contains(done.output, "--exclude=node2,node9\n"));
 }
 
 TEST_CASE("the site's own check can find a bad node", "[render][execution]") {

@@ -130,8 +130,29 @@ TEST_CASE("the signal comes early, but not at the start of a short job", "[rende
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@120"));
   run.job.time = "1-00:00:00";
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@600"));
+  run.job.time = "10-00:00:00";
   run.job.signal_seconds = 100000;  // SLURM counts to 65535
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@65535"));
+}
+
+TEST_CASE("a cluster's signal does not come at the start of an experiment's short job",
+          "[render]") {
+  auto run = bare();
+  run.job.signal_seconds = 600;
+  run.job.time = "00:10:00";
+  CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@300"));
+  run.job.time = "00:20:00";
+  CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@600"));
+  run.job.time = "00:01:00";
+  CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@30"));
+}
+
+TEST_CASE("a later phase does not wait forever for one that failed", "[render]") {
+  const auto made = scripts(ramp_up());
+  REQUIRE(made.size() > 1);
+  CHECK_FALSE(has_line(made[0].text, "#SBATCH --kill-on-invalid-dep=yes"));
+  for (std::size_t i = 1; i < made.size(); ++i)
+    CHECK(has_line(made[i].text, "#SBATCH --kill-on-invalid-dep=yes"));
 }
 
 TEST_CASE("srun gets what SLURM no longer hands on, and ends with its first failure", "[render]") {

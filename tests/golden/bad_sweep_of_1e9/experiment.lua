@@ -1,4 +1,3 @@
-local ten = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }
 local thousand = {}
 for i = 1, 1000 do
   thousand[i] = i
@@ -7,5 +6,5 @@ return experiment {
   model = "gpt-1.3b",
   hardware = { cluster = "dgx-a100", gpus = thousand },
   batch = { micro_batch = thousand, accumulate = thousand },
-  strategies = { megatron { tensor_parallel = ten } },
+  strategies = { megatron {  } },
 }

@@ -12,7 +12,7 @@ return experiment {
     hint = "-n",
     gres = "gpu:8 --wrap=id",
     options = { "-o/etc/passwd", "--output=/etc/passwd", "--mail-user=a b", "--comment=`id`", "", "--wrap=id", "\0" },
-    environment = { ["A=B"] = "x", ["$(id)"] = "y", ["-n"] = "z", ["LD PRELOAD"] = "w", OK = "a\0b" },
+    environment = { ["A=B"] = "x", ["$(id)"] = "y", ["-n"] = "z", ["LD PRELOAD"] = "w", folder = "/", UID = 0, SLURM_JOB_ID = 1, MASTER_PORT = 1, OK = "a\0b" },
   },
   strategies = { ddp {} },
 }

@@ -1,0 +1,104 @@
+#include "core/cli/usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+
+namespace orch::cli {
+namespace {
+
+std::optional<double> finite_number(const std::string& text) {
+  double number = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+const CLI::App* find_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  for (const auto* verb : program.get_subcommands({}))
+    if (!words.empty() && verb->get_name() == words.front()) return verb;
+  return nullptr;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const auto* option : app.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// The first word that looks like an option and is none.
+std::optional<std::string> unknown_option(const std::vector<std::string>& words,
+                                          const std::vector<std::string>& known) {
+  for (const auto& word : words) {
+    if (word == "--") return std::nullopt;
+    const auto name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && std::find(known.begin(), known.end(), name) == known.end())
+      return name;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CLI::Validator positive_number() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        const auto number = finite_number(text);
+        if (number && *number > 0) return {};
+        return fmt::format("'{}' is not a number above 0", printable(text));
+      },
+      "POSITIVE");
+}
+
+CLI::Validator whole_number(double min, double max) {
+  return CLI::Validator(
+      [min, max](const std::string& text) -> std::string {
+        const auto number = finite_number(text);
+        if (number && *number >= min && *number <= max && *number == std::floor(*number)) return {};
+        return fmt::format("'{}' is not a whole number from {} to {}", printable(text), min, max);
+      },
+      "");
+}
+
+CLI::Validator one_of(std::vector<std::string> names) {
+  const auto list = join(names, ",");
+  return CLI::Validator(
+      [names = std::move(names)](const std::string& text) -> std::string {
+        if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+        return fmt::format("'{}' is not one of {}", printable(text), join(names, ", "));
+      },
+      "{" + list + "}");
+}
+
+int usage_error(const CLI::App& program, const CLI::ParseError& error,
+                const std::vector<std::string>& words) {
+  const auto* verb = find_verb(program, words);
+  const auto place = verb ? "orch " + verb->get_name() : std::string("orch");
+  const auto known = options_of(verb ? *verb : program);
+  if (const auto unknown = unknown_option(words, known))
+    return fail(Error{place, fmt::format("no option '{}'", printable(*unknown)),
+                      suggestion(*unknown, known)},
+                kUsage);
+  if (!verb) {
+    std::vector<std::string> names;
+    for (const auto* candidate : program.get_subcommands({}))
+      names.push_back(candidate->get_name());
+    if (words.empty())
+      return fail(Error{place, "no verb given", "one of: " + join(names, ", ")}, kUsage);
+    return fail(Error{place, fmt::format("no such verb '{}'", printable(words.front())),
+                      suggestion(words.front(), names)},
+                kUsage);
+  }
+  return fail(Error{place, printable(error.what()), place + " --help shows how"}, kUsage);
+}
+
+}  // namespace orch::cli

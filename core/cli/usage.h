@@ -1,0 +1,18 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace orch::cli {
+
+// What an option takes, with messages for people.
+CLI::Validator positive_number();
+CLI::Validator whole_number(double min, double max);
+CLI::Validator one_of(std::vector<std::string> names);
+
+// Tells what is wrong with the command line and what was meant; returns the exit code.
+int usage_error(const CLI::App& program, const CLI::ParseError& error,
+                const std::vector<std::string>& words);
+
+}  // namespace orch::cli

@@ -1,0 +1,133 @@
+#!/bin/bash
+# The command line itself: mistakes, help, colours, pipes.
+. "$(dirname -- "$0")/lib.sh"
+
+wrong() { # PART ARGUMENTS...: a usage error that says PART
+  local part=$1
+  shift
+  orch "$@"
+  exits 2 "orch $*"
+  has "$err" "$part" "orch $*"
+  same '' "$out" "orch $*: nothing on stdout"
+}
+wrong "one of: run, plan, explain, backends, clusters, models, completion"
+wrong "did you mean 'run'?" rnu x.lua
+wrong "did you mean 'explain'?" explian x
+wrong "did you mean '--help'?" --hepl
+wrong "FILE is required" run
+wrong "did you mean '--format'?" run --formt md x.lua
+wrong "did you mean '--where'?" plan x.lua --were=1
+wrong "'xml' is not one of table, md, csv, json" plan x.lua --format xml
+wrong "'-1' is not a whole number" run --top -1 x.lua
+wrong "'nan' is not a whole number" plan --max-runs nan x.lua
+wrong "'0' is not a whole number" plan --max-runs 0 x.lua
+wrong "y.lua" plan x.lua y.lua
+wrong "RUN is required" explain
+wrong "'tcsh' is not one of bash, zsh, fish" completion tcsh
+wrong "'-1' is not a number above 0" models --gpus -1
+wrong "'inf' is not a number above 0" models --tokens inf
+wrong "needs --tokens and --tflops" models --params 1e9
+orch plan $'x\e[2J\n.lua' --formt
+lacks "$err" $'\e' "a hostile word"
+
+orch --version
+exits 0 --version
+has "$out" 'orch 0' --version
+orch --help
+exits 0 --help
+has "$out" 'Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment' --help
+for verb in run plan explain backends clusters models completion; do
+  orch "$verb" --help
+  exits 0 "$verb --help"
+  has "$out" 'Examples:' "$verb --help"
+  has "$out" "orch $verb" "$verb --help"
+  has "$(PATH=$work/no_programs "$orch_program" --help)" "  $verb " "--help lists $verb"
+done
+
+# Every example of an experiment in the help is one that is there.
+for verb in run plan explain; do
+  orch "$verb" --help
+  while read -r file; do
+    if [ ! -e "$ORCH_HOME/$file" ]; then bad "$verb --help speaks of $file" "it is not there"; fi
+  done < <(grep -o 'experiments/[a-z0-9_]*\.lua' <<<"$out")
+done
+
+# Names of things that are not there.
+orch models gpt-104
+exits 1 'an unknown model'
+has "$err" "did you mean 'gpt-104b'?" 'an unknown model'
+orch clusters jeanzay
+exits 1 'an unknown cluster'
+has "$err" "did you mean 'jean-zay'?" 'an unknown cluster'
+orch backends megatorn
+exits 1 'an unknown backend'
+has "$err" "did you mean 'megatron'?" 'an unknown backend'
+ORCH_HOME=/nowhere orch plan x.lua
+exits 1 'a wrong ORCH_HOME'
+has "$err" 'set ORCH_HOME' 'a wrong ORCH_HOME'
+
+# Colours are for terminals: none in a pipe, none with NO_COLOR. `script` gives us a terminal.
+experiment colours 2 >x.lua
+orch plan x.lua
+lacks "$out$err" $'\e' 'no colours in a pipe'
+if command -v script >/dev/null; then
+  on_terminal() { script -qec "$1 $orch_program plan x.lua" /dev/null; }
+  has "$(on_terminal 'env TERM=xterm')" $'\e[1m' 'colours on a terminal'
+  lacks "$(on_terminal 'env TERM=xterm NO_COLOR=1')" $'\e[' 'no colours with NO_COLOR'
+  lacks "$(on_terminal 'env TERM=dumb')" $'\e[' 'no colours on a dumb terminal'
+else
+  echo 'SKIPPED: no script(1) to try a terminal with'
+fi
+
+# The lines that orch makes are no longer than the screen.
+for columns in 120 80 40; do
+  for arguments in "plan $ORCH_HOME/experiments/200b.lua" "explain $ORCH_HOME/experiments/200b.lua"; do
+    # shellcheck disable=SC2086
+    COLUMNS=$columns orch $arguments
+    exits 0 "COLUMNS=$columns $arguments"
+    widest=$(python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(sys.argv[1])))' "$work/out")
+    limit=$columns
+    # Names of runs and of items are never broken.
+    if [[ $arguments = explain* ]]; then limit=$((columns > 80 ? columns : 80)); fi
+    if [ "$widest" -gt "$limit" ]; then bad "COLUMNS=$columns $arguments" "$widest columns"; fi
+  done
+done
+for columns in 0 1 -5 many 99999999999999999999999; do
+  COLUMNS=$columns orch plan x.lua
+  exits 0 "COLUMNS=$columns"
+done
+
+# A reader that goes away is no error; a full disk is one.
+set +o pipefail
+experiment long 3000 >long.lua
+"$orch_program" plan long.lua --top 0 2>"$work/err" | head -n 1 >/dev/null
+same 0 "${PIPESTATUS[0]}" 'orch | head'
+set -o pipefail
+same '' "$(cat "$work/err")" 'orch | head says nothing'
+for format in table json; do
+  code=0
+  "$orch_program" plan long.lua --top 0 --format "$format" >/dev/full 2>"$work/err" || code=$?
+  exits 1 "a full disk, $format"
+  has "$(cat "$work/err")" 'No space left' "a full disk, $format"
+done
+
+# Completion scripts are programs of their shell.
+for shell in bash zsh fish; do
+  orch completion "$shell"
+  exits 0 "completion $shell"
+  has "$out" explain "completion $shell"
+  if ! command -v "$shell" >/dev/null; then
+    echo "SKIPPED: no $shell to check its completion with"
+  elif ! "$shell" -n "$work/out"; then
+    bad "completion $shell is valid"
+  fi
+done
+orch completion bash
+complete_words() { # WORDS...: what bash would offer for the last of them
+  # shellcheck disable=SC2016
+  bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _orch; echo "${COMPREPLY[*]}"' \
+    - "$work/out" "$@"
+}
+same 'explain' "$(complete_words orch exp)" 'completion of a verb'
+same '--format' "$(complete_words orch run --for)" 'completion of an option'
+has "$(complete_words orch plan lo)" 'long.lua' 'completion of a file'

@@ -1,0 +1,1 @@
+return experiment { model = preset("bloom-7b", 1024) }
