@@ -1,5 +1,4 @@
--- A 1.3B on two V100 nodes, 32 GB and 16 GB: with and without recomputation, and the batch ramp-up
--- that begins on fewer nodes.
+-- A 1.3B on two V100 nodes, 32 GB and 16 GB: with and without recomputation, and a batch ramp-up.
 return experiment {
   name = "gpt1b3_v100",
   doc = "gpt-1.3b on 2 nodes of 4 V100, 32 GB against 16 GB",
@@ -14,6 +13,7 @@ return experiment {
       pipeline_parallel = { 1, 2, 4 },
       micro_batch = { 1, 2, 4 },
       recompute = { "full", "none" },
+      zero_stage = 1,
     },
   },
 }

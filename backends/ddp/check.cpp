@@ -43,8 +43,8 @@ void check_accumulation(const RunView& run, const Setup& setup, Problems& proble
   if (run->nodes == 1 || run->accumulate > 1 || setup.compression == Compression::powersgd) return;
   const double each = setup.compression == Compression::half ? 2 : setup.states.gradients;
   problems.warn("accumulate",
-                say("every micro-batch sends ", Size{each * setup.params()}, " of gradients over ",
-                    run->nodes, " nodes"),
+                say("every micro-batch sends ", Size{each * setup.model.params()},
+                    " of gradients over ", run->nodes, " nodes"),
                 "try accumulate = 16 or more, or compression = powersgd{ rank = 4 }");
 }
 
@@ -55,6 +55,8 @@ void check(const RunView& run, Problems& problems) {
   check_powersgd(run, setup, problems);
   check_compression(run, setup, problems);
   check_accumulation(run, setup, problems);
+  check_gradient_sum(setup.dtype, setup.states.gradients, setup.micro_batches,
+                     "try master_weights = true: fp32 weights and gradients", problems);
   check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
                   problems);
 }

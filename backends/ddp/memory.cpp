@@ -24,7 +24,7 @@ double compressed_elements(const Setup& setup) {
 }  // namespace
 
 void emit_memory(const Setup& setup, WorkSink& sink) {
-  const double params = setup.params();
+  const double params = setup.model.params();
   const auto& states = setup.states;
   add(sink, "weights", states.weights, params);
   add(sink, "gradients", states.gradients, params);

@@ -71,9 +71,4 @@ Setup::Setup(const backend::RunView& run)
   if ((asked == "fp16" || asked == "bf16") && states.gradients > 2) compression = Compression::half;
 }
 
-double Setup::params() const {
-  return model.layers * model.layer_params() + model.embedding_params() + model.first_params() +
-         model.last_params();
-}
-
 }  // namespace orch::ddp

@@ -27,7 +27,6 @@ struct Setup {
   const char* dtype = "bf16";
 
   backend::Group group() const { return {ranks, 1}; }
-  double params() const;  // of the whole model
 };
 
 std::vector<backend::StrategySpec> strategies();

@@ -25,9 +25,9 @@ void emit_plain(const Setup& setup, double params, WorkSink& sink) {
   const double calls = params * setup.states.gradients / setup.bucket;
   if (half) {
     // To 16 bit and back: fp32 in, 16 bit out, and the reverse.
-    const double bytes = 2 * (setup.states.gradients + 2) * params;
+    const double cast = 2 * (setup.states.gradients + 2), bytes = cast * params;
     sink.op(during(moved(ORCH_MEMORY, "gradient casts", bytes), kStep),
-            [&] { return say("12 B x ", params, " params = ", Size{bytes}); });
+            [&] { return say(cast, " B x ", params, " params = ", Size{bytes}); });
   }
   emit_all_reduce(setup, "gradient all-reduce", each, params, calls, sink);
 }

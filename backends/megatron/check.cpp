@@ -87,6 +87,12 @@ void check_partition(const Setup& setup, Problems& problems) {
             " up before stage ", p - 1, ", which holds the LM head"),
         say("try pipeline_parallel = ", divisor_below(layers + 2, p),
             " or layers = ", round_up(layers + 2, p) - 2));
+  if (partition.items_on(p - 1) == 0)
+    return problems.reject("pipeline_parallel",
+                           say(layers, " layers dealt ", partition.portion(), " at a time to ", p,
+                               " stages: the last ones would have none"),
+                           say("try pipeline_parallel = ", divisor_below(layers, p),
+                               " or layers = ", round_up(layers, p)));
   if (partition.loss() <= 0) return;
   const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
   problems.warn(
@@ -124,9 +130,13 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
-  if (setup.fp32_accumulate && setup.model.element == 4)
-    problems.warn("fp32_accumulate", "gradients are fp32 already with dtype = 'fp32'",
+  if (setup.fp32_accumulate && !setup.separate_sum())
+    problems.warn("fp32_accumulate",
+                  say("gradients are summed in fp32 already with ",
+                      setup.model.element == 4 ? "dtype = 'fp32'" : "zero_stage = 0"),
                   "try fp32_accumulate = false");
+  check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
+                     "try fp32_accumulate = true: 4 bytes per parameter more", problems);
   if (setup.zero_stage == 1 && setup.data == 1)
     problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
                   "try zero_stage = 0, or more GPUs");

@@ -39,9 +39,9 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   };
   add(names.weights, setup.states.weights, 1);
   add(names.gradients, setup.states.gradients, 1);
-  if (setup.fp32_accumulate) add(names.accumulation, 4, 1);
+  if (setup.separate_sum()) add(names.accumulation, 4, 1);
   add(names.optimizer, setup.states.optimizer(), setup.shards());
-  if (setup.zero_stage == 1 && setup.states.gradients < 4)
+  if (setup.zero_stage == 1 && setup.gradient_bytes() < 4)
     add(names.shard_gradients, 4, setup.shards());
 }
 

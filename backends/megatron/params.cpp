@@ -12,7 +12,8 @@ std::vector<backend::StrategySpec> strategies() {
            integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
            integer("pipeline_parallel", "stages that the layers are dealt to", 1).range(1, 65536),
            integer("interleave", "model chunks per stage", 1).range(1, 1024),
-           choice("stage_partition", "what is dealt evenly to the stages: layers, or embeddings too",
+           choice("stage_partition",
+                  "what is dealt evenly to the stages: layers, or embeddings too",
                   {"uniform", "transformer|embedding"}),
            boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
            choice("recompute", "what backward computes again instead of keeping it",
@@ -41,7 +42,8 @@ Setup::Setup(const backend::RunView& run)
       micro_batches(run->accumulate),
       model(backend::transformer(run.model(), run->micro_batch)) {
   model.tensor_parallel = static_cast<double>(tensor);
-  partition = {run.model().layers, pipeline, run.text("stage_partition") == "transformer|embedding"};
+  partition = {run.model().layers, pipeline,
+               run.text("stage_partition") == "transformer|embedding"};
   model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();

@@ -26,6 +26,8 @@ struct Setup {
   // The same tensor-parallel slice of the first and of the last stage.
   backend::Group ends_group() const { return {2, tensor * data * (pipeline - 1)}; }
   double shards() const { return zero_stage == 1 ? static_cast<double>(data) : 1; }
+  // Gradients are summed in fp32, beside those that backward makes in 16 bit.
+  bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }
   double gradient_bytes() const { return fp32_accumulate ? 4 : states.gradients; }
 };
 

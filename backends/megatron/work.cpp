@@ -54,8 +54,8 @@ void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
 }
 
 void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& sink) {
-  // Each tensor-parallel rank sends its slice, and the receivers gather over the faster links inside
-  // their node (Narayanan et al. 2021, scatter/gather).
+  // Each tensor-parallel rank sends its slice, and the receivers gather over the faster links
+  // inside their node (Narayanan et al. 2021, scatter/gather).
   const auto& model = setup.model;
   const double bytes = model.element * model.sbh() / model.tensor_parallel;
   sink.op(during(collective(name, ORCH_SEND, bytes, setup.pipeline_group()), passes), [&] {

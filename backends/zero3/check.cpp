@@ -36,9 +36,9 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1) return;
   if (setup.shard_ranks < setup.ranks) return;
   const double gathers = setup.stage == 2 ? 0 : setup.regather ? 2 : 1;
-  const double bytes = setup.params() * setup.states.weights;
+  const double bytes = setup.model.params() * setup.states.weights;
   const double shards = static_cast<double>(setup.ranks);
-  const double state = setup.params() * (4 + setup.states.optimizer() / shards);
+  const double state = setup.model.params() * (4 + setup.states.optimizer() / shards);
   problems.warn("accumulate",
                 say("each of ", setup.micro_batches, " micro-batches moves ", gathers + 1, " x ",
                     Size{bytes}, " between ", run->nodes, " nodes"),

@@ -22,7 +22,7 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
 
 // Sharded from the stage on that names them; on the host if offloaded.
 void emit_states(const Setup& setup, WorkSink& sink) {
-  const double params = setup.params();
+  const double params = setup.model.params();
   const bool host_optimizer = setup.offload != Offload::none;
   if (setup.offload == Offload::full)
     add(sink, "weights", setup.states.weights, params, setup.shards(3), ORCH_HOST_MEMORY);
@@ -40,7 +40,7 @@ void emit_states(const Setup& setup, WorkSink& sink) {
 // Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
 double gathered_params(const Setup& setup) {
   const auto& model = setup.model;
-  if (!setup.regather) return setup.params();
+  if (!setup.regather) return setup.model.params();
   const double layer = model.layer_params(), embedding = model.embedding_params();
   const double ahead = static_cast<double>(setup.prefetch) * layer;
   return ahead + (setup.keeps_embedding ? layer + embedding : std::max(layer, embedding));
@@ -53,7 +53,8 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
     add(sink, "gradients before reduction", setup.states.weights, largest, 1);
   } else {
-    add(sink, "communication buffers", setup.states.weights, std::min(5e8, setup.params()), 1);
+    add(sink, "communication buffers", setup.states.weights, std::min(5e8, setup.model.params()),
+        1);
   }
 }
 

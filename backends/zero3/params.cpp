@@ -96,9 +96,4 @@ Setup::Setup(const backend::RunView& run)
       backend::fused_softmax_works(run.model(), run->micro_batch, 1, model.element);
 }
 
-double Setup::params() const {
-  return model.layers * model.layer_params() + model.embedding_params() + model.first_params() +
-         model.last_params();
-}
-
 }  // namespace orch::zero3

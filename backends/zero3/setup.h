@@ -34,7 +34,6 @@ struct Setup {
   }
   double stored_weight() const { return fp32_weights ? 4 : states.weights; }
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
-  double params() const;  // of the whole model
 };
 
 std::vector<backend::StrategySpec> strategies();

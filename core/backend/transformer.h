@@ -51,6 +51,10 @@ struct Transformer {
   // Replicated over the tensor-parallel ranks.
   double first_params() const { return bloom ? 2 * hidden : seq * hidden; }  // positions, or a norm
   double last_params() const { return 2 * hidden; }                          // the final norm
+  // Of the whole model, where tensor_parallel is 1.
+  double params() const {
+    return layers * layer_params() + embedding_params() + first_params() + last_params();
+  }
 };
 
 inline Transformer transformer(const orch_model& model, std::int64_t micro_batch) {

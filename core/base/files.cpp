@@ -11,6 +11,8 @@
 namespace orch {
 namespace {
 
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -65,6 +67,8 @@ Result<std::string> read_file(const fs::path& path) {
     if (got < 0) return file_error(path, "cannot read", errno);
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
+    if (text.size() > kLargestFile)
+      return Error{printable(path.string()), "is larger than 64 MiB", "check the path"};
   }
 }
 

@@ -10,6 +10,7 @@ namespace orch {
 
 namespace fs = std::filesystem;
 
+// Files here are small; more than 64 MiB (or /dev/zero) is a mistake, not a file of ours.
 Result<std::string> read_file(const fs::path& path);
 
 // Written beside its place, synced and renamed: the path holds the old or the new text, never half.

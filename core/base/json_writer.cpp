@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace orch {
@@ -15,16 +16,20 @@ void JsonWriter::next() {
 }
 
 void JsonWriter::quote(std::string_view text) {
+  const auto special = [](char c) {
+    return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+  };
   out_ += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out_ += '\\';
-      out_ += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      out_ += c;
-    }
+  while (true) {
+    const auto plain = std::find_if(text.begin(), text.end(), special);
+    const auto length = static_cast<std::size_t>(plain - text.begin());
+    out_.append(text, 0, length);
+    if (length == text.size()) break;
+    if (*plain == '"' || *plain == '\\')
+      out_.append({'\\', *plain});
+    else
+      fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned char>(*plain));
+    text.remove_prefix(length + 1);
   }
   out_ += '"';
 }

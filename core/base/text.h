@@ -27,7 +27,7 @@ std::string printable(std::string_view text);
 // Letters, digits, '.', '_' and '-', not starting with '-' or '.': safe as a file and a job name.
 bool is_plain_name(std::string_view text);
 
-// 64-bit FNV-1a with a final mix; stable across machines and versions.
+// 64 bits that are the same on every machine and in every version. Not for adversaries.
 unsigned long long stable_hash(std::string_view text);
 
 // How many columns a UTF-8 string takes on a terminal (wide characters are not used here).

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
@@ -211,6 +212,9 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f fails like a full disk
   try {
     return orch::cli::main_in(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return orch::cli::fail(orch::Error{"orch", "out of memory", "plan fewer runs at once"},
+                           orch::cli::kError);
   } catch (const std::exception& error) {
     return orch::cli::fail(orch::Error{"orch", error.what(), "a bug: please report it"},
                            orch::cli::kError);

@@ -69,12 +69,12 @@ void Estimator::price_stages(const Run& run, const Work& work) {
 // 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
 // and interleaved chunks shorten that (Narayanan et al. 2021).
 void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
-  double once_through = 0;
-  for (const auto& stage : stages_) once_through += stage.count * stage.micro;
+  once_through_ = 0;
+  for (const auto& stage : stages_) once_through_ += stage.count * stage.micro;
   const double beat = stages_[slowest_].micro;
-  const double bubble = (once_through - beat) / static_cast<double>(work.chunks);
+  bubble_ = (once_through_ - beat) / static_cast<double>(work.chunks);
   const double fixed =
-      bubble + stages_[last_to_end_].end + run.partition->efficiency.step_overhead.value;
+      bubble_ + stages_[last_to_end_].end + run.partition->efficiency.step_overhead.value;
   out.micro_seconds = beat;
   out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
   derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, fixed, out);
@@ -112,7 +112,7 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
 
 Estimate Estimator::estimate(const Run& run, const Work& work) {
   Estimate out;
-  price_blocks(work, Price(*run.partition, run.nodes, work.dtype));
+  price_blocks(work, Price(*run.partition, run.gpus, work.dtype));
   price_stages(run, work);
   total_time(run, work, out);
   total_memory(run, work, out);

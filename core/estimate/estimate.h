@@ -54,6 +54,8 @@ class Estimator {
   std::vector<double> host_;
   std::size_t slowest_ = 0;  // in stages_
   std::size_t last_to_end_ = 0;
+  double once_through_ = 0;  // seconds of one micro-batch through all stages
+  double bubble_ = 0;
 };
 
 // Fills what follows from the step time: rates, days, GPU-hours, integrating the batch ramp-up.

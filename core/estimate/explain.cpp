@@ -65,7 +65,7 @@ void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
 // The slowest stage's operations over all micro-batches, the bubble, the end of the step on the
 // stage that finishes last, the fixed cost: exactly the terms of total_time.
 void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estimate& out) const {
-  const Price price(*run.partition, run.nodes, work.dtype);
+  const Price price(*run.partition, run.gpus, work.dtype);
   const auto& efficiency = run.partition->efficiency;
   const auto m = static_cast<double>(work.micro_batches);
 
@@ -85,14 +85,11 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
                         m * count * shown * price.seconds(d), std::move(formula)});
   });
 
-  double once_through = 0;
-  for (const auto& stage : stages_) once_through += stage.count * stage.micro;
-  const double beat = stages_[slowest_].micro;
   if (work.stages > 1)
-    out.time.push_back(
-        {"pipeline bubble", "bubble", (once_through - beat) / static_cast<double>(work.chunks),
-         fmt::format("(sum over {} stages {} - slowest {}) / {} chunks", work.stages,
-                     format_seconds(once_through), format_seconds(beat), work.chunks)});
+    out.time.push_back({"pipeline bubble", "bubble", bubble_,
+                        fmt::format("(sum over {} stages {} - slowest {}) / interleave {}",
+                                    work.stages, format_seconds(once_through_),
+                                    format_seconds(stages_[slowest_].micro), work.chunks)});
 
   const auto& end = work.stage_list[last_to_end_];
   const auto end_sticks_out = exposure(stage_phases(work, end), efficiency.overlap.value);

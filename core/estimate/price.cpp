@@ -24,8 +24,10 @@ double wire_factor(std::uint32_t collective, std::int64_t group_size) {
   }
 }
 
-Price::Price(const plan::Partition& partition, std::int64_t nodes, std::string_view dtype)
-    : partition_(partition), nodes_(nodes), peak_(partition.gpu.peak(dtype).value) {}
+Price::Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype)
+    : partition_(partition), gpus_(gpus), peak_(partition.gpu.peak(dtype).value) {}
+
+std::int64_t Price::ranks_on_node() const { return std::min(partition_.gpus_per_node, gpus_); }
 
 double Price::flops_rate(const orch_op& op) const {
   const auto& efficiency = partition_.efficiency;
@@ -40,7 +42,7 @@ Price::Ring Price::ring(const orch_op& op) const {
   const auto inside = std::clamp<std::int64_t>(per_node / stride, 1, op.group_size);
   const auto& local = partition_.intra_node;
   const double local_bandwidth = local.bandwidth.value * local.efficiency.value;
-  if (nodes_ <= 1 || inside >= op.group_size)
+  if (gpus_ <= per_node || inside >= op.group_size)
     return {false, local_bandwidth, 1, local.latency.value};
   const auto& network = partition_.network;
   // A send is one plain message: it gets its share of the line, not what collectives reach of it.
@@ -83,7 +85,7 @@ double Price::seconds(const orch_op& op) const {
       return op.bytes / (partition_.pcie.bandwidth.value * partition_.pcie.efficiency.value) +
              partition_.pcie.latency.value;
     case ORCH_HOST:  // the ranks of a node share its memory
-      return op.bytes * static_cast<double>(partition_.gpus_per_node) /
+      return op.bytes * static_cast<double>(ranks_on_node()) /
              partition_.host_memory_bandwidth.value;
     case ORCH_OVERHEAD:
       return partition_.efficiency.layer_overhead.value;
@@ -114,7 +116,7 @@ std::string Price::rate(const orch_op& op) const {
       return fmt::format("at {}/s", format_bytes(partition_.pcie.bandwidth.value *
                                                  partition_.pcie.efficiency.value));
     case ORCH_HOST:
-      return fmt::format("{} ranks share {}/s", partition_.gpus_per_node,
+      return fmt::format("{} ranks share {}/s", ranks_on_node(),
                          format_bytes(partition_.host_memory_bandwidth.value));
     default:
       return "fixed";

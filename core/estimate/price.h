@@ -12,8 +12,8 @@ namespace orch::estimate {
 // What one operation costs on a partition. It knows hardware, not backends.
 class Price {
  public:
-  // nodes: how many the run uses; dtype: of its matrix products.
-  Price(const plan::Partition& partition, std::int64_t nodes, std::string_view dtype);
+  // gpus: how many the run uses; dtype: of its matrix products.
+  Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype);
 
   // Seconds of one occurrence of the operation.
   double seconds(const orch_op& op) const;
@@ -30,11 +30,12 @@ class Price {
     double latency = 0;
   };
   Ring ring(const orch_op& op) const;
+  std::int64_t ranks_on_node() const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
 
   const plan::Partition& partition_;
-  std::int64_t nodes_;
+  std::int64_t gpus_;
   double peak_;
 };
 

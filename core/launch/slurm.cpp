@@ -2,6 +2,7 @@
 
 #include <boost/process.hpp>
 #include <chrono>
+#include <thread>
 
 namespace orch::launch {
 
@@ -14,9 +15,14 @@ Slurm probe_slurm() {
   bp::child ping(scontrol, "ping", bp::std_in<bp::null, bp::std_out> bp::null,
                  bp::std_err > bp::null, code);
   if (code) return Slurm::absent;
-  if (!ping.wait_for(std::chrono::seconds(10), code)) {
-    ping.terminate(code);
-    return Slurm::unreachable;
+  // Not wait_for: of a child that ends before it looks, it hears nothing until the time is over.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (ping.running(code)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ping.terminate(code);
+      return Slurm::unreachable;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return ping.exit_code() == 0 ? Slurm::reachable : Slurm::unreachable;
 }

@@ -198,7 +198,7 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
                  "shorten the lists, pair some with zip{}, or raise --max-runs"};
   if (auto errors = check_hardware(experiment, find_cluster); !errors.empty()) return errors;
   Plan plan;
-  plan.runs.reserve(static_cast<std::size_t>(count));
+  plan.runs.reserve(static_cast<std::size_t>(std::min(count, 1e5)));
   for (const auto& model : experiment.models) {
     for (const auto& strategy : experiment.strategies) {
       const Frame frame(experiment, model, strategy);

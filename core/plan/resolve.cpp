@@ -231,7 +231,10 @@ const std::shared_ptr<const Cluster>& Resolver::cluster() {
     auto found = find_cluster_(wanted);
     cluster_ = found ? *found : nullptr;
     if (!found)
-      for (const auto& error : found.error()) problem(error);
+      for (auto error : found.error()) {
+        if (error.place.empty()) error.place = "hardware.cluster";
+        problem(std::move(error));
+      }
   }
   return cluster_;
 }

@@ -134,7 +134,13 @@ Status read_strategy(const Json& json, const std::string& place,
   for (const auto& param : run.strategy->params) {
     const auto& settings = json.at("settings");
     auto value = settings.contains(param.name) ? from_json(settings.at(param.name)) : Value();
-    run.settings.push_back(is_given(value) ? value : param.default_value);
+    if (!is_given(value)) value = param.default_value;
+    if (is_given(value)) {  // JSON writes a real 25 like a whole one
+      const auto conformed = conform(param, value, place + ": settings." + param.name);
+      if (!conformed) return conformed.error();
+      value = *conformed;
+    }
+    run.settings.push_back(std::move(value));
   }
   return {};
 }

@@ -65,6 +65,9 @@ constexpr std::array<std::string_view, 14> kOurs{
 
 constexpr std::array<std::string_view, 7> kShellsOwn{
     "UID", "EUID", "PPID", "SHELLOPTS", "IFS", "MASTER_ADDR", "MASTER_PORT"};
+// What the job script leaves to its user (templates/slurm/README.md); the other ORCH_* it sets.
+constexpr std::array<std::string_view, 4> kSettings{"ORCH_NODE_CHECK", "ORCH_MAX_RESTARTS",
+                                                    "ORCH_POLL_SECONDS", "ORCH_TRAINER"};
 
 bool holds(const auto& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
@@ -178,7 +181,7 @@ Status check_environment_name(std::string_view text, const std::string& place) {
     return Error{place, fmt::format("'{}' may be a variable of the job script itself", text),
                  "use capitals; only names that end in _proxy may do without"};
   if (holds(kShellsOwn, text) || text.starts_with("BASH") || text.starts_with("SLURM_") ||
-      text.starts_with("ORCH_"))
+      (text.starts_with("ORCH_") && !holds(kSettings, text)))
     return Error{place, fmt::format("'{}' is set by the shell, by SLURM or by orch", text),
                  "leave it out"};
   return {};

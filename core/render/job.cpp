@@ -27,9 +27,7 @@ void check_words(const plan::Slurm& job, Errors& errors) {
 void check_environment(const plan::Slurm& job, Errors& errors) {
   for (const auto& [name, value] : job.environment) {
     const auto place = fmt::format("job.environment.{}", printable(name));
-    if (!plan::is_environment_name(name))
-      errors.push_back({place, "not the name of a variable",
-                        "use letters, digits and '_', and do not begin with a digit"});
+    add(errors, plan::check_environment_name(name, place));
     if (value.find('\0') != std::string::npos)
       errors.push_back({place, "holds a NUL character", "no shell can hold it"});
   }

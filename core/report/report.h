@@ -50,7 +50,8 @@ std::string warnings_by_subject(const Result& result);
 std::string explain(const plan::Planned& run, const Screen& screen);
 std::string explain_json(const plan::Planned& run);
 
-// A plain table of texts: the first row is the head. Columns of numbers are set to the right.
+// A plain table of texts: the first row is the head. Columns of numbers are set to the right; a last
+// column of text goes below its row where the screen is too narrow for it.
 std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
 std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
 

@@ -67,7 +67,7 @@ void load_plugins_and_lua(benchmark::State& state) {
 // Estimates alone: what planning and naming add is the difference to plan_and_estimate.
 void estimate_only(benchmark::State& state) {
   auto app = must(App::create());
-  const auto outcome = must(app->plan(kSweep, {}));
+  const auto outcome = must(app->plan(kSweep));
   orch::estimate::Estimator estimator;
   orch::backend::Work work;
   for (auto _ : state) {
@@ -83,14 +83,14 @@ void estimate_only(benchmark::State& state) {
 void plan_and_estimate(benchmark::State& state) {
   auto app = must(App::create());
   std::size_t runs = 0;
-  for (auto _ : state) runs = must(app->plan(kSweep, {})).runs.size();
+  for (auto _ : state) runs = must(app->plan(kSweep)).runs.size();
   state.counters["runs"] = static_cast<double>(runs);
   report_memory(state);
 }
 
 void render(benchmark::State& state) {
   auto app = must(App::create());
-  const auto outcome = must(app->plan(kSweep, {}));
+  const auto outcome = must(app->plan(kSweep));
   orch::render::Renderer renderer(app->places().templates());
   for (auto _ : state) {
     for (const auto& planned : outcome.runs) {

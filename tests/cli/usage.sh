@@ -66,6 +66,13 @@ ORCH_HOME=/nowhere orch plan x.lua
 exits 1 'a wrong ORCH_HOME'
 has "$err" 'set ORCH_HOME' 'a wrong ORCH_HOME'
 
+orch plan /dev/zero
+exits 3 'a file without an end'
+has "$err" 'is larger than 64 MiB' 'a file without an end'
+experiment piped 1 >piped.lua
+orch plan <(cat piped.lua)
+exits 0 'an experiment from a pipe'
+
 # Colours are for terminals: none in a pipe, none with NO_COLOR. `script` gives us a terminal.
 experiment colours 2 >x.lua
 orch plan x.lua

@@ -47,7 +47,7 @@ orch_op collective(std::uint32_t kind, double bytes, std::int64_t size, std::int
 
 TEST_CASE("a matrix product takes its operations over the rate", "[estimate][price]") {
   const auto hardware = partition();
-  const Price price(hardware, 4, "bf16");
+  const Price price(hardware, 32, "bf16");
   auto gemm = op(ORCH_GEMM);
   gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
   CHECK(price.seconds(gemm) == Approx(1e-3));  // 50 GFLOP at 50 TFLOP/s
@@ -60,7 +60,7 @@ TEST_CASE("a matrix product takes its operations over the rate", "[estimate][pri
 
 TEST_CASE("bytes take their way's bandwidth", "[estimate][price]") {
   const auto hardware = partition();
-  const Price price(hardware, 4, "bf16");
+  const Price price(hardware, 32, "bf16");
   auto bytes = op(ORCH_MEMORY);
   bytes.bytes = 1e9;
   CHECK(price.seconds(bytes) == Approx(1e-3));
@@ -68,12 +68,13 @@ TEST_CASE("bytes take their way's bandwidth", "[estimate][price]") {
   CHECK(price.seconds(bytes) == Approx(0.1));
   bytes.kind = ORCH_HOST;  // eight ranks share 400 GB/s
   CHECK(price.seconds(bytes) == Approx(0.02));
+  CHECK(Price(hardware, 1, "bf16").seconds(bytes) == Approx(0.0025));  // alone on the node
   CHECK(price.seconds(op(ORCH_OVERHEAD)) == Approx(3e-4));
 }
 
 TEST_CASE("a ring inside a node uses its links", "[estimate][price]") {
   const auto hardware = partition();
-  const Price price(hardware, 4, "bf16");
+  const Price price(hardware, 32, "bf16");
   // 2 * 7/8 * 1 GB at 100 GB/s.
   CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 8, 1)) == Approx(0.0175));
   CHECK(price.seconds(collective(ORCH_ALL_GATHER, 1e9, 8, 1)) == Approx(0.00875));
@@ -82,7 +83,7 @@ TEST_CASE("a ring inside a node uses its links", "[estimate][price]") {
 
 TEST_CASE("rings that leave a node share its network", "[estimate][price]") {
   const auto hardware = partition();
-  const Price price(hardware, 4, "bf16");
+  const Price price(hardware, 32, "bf16");
   // Tensor parallel 8 fills a node: each of its 8 data-parallel rings gets an eighth of 20 GB/s.
   // 2 * 3/4 * 1 GB at 2.5 GB/s, and 2 * log2(4) hops of 1 ms.
   CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 4, 8)) == Approx(0.6 + 0.004));
@@ -100,7 +101,7 @@ TEST_CASE("rings that leave a node share its network", "[estimate][price]") {
 TEST_CASE("a send to the next stage gets its share of the line", "[estimate][price]") {
   const auto hardware = partition();
   // All eight GPUs of a node send to the next: 1 GB at 40/8 GB/s and one hop.
-  CHECK(Price(hardware, 4, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 8)) == Approx(0.201));
+  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 8)) == Approx(0.201));
   // Everything on one node: 100 GB/s.
-  CHECK(Price(hardware, 1, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 2)) == Approx(0.010));
+  CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 2)) == Approx(0.010));
 }

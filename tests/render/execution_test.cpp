@@ -251,7 +251,7 @@ TEST_CASE("a cancelled job says so", "[render][execution]") {
   CHECK(job.disturb("kill -TERM \"$pid\"").exit_code == 143);
   CHECK(job.status()["state"] == "cancelled");
   CHECK(job.status()["signal"] == "TERM");
-  CHECK(job.status()["message"] == "cancelled or preempted");
+  CHECK(job.status()["message"] == "cancelled, preempted, or a node was lost");
 }
 
 TEST_CASE("a run that does not save in time is cancelled by the limit", "[render][execution]") {

@@ -107,3 +107,17 @@ TEST_CASE("the same run gives the same script", "[render]") {
   REQUIRE(again);
   CHECK(first->front().text == again->front().text);
 }
+
+TEST_CASE("a cluster's variables cannot replace the script's own, but its settings can be given",
+          "[render]") {
+  auto run = two_nodes();
+  run.job.environment = {{"ORCH_NODE_CHECK", "true"},
+                         {"ORCH_TRAINER", "x"},
+                         {"ORCH_PHASE", "2"},
+                         {"folder", "/"},
+                         {"MASTER_PORT", "1"}};
+  std::vector<std::string> places;
+  for (const auto& error : errors_of(run)) places.push_back(error.place);
+  CHECK(places == std::vector<std::string>{"job.environment.MASTER_PORT",
+                                           "job.environment.ORCH_PHASE", "job.environment.folder"});
+}

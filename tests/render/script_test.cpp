@@ -147,6 +147,14 @@ TEST_CASE("a cluster's signal does not come at the start of an experiment's shor
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@30"));
 }
 
+TEST_CASE("where SLURM would misread the path of its log there is none", "[render]") {
+  for (const auto* folder : {"/runs/100%j", "/runs/100%/x", "/runs/back\\slash"}) {
+    const auto script = scripts(two_nodes(), context(folder)).front().text;
+    CHECK(has_line(script, "#SBATCH --output=/dev/null"));
+    CHECK_FALSE(has_line(script, "#SBATCH --output=slurm-%j.log"));
+  }
+}
+
 TEST_CASE("a later phase does not wait forever for one that failed", "[render]") {
   const auto made = scripts(ramp_up());
   REQUIRE(made.size() > 1);
