@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <csignal>
 #include <tuple>
+#include <unordered_set>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/cli/fields.h"
 #include "core/plan/run_json.h"
+#include "core/plan/slurm.h"
 
 namespace orch::cli {
 namespace {
@@ -19,6 +22,17 @@ bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
                            p.estimate.gpu_hours, std::string_view(p.id));
   };
   return key(a) < key(b);
+}
+
+// A job that is told to stop two steps before its limit must have time for more than that.
+void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
+  const auto limit = plan::parse_slurm_time(run.job.time);
+  if (!limit || run.cluster->launch != "slurm" || 4 * estimate.step_seconds <= *limit) return;
+  run.warnings.push_back({"hardware.time",
+                          "a step takes " + format_seconds(estimate.step_seconds) +
+                              " of a limit of " + format_seconds(*limit) +
+                              ": a job has hardly time to save",
+                          "raise time, or lower accumulate"});
 }
 
 }  // namespace
@@ -85,14 +99,21 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   estimate::Estimator estimator;
   backend::Work work;
   outcome.runs.reserve(runs.size());
+  std::unordered_set<std::string> ids;
   for (auto& run : runs) {
     if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
-    if (auto status = backends_.of(*run.strategy).work(run, false, work); !status) return status;
-    auto& planned = outcome.runs.emplace_back();
-    planned.estimate = estimator.estimate(run, work);
+    plan::Planned planned;
     planned.json = plan::run_json(run);
     planned.id = plan::run_id(run, planned.json);
+    if (!ids.insert(planned.id).second) {
+      ++outcome.duplicates;
+      continue;
+    }
+    if (auto status = backends_.of(*run.strategy).work(run, false, work); !status) return status;
+    planned.estimate = estimator.estimate(run, work);
+    warn_about_time(run, planned.estimate);
     planned.run = std::move(run);
+    outcome.runs.push_back(std::move(planned));
   }
   return {};
 }

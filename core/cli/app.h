@@ -21,6 +21,7 @@ struct Outcome {
   plan::Experiment experiment;
   std::vector<plan::Planned> runs;
   std::vector<plan::Rejected> rejected;
+  std::size_t duplicates = 0;  // runs left out because another one is the same
 };
 
 // The parts of orch, wired. Made for one call of the program.

@@ -55,6 +55,8 @@ report::Screen screen() {
   if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"))
     screen.width = std::strtoul(columns, nullptr, 10);
+  // Nobody reads a table in fewer columns than this; it is rather cut off by the terminal.
+  if (screen.width > 0) screen.width = std::max<std::size_t>(screen.width, 40);
   screen.color = wants_color(1);
   return screen;
 }

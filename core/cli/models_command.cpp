@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
 std::string size(double params) {
+  if (params < 1e9) return fmt::format("{:.1f}M", params / 1e6);
   return fmt::format("{:.{}f}B", params / 1e9, params < 1e10 ? 2 : 0);
 }
 

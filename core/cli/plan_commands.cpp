@@ -23,6 +23,7 @@ report::Result view(const Outcome& outcome) {
   report::Result result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
+  result.duplicates = outcome.duplicates;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
   return result;
 }
@@ -54,6 +55,8 @@ std::string title(const report::Result& result) {
                      result.runs.size() == 1 ? "" : "s",
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "");
+  if (result.duplicates > 0)
+    out += fmt::format("{} described twice and counted once. ", result.duplicates);
   return out + "Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
 }
 
@@ -102,6 +105,7 @@ Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const stor
   context.folder = fs::absolute(store.folder(planned.run.experiment, planned.id));
   context.trainer = app.places().trainers / ("orch-train-" + planned.run.strategy->backend);
   context.version = ORCH_VERSION;
+  context.step_seconds = planned.estimate.step_seconds;
   auto scripts = renderer.render(planned.run, context);
   if (!scripts) return scripts.error();
   for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
@@ -112,8 +116,8 @@ std::string written_text(const store::Written& written, const fs::path& place) {
   if (written.created == 0 && written.refreshed == 0)
     return fmt::format("nothing changed: all {} run folders are in {}/\n", written.unchanged,
                        printable(place.string()));
-  std::string out =
-      fmt::format("{} run folders written to {}/", written.created, printable(place.string()));
+  std::string out = fmt::format("{} run folder{} written to {}/", written.created,
+                                written.created == 1 ? "" : "s", printable(place.string()));
   if (written.unchanged > 0) out += fmt::format(", {} were there", written.unchanged);
   if (written.refreshed > 0) out += fmt::format(", {} refreshed", written.refreshed);
   if (written.others > 0)
@@ -138,7 +142,12 @@ std::string shell_path(const fs::path& path) {
 
 // What to do next with the best run, and the exit code that the scheduler's state asks for.
 int next_step(const PlanArguments& arguments, const Outcome& outcome, const store::Store& store) {
-  const auto& best = outcome.runs.front();
+  const auto& budget = outcome.experiment.budget;
+  const auto recommended =
+      std::find_if(outcome.runs.begin(), outcome.runs.end(), [&](const auto& planned) {
+        return planned.estimate.fit != plan::Fit::oom && report::keeps(planned.estimate, budget);
+      });
+  const auto& best = recommended == outcome.runs.end() ? outcome.runs.front() : *recommended;
   const auto folder = shell_path(store.folder(outcome.experiment.name, best.id));
   if (best.run.cluster->launch != "slurm") {
     say(arguments, fmt::format("stopped here: local runs need the trainers, which this build does "
@@ -150,6 +159,13 @@ int next_step(const PlanArguments& arguments, const Outcome& outcome, const stor
     say(arguments,
         fmt::format("stopped here: no run fits the memory of its GPUs\nnext, to see what "
                     "takes it: orch explain {}\n",
+                    folder));
+    return kOk;
+  }
+  if (recommended == outcome.runs.end()) {
+    say(arguments,
+        fmt::format("stopped here: no run keeps the budget\nnext, to see what the fastest "
+                    "one spends: orch explain {}\n",
                     folder));
     return kOk;
   }

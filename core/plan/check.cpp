@@ -23,8 +23,9 @@ void check_ranks(const Run& run, Errors& reasons) {
        fmt::format("data {} x tensor {} x pipeline {} = {} ranks on {} GPU{}", layout.data_parallel,
                    layout.tensor_parallel, layout.pipeline_parallel, layout.ranks(), run.gpus,
                    run.gpus == 1 ? "" : "s"),
-       fmt::format("use a multiple of {} GPUs, such as {}", per_copy,
-                   below == run.gpus ? layout.ranks() : below)});
+       below == run.gpus
+           ? fmt::format("set data_parallel = {} or gpus = {}", run.gpus / per_copy, layout.ranks())
+           : fmt::format("use a multiple of {} GPUs, such as {}", per_copy, below)});
 }
 
 void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
@@ -105,12 +106,19 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
                         fmt::format("start at {}", full_pipe)});
 }
 
+std::int64_t divisor_below(std::int64_t number, std::int64_t most) {
+  while (most > 1 && number % most != 0) --most;
+  return most;
+}
+
 void check_model(const Run& run, Errors& reasons) {
   if (run.model.hidden % run.model.heads != 0)
     reasons.push_back(
         {"heads",
          fmt::format("hidden {} does not divide into {} heads", run.model.hidden, run.model.heads),
-         "choose heads that divide hidden"});
+         fmt::format("use {} heads, or hidden = {}",
+                     divisor_below(run.model.hidden, run.model.heads),
+                     (run.model.hidden / run.model.heads + 1) * run.model.heads)});
   if (run.model.params() > 1e15)
     reasons.push_back({"model", fmt::format("{} parameters", format_number(run.model.params())),
                        "check layers and hidden"});

@@ -31,6 +31,7 @@ bool advance(const Frame& frame, std::vector<std::size_t>& points) {
 std::string model_name(const Frame& frame, const Model& model) {
   if (!frame.model().name.empty()) return frame.model().name;
   const double billions = model.params() / 1e9;
+  if (billions < 1) return fmt::format("{}-{:.0f}m", name(model.family), model.params() / 1e6);
   return fmt::format("{}-{:.{}f}b", name(model.family), billions, billions < 10 ? 1 : 0);
 }
 

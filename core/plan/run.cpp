@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace orch::plan {
 namespace {
+
+// With "-" and eight digits of the hash it is a file name and a job name of 100 characters.
+constexpr std::size_t kLongestLabel = 91;
 
 bool is_layout(const std::string& param) {
   return param == "tensor_parallel" || param == "pipeline_parallel";
@@ -27,31 +31,49 @@ std::string plain(const Value& value) {
   return text ? *text : show(value);
 }
 
+// powersgd, stage1, fp32_accumulate, no-overlap.
+std::string short_form(const Param& param, const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return (*flag ? "" : "no-") + param.name;
+  const auto* text = std::get_if<std::string>(&value);
+  return text ? *text : param.name + show(value);
+}
+
 std::string only_safe_characters(std::string text) {
   for (char& c : text)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
   return text;
 }
 
-// The most data-parallel ranks that share a batch evenly and fill whole nodes.
-std::int64_t ranks_for(const Run& run, std::int64_t global_batch) {
-  const auto per_rank = run.layout.tensor_parallel * run.layout.pipeline_parallel;
-  for (auto ranks = run.layout.data_parallel; ranks > 1; --ranks) {
-    const auto gpus = ranks * per_rank;
-    const bool whole_nodes =
-        gpus % run.partition->gpus_per_node == 0 || gpus < run.partition->gpus_per_node;
-    if (whole_nodes && global_batch % (ranks * run.batch.micro_batch) == 0) return ranks;
-  }
+bool fills_nodes(const Run& run, std::int64_t ranks) {
+  const auto gpus = ranks * run.layout.tensor_parallel * run.layout.pipeline_parallel;
+  return gpus % run.partition->gpus_per_node == 0 || gpus < run.partition->gpus_per_node;
+}
+
+// The most data-parallel ranks, a divisor of `most`, that share a batch evenly and fill whole
+// nodes.
+std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t most) {
+  for (auto ranks = most; ranks > 1; --ranks)
+    if (most % ranks == 0 && global_batch % (ranks * run.batch.micro_batch) == 0 &&
+        fills_nodes(run, ranks))
+      return ranks;
   return 1;
 }
 
-Phase phase_of(const Run& run, std::int64_t global_batch, double samples) {
-  const bool fewer = run.batch.rampup && run.batch.rampup->fewer_nodes;
-  const auto ranks = fewer ? ranks_for(run, global_batch) : run.layout.data_parallel;
+// Ranks at each step. With fewer_nodes they never shrink on the way: worked out from the end, each
+// step has a divisor of what the next one has.
+std::vector<std::int64_t> ranks_of(const Run& run, const std::vector<RampStep>& steps) {
+  std::vector<std::int64_t> ranks(steps.size(), run.layout.data_parallel);
+  if (!run.batch.rampup || !run.batch.rampup->fewer_nodes) return ranks;
+  for (auto i = static_cast<std::ptrdiff_t>(steps.size()) - 2; i >= 0; --i) {
+    const auto step = static_cast<std::size_t>(i);
+    ranks[step] = ranks_for(run, steps[step].global_batch, ranks[step + 1]);
+  }
+  return ranks;
+}
+
+std::int64_t nodes_for(const Run& run, std::int64_t ranks) {
   const auto gpus = ranks * run.layout.tensor_parallel * run.layout.pipeline_parallel;
-  const auto per_node = run.partition->gpus_per_node;
-  return {global_batch, global_batch, static_cast<std::int64_t>(samples), ranks,
-          (gpus + per_node - 1) / per_node};
+  return (gpus + run.partition->gpus_per_node - 1) / run.partition->gpus_per_node;
 }
 
 }  // namespace
@@ -81,18 +103,16 @@ std::string variant(const Run& run) {
   return out;
 }
 
+// What matters most comes first: a long label is cut, and the hash behind it tells runs apart.
 std::string label(const Run& run) {
-  std::string out = run.model.name + "-" + run.strategy->name;
-  for_each_variation(run, [&](const Param& param, const Value& value) {
-    const bool named = param.type == ParamType::choice || param.type == ParamType::text;
-    out += "-" + (named ? plain(value) : param.name + plain(value));
-  });
-  out += fmt::format("-{}gpu", run.gpus);
+  std::string out = fmt::format("{}-{}-{}gpu", run.model.name, run.strategy->name, run.gpus);
   if (run.layout.tensor_parallel > 1) out += fmt::format("-tp{}", run.layout.tensor_parallel);
   if (run.layout.pipeline_parallel > 1) out += fmt::format("-pp{}", run.layout.pipeline_parallel);
   out += fmt::format("-dp{}-mb{}", run.layout.data_parallel, run.batch.micro_batch);
+  for_each_variation(
+      run, [&](const Param& param, const Value& value) { out += "-" + short_form(param, value); });
   out = only_safe_characters(std::move(out));
-  return out.substr(0, 100);
+  return out.substr(0, kLongestLabel);
 }
 
 std::vector<RampStep> ramp_steps(const Batch& batch) {
@@ -111,15 +131,17 @@ std::vector<Phase> phases(const Run& run) {
   for (const auto& step : steps) ramp_samples += step.samples;
   steps.push_back({run.batch.global_batch, std::max(0.0, run.samples() - ramp_samples)});
 
+  const auto ranks = ranks_of(run, steps);
   std::vector<Phase> phases;
-  for (const auto& step : steps) {
-    const auto phase = phase_of(run, step.global_batch, step.samples);
-    if (!phases.empty() && phases.back().data_parallel == phase.data_parallel) {
-      phases.back().last_batch = phase.last_batch;
-      phases.back().samples += phase.samples;
-    } else {
-      phases.push_back(phase);
-    }
+  double done = 0;  // rounded at the phases' ends only, so that no sample is lost
+  std::int64_t counted = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (phases.empty() || phases.back().data_parallel != ranks[i])
+      phases.push_back({steps[i].global_batch, 0, 0, ranks[i], nodes_for(run, ranks[i])});
+    done += steps[i].samples;
+    phases.back().last_batch = steps[i].global_batch;
+    phases.back().samples += std::llround(done) - counted;
+    counted = std::llround(done);
   }
   return phases;
 }

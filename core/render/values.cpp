@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "core/lua/library.h"
@@ -123,7 +124,7 @@ void set_phase(lua_State* L, const plan::Run& run, const PhaseContext& context) 
   table.set("samples", phase.samples);
 }
 
-void set_job(lua_State* L, const plan::Slurm& job) {
+void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
   Table table(L, "job");
   table.set("partition", job.partition);
   table.set("account", job.account);
@@ -134,7 +135,7 @@ void set_job(lua_State* L, const plan::Slurm& job) {
   table.set("gres", job.gres);
   table.set("time", job.time);
   table.set("cpus_per_gpu", job.cpus_per_gpu);
-  table.set("signal_seconds", signal_seconds(job));
+  table.set("signal_seconds", signal_seconds(job, context.step_seconds));
   table.set("options", job.options);
   table.set("environment", job.environment);
   table.set("setup", job.setup);
@@ -155,13 +156,14 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
   set_model(L, run.model);
   set_settings(L, run);
   set_phase(L, run, phase);
-  set_job(L, run.job);
+  set_job(L, run.job, context);
   set_orch(L, context);
 }
 
-std::int64_t signal_seconds(const plan::Slurm& job) {
+std::int64_t signal_seconds(const plan::Slurm& job, double step_seconds) {
   const bool given = job.signal_seconds > 0;
-  const auto seconds = given ? job.signal_seconds : kUsualSignalSeconds;
+  const auto steps = static_cast<std::int64_t>(std::ceil(std::min(2 * step_seconds, 1e6)));
+  const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;
   const auto limit = plan::parse_slurm_time(job.time);
   if (!limit) return std::min(seconds, kMostSignalSeconds);
   // A cluster's 600 s meet an experiment's limit of ten minutes: the job would be told to stop at

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +13,21 @@ namespace orch::report {
 // A column of the side-by-side table.
 struct Column {
   std::string title;
-  int rank;  // 0 always stays; the highest rank is the first to go on a narrow screen
+  int rank;    // 0 always stays; the highest rank is the first to go on a narrow screen
+  bool input;  // what was asked, not what came out: said once above the table if all runs share it
   std::function<std::string(const plan::Planned&)> text;
 };
 
 const std::vector<Column>& columns();
 
-// Columns whose text is the same in every run, as "title text": said once above the table.
+// Settings that all runs of a strategy share: said once above the table.
+using Common = std::map<std::string, std::set<std::string>>;
+Common common_settings(const std::vector<const plan::Planned*>& runs);
+
+// "deepspeed stage=1": the strategy and its settings, without those that are said already.
+std::string strategy_text(const plan::Planned& planned, const Common& common);
+
+// Inputs that are the same in every run, as "title text", and the other columns.
 struct Split {
   std::vector<const Column*> varying;
   std::vector<std::string> common;

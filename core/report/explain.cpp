@@ -86,8 +86,8 @@ std::string head(const plan::Planned& p, const Screen& screen) {
       group_digits(e.gpu_hours), format_tokens(r.tokens));
   out += fmt::format("  {:.4g} TFLOPs per GPU (megatron), {:.4g} (simple), MFU {:.1f}%\n",
                      e.tflops_per_gpu, e.tflops_per_gpu_simple, 100 * e.mfu);
-  out += fmt::format("  memory: {} ({} of {} usable)\n", name(e.fit), format_bytes(e.peak_memory),
-                     format_bytes(e.usable_memory));
+  out += fmt::format("  memory: {} ({} of {} GiB usable)\n", name(e.fit), format_gib(e.peak_memory),
+                     format_gib(e.usable_memory));
   return out;
 }
 

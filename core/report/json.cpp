@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/report/report.h"
@@ -16,6 +17,9 @@ Json errors_json(const std::vector<Error>& errors) {
   return list;
 }
 
+// Parameters and bytes come in wholes.
+std::int64_t whole(double amount) { return std::llround(amount); }
+
 Json run_json(const plan::Planned& p) {
   const auto& r = p.run;
   const auto& e = p.estimate;
@@ -24,7 +28,9 @@ Json run_json(const plan::Planned& p) {
             {"variant", plan::variant(r)},
             {"backend", r.strategy->backend},
             {"model", r.model.name},
-            {"params", r.model.params()},
+            {"params", whole(r.model.params())},
+            {"seq", r.model.seq},
+            {"tokens", r.tokens},
             {"cluster", r.cluster->name},
             {"partition", r.partition->name},
             {"gpus", r.gpus},
@@ -36,8 +42,8 @@ Json run_json(const plan::Planned& p) {
             {"accumulate", r.batch.accumulate},
             {"global_batch", r.batch.global_batch},
             {"fit", name(e.fit)},
-            {"peak_memory_bytes", e.peak_memory},
-            {"host_memory_bytes", e.host_memory},
+            {"peak_memory_bytes", whole(e.peak_memory)},
+            {"host_memory_bytes", whole(e.host_memory)},
             {"step_seconds", e.step_seconds},
             {"tflops_per_gpu", e.tflops_per_gpu},
             {"tflops_convention", "megatron"},

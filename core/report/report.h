@@ -25,6 +25,7 @@ struct Result {
   const plan::Experiment* experiment = nullptr;
   std::vector<const plan::Planned*> runs;
   const std::vector<plan::Rejected>* rejected = nullptr;
+  std::size_t duplicates = 0;  // runs that the experiment describes more than once
 };
 
 // The side-by-side table; top 0 means all of it.
@@ -42,6 +43,7 @@ struct Verdict {
   bool over = false;
 };
 Verdict budget_verdict(const Result& result);
+bool keeps(const plan::Estimate& estimate, const plan::Budget& budget);
 
 // The warnings of the runs, counted by what they are about.
 std::string warnings_by_subject(const Result& result);
@@ -50,8 +52,8 @@ std::string warnings_by_subject(const Result& result);
 std::string explain(const plan::Planned& run, const Screen& screen);
 std::string explain_json(const plan::Planned& run);
 
-// A plain table of texts: the first row is the head. Columns of numbers are set to the right; a last
-// column of text goes below its row where the screen is too narrow for it.
+// A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
+// last column of text goes below its row where the screen is too narrow for it.
 std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
 std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
 

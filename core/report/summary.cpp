@@ -54,8 +54,8 @@ Groups by_reason(const Lists& lists) {
 std::string lines(const Groups& groups) {
   std::string out;
   for (const auto& [count, example] : groups) {
-    out += fmt::format("  {:>6}  {}: {}\n", group_digits(static_cast<double>(count)),
-                       example->place, example->fact);
+    out += fmt::format("  {:>6}  {}: {}{}\n", group_digits(static_cast<double>(count)),
+                       example->place, count > 1 ? "e.g. " : "", example->fact);
     if (!example->fix.empty()) out += fmt::format("          {}\n", example->fix);
   }
   return out;
@@ -72,9 +72,8 @@ std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, cons
   if (rejected.empty()) return "";
   std::vector<const std::vector<Error>*> lists;
   for (const auto& run : rejected) lists.push_back(&run.reasons);
-  return paint(fmt::format("{} rejected, by reason (with an example of each):",
-                           plural(rejected.size(), "run")),
-               "1", screen) +
+  return paint(fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")), "1",
+               screen) +
          "\n" + lines(by_reason(lists));
 }
 
@@ -87,8 +86,12 @@ std::string warnings_by_subject(const Result& result) {
     lists.push_back(&run->run.warnings);
   }
   if (warned == 0) return "";
-  return fmt::format("{} with warnings (with an example of each):\n", plural(warned, "run")) +
-         lines(by_reason(lists));
+  return fmt::format("{} with warnings:\n", plural(warned, "run")) + lines(by_reason(lists));
+}
+
+bool keeps(const plan::Estimate& estimate, const plan::Budget& budget) {
+  return (budget.gpu_hours <= 0 || estimate.gpu_hours <= budget.gpu_hours) &&
+         (budget.deadline_days <= 0 || estimate.days_to_train <= budget.deadline_days);
 }
 
 Verdict budget_verdict(const Result& result) {
@@ -101,15 +104,19 @@ Verdict budget_verdict(const Result& result) {
     if (e.fit == plan::Fit::oom) continue;
     ++fitting;
     if (!cheapest || e.gpu_hours < cheapest->estimate.gpu_hours) cheapest = run;
-    within += (budget.gpu_hours <= 0 || e.gpu_hours <= budget.gpu_hours) &&
-              (budget.deadline_days <= 0 || e.days_to_train <= budget.deadline_days);
+    within += keeps(e, budget);
   }
   Verdict verdict;
+  if (fitting == 0) {
+    verdict.text = "budget: no run fits its GPUs, so none can keep it";
+    return verdict;
+  }
   verdict.over = within == 0;
   std::string limits;
   if (budget.gpu_hours > 0) limits += group_digits(budget.gpu_hours) + " GPU-hours";
   if (budget.deadline_days > 0)
-    limits += fmt::format("{}{:g} days", limits.empty() ? "" : " and ", budget.deadline_days);
+    limits += fmt::format("{}{:g} day{}", limits.empty() ? "" : " and ", budget.deadline_days,
+                          budget.deadline_days == 1 ? "" : "s");
   verdict.text = fmt::format("budget of {}: kept by {} of {} that fit", limits, within,
                              plural(fitting, "run"));
   if (cheapest) {

@@ -13,12 +13,14 @@ namespace {
 using plan::Planned;
 using Rows = std::vector<std::vector<std::string>>;
 
-Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs) {
+Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs,
+             const Common& common) {
   Rows rows(1);
   for (const auto* column : shown) rows.front().push_back(column->title);
   for (const auto* run : runs) {
     auto& row = rows.emplace_back();
     for (const auto* column : shown) row.push_back(column->text(*run));
+    row.front() = strategy_text(*run, common);  // the first column
   }
   return rows;
 }
@@ -43,14 +45,14 @@ void shorten_first(Rows& rows, const Screen& screen) {
 
 // Leaves out the least important column until the rest fits the screen.
 Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*>& runs,
-              const Screen& screen) {
-  auto rows = rows_of(shown, runs);
+              const Common& common, const Screen& screen) {
+  auto rows = rows_of(shown, runs, common);
   while (screen.width > 0 && width_of(rows) > screen.width) {
     const auto least = std::max_element(shown.begin(), shown.end(),
                                         [](auto* a, auto* b) { return a->rank < b->rank; });
     if ((*least)->rank == 0) break;
     shown.erase(least);
-    rows = rows_of(shown, runs);
+    rows = rows_of(shown, runs, common);
   }
   shorten_first(rows, screen);
   return rows;
@@ -99,7 +101,12 @@ std::string table(const Result& result, const Screen& screen, std::size_t top) {
   const auto split = split_columns(result.runs);
   std::string out;
   if (!split.common.empty()) out += wrap("all runs: " + join(split.common, ", ") + "\n", screen);
-  out += colored(grid(fit_rows(split.varying, runs, screen), {0, screen.color}), runs, screen);
+  auto common = common_settings(result.runs);
+  for (const auto& [strategy, settings] : common)
+    if (!settings.empty())
+      out += wrap(fmt::format("all {}: {}\n", strategy, fmt::join(settings, " ")), screen);
+  out +=
+      colored(grid(fit_rows(split.varying, runs, common, screen), {0, screen.color}), runs, screen);
   if (runs.size() < result.runs.size())
     out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
                        group_digits(static_cast<double>(result.runs.size() - runs.size())));
@@ -110,7 +117,7 @@ std::string markdown(const Result& result) {
   if (result.runs.empty()) return "";
   std::vector<const Column*> all;
   for (const auto& column : columns()) all.push_back(&column);
-  return grid_markdown(rows_of(all, result.runs));
+  return grid_markdown(rows_of(all, result.runs, {}));
 }
 
 std::string csv(const Result& result) {

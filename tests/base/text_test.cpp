@@ -35,6 +35,11 @@ TEST_CASE("names of folders and jobs are plain", "[base][text]") {
 
 TEST_CASE("control characters become visible", "[base][text]") {
   CHECK(printable("a\033[31mb\n") == "a\\x1b[31mb\\x0a");
+  CHECK(printable("é…") == "é…");
+  CHECK(printable("x\xff\xfe") == "x\\xff\\xfe");
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "\\xc2\\x9b31m");    // C1: a terminal's other escape
+  CHECK(printable("\xe2\x80") == "\\xe2\\x80");  // cut off
 }
 
 TEST_CASE("splitting keeps empty parts and trimming takes blanks away", "[base][text]") {

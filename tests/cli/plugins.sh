@@ -36,7 +36,7 @@ orch plan plain.lua
 exits 3 'a strategy without its plug-in'
 ORCH_PLUGINS=$broken/none orch run plain.lua
 exits 0 'a strategy with its plug-in'
-has "$out" '1 run folders written' 'a strategy with its plug-in'
+has "$out" '1 run folder written' 'a strategy with its plug-in'
 folder=$(echo runs/small/*)
 orch explain "$folder"
 exits 1 'explain without its plug-in'

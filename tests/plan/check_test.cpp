@@ -97,7 +97,8 @@ TEST_CASE("a ramp-up that starts below a full pipe is unwise", "[plan][check]") 
 TEST_CASE("heads must divide hidden", "[plan][check]") {
   auto run = test::run();
   run.model.heads = 100;
-  CHECK(check(run).reasons.front().fact == "hidden 14336 does not divide into 100 heads");
+  CHECK(check(run).reasons.front().text() ==
+        "heads: hidden 14336 does not divide into 100 heads\n  use 64 heads, or hidden = 14400");
 }
 
 TEST_CASE("a number format the GPU lacks is refused", "[plan][check]") {

@@ -15,7 +15,9 @@ TEST_CASE("the label names what differs", "[plan][run]") {
   run.settings[2] = std::string("powersgd");
   run.settings[3] = std::int64_t{4};
   CHECK(variant(run) == "compression=powersgd powersgd_rank=4");
-  CHECK(label(run) == "m-megatron-powersgd-powersgd_rank4-384gpu-tp8-pp12-dp4-mb2");
+  CHECK(label(run) == "m-megatron-384gpu-tp8-pp12-dp4-mb2-powersgd-powersgd_rank4");
+  run.model.name = std::string(200, 'x');
+  CHECK((label(run) + "-12345678").size() == 100);
 }
 
 // --rampup-batch-size 16 16 9_765_625 up to 2048: 127 increments.
@@ -38,25 +40,46 @@ TEST_CASE("without fewer nodes a ramp-up is one phase", "[plan][run]") {
   CHECK(stretches[0].nodes == 48);
 }
 
-// The published 1.3B: one replica per GPU, micro-batch 1; batch 32 on 8 nodes of 4, 64 on 16, 128
-// on 32.
+// The published 1.3B: one replica per GPU, micro-batch 1; batch 32 on 8 nodes of 4, and 64 on 16.
 TEST_CASE("small batches begin on the nodes that divide them", "[plan][run]") {
   auto made = std::make_shared<Cluster>(*test::cluster());
   made->partitions.front().gpus_per_node = 4;
   auto run = test::run();
   run.cluster = made;
   run.partition = &made->partitions.front();
-  run.gpus = 128;
-  run.nodes = 32;
-  run.layout = {1, 1, 128};
-  run.batch = {1, 1, 128, RampUp{32, 32, 96'000, true}};
+  run.gpus = 64;
+  run.nodes = 16;
+  run.layout = {1, 1, 64};
+  run.batch = {1, 1, 64, RampUp{32, 32, 32'000, true}};
   const auto stretches = phases(run);
-  REQUIRE(stretches.size() == 4);  // 32, 64, 96, 128
+  REQUIRE(stretches.size() == 2);
   CHECK(stretches[0].nodes == 8);
   CHECK(stretches[1].nodes == 16);
-  CHECK(stretches[2].nodes == 24);
-  CHECK(stretches[3].nodes == 32);
   CHECK(stretches[0].samples == 32'000);
+}
+
+// 96 divides by 32 but not by 64: whoever begins on fewer nodes stays there until all can be used.
+TEST_CASE("nodes never shrink on the way up", "[plan][run]") {
+  auto run = test::run();
+  run.gpus = 128;
+  run.nodes = 16;
+  run.layout = {1, 1, 128};
+  run.batch = {1, 4, 512, RampUp{32, 32, 1000, true}};
+  const auto stretches = phases(run);
+  REQUIRE(stretches.size() == 2);
+  CHECK(stretches[0].data_parallel == 32);
+  CHECK(stretches[0].last_batch == 480);
+  CHECK(stretches[1].data_parallel == 128);
+}
+
+TEST_CASE("the phases' samples are all of them", "[plan][run]") {
+  auto run = test::run();
+  run.layout = {8, 6, 8};
+  run.batch = {2, 128, 2048, RampUp{192, 64, 9'765'625, true}};  // 29 steps, no whole number each
+  run.tokens = 2048.0 * 20'000'000;
+  std::int64_t samples = 0;
+  for (const auto& phase : phases(run)) samples += phase.samples;
+  CHECK(samples == 20'000'000);
 }
 
 TEST_CASE("run.json reads back as the same run", "[plan][run]") {

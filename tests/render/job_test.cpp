@@ -26,23 +26,37 @@ TEST_CASE("a run without a ramp-up is one script", "[render]") {
 }
 
 TEST_CASE("a ramp-up is one script per number of nodes", "[render]") {
-  // Batches 8, 16, 24 of 1000 samples each, then 32. With micro_batch 2 and 4 GPUs per replica they
-  // divide by 4, 8, 6 (24 = 6 * 2 * 2) and 8 ranks: 4, 8, 6 and 8 nodes of 4 GPUs.
+  // Batches 8, 16, 24 of 1000 samples each, then 32. With micro_batch 2 and 8 ranks at the end, 24
+  // divides by 4 of them, and so do the smaller ones; 4 GPUs per replica and node.
   const auto made = scripts(ramp_up());
-  REQUIRE(made.size() == 4);
-  const std::pair<int, int> nodes_and_batch[] = {{4, 8}, {8, 16}, {6, 24}, {8, 32}};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const auto [nodes, batch] = nodes_and_batch[i];
-    const auto& script = made[i];
-    CHECK(script.name == (i == 0 ? "job.sbatch" : "job-" + std::to_string(i + 1) + ".sbatch"));
-    CHECK(contains(script.text, "#SBATCH --nodes=" + std::to_string(nodes) + "\n"));
-    CHECK(contains(script.text, "planned_ranks=" + std::to_string(nodes * 4) + "\n"));
-    CHECK(contains(script.text, "ORCH_DATA_PARALLEL=" + std::to_string(nodes) + "\n"));
-    CHECK(contains(script.text, "ORCH_PHASE=" + std::to_string(i + 1) + " ORCH_PHASES=4\n"));
-    CHECK(contains(script.text, "ORCH_PHASE_FIRST_BATCH=" + std::to_string(batch) +
-                                    " ORCH_PHASE_LAST_BATCH=" + std::to_string(batch) + "\n"));
-    if (i < 3) CHECK(contains(script.text, "ORCH_PHASE_SAMPLES=1000 "));
+  REQUIRE(made.size() == 2);
+  struct Expected {
+    const char *name, *nodes, *ranks, *data, *batches;
+  };
+  const Expected expected[] = {
+      {"job.sbatch", "#SBATCH --nodes=4\n", "planned_ranks=16\n", "ORCH_DATA_PARALLEL=4\n",
+       "ORCH_PHASE_FIRST_BATCH=8 ORCH_PHASE_LAST_BATCH=24\n"},
+      {"job-2.sbatch", "#SBATCH --nodes=8\n", "planned_ranks=32\n", "ORCH_DATA_PARALLEL=8\n",
+       "ORCH_PHASE_FIRST_BATCH=32 ORCH_PHASE_LAST_BATCH=32\n"}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(made[i].name == expected[i].name);
+    for (const char* line :
+         {expected[i].nodes, expected[i].ranks, expected[i].data, expected[i].batches})
+      CHECK(contains(made[i].text, line));
+    CHECK(contains(made[i].text, "ORCH_PHASE=" + std::to_string(i + 1) + " ORCH_PHASES=2\n"));
   }
+  CHECK(contains(made[0].text, "ORCH_PHASE_SAMPLES=3000 "));
+}
+
+TEST_CASE("a job is told to stop two steps and the time to save before its limit", "[render]") {
+  auto run = two_nodes();
+  run.job.time = "20:00:00";
+  run.job.signal_seconds = 600;
+  auto slow = context();
+  slow.step_seconds = 781.6;
+  const auto made = Renderer(shipped()).render(run, slow);
+  REQUIRE(made);
+  CHECK(contains(made->front().text, "#SBATCH --signal=B:USR1@2164\n"));  // 600 + 2 * 781.6
 }
 
 TEST_CASE("every word that an SBATCH line cannot carry is reported at once", "[render]") {
