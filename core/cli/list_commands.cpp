@@ -96,15 +96,19 @@ Rows constant_rows(const plan::Partition& p) {
   bytes("usable memory", p.gpu.usable_memory);
   bytes("driver context", p.gpu.context_memory);
   bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
-  number("peak fp32", p.gpu.peak_fp32, 1e12, " TFLOPs");
-  number("peak fp16", p.gpu.peak_fp16, 1e12, " TFLOPs");
-  number("peak bf16", p.gpu.peak_bf16, 1e12, " TFLOPs");
-  bytes("inside a node, per GPU", p.intra_node.bandwidth, "/s");
-  number("  efficiency", p.intra_node.efficiency, 1, "");
-  bytes("network, per node", p.network.bandwidth, "/s");
-  number("  efficiency", p.network.efficiency, 1, "");
-  bytes("PCIe, per GPU", p.pcie.bandwidth, "/s");
+  for (const auto& [name, peak] :
+       {std::pair("peak fp32", &p.gpu.peak_fp32), std::pair("peak fp16", &p.gpu.peak_fp16),
+        std::pair("peak bf16", &p.gpu.peak_bf16)})
+    if (peak->value > 0) number(name, *peak, 1e12, " TFLOPs");
+  for (const auto& [name, link] :
+       {std::pair("inside a node, per GPU", &p.intra_node),
+        std::pair("network, per node", &p.network), std::pair("PCIe, per GPU", &p.pcie)}) {
+    bytes(name, link->bandwidth, "/s");
+    number("  efficiency", link->efficiency, 1, "");
+    number("  latency", link->latency, 1e-6, " us");
+  }
   bytes("host memory", p.host_memory);
+  bytes("host memory bandwidth", p.host_memory_bandwidth, "/s");
   number("gemm", p.efficiency.gemm, 1, "");
   number("attention", p.efficiency.attention, 1, "");
   number("attention, unaligned", p.efficiency.attention_unaligned, 1, "");
