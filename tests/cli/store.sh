@@ -86,8 +86,9 @@ done
 # ignore SIGINT, so python3 plays the terminal.
 experiment many 2000 >many.lua
 cat >interrupt.py <<'PY'
-import signal, subprocess, sys, time
-orch = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+import os, signal, subprocess, sys, time
+no_slurm = {**os.environ, "PATH": "/nowhere"}
+orch = subprocess.Popen(sys.argv[2:], env=no_slurm, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 time.sleep(float(sys.argv[1]))
 orch.send_signal(signal.SIGINT)
 sys.exit(orch.wait())
