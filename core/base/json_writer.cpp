@@ -37,8 +37,9 @@ void JsonWriter::quote(std::string_view text) {
 void JsonWriter::key(std::string_view name) {
   next();
   if (name.empty()) return;
-  quote(name);
-  out_ += ": ";
+  out_ += '"';
+  out_ += name;
+  out_ += "\": ";
 }
 
 JsonWriter& JsonWriter::begin(std::string_view name) {

@@ -7,9 +7,12 @@
 namespace orch {
 
 // Writes indented JSON straight into a text: for what is written ten thousand times, where building
-// a document first costs ten times as much. The caller keeps the nesting right.
+// a document first costs ten times as much. The caller keeps the nesting right and the keys plain:
+// they are written as they are.
 class JsonWriter {
  public:
+  JsonWriter() { out_.reserve(2048); }
+
   JsonWriter& begin(std::string_view key = {});  // an object, under a key or at the top
   JsonWriter& end();
   JsonWriter& begin_list(std::string_view key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 #include <tuple>
 #include <unordered_set>
 
@@ -22,6 +23,18 @@ bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
                            p.estimate.gpu_hours, std::string_view(p.id));
   };
   return key(a) < key(b);
+}
+
+// Sorts positions first: a run is large, and each is moved but once.
+void rank(std::vector<plan::Planned>& runs) {
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return ranks_before(runs[a], runs[b]); });
+  std::vector<plan::Planned> ranked;
+  ranked.reserve(runs.size());
+  for (const auto i : order) ranked.push_back(std::move(runs[i]));
+  runs = std::move(ranked);
 }
 
 // A job that is told to stop two steps before its limit must have time for more than that.
@@ -91,7 +104,7 @@ Result<Outcome> App::plan(const fs::path& experiment_file, double max_runs) {
   if (!plan) return plan.error();
   outcome.rejected = std::move(plan->rejected);
   if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
-  std::sort(outcome.runs.begin(), outcome.runs.end(), ranks_before);
+  rank(outcome.runs);
   return outcome;
 }
 
@@ -100,20 +113,19 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   backend::Work work;
   outcome.runs.reserve(runs.size());
   std::unordered_set<std::string> ids;
+  ids.reserve(runs.size());
   for (auto& run : runs) {
     if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
-    plan::Planned planned;
-    planned.json = plan::run_json(run);
-    planned.id = plan::run_id(run, planned.json);
-    if (!ids.insert(planned.id).second) {
+    auto json = plan::run_json(run);
+    auto id = plan::run_id(run, json);
+    if (!ids.insert(id).second) {
       ++outcome.duplicates;
       continue;
     }
     if (auto status = backends_.of(*run.strategy).work(run, false, work); !status) return status;
-    planned.estimate = estimator.estimate(run, work);
-    warn_about_time(run, planned.estimate);
-    planned.run = std::move(run);
-    outcome.runs.push_back(std::move(planned));
+    auto estimate = estimator.estimate(run, work);
+    warn_about_time(run, estimate);
+    outcome.runs.push_back({std::move(run), std::move(id), std::move(json), std::move(estimate)});
   }
   return {};
 }

@@ -214,40 +214,33 @@ class Progress {
   bool shown_;
 };
 
-}  // namespace
-
-int plan_command(const PlanArguments& arguments) {
+// Plans the experiment and hands it on; its errors end the verb.
+template <class Verb>
+int with_outcome(const PlanArguments& arguments, Verb&& verb) {
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
   const auto planned = make_outcome(**app, arguments);
-  const auto* outcome = std::get_if<Outcome>(&planned);
-  if (!outcome) return std::get<int>(planned);
-  const auto result = view(*outcome);
+  if (const int* code = std::get_if<int>(&planned)) return *code;
+  const auto& outcome = std::get<Outcome>(planned);
+  return verb(**app, outcome, view(outcome));
+}
+
+int show_only(const report::Result& result, const PlanArguments& arguments) {
   show(result, arguments);
   return verdict_code(result);
 }
 
-int run_command(const PlanArguments& arguments) {
-  if (arguments.dry_run) return plan_command(arguments);
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  const auto planned = make_outcome(**app, arguments);
-  const auto* outcome = std::get_if<Outcome>(&planned);
-  if (!outcome) return std::get<int>(planned);
-  const auto result = view(*outcome);
-  if (outcome->runs.empty()) {
-    show(result, arguments);
-    return verdict_code(result);
-  }
-
+int write_and_show(App& app, const Outcome& outcome, const report::Result& result,
+                   const PlanArguments& arguments) {
+  if (outcome.runs.empty()) return show_only(result, arguments);
   store::Store store(arguments.runs);
-  render::Renderer renderer((*app)->places().templates());
-  Progress progress(outcome->runs.size());
+  render::Renderer renderer(app.places().templates());
+  Progress progress(outcome.runs.size());
   const auto written = store.write(
-      outcome->experiment.name, outcome->runs.size(),
+      outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
         progress.at(i);
-        return folder_of(**app, renderer, store, outcome->runs[i]);
+        return folder_of(app, renderer, store, outcome.runs[i]);
       },
       interrupted);
   if (!written) return fail(written.error(), kError);
@@ -257,11 +250,25 @@ int run_command(const PlanArguments& arguments) {
     return kInterrupted;
   }
   show(result, arguments);
-  say(arguments,
-      "\n" + written_text(*written, fs::path(arguments.runs) / outcome->experiment.name));
-  const int scheduler = next_step(arguments, *outcome, store);
+  say(arguments, "\n" + written_text(*written, fs::path(arguments.runs) / outcome.experiment.name));
+  const int scheduler = next_step(arguments, outcome, store);
   const int verdict = verdict_code(result);
   return verdict != kOk ? verdict : scheduler;
+}
+
+}  // namespace
+
+int plan_command(const PlanArguments& arguments) {
+  return with_outcome(arguments, [&](App&, const Outcome&, const auto& result) {
+    return show_only(result, arguments);
+  });
+}
+
+int run_command(const PlanArguments& arguments) {
+  if (arguments.dry_run) return plan_command(arguments);
+  return with_outcome(arguments, [&](App& app, const Outcome& outcome, const auto& result) {
+    return write_and_show(app, outcome, result, arguments);
+  });
 }
 
 }  // namespace orch::cli
