@@ -77,13 +77,13 @@ exits 0 'an experiment from a pipe'
 experiment colours 2 >x.lua
 orch plan x.lua
 lacks "$out$err" $'\e' 'no colours in a pipe'
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1; then
   on_terminal() { script -qec "$1 $orch_program plan x.lua" /dev/null; }
   has "$(on_terminal 'env TERM=xterm')" $'\e[1m' 'colours on a terminal'
   lacks "$(on_terminal 'env TERM=xterm NO_COLOR=1')" $'\e[' 'no colours with NO_COLOR'
   lacks "$(on_terminal 'env TERM=dumb')" $'\e[' 'no colours on a dumb terminal'
 else
-  echo 'SKIPPED: no script(1) to try a terminal with'
+  echo 'SKIPPED: no terminal can be made here to see colours on'
 fi
 
 # The lines that orch makes are no longer than the screen.
