@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/text.h"
+#include "core/hardware/calibration.h"
 #include "core/hardware/constants.h"
 #include "core/hardware/hardware.h"
 #include "core/hardware/yaml.h"
@@ -127,7 +128,7 @@ std::string read_name(const Map& map, std::string_view example) {
 plan::Partition read_partition(const Field& field, const GpuCatalog& gpus) {
   static const std::vector<std::string> known{
       "name",    "gpu",  "gpu_constants", "gpus_per_node", "nodes", "intra_node",
-      "network", "pcie", "host",          "efficiency",    "slurm"};
+      "network", "pcie", "host",          "efficiency",    "slurm", "fitted"};
   plan::Partition partition;
   const Map map(field, known);
   partition.name = read_name(map, "a100-80g");
@@ -143,6 +144,7 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus) {
   if (const auto* host = map.require("host", "{ memory: …, memory_bandwidth: … }"))
     read_constants(Map(*host, keys(kHostFields)), kHostFields, Presence::as_required, partition);
   if (const auto* slurm = map.find("slurm")) partition.slurm = read_slurm(*slurm);
+  if (const auto* fitted = map.find("fitted")) read_calibrations(*fitted, partition);
   return partition;
 }
 

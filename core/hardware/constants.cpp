@@ -30,13 +30,15 @@ const Kind kLatency{Unit::seconds, 1e-9, 1, "a time", "0.001 us to 1 s", "5 us",
 const Kind kOverhead{Unit::seconds, 0, 100, "a time", "0 s to 100 s", "200 us", kTimeUnits};
 const Kind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
 const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
+const Kind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
-const std::array<ConstantField<plan::Gpu>, 7> kGpuFields{{
+const std::array<ConstantField<plan::Gpu>, 8> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},
     {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
     {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
     {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
     {"peak_fp32", &plan::Gpu::peak_fp32, &kFlops},
+    {"peak_tf32", &plan::Gpu::peak_tf32, &kFlops, false},
     {"peak_fp16", &plan::Gpu::peak_fp16, &kFlops, false},
     {"peak_bf16", &plan::Gpu::peak_bf16, &kFlops, false},
 }};
@@ -47,16 +49,20 @@ const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
     {"efficiency", &plan::Link::efficiency, &kShare},
 }};
 
-const std::array<ConstantField<plan::Efficiency>, 9> kEfficiencyFields{{
+const std::array<ConstantField<plan::Efficiency>, 13> kEfficiencyFields{{
     {"gemm", &plan::Efficiency::gemm, &kShare},
     {"attention", &plan::Efficiency::attention, &kShare},
     {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
     {"memory", &plan::Efficiency::memory, &kShare},
     {"layer_overhead", &plan::Efficiency::layer_overhead, &kOverhead},
+    {"stage_overhead", &plan::Efficiency::stage_overhead, &kOverhead, false},
     {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},
     {"overlap", &plan::Efficiency::overlap, &kShareOrZero},
+    {"host", &plan::Efficiency::host, &kShare, false},
     {"allocator_slack", &plan::Efficiency::allocator_slack, &kShareOrZero},
     {"tight", &plan::Efficiency::tight, &kShare},
+    {"time_spread", &plan::Efficiency::time_spread, &kSpread, false},
+    {"memory_spread", &plan::Efficiency::memory_spread, &kSpread, false},
 }};
 
 const std::array<ConstantField<plan::Partition>, 2> kHostFields{{

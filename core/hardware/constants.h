@@ -30,6 +30,7 @@ extern const Kind kLatency;
 extern const Kind kOverhead;  // may be zero
 extern const Kind kShare;
 extern const Kind kShareOrZero;
+extern const Kind kSpread;
 
 // A key and the member that its { value, origin } goes to.
 template <class T>
@@ -40,9 +41,9 @@ struct ConstantField {
   bool required = true;
 };
 
-extern const std::array<ConstantField<plan::Gpu>, 7> kGpuFields;
+extern const std::array<ConstantField<plan::Gpu>, 8> kGpuFields;
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
-extern const std::array<ConstantField<plan::Efficiency>, 9> kEfficiencyFields;
+extern const std::array<ConstantField<plan::Efficiency>, 13> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
 
 void read_constant(const Field& field, const Kind& kind, plan::Constant& out);

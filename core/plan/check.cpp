@@ -166,4 +166,27 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_amount(run, warnings);
 }
 
+void check_anywhere(const Run& run, Errors& reasons) {
+  check_ranks(run, reasons);
+  check_batch(run, reasons);
+  check_model(run, reasons);
+  check_format(run, reasons);
+  check_choices(run, reasons);
+}
+
+Status check_dates(const Experiment& experiment) {
+  const auto& deadline = experiment.budget.deadline;
+  const auto& start = experiment.calendar.start;
+  const auto place = experiment.file + ": budget.deadline";
+  if (deadline && !start)
+    return Error{place, "there is no start to count from",
+                 "write start = \"YYYY-MM-DD\", or give --start"};
+  if (deadline && *deadline < *start)
+    return Error{
+        place,
+        fmt::format("{} is before the start on {}", format_date(*deadline), format_date(*start)),
+        "move the deadline, or the start (start = \"YYYY-MM-DD\", --start)"};
+  return {};
+}
+
 }  // namespace orch::plan

@@ -13,4 +13,10 @@ namespace orch::plan {
 void check(const Run& run, const Budget& budget, std::vector<Error>& reasons,
            std::vector<Error>& warnings);
 
+// The reasons among them that hold on any machine: without nodes, limits and the ramp-up.
+void check_anywhere(const Run& run, std::vector<Error>& reasons);
+
+// A deadline needs a start, and lies after it.
+Status check_dates(const Experiment& experiment);
+
 }  // namespace orch::plan

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct Gpu {
   Constant context_memory;    // bytes the driver and its kernels take
   Constant memory_bandwidth;  // bytes/s
   Constant peak_fp32;
+  Constant peak_tf32;
   Constant peak_fp16;
   Constant peak_bf16;
 
@@ -43,10 +45,17 @@ struct Efficiency {
   Constant attention_unaligned;  // the same with head_dim not a multiple of 8
   Constant memory;               // memory-bound kernels, of memory_bandwidth
   Constant layer_overhead;       // seconds per layer and pass that nothing hides
-  Constant step_overhead;        // seconds per step
-  Constant overlap;              // the share of compute under which communication can hide
-  Constant allocator_slack;      // fragmentation, of what is allocated
-  Constant tight;                // from this share of usable memory on, a run is "tight"
+  // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
+  Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
+  Constant step_overhead;  // seconds per step
+  Constant overlap;        // the share of compute under which communication can hide
+  // The optimizer on the CPU, of the host's memory bandwidth.
+  Constant host{0.5, "assumed: streaming loops over all cores"};
+  Constant allocator_slack;  // fragmentation, of what is allocated
+  Constant tight;            // from this share of usable memory on, a run is "tight"
+  // Standard deviations of log(measured / predicted) on rows that were not fitted.
+  Constant time_spread{0.15, "assumed: no measured rows"};
+  Constant memory_spread{0.10, "assumed: no measured rows"};
 };
 
 // What a job needs to say to SLURM on this partition; empty means "do not say it".
@@ -66,6 +75,25 @@ struct Slurm {
   std::string setup;  // shell text of the site (modules and the like), verbatim
 };
 
+struct Partition;
+
+// Until this day (exclusive, YYYY-MM-DD) the same machine took so many times as long.
+struct Era {
+  std::string until;
+  Constant time;
+};
+
+// What a fit to measured rows says of a partition, for the software that the rows ran.
+struct Calibration {
+  std::vector<std::string> backends;
+  std::map<std::string, Constant> constants;   // by the names of tunables()
+  std::vector<Era> eras;                       // in order; later days are in none
+  std::shared_ptr<const Partition> partition;  // with the constants in their places
+
+  // The factor of a day; 1 for an empty one.
+  double era(std::string_view day) const;
+};
+
 struct Partition {
   std::string name;
   Gpu gpu;
@@ -78,6 +106,12 @@ struct Partition {
   Constant host_memory_bandwidth;  // bytes/s per node
   Efficiency efficiency;
   Slurm slurm;
+  std::vector<Calibration> calibrations;
+
+  // The calibration for a backend's runs; nullptr if there is none.
+  const Calibration* calibration(std::string_view backend) const;
+  // This partition as calibrated for a backend, or itself.
+  const Partition& as_measured(std::string_view backend) const;
 };
 
 struct Cluster {

@@ -14,4 +14,14 @@ std::string_view name(Fit fit) {
   return "";
 }
 
+Range Estimate::range_of(double amount) const {
+  if (step_seconds <= 0) return {amount, amount};
+  return {amount * step_low / step_seconds, amount * step_high / step_seconds};
+}
+
+Range Estimate::range_of_rate(double rate) const {
+  if (step_seconds <= 0) return {rate, rate};
+  return {rate * step_seconds / step_high, rate * step_seconds / step_low};
+}
+
 }  // namespace orch::plan

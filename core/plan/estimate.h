@@ -9,6 +9,8 @@
 
 namespace orch::plan {
 
+// oom: the peak is above usable memory. tight: its 90 % range reaches over it, or the peak is above
+// the partition's share "tight" of it.
 enum class Fit { fits, tight, oom };
 
 std::string_view name(Fit fit);
@@ -28,15 +30,44 @@ struct StageMemory {
   Bytes total = 0;
 };
 
+// A stretch of the training: a batch, or a ramp of batches, on one number of nodes.
+struct Stretch {
+  std::int64_t first_batch = 0;  // global batch at its start
+  std::int64_t last_batch = 0;   // and at its end
+  double samples = 0;
+  double tokens = 0;
+  std::int64_t data_parallel = 1;
+  std::int64_t nodes = 1;
+  std::int64_t gpus = 1;
+  double first_step_seconds = 0;
+  double last_step_seconds = 0;
+  double tflops_per_gpu = 0;  // megatron convention, over the whole stretch
+  double seconds = 0;
+  double gpu_hours = 0;
+};
+
+// Where nine of ten measurements of a value are expected.
+struct Range {
+  double low = 0;
+  double high = 0;
+
+  bool overlaps(const Range& other) const { return low <= other.high && other.low <= high; }
+};
+
 // What a run would take. The items are there only if asked for; they add up to the totals.
 struct Estimate {
   Fit fit = Fit::fits;
   Bytes peak_memory = 0;
+  Bytes memory_low = 0;  // the 90 % range of peak_memory
+  Bytes memory_high = 0;
+  Bytes first_stage_memory = 0;  // of the pipeline's first stage, where people look
   Bytes usable_memory = 0;
   Bytes host_memory = 0;  // per node
   std::int64_t peak_stage = 0;
-  std::string fit_reason;  // empty when it fits
+  std::string fit_reason;  // with items or a schedule only; empty when it fits
   double step_seconds = 0;
+  double step_low = 0;  // the 90 % range of step_seconds
+  double step_high = 0;
   double micro_seconds = 0;          // of the slowest stage: what one more micro-batch costs
   double tflops_per_gpu = 0;         // megatron convention
   double tflops_per_gpu_simple = 0;  // simple convention
@@ -46,8 +77,13 @@ struct Estimate {
   double days_to_train = 0;
   double gpu_hours = 0;
 
+  std::vector<Stretch> schedule;    // the whole training, in order
   std::vector<Item> time;           // one step of the slowest stage
   std::vector<StageMemory> memory;  // by stage
+
+  // The 90 % ranges of what grows with the step time (days, GPU-hours), and of rates, which shrink.
+  Range range_of(double amount) const;
+  Range range_of_rate(double rate) const;
 };
 
 }  // namespace orch::plan

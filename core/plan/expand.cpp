@@ -60,6 +60,8 @@ Model make_model(const Frame& frame, Resolver& resolver) {
   return model;
 }
 
+}  // namespace
+
 Run make_run(const Frame& frame, Resolver& resolver) {
   Run run;
   run.experiment = frame.experiment().name;
@@ -82,6 +84,8 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   if (run.partition) run.job = job_words(run.partition->slurm, frame.experiment().job);
   return run;
 }
+
+namespace {
 
 // The texts that an axis gives to a field; none if a function or nobody does.
 std::set<std::string> given_texts(const Frame& frame, Field field) {
@@ -118,7 +122,6 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   return errors;
 }
 
-// A cluster or partition that is not there is the experiment's mistake, not that of each run.
 Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
   if (!frame.source(static_cast<int>(Field::cluster)).given())
     return Error{frame.experiment().file + ": hardware.cluster", "missing",
@@ -139,6 +142,8 @@ Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
   return errors.empty() ? check_partitions(frame, clusters) : errors;
 }
 
+}  // namespace
+
 Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster) {
   Errors errors;
   for (const auto& model : experiment.models)
@@ -148,10 +153,10 @@ Errors check_hardware(const Experiment& experiment, const FindCluster& find_clus
   return errors;
 }
 
-void check_constraints(const Experiment& experiment, Resolver& resolver,
+void check_constraints(const Experiment& experiment, const Lookup& lookup,
                        std::vector<Error>& reasons) {
   for (const auto& constraint : experiment.constraints) {
-    const auto broken = constraint.broken(resolver.as_lookup());
+    const auto broken = constraint.broken(lookup);
     if (!broken)
       reasons.insert(reasons.end(), broken.error().begin(), broken.error().end());
     else if (!broken->empty())
@@ -160,6 +165,8 @@ void check_constraints(const Experiment& experiment, Resolver& resolver,
   }
 }
 
+namespace {
+
 void sort_in(const Frame& frame, Resolver& resolver, const CheckBackend& check_backend,
              Plan& plan) {
   Run run = make_run(frame, resolver);
@@ -167,7 +174,7 @@ void sort_in(const Frame& frame, Resolver& resolver, const CheckBackend& check_b
   if (run.partition) {
     check(run, frame.experiment().budget, reasons, run.warnings);
     check_backend(run, reasons, run.warnings);
-    check_constraints(frame.experiment(), resolver, reasons);
+    check_constraints(frame.experiment(), resolver.as_lookup(), reasons);
   }
   if (frame.experiment().strict) {
     reasons.insert(reasons.end(), run.warnings.begin(), run.warnings.end());

@@ -21,6 +21,16 @@ using CheckBackend =
 // How many runs an experiment describes, before any is looked at.
 double combinations(const Experiment& experiment);
 
+// A cluster or partition that is not there is the experiment's mistake, not that of each run.
+Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster);
+
+// The run that the resolver has started, every default filled in.
+Run make_run(const Frame& frame, Resolver& resolver);
+
+// What the user's own rules say against the run that the resolver has started.
+void check_constraints(const Experiment& experiment, const Lookup& lookup,
+                       std::vector<Error>& reasons);
+
 // Every combination, with defaults filled in and numbers derived, sorted into runs and rejected
 // ones. An error is something that no single run is to blame for.
 Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluster,

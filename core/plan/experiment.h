@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/plan/calendar.h"
 #include "core/plan/cluster.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
@@ -57,8 +58,18 @@ struct Constraint {
 
 struct Budget {
   double gpu_hours = 0;      // 0: none
-  double deadline_days = 0;  // 0: none
+  double deadline_days = 0;  // on the calendar, from the start; 0: none
+  std::optional<Date> deadline;
   std::int64_t reserve_nodes = 0;
+};
+
+// The shapes of a model of some size, for a search to choose from.
+struct Shapes {
+  double params = 0;
+  double tolerance = 0.02;           // of params, both ways
+  std::vector<std::int64_t> layers;  // empty: hidden / layers from 64 to 256
+  std::int64_t hidden_multiple = 128;
+  std::vector<std::int64_t> heads;  // empty: head_dim from 64 to 256 in steps of 16
 };
 
 // What was asked. Spaces later in the list shadow earlier ones: hardware, batch, model, strategy.
@@ -73,9 +84,15 @@ struct Experiment {
   std::vector<AskedStrategy> strategies;
   std::vector<Constraint> constraints;
   Budget budget;
-  Slurm job;            // what the experiment says over the partition's words
-  bool strict = false;  // warnings reject
+  Calendar calendar;
+  std::optional<Shapes> shapes;  // only a search looks at them; a plan takes the model as it is
+  Slurm job;                     // what the experiment says over the partition's words
+  bool strict = false;           // warnings reject
 };
+
+// Whether so many GPU-hours and days of training keep the experiment's budget and deadline.
+bool keeps_limits(const Experiment& experiment, double gpu_hours, double days);
+bool has_limits(const Budget& budget);
 
 // Everything that came of an experiment.
 struct Plan {

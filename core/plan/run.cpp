@@ -125,6 +125,17 @@ std::vector<RampStep> ramp_steps(const Batch& batch) {
   return steps;
 }
 
+Run run_in(const Run& run, const Phase& phase) {
+  Run part = run;
+  part.layout.data_parallel = phase.data_parallel;
+  part.gpus = part.layout.ranks();
+  part.nodes = phase.nodes;
+  part.batch.global_batch = phase.last_batch;
+  part.batch.accumulate = phase.last_batch / (phase.data_parallel * run.batch.micro_batch);
+  part.batch.rampup.reset();
+  return part;
+}
+
 std::vector<Phase> phases(const Run& run) {
   auto steps = ramp_steps(run.batch);
   double ramp_samples = 0;

@@ -95,6 +95,9 @@ std::string label(const Run& run);
 // batch. The batch of every step must be divisible (see check).
 std::vector<Phase> phases(const Run& run);
 
+// The run as it is in a phase: its ranks and nodes, its last batch, no ramp-up.
+Run run_in(const Run& run, const Phase& phase);
+
 // Global batches of the ramp-up, each with the samples trained at it; the full batch is not in it.
 struct RampStep {
   std::int64_t global_batch;

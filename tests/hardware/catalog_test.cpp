@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/hardware/hardware.h"
+#include "core/hardware/origins.h"
 #include "tests/hardware/toy.h"
 
 namespace orch::hardware {
@@ -83,6 +84,37 @@ TEST_CASE("an unknown cluster gets a guess and the list", "[hardware]") {
              StartsWith("no cluster is called 'jeanzay'\n  did you mean 'jean-zay'? there are: "
                         "jean-zay, toy (in "));
   CHECK_THAT(text(catalog.find("qqq").error()), ContainsSubstring("there are: jean-zay, toy"));
+}
+
+TEST_CASE("spreads are assumed until a file gives them", "[hardware]") {
+  const auto plain = toy::cluster(toy::kCluster);
+  REQUIRE(plain);
+  CHECK(plain->partitions[0].efficiency.time_spread.value == 0.15);
+  CHECK(plain->partitions[0].efficiency.memory_spread.value == 0.10);
+  CHECK_THAT(plain->partitions[0].efficiency.time_spread.origin, StartsWith("assumed: "));
+  const auto own = toy::cluster(toy::replaced(toy::kCluster, "    slurm:",
+                                              "    efficiency: { time_spread: { value: 0.03, "
+                                              "origin: \"fitted: 127 rows\" } }\n    slurm:"));
+  REQUIRE(own);
+  CHECK(own->partitions[0].efficiency.time_spread.value == 0.03);
+  CHECK(own->partitions[0].efficiency.memory_spread.value == 0.10);
+  const auto wide = toy::cluster(toy::replaced(
+      toy::kCluster,
+      "    slurm:", "    efficiency: { time_spread: { value: 15, origin: percent } }\n    slurm:"));
+  CHECK_THAT(text(wide.error()), ContainsSubstring("15 is out of range"));
+}
+
+TEST_CASE("a partition says what its constants were fitted on, each once", "[hardware]") {
+  CHECK(fitted_on(toy::cluster(toy::kCluster)->partitions[0]).empty());
+  auto text = toy::replaced(toy::kCluster, "value: 200 Gbit/s, origin: sheet",
+                            "value: 200 Gbit/s, origin: \"fitted: rows A\"");
+  text = toy::replaced(text, "    slurm:",
+                       "    efficiency:\n"
+                       "      gemm: { value: 0.7, origin: \"fitted: rows B\" }\n"
+                       "      overlap: { value: 0.7, origin: \"fitted: rows A\" }\n"
+                       "    slurm:");
+  CHECK(fitted_on(toy::cluster(text)->partitions[0]) ==
+        std::vector<std::string>{"rows A", "rows B"});
 }
 
 TEST_CASE("a name cannot lead out of the folders", "[hardware]") {

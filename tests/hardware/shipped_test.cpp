@@ -29,12 +29,13 @@ std::vector<plan::Constant> constants(const plan::Link& link) {
 
 std::vector<plan::Constant> constants(const plan::Efficiency& e) {
   return {e.gemm,          e.attention, e.attention_unaligned, e.memory, e.layer_overhead,
-          e.step_overhead, e.overlap,   e.allocator_slack,     e.tight};
+          e.step_overhead, e.overlap,   e.allocator_slack,     e.tight,  e.time_spread,
+          e.memory_spread};
 }
 
 bool says_its_kind(const std::string& origin) {
   return origin.starts_with("datasheet: ") || origin.starts_with("measured: ") ||
-         origin.starts_with("assumed: ");
+         origin.starts_with("fitted: ") || origin.starts_with("assumed: ");
 }
 
 TEST_CASE("the clusters that orch promises are there", "[hardware][shipped]") {

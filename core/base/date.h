@@ -1,0 +1,17 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace orch {
+
+using Date = std::chrono::sys_days;  // a day in UTC
+
+// "2026-12-01" as a day; none for another form, or where the calendar has no such day.
+std::optional<Date> parse_date(std::string_view text);
+
+std::string format_date(Date date);  // "2026-12-01"
+
+}  // namespace orch

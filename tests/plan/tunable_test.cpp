@@ -1,0 +1,102 @@
+#include "core/plan/tunable.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+
+using namespace orch::plan;
+
+TEST_CASE("every tunable is found by its name and points where it lives", "[plan][tunable]") {
+  Partition partition;
+  auto& e = partition.efficiency;
+  const std::pair<const char*, Constant*> expected[] = {
+      {"gemm", &e.gemm},
+      {"attention", &e.attention},
+      {"attention_unaligned", &e.attention_unaligned},
+      {"memory", &e.memory},
+      {"layer_overhead", &e.layer_overhead},
+      {"stage_overhead", &e.stage_overhead},
+      {"step_overhead", &e.step_overhead},
+      {"host", &e.host},
+      {"intra_node.efficiency", &partition.intra_node.efficiency},
+      {"network.efficiency", &partition.network.efficiency},
+      {"pcie.efficiency", &partition.pcie.efficiency},
+      {"context_memory", &partition.gpu.context_memory},
+      {"allocator_slack", &e.allocator_slack},
+      {"time_spread", &e.time_spread},
+      {"memory_spread", &e.memory_spread},
+  };
+  std::set<std::string> named;
+  for (const auto& [name, constant] : expected) {
+    CAPTURE(name);
+    const auto* found = find_tunable(name);
+    REQUIRE(found);
+    CHECK(&found->in(partition) == constant);
+    named.insert(name);
+  }
+  std::size_t listed = 0;
+  for (const auto list : {time_tunables(), memory_tunables(), spread_tunables()})
+    for (const auto& tunable : list) {
+      CHECK(named.contains(std::string(tunable.name)));
+      CHECK(tunable.min < tunable.max);
+      ++listed;
+    }
+  CHECK(listed == named.size());
+}
+
+TEST_CASE("what can be fitted is in doubt, spreads follow from the fit", "[plan][tunable]") {
+  for (const auto list : {time_tunables(), memory_tunables()})
+    for (const auto& tunable : list) CHECK(tunable.doubt > 0);
+  for (const auto& tunable : spread_tunables()) CHECK(tunable.doubt == 0);
+  CHECK(time_tunables().size() + memory_tunables().size() <= 13);  // about a dozen
+}
+
+TEST_CASE("other names are no tunables", "[plan][tunable]") {
+  for (const char* name : {"", "gem", "GEMM", "overlap", "tight", "efficiency", "network"})
+    CHECK(find_tunable(name) == nullptr);
+}
+
+TEST_CASE("an era ends before its day", "[plan][calibration]") {
+  Calibration calibration;
+  CHECK(calibration.era("2022-02-17") == 1);  // there are none
+  calibration.eras = {{"2022-02-18", {1.05, ""}}, {"2022-02-25", {1.02, ""}}};
+  CHECK(calibration.era("2021-12-31") == 1.05);
+  CHECK(calibration.era("2022-02-17") == 1.05);
+  CHECK(calibration.era("2022-02-18") == 1.02);
+  CHECK(calibration.era("2022-02-24") == 1.02);
+  CHECK(calibration.era("2022-02-25") == 1);
+  CHECK(calibration.era("2023-01-01") == 1);
+  CHECK(calibration.era("") == 1);
+}
+
+TEST_CASE("a month or a year is as early as it can be", "[plan][calibration]") {
+  Calibration calibration;
+  calibration.eras = {{"2022-02-18", {1.05, ""}}};
+  CHECK(calibration.era("2022-01") == 1.05);
+  CHECK(calibration.era("2022-02") == 1.05);
+  CHECK(calibration.era("2022-03") == 1);
+  CHECK(calibration.era("2022") == 1.05);
+  CHECK(calibration.era("2023") == 1);
+}
+
+TEST_CASE("a partition is as measured for the backends that were", "[plan][calibration]") {
+  Partition partition;
+  partition.efficiency.gemm.value = 0.7;
+  const auto calibrated = [&](std::vector<std::string> backends, double gemm) {
+    auto tuned = std::make_shared<Partition>(partition);
+    tuned->efficiency.gemm.value = gemm;
+    Calibration made;
+    made.backends = std::move(backends);
+    made.partition = std::move(tuned);
+    return made;
+  };
+  CHECK(partition.calibration("megatron") == nullptr);
+  CHECK(&partition.as_measured("megatron") == &partition);
+  partition.calibrations = {calibrated({"megatron"}, 0.8), calibrated({"ddp", "zero3"}, 0.2)};
+  CHECK(partition.as_measured("megatron").efficiency.gemm.value == 0.8);
+  CHECK(partition.as_measured("ddp").efficiency.gemm.value == 0.2);
+  CHECK(partition.as_measured("zero3").efficiency.gemm.value == 0.2);
+  CHECK(partition.calibration("zero3") == &partition.calibrations[1]);
+  CHECK(&partition.as_measured("other") == &partition);
+  CHECK(&partition.as_measured("zero") == &partition);
+}
