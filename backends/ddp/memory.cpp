@@ -34,6 +34,7 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_activations(setup.model, sink, 0, 0, setup.model.layers);
   emit_peaks(setup.model, sink, 0);
   if (setup.ranks == 1) return;
+  emit_communicators(sink, 0, 1);
   if (!setup.bucket_view) return add(sink, "communication buffers", states.gradients, params);
   // Two buckets on their way at a time, in a copy if compressed.
   const double bytes = std::min(2 * setup.bucket, params * states.gradients);

@@ -32,7 +32,7 @@ std::vector<backend::StrategySpec> strategies() {
                        true),
                choice("recompute", "what backward computes again instead of keeping it",
                       {"none", "full", "selective"}),
-               choice("dtype", "of the matrix products", {"bf16", "fp16", "fp32"}),
+               choice("dtype", "of the matrix products", {"bf16", "fp16", "fp32", "tf32"}),
                boolean("master_weights",
                        "fp32 weights, gradients and moments beside the 16-bit weights", true),
                boolean("flash_attention", "attention that keeps no scores", false),
@@ -63,9 +63,9 @@ Setup::Setup(const backend::RunView& run)
     if (!states.adafactor) states.moments = 2 * model.element;
   }
   model.flash_attention = run.flag("flash_attention");
-  model.fused_softmax =
-      run.flag("fused_kernels") &&
-      backend::fused_softmax_works(run.model(), run->micro_batch, 1, model.element);
+  model.fused_kernels = run.flag("fused_kernels");
+  model.fused_softmax = model.fused_kernels && backend::fused_softmax_works(
+                                                   run.model(), run->micro_batch, 1, model.element);
   if (asked == "powersgd") compression = Compression::powersgd;
   // Nothing is gained where gradients have 16 bits already.
   if ((asked == "fp16" || asked == "bf16") && states.gradients > 2) compression = Compression::half;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -9,6 +10,8 @@ namespace {
 using namespace backend;
 
 constexpr Passes kStep{0, 0, 0, 1};
+constexpr double kTraffic = 300;     // bytes per element that PowerSGD compresses
+constexpr double kStillSent = 0.45;  // of what plain DDP sends, between 16 A100
 
 void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
                      double calls, WorkSink& sink) {
@@ -32,8 +35,10 @@ void emit_plain(const Setup& setup, double params, WorkSink& sink) {
   emit_all_reduce(setup, "gradient all-reduce", each, params, calls, sink);
 }
 
-// P = M Q, Q = M' P and P Q' are three products of the size of the gradient times the rank; M is
-// read or written eight times in all (error added, both products, decompression, new error).
+// P = M Q, Q = M' P and P Q' are three products of the size of the gradient times the rank. The
+// hook reads or writes M 13 times (error added, copy, both products, decompression, new error, copy
+// back) in small kernels, one column after the other: on 8 A100 it took 0.23 ns per element, what
+// 300 bytes take.
 void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
   const double rank = setup.powersgd.rank;
   auto products = during(gemm("PowerSGD products", matrix.rows, rank, matrix.columns), kStep);
@@ -42,10 +47,9 @@ void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
     return say("3 x [", matrix.rows, ", ", matrix.columns, "] x [", matrix.columns, ", ", rank,
                "]");
   });
-  const double bytes = 8 * setup.states.gradients * matrix.elements();
-  sink.op(during(moved(ORCH_MEMORY, "PowerSGD passes", bytes), kStep), [&] {
-    return say("8 x ", setup.states.gradients, " B x ", matrix.elements(), " = ", Size{bytes});
-  });
+  const double bytes = kTraffic * matrix.elements();
+  sink.op(during(moved(ORCH_MEMORY, "PowerSGD passes", bytes), kStep),
+          [&] { return say(kTraffic, " B x ", matrix.elements(), " = ", Size{bytes}); });
 }
 
 void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
@@ -54,7 +58,7 @@ void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double 
   for (const auto& matrix : matrices) {
     if (!setup.powersgd.compresses(matrix)) continue;
     emit_products(setup, matrix, sink);
-    factors += setup.powersgd.sent(matrix);
+    factors += std::max(setup.powersgd.sent(matrix), kStillSent * matrix.elements());
     whole -= matrix.elements();
   }
   const double each = setup.states.gradients;

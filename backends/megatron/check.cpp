@@ -8,36 +8,6 @@ namespace {
 
 using namespace backend;
 
-void check_tensor(const RunView& run, Problems& problems) {
-  const auto& model = run.model();
-  const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
-  if (model.heads % t != 0)
-    problems.reject("tensor_parallel",
-                    say("heads = ", model.heads, " is not divisible by tensor_parallel = ", t),
-                    say("try tensor_parallel = ", divisor_below(model.heads, t),
-                        " or heads = ", round_up(model.heads, t)));
-  if (model.hidden % t != 0)
-    problems.reject("tensor_parallel",
-                    say("hidden = ", model.hidden, " is not divisible by tensor_parallel = ", t),
-                    say("try tensor_parallel = ", divisor_below(model.hidden, t),
-                        " or hidden = ", round_up(model.hidden, t)));
-  else if (t > 1 && model.hidden / t % 64 != 0)
-    problems.warn("tensor_parallel",
-                  say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",
-                      model.hidden / t, " is not a multiple of 64: products waste part of a tile"),
-                  say("try hidden = ", round_up(model.hidden, 64 * t)));
-  if (t > node)
-    problems.warn("tensor_parallel",
-                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " nodes of ", node,
-                      " GPUs: every layer waits for the network"),
-                  say("try tensor_parallel = ", divisor_below(model.heads, node)));
-  else if (node % t != 0)
-    problems.warn("tensor_parallel",
-                  say("tensor_parallel = ", t, " does not divide the ", node,
-                      " GPUs of a node: some groups span two nodes"),
-                  say("try tensor_parallel = ", divisor_below(node, t)));
-}
-
 void check_sequence(const RunView& run, Problems& problems) {
   const std::int64_t t = run->tensor_parallel, seq = run.model().seq;
   if (!run.flag("sequence_parallel")) return;
@@ -56,6 +26,9 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (p == 1)
     problems.reject("interleave", say("interleave = ", v, " needs a pipeline, not one stage"),
                     "try interleave = 1, or a pipeline_parallel of 2 or more");
+  if (setup.deepspeed_engine)
+    problems.reject("interleave", "DeepSpeed's pipeline does not interleave",
+                    "try interleave = 1 or engine = 'megatron'");
   if (setup.partition.count_embeddings)
     problems.reject("interleave", "goes with stage_partition = 'uniform' only",
                     "try stage_partition = 'uniform' or interleave = 1");
@@ -146,7 +119,7 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 void check(const RunView& run, Problems& problems) {
   const Setup setup(run);
-  check_tensor(run, problems);
+  check_tensor(*run, problems);
   check_attention(*run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, problems);

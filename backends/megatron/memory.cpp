@@ -27,6 +27,14 @@ struct Stages {
   std::int64_t first, last;
 };
 
+// Master weights, moments and the sum of gradients, all in fp32.
+void add_host(const Setup& setup, Stages stages, double params, WorkSink& sink) {
+  const double each = 8 + setup.states.moments, mine = params / setup.shards();
+  sink.memory(
+      "optimizer states and gradients", stages.first, stages.last, each * mine,
+      [&] { return say(each, " B x ", mine, " params = ", Size{each * mine}); }, ORCH_HOST_MEMORY);
+}
+
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
                  WorkSink& sink) {
   const auto add = [&](const char* name, double each, double shards) {
@@ -40,9 +48,9 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   add(names.weights, setup.states.weights, 1);
   add(names.gradients, setup.states.gradients, 1);
   if (setup.separate_sum()) add(names.accumulation, 4, 1);
+  if (setup.offload_optimizer) return add_host(setup, stages, params, sink);
   add(names.optimizer, setup.states.optimizer(), setup.shards());
-  if (setup.zero_stage == 1 && setup.gradient_bytes() < 4)
-    add(names.shard_gradients, 4, setup.shards());
+  if (setup.zero_stage == 1) add(names.shard_gradients, 4, setup.shards());
 }
 
 void emit_layer_states(const Setup& setup, WorkSink& sink) {
@@ -68,14 +76,19 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
 }
 
-// Layer inputs or activations that a stage holds at its busiest. With full recomputation a stage
-// also keeps its output until the gradient comes back.
+// Beside its layers' inputs, a stage keeps the output of each micro-batch in flight until the
+// gradient comes back, and what is being sent and received: as much as 1.4 layers (66 runs on 384
+// A100; one would be the output alone).
+constexpr double kHandedOver = 1.4;
+
+// Layer inputs or activations that a stage holds at its busiest.
 double layers_in_flight(const Setup& setup, std::int64_t stage) {
   const auto chunks = static_cast<double>(setup.chunks);
   const double held = static_cast<double>(setup.partition.layers_on(stage)) / chunks;
   const auto flying =
       static_cast<double>(in_flight(stage, setup.pipeline, setup.chunks, setup.micro_batches));
-  return flying * (setup.model.full() ? held + 1 : held);
+  if (!setup.model.full()) return flying * held;
+  return flying * (held + (setup.pipeline > 1 ? kHandedOver : 1));
 }
 
 void emit_flight(const Setup& setup, WorkSink& sink) {
@@ -92,11 +105,6 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
-  if (setup.pipeline > 1) {
-    const double bytes = 2 * model.element * model.sbh();
-    sink.memory("pipeline buffers", 0, last, bytes,
-                [&] { return say("one to send, one to receive = ", Size{bytes}); });
-  }
   if (setup.data == 1 || setup.zero_stage == 0) return;
   // DeepSpeed's reduction bucket; never larger than what there is to reduce.
   const double layers = static_cast<double>(setup.partition.portion());
@@ -114,6 +122,8 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_end_states(setup, sink);
   emit_flight(setup, sink);
   emit_buffers(setup, sink);
+  const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1);
+  emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks
 }
 
 }  // namespace orch::megatron

@@ -16,7 +16,7 @@ struct Setup {
   backend::States states;
   Partition partition;
   std::int64_t zero_stage;
-  bool fp32_accumulate, overlap_grad_reduce;
+  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
   bool fused_kernels;
   std::int64_t vocab_multiple;
   const char* dtype;

@@ -26,6 +26,25 @@ void emit_reduction(const Setup& setup, double params, WorkSink& sink) {
   add("weight all-gather", ORCH_ALL_GATHER, weights, false);
 }
 
+void emit_moved(std::uint32_t kind, const char* name, double each, double params, Passes passes,
+                WorkSink& sink, bool hidden = false) {
+  sink.op(during(moved(kind, name, each * params), passes, hidden),
+          [&] { return say(each, " B x ", params, " params"); });
+}
+
+// On the host (ZeRO-Offload, Ren et al. 2021): gradients leave the device with every micro-batch,
+// under backward; the host updates its shard, and 16-bit weights come back.
+void emit_update(const Setup& setup, double shard, WorkSink& sink) {
+  const auto& states = setup.states;
+  const Passes step{0, 0, 0, 1};
+  if (!setup.offload_optimizer)
+    return emit_moved(ORCH_MEMORY, "optimizer", states.step_traffic(), shard, step, sink);
+  emit_moved(ORCH_COPY, "gradients to host", states.weights, shard, {0, 0, 1, 0}, sink, true);
+  emit_moved(ORCH_HOST, "optimizer on the host", 4 + 2 * (4 + states.moments) + states.weights,
+             shard, step, sink);
+  emit_moved(ORCH_COPY, "updated weights to device", states.weights, shard, step, sink);
+}
+
 // What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
 // per step.
 void emit_training(const Setup& setup, double params, WorkSink& sink) {
@@ -35,9 +54,7 @@ void emit_training(const Setup& setup, double params, WorkSink& sink) {
             [&] { return say(each, " B x ", params, " params"); });
   }
   emit_reduction(setup, params, sink);
-  const double each = setup.states.step_traffic(), mine = params / setup.shards();
-  sink.op(during(moved(ORCH_MEMORY, "optimizer", each * mine), {0, 0, 0, 1}),
-          [&] { return say(each, " B x ", mine, " params"); });
+  emit_update(setup, params / setup.shards(), sink);
 }
 
 // First and last stage each hold the embedding and add up its gradient.
@@ -63,7 +80,7 @@ void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& si
   });
 }
 
-enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kBlocks };
+enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kBlocks };
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
@@ -83,6 +100,9 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
   sink.block("to previous stage");
   emit_send(setup, "send gradients", {0, 0, 1, 0}, sink);
+  sink.block("pipeline");
+  sink.op(during(make_op(ORCH_STAGE_OVERHEAD, "stage overhead"), {1, 0, 1, 0}),
+          [&] { return say("hand-over of each micro-batch, each way"); });
 }
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
@@ -95,6 +115,7 @@ std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   // Interleaved, the last stage's chunks but one go on to the first stage, and back.
   counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
   counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
+  counts[kStage] = setup.pipeline > 1 && setup.deepspeed_engine ? v : 0;
   return counts;
 }
 

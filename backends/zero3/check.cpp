@@ -17,6 +17,12 @@ void check_offload(const Setup& setup, Problems& problems) {
                     "try optimizer = 'adamw' or offload = 'none'");
 }
 
+void check_activations(const Setup& setup, Problems& problems) {
+  if (setup.offload_activations && !setup.model.full())
+    problems.reject("offload_activations", "there are no checkpoints without recomputation",
+                    "try recompute = 'full' or offload_activations = false");
+}
+
 void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t group = setup.shard_ranks;
   if (setup.ranks == 1)
@@ -50,9 +56,11 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
 
 void check(const RunView& run, Problems& problems) {
   const Setup setup(run);
+  check_tensor(*run, problems);
   check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
                   problems);
   check_offload(setup, problems);
+  check_activations(setup, problems);
   check_groups(run, setup, problems);
   check_traffic(run, setup, problems);
 }

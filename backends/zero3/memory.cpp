@@ -58,13 +58,25 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   }
 }
 
+void emit_checkpoints(const Setup& setup, WorkSink& sink) {
+  if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, setup.model.layers);
+  const double each = setup.checkpoint_bytes(), bytes = setup.model.layers * each;
+  sink.memory(
+      "activations", 0, 0, bytes,
+      [&] { return say(setup.model.layers, " inputs x ", Size{each}, " = ", Size{bytes}); },
+      setup.offload_activations ? ORCH_HOST_MEMORY : ORCH_DEVICE);
+}
+
 }  // namespace
 
 void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_states(setup, sink);
-  emit_activations(setup.model, sink, 0, 0, setup.model.layers);
+  emit_checkpoints(setup, sink);
   emit_peaks(setup.model, sink, 0);
   emit_buffers(setup, sink);
+  const int groups =
+      (setup.tensor > 1) + (setup.shard_ranks > 1) + (setup.shard_ranks < setup.ranks);
+  emit_communicators(sink, 0, groups);
 }
 
 }  // namespace orch::zero3

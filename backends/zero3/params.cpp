@@ -20,10 +20,13 @@ ParamSpec prefetch() {
 
 std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
   for (auto&& param : {
+           integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
            boolean("overlap", "reduce gradients under backward", true),
+           boolean("offload_activations", "keep the inputs for recomputation in host memory",
+                   false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"none", "full", "selective"}),
-           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32"}),
+           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32", "tf32"}),
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                   {"adamw", "adafactor"}),
            boolean("flash_attention", "attention that keeps no scores", false),
@@ -68,7 +71,9 @@ Setup::Setup(const backend::RunView& run)
     : model(backend::transformer(run.model(), run->micro_batch)),
       micro_batches(run->accumulate),
       ranks(run->data_parallel),
-      shard_ranks(run->data_parallel) {
+      shard_ranks(run->data_parallel),
+      tensor(run->tensor_parallel) {
+  model.tensor_parallel = static_cast<double>(tensor);
   const bool fsdp = run.strategy() == "fsdp";
   if (run.strategy() == "deepspeed") stage = run.integer("stage");
   if (fsdp) {
@@ -76,13 +81,15 @@ Setup::Setup(const backend::RunView& run)
     regather = sharding != "grad_op";
     if (sharding == "hybrid") {
       const std::int64_t asked = run.integer("hybrid_shard_group");
-      shard_ranks = std::min(asked > 0 ? asked : run->gpus_per_node, ranks);
+      shard_ranks = std::min(
+          asked > 0 ? asked : std::max<std::int64_t>(1, run->gpus_per_node / tensor), ranks);
     }
   } else {
     offload = offload_of(run.text("offload"));
   }
   prefetch = run.integer("prefetch");
   overlap = run.flag("overlap");
+  offload_activations = run.flag("offload_activations");
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
@@ -91,9 +98,10 @@ Setup::Setup(const backend::RunView& run)
   if (fp32_weights) states.gradients = 4;
   keeps_embedding = fsdp;
   model.flash_attention = run.flag("flash_attention");
+  model.fused_kernels = run.flag("fused_kernels");
   model.fused_softmax =
-      run.flag("fused_kernels") &&
-      backend::fused_softmax_works(run.model(), run->micro_batch, 1, model.element);
+      model.fused_kernels &&
+      backend::fused_softmax_works(run.model(), run->micro_batch, tensor, model.element);
 }
 
 }  // namespace orch::zero3

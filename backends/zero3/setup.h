@@ -19,19 +19,24 @@ struct Setup {
   std::int64_t stage = 3;        // what is sharded: 1 optimizer, 2 gradients too, 3 weights too
   std::int64_t ranks = 1;        // all of them
   std::int64_t shard_ranks = 1;  // that share one copy of the states
+  std::int64_t tensor = 1;       // ranks that share each layer
   std::int64_t prefetch = 1;     // layers gathered ahead
   bool overlap = true;           // reduce gradients under backward
   bool regather = true;          // weights are freed after forward and gathered again
   bool keeps_embedding = false;  // FSDP's root unit stays gathered
   bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
+  bool offload_activations = false;
   Offload offload = Offload::none;
   const char* dtype = "bf16";
 
-  backend::Group shard_group() const { return {shard_ranks, 1}; }
-  backend::Group replica_group() const { return {ranks / shard_ranks, shard_ranks}; }
+  backend::Group shard_group() const { return {shard_ranks, tensor}; }
+  backend::Group replica_group() const { return {ranks / shard_ranks, tensor * shard_ranks}; }
   double shards(std::int64_t from_stage) const {
     return stage >= from_stage ? static_cast<double>(shard_ranks) : 1;
   }
+  // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
+  // ranks.
+  double checkpoint_bytes() const { return model.element * model.sbh() / model.tensor_parallel; }
   double stored_weight() const { return fp32_weights ? 4 : states.weights; }
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };

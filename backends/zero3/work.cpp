@@ -108,6 +108,10 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   const double ends = model.embedding_params() + model.first_params() + model.last_params();
   sink.block("layer");
   emit_layer(model, sink);
+  if (setup.offload_activations)
+    sink.op(during(moved(ORCH_COPY, "checkpoint to host and back", setup.checkpoint_bytes()),
+                   {1, 0, 1, 0}, true),
+            [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
   if (setup.stage == 3) emit_gather(emit, model.layer_params(), setup.regather);
   emit_training(emit, model.layer_params());
   sink.block("embedding");

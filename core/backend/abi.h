@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 1u
-#define ORCH_ABI_MINOR 0u
+#define ORCH_ABI_MINOR 1u
 
 /* ---- describe ---- */
 
@@ -80,7 +80,7 @@ typedef struct orch_schedule {
   int64_t stages;        /* of the pipeline; 1 without one */
   int64_t micro_batches; /* per step and pipeline */
   int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
-  const char* dtype;     /* of the matrix products: fp32, fp16, bf16 */
+  const char* dtype;     /* of the matrix products: fp32, tf32, fp16, bf16 */
 } orch_schedule;
 
 enum {
@@ -90,7 +90,8 @@ enum {
   ORCH_COLLECTIVE = 3, /* bytes in a group of ranks */
   ORCH_COPY = 4,       /* bytes between device and host */
   ORCH_HOST = 5,       /* bytes through the host's memory by this rank's CPU work */
-  ORCH_OVERHEAD = 6    /* one fixed cost of the layer (launches and the like) */
+  ORCH_OVERHEAD = 6,   /* one fixed cost of the layer (launches and the like) */
+  ORCH_STAGE_OVERHEAD = 7 /* one fixed cost of a pipeline stage (hand-over); since 1.1 */
 };
 
 enum {
@@ -143,10 +144,13 @@ typedef struct orch_memory {
 /* ---- the sink: where a backend puts its answers ---- */
 
 enum { ORCH_REJECT = 0, ORCH_WARN = 1 };
+enum { ORCH_EXPLAIN = 1, ORCH_QUIET = 2 };
 
 typedef struct orch_sink {
   uint32_t struct_size;
-  uint32_t explain; /* 1: formulas are wanted */
+  /* ORCH_EXPLAIN: formulas are wanted. ORCH_QUIET: nobody reads the words of a check, only the
+   * severity and the field of its problems count; fact and fix may be empty. Else 0. */
+  uint32_t explain;
   void* context;
   void (*problem)(void* context, uint32_t severity, const char* field, const char* fact,
                   const char* fix);

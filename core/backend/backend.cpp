@@ -98,6 +98,15 @@ void Backend::check(const plan::Run& run, std::vector<Error>& reasons,
                [&](const orch_run* abi_run) { abi_->check(abi_run, &sink); });
 }
 
+void Backend::check(const plan::Run& run, Tally& tally) const {
+  Collector collector;
+  collector.tally = &tally;
+  tally.clear();
+  const auto sink = collector.sink();
+  with_abi_run(run, index_of(*run.strategy),
+               [&](const orch_run* abi_run) { abi_->check(abi_run, &sink); });
+}
+
 Status Backend::work(const plan::Run& run, bool explain, Work& work) const {
   work.clear();
   Errors errors;

@@ -13,6 +13,15 @@
 
 namespace orch::backend {
 
+// Problems by number, and the field of the first of each kind: what a search needs to know.
+struct Tally {
+  std::size_t reasons = 0;
+  std::size_t warnings = 0;
+  std::string reason, warning;  // fields
+
+  void clear() { reasons = warnings = 0; }
+};
+
 // A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
 class Backend {
  public:
@@ -27,6 +36,9 @@ class Backend {
 
   // Every problem with the run: what rejects it, and what is merely unwise.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
+
+  // The same for millions of runs: no words are made.
+  void check(const plan::Run& run, Tally& tally) const;
 
   // What happens in a step. With explain, names and formulas come along. Fails if the backend does,
   // or if what it says makes no sense (stages without work, negative amounts).

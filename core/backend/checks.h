@@ -67,6 +67,37 @@ inline void check_attention(const orch_run& run, double element, bool fused, boo
   if (fused && !flash) check_parts::fused_softmax(run, element, problems);
 }
 
+// What tensor parallelism asks of the model and of the nodes.
+inline void check_tensor(const orch_run& run, Problems& problems) {
+  const auto& model = run.model;
+  const std::int64_t t = run.tensor_parallel, node = run.gpus_per_node;
+  if (model.heads % t != 0)
+    problems.reject("tensor_parallel",
+                    say("heads = ", model.heads, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.heads, t),
+                        " or heads = ", round_up(model.heads, t)));
+  if (model.hidden % t != 0)
+    problems.reject("tensor_parallel",
+                    say("hidden = ", model.hidden, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.hidden, t),
+                        " or hidden = ", round_up(model.hidden, t)));
+  else if (t > 1 && model.hidden / t % 64 != 0)
+    problems.warn("tensor_parallel",
+                  say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",
+                      model.hidden / t, " is not a multiple of 64: products waste part of a tile"),
+                  say("try hidden = ", round_up(model.hidden, 64 * t)));
+  if (t > node)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " nodes of ", node,
+                      " GPUs: every layer waits for the network"),
+                  say("try tensor_parallel = ", divisor_below(model.heads, node)));
+  else if (node % t != 0)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " does not divide the ", node,
+                      " GPUs of a node: some groups span two nodes"),
+                  say("try tensor_parallel = ", divisor_below(node, t)));
+}
+
 // Hundreds of micro-batches summed in bf16 lose what the small ones add: eight bits of mantissa.
 inline void check_gradient_sum(std::string_view dtype, double gradient_bytes,
                                std::int64_t micro_batches, const char* fix, Problems& problems) {

@@ -37,9 +37,15 @@ T known_part(const T* from) {
 
 Collector& collector(void* context) { return *static_cast<Collector*>(context); }
 
+void count(bool warning, const char* field, Tally& tally) {
+  auto& number = warning ? tally.warnings : tally.reasons;
+  if (number++ == 0) (warning ? tally.warning : tally.reason) = field ? field : "";
+}
+
 void on_problem(void* context, std::uint32_t severity, const char* field, const char* fact,
                 const char* fix) {
   auto& self = collector(context);
+  if (self.tally) return count(severity == ORCH_WARN, field, *self.tally);
   auto* list = severity == ORCH_WARN ? self.warnings : self.reasons;
   if (list) list->push_back({copied(field), copied(fact), copied(fix)});
 }
@@ -63,11 +69,11 @@ void on_block(void* context, const char* name) {
   if (!self.work) return;
   auto& block = self.work->blocks.emplace_back();
   block.first_op = self.work->ops.size();
-  if (self.explain) block.name = copied(name);
+  if (self.explain) block.name = self.work->keep(copied(name));
 }
 
 bool makes_sense(const orch_op& op) {
-  return op.kind <= ORCH_OVERHEAD && op.collective <= ORCH_SEND && is_amount(op.forward) &&
+  return op.kind <= ORCH_STAGE_OVERHEAD && op.collective <= ORCH_SEND && is_amount(op.forward) &&
          is_amount(op.recompute) && is_amount(op.backward) && is_amount(op.step) &&
          is_amount(2 * op.m * op.n * op.k * op.batch) && is_amount(op.bytes) &&
          is_amount(op.calls) && op.group_size >= 0 && op.group_stride >= 0;
@@ -77,14 +83,16 @@ void on_op(void* context, const orch_op* from) {
   auto& self = collector(context);
   if (!self.work) return;
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
-  auto& op = self.work->ops.emplace_back();
-  copy_known_part(from, op.data);
+  // In one piece where both know the same fields, which is usual.
+  const bool same = from->struct_size == sizeof(orch_op);
+  auto& op = same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back();
+  if (!same) copy_known_part(from, op.data);
   ++self.work->blocks.back().n_ops;
-  if (!makes_sense(op.data))
+  if (!makes_sense(same ? *from : op.data))
     self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));
   if (self.explain) {
-    op.name = copied(op.data.name);
-    op.formula = copied(op.data.formula);
+    op.name = self.work->keep(copied(op.data.name));
+    op.formula = self.work->keep(copied(op.data.formula));
   }
   op.data.name = op.data.formula = nullptr;
 }
@@ -103,7 +111,9 @@ void on_stages(void* context, const orch_stages* from) {
 void on_memory(void* context, const orch_memory* from) {
   auto& self = collector(context);
   if (!self.work) return;
-  const auto item = known_part(from);
+  const bool same = from->struct_size == sizeof(orch_memory);
+  const auto older = same ? orch_memory{} : known_part(from);
+  const auto& item = same ? *from : older;
   if (!is_amount(item.bytes) || item.first < 0 || item.last < item.first)
     return self.flawed(fmt::format("the memory '{}' of stages {} to {} has {} bytes",
                                    copied(item.name), item.first, item.last, item.bytes));
@@ -111,15 +121,16 @@ void on_memory(void* context, const orch_memory* from) {
   memory.place = item.place, memory.bytes = item.bytes;
   memory.first = item.first, memory.last = item.last;
   if (!self.explain) return;
-  memory.name = copied(item.name);
-  memory.formula = copied(item.formula);
+  memory.name = self.work->keep(copied(item.name));
+  memory.formula = self.work->keep(copied(item.formula));
 }
 
 }  // namespace
 
 orch_sink Collector::sink() {
-  return {sizeof(orch_sink), explain ? 1u : 0u, this, on_problem, on_schedule, on_block, on_op,
-          on_stages,         on_memory};
+  const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : explain ? +ORCH_EXPLAIN : 0);
+  return {sizeof(orch_sink), words, this,      on_problem, on_schedule,
+          on_block,          on_op, on_stages, on_memory};
 }
 
 void Collector::flawed(std::string fact) {

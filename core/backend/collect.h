@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/backend/abi.h"
+#include "core/backend/backend.h"
 #include "core/backend/work.h"
 #include "core/base/result.h"
 
@@ -15,6 +16,7 @@ struct Collector {
   bool explain = false;
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
+  Tally* tally = nullptr;  // instead of reasons and warnings
 
   orch_sink sink();
   // Says what does not add up once the backend is done: stages without work and the like.

@@ -1,7 +1,8 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.so. Only abi.h and the standard library are needed.
+// build a shared library orch-<name>.so. Only headers of this folder and the standard library are
+// needed.
 // Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
 // share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
 
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/backend/abi.h"
+#include "core/backend/words.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -86,7 +88,10 @@ struct StrategySpec {
 // search starts where the last one ended.
 class RunView {
  public:
-  RunView(const orch_run& run, const orch_strategy& strategy) : run_(run), strategy_(strategy) {}
+  // names: of the strategy's params.
+  RunView(const orch_run& run, const orch_strategy& strategy,
+          std::span<const std::string_view> names)
+      : run_(run), strategy_(strategy), names_(names) {}
 
   const orch_run* operator->() const { return &run_; }
   const orch_run& operator*() const { return run_; }
@@ -106,25 +111,33 @@ class RunView {
     static constexpr orch_value kNone{};
     for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
       if (next_ >= run_.n_values) next_ = 0;
-      if (name == strategy_.params[next_].name) return run_.values[next_++];
+      if (name == names_[next_]) return run_.values[next_++];
     }
     return kNone;
   }
 
   const orch_run& run_;
   const orch_strategy& strategy_;
+  std::span<const std::string_view> names_;
   mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
 };
 
 // Where check puts problems.
 class Problems {
  public:
+  // A literal or what say() made, without a copy of either.
+  struct Text {
+    Text(const char* literal) : text(literal) {}
+    Text(const std::string& said) : text(said.c_str()) {}
+    const char* text;
+  };
+
   explicit Problems(const orch_sink& sink) : sink_(sink) {}
-  void reject(const char* field, const std::string& fact, const std::string& fix) {
-    sink_.problem(sink_.context, ORCH_REJECT, field, fact.c_str(), fix.c_str());
+  void reject(const char* field, Text fact, Text fix) {
+    sink_.problem(sink_.context, ORCH_REJECT, field, fact.text, fix.text);
   }
-  void warn(const char* field, const std::string& fact, const std::string& fix) {
-    sink_.problem(sink_.context, ORCH_WARN, field, fact.c_str(), fix.c_str());
+  void warn(const char* field, Text fact, Text fix) {
+    sink_.problem(sink_.context, ORCH_WARN, field, fact.text, fix.text);
   }
 
  private:
@@ -136,7 +149,7 @@ class WorkSink {
  public:
   explicit WorkSink(const orch_sink& sink) : sink_(sink) {}
 
-  bool explain() const { return sink_.explain != 0; }
+  bool explain() const { return sink_.explain == ORCH_EXPLAIN; }
 
   void schedule(orch_schedule schedule) {
     schedule.struct_size = sizeof schedule;
@@ -208,12 +221,18 @@ class Shim {
                 work};
   }
   const orch_backend* backend() const { return &backend_; }
-  RunView view(const orch_run& run) const { return {run, strategies_[run.strategy]}; }
+  RunView view(const orch_run& run) const {
+    return {run, strategies_[run.strategy], names_[run.strategy]};
+  }
 
  private:
   orch_strategy convert(const StrategySpec& strategy) {
     auto& params = params_.emplace_back();
-    for (const auto& spec : strategy.params) params.push_back(convert(spec));
+    auto& names = names_.emplace_back();
+    for (const auto& spec : strategy.params) {
+      params.push_back(convert(spec));
+      names.push_back(spec.name);
+    }
     return {strategy.name.c_str(), strategy.doc.c_str(), params.data(),
             static_cast<std::uint32_t>(params.size()), sizeof(orch_param)};
   }
@@ -240,6 +259,7 @@ class Shim {
   std::string name_, version_, doc_;
   std::vector<StrategySpec> specs_;
   std::deque<std::vector<orch_param>> params_;
+  std::deque<std::vector<std::string_view>> names_;
   std::deque<std::vector<const char*>> choices_;
   std::vector<orch_strategy> strategies_;
   orch_backend backend_{};
@@ -268,6 +288,7 @@ const orch_backend* entry() noexcept try {
       spec,
       [](const orch_run* run, const orch_sink* sink) {
         guarded(sink, [&] {
+          const words::Unread unread(sink->explain == ORCH_QUIET);
           Problems problems(*sink);
           spec.check(shim.view(*run), problems);
         });

@@ -11,7 +11,10 @@
 
 namespace orch::backend {
 
-inline double element_bytes(std::string_view dtype) { return dtype == "fp32" ? 4 : 2; }
+// tf32 rounds what the tensor cores read; what is stored and sent is fp32.
+inline double element_bytes(std::string_view dtype) {
+  return dtype == "fp32" || dtype == "tf32" ? 4 : 2;
+}
 
 inline std::uint32_t recompute_of(std::string_view choice) {
   if (choice == "full") return ORCH_RECOMPUTE_FULL;
@@ -29,11 +32,12 @@ struct States {
   double optimizer() const { return master + moments; }
 
   // Through memory in one optimizer step. AdamW, fused: gradients once, master weights and moments
-  // in and out, weights out. Adafactor: gradients three times (their squares, the update, its RMS),
-  // the update out and in, master weights in and out, weights out.
+  // in and out, weights out. Adafactor, tensor by tensor: the gradient's square out and in twice
+  // for its means, their outer product out and in, the update out, in for its RMS, twice in and out
+  // for clipping and rate, in fp32; master weights in and out, weights out.
   double step_traffic() const {
     const double updated = master > 0 ? 2 * master + weights : 2 * weights;
-    return adafactor ? 3 * gradients + 8 + updated : gradients + 2 * moments + updated;
+    return adafactor ? gradients + 44 + updated : gradients + 2 * moments + updated;
   }
 
   // Through memory when one micro-batch's gradients are added to the sum: the new gradient in, the

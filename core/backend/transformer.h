@@ -32,6 +32,7 @@ struct Transformer {
   bool bloom = false;  // ALiBi instead of position embeddings, a norm after the embedding
   bool sequence_parallel = false;
   bool flash_attention = false;
+  bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
   bool fused_softmax = true;
   double overheads = 1;  // fixed costs per layer and pass
 
@@ -126,23 +127,29 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
+// Biases, casts and residuals in kernels of their own pass over the activations again.
+inline constexpr double kUnfused = 2;
+
 // Bytes per element of [s, b, h], for 16-bit activations: 22 forward and 26 backward replicated
 // over the tensor-parallel ranks, 20 and 28 sharded; sequence parallelism shards all of them.
 inline void element_wise(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel, replicas = model.sequence_parallel ? t : 1;
-  traffic(model, sink, "norms, dropout, GELU forward", 22 / replicas + 20 / t, model.sbh(), "s*b*h",
-          {1, model.full() ? 1.0 : 0.0, 0, 0});
-  traffic(model, sink, "norms, dropout, GELU backward", 26 / replicas + 28 / t, model.sbh(),
-          "s*b*h", {0, 0, 1, 0});
+  const double apart = model.fused_kernels ? 1 : kUnfused;
+  traffic(model, sink, "norms, dropout, GELU forward", apart * (22 / replicas + 20 / t),
+          model.sbh(), "s*b*h", {1, model.full() ? 1.0 : 0.0, 0, 0});
+  traffic(model, sink, "norms, dropout, GELU backward", apart * (26 / replicas + 28 / t),
+          model.sbh(), "s*b*h", {0, 0, 1, 0});
 }
 
-// Softmax with dropout: 9 and 11 bytes per 16-bit score when fused, three times as much otherwise.
+// Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
+// otherwise; the products around it, whose time on wide devices is that of the scores they write
+// and read and not that of their operations, 4 and 8.
 inline void softmax(const Transformer& model, WorkSink& sink) {
   if (model.flash_attention) return;  // the scores never leave the chip
   const double factor = model.fused_softmax ? 1 : 3;
-  traffic(model, sink, "softmax forward", 9 * factor, model.scores(), "scores",
+  traffic(model, sink, "scores forward", 9 * factor + 4, model.scores(), "scores",
           {1, model.again() ? 1.0 : 0.0, 0, 0});
-  traffic(model, sink, "softmax backward", 11 * factor, model.scores(), "scores", {0, 0, 1, 0});
+  traffic(model, sink, "scores backward", 11 * factor + 8, model.scores(), "scores", {0, 0, 1, 0});
 }
 
 inline void tensor_collective(const Transformer& model, WorkSink& sink, const char* name,
@@ -261,6 +268,18 @@ inline void emit_activations(const Transformer& model, WorkSink& sink, std::int6
                model.full() ? " (inputs only)" : " (s*b*h*(10 + 24/t + 5*a*s/(h*t)))", " = ",
                Size{layers * kept});
   });
+}
+
+// "communicators": what NCCL holds for each group of more than one rank, whatever its size. Some
+// hundred MB for channels and protocols: with three kinds of groups, GPUs hold about 1 GB more
+// than their context, tensors and fragments explain.
+inline constexpr double kCommunicator = 200e6;
+
+inline void emit_communicators(WorkSink& sink, std::int64_t last, int groups) {
+  if (groups == 0) return;
+  const double bytes = kCommunicator * groups;
+  sink.memory("communicators", 0, last, bytes,
+              [&] { return say(groups, " kinds of groups x ", Size{kCommunicator}); });
 }
 
 // "recomputed layer" of the stages 0..last, and "logits" of the last. The head is done before the

@@ -11,6 +11,12 @@ void Work::clear() {
   stage_list.clear();
   counts.clear();
   memory.clear();
+  texts.reset();
+}
+
+std::string_view Work::keep(std::string text) {
+  if (!texts) texts = std::make_shared<std::deque<std::string>>();
+  return texts->emplace_back(std::move(text));
 }
 
 }  // namespace orch::backend

@@ -1,23 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/backend/abi.h"
 
 namespace orch::backend {
 
-// An operation of a block, as orch_op says it. Names and formulas are kept only when explained;
-// otherwise the texts stay empty and no memory is allocated for them.
+// An operation of a block, as orch_op says it. Names and formulas are kept only when explained, in
+// Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
 struct Op {
   orch_op data{};  // its own name and formula are NULL: they belonged to the backend
-  std::string name;
-  std::string formula;
+  std::string_view name;
+  std::string_view formula;
 };
 
 struct Block {
-  std::string name;
+  std::string_view name;
   std::size_t first_op = 0;  // in Work::ops
   std::size_t n_ops = 0;
 };
@@ -29,8 +32,8 @@ struct Stages {
 };
 
 struct Memory {
-  std::string name;
-  std::string formula;
+  std::string_view name;
+  std::string_view formula;
   std::uint32_t place = ORCH_DEVICE;
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -50,8 +53,11 @@ struct Work {
   std::vector<Stages> stage_list;
   std::vector<double> counts;
   std::vector<Memory> memory;
+  // What names and formulas point into; copies of the work share it.
+  std::shared_ptr<std::deque<std::string>> texts;
 
   void clear();
+  std::string_view keep(std::string text);  // in texts
 };
 
 }  // namespace orch::backend

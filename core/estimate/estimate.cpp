@@ -1,11 +1,9 @@
 #include "core/estimate/estimate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "core/base/units.h"
-#include "core/plan/model.h"
+#include "core/estimate/fit.h"
+#include "core/estimate/spread.h"
 
 namespace orch::estimate {
 
@@ -49,8 +47,8 @@ Phases Estimator::stage_phases(const Work& work, const backend::Stages& stages) 
   return phases;
 }
 
-void Estimator::price_stages(const Run& run, const Work& work) {
-  const double overlap = run.partition->efficiency.overlap.value;
+void Estimator::price_stages(const Work& work) {
+  const double overlap = at_->efficiency.overlap.value;
   stages_.clear();
   slowest_ = last_to_end_ = 0;
   for (const auto& stages : work.stage_list) {
@@ -73,11 +71,10 @@ void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   for (const auto& stage : stages_) once_through_ += stage.count * stage.micro;
   const double beat = stages_[slowest_].micro;
   bubble_ = (once_through_ - beat) / static_cast<double>(work.chunks);
-  const double fixed =
-      bubble_ + stages_[last_to_end_].end + run.partition->efficiency.step_overhead.value;
+  const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
   out.micro_seconds = beat;
   out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
-  derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, fixed, out);
+  derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, out);
 }
 
 void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
@@ -88,41 +85,40 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
     for (auto stage = item.first; stage <= item.last; ++stage)
       (item.place == ORCH_DEVICE ? device_ : host_)[static_cast<std::size_t>(stage)] += item.bytes;
 
-  const auto& partition = *run.partition;
+  const auto& partition = *at_;
   const auto peak = std::max_element(device_.begin(), device_.end());
   out.peak_stage = peak - device_.begin();
-  out.peak_memory =
-      *peak * (1 + partition.efficiency.allocator_slack.value) + partition.gpu.context_memory.value;
+  const auto in_all = [&](double held) {
+    return held + partition.gpu.context_memory.value + allocator_slack(partition, held);
+  };
+  out.peak_memory = in_all(*peak);
+  out.first_stage_memory = in_all(device_.front());
   out.usable_memory = partition.gpu.usable_memory.value;
   out.host_memory = *std::max_element(host_.begin(), host_.end()) *
                     static_cast<double>(std::min(partition.gpus_per_node, run.gpus));
-  if (out.peak_memory > out.usable_memory) {
-    out.fit = plan::Fit::oom;
-    out.fit_reason = fmt::format("{} of {} on the GPU", format_bytes(out.peak_memory),
-                                 format_bytes(out.usable_memory));
-  } else if (out.host_memory > partition.host_memory.value) {
-    out.fit = plan::Fit::oom;
-    out.fit_reason = fmt::format("{} of {} on the host", format_bytes(out.host_memory),
-                                 format_bytes(partition.host_memory.value));
-  } else if (out.peak_memory > partition.efficiency.tight.value * out.usable_memory) {
-    out.fit = plan::Fit::tight;
-    out.fit_reason = fmt::format("{:.0f} % of the GPU", 100 * out.peak_memory / out.usable_memory);
-  }
 }
 
 Estimate Estimator::estimate(const Run& run, const Work& work) {
+  return estimate(run, work, run.partition->as_measured(run.strategy->backend));
+}
+
+Estimate Estimator::estimate(const Run& run, const Work& work, const plan::Partition& at) {
+  at_ = &at;
   Estimate out;
-  price_blocks(work, Price(*run.partition, run.gpus, work.dtype));
-  price_stages(run, work);
+  price_blocks(work, Price(*at_, run.gpus, work.dtype));
+  price_stages(work);
   total_time(run, work, out);
   total_memory(run, work, out);
+  add_ranges(at, out);
+  out.fit = judge_fit(at, out);
   return out;
 }
 
 Estimate Estimator::explain(const Run& run, const Work& work) {
   Estimate out = estimate(run, work);
+  out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);
-  explain_memory(run, work, out);
+  explain_memory(work, out);
   return out;
 }
 

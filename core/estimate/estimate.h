@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/backend/work.h"
@@ -23,15 +24,27 @@ struct Phases {
 // What of the hidden part sticks out, when only a share of the open part can cover it.
 double exposed(double hidden, double open, double overlap);
 
+// Asks a run's backend for its work.
+using AskWork = std::function<Status(const plan::Run& run, backend::Work& work)>;
+
 // Prices the work that a backend describes on the run's partition. Holds scratch space: one per
 // thread, used for many runs.
 class Estimator {
  public:
   plan::Estimate estimate(const plan::Run& run, const backend::Work& work);
 
+  // The same with another partition's constants than the run's own.
+  plan::Estimate estimate(const plan::Run& run, const backend::Work& work,
+                          const plan::Partition& at);
+
   // The same with items: time of the slowest stage, memory by stage. The work must have been asked
   // for with its names and formulas.
   plan::Estimate explain(const plan::Run& run, const backend::Work& work);
+
+  // Fills the schedule of a run's estimate, and days and GPU-hours from it. Phases of the ramp-up
+  // on fewer nodes are asked for and priced at their own layout, and must fit as well; until then
+  // they count at the costs of the full one.
+  Status schedule(const plan::Run& run, const AskWork& ask, plan::Estimate& out);
 
  private:
   struct Stage {
@@ -42,12 +55,13 @@ class Estimator {
 
   void price_blocks(const backend::Work& work, const Price& price);
   Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
-  void price_stages(const plan::Run& run, const backend::Work& work);
+  void price_stages(const backend::Work& work);
   void total_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
   void total_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
   void explain_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
-  void explain_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
+  void explain_memory(const backend::Work& work, plan::Estimate& out) const;
 
+  const plan::Partition* at_ = nullptr;  // the constants in use
   std::vector<Phases> blocks_;
   std::vector<Stage> stages_;
   std::vector<double> device_;  // bytes by stage
@@ -56,10 +70,10 @@ class Estimator {
   std::size_t last_to_end_ = 0;
   double once_through_ = 0;  // seconds of one micro-batch through all stages
   double bubble_ = 0;
+  backend::Work part_;  // of a phase
 };
 
-// Fills what follows from the step time: rates, days, GPU-hours, integrating the batch ramp-up.
-// fixed_seconds is the part of a step that does not grow with its micro-batches.
-void derive_rates(const plan::Run& run, bool recompute, double fixed_seconds, plan::Estimate& out);
+// Fills what follows from the step time: rates, days, GPU-hours.
+void derive_rates(const plan::Run& run, bool recompute, plan::Estimate& out);
 
 }  // namespace orch::estimate

@@ -5,6 +5,7 @@
 
 #include "core/base/units.h"
 #include "core/estimate/estimate.h"
+#include "core/estimate/fit.h"
 
 namespace orch::estimate {
 namespace {
@@ -65,8 +66,8 @@ void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
 // The slowest stage's operations over all micro-batches, the bubble, the end of the step on the
 // stage that finishes last, the fixed cost: exactly the terms of total_time.
 void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estimate& out) const {
-  const Price price(*run.partition, run.gpus, work.dtype);
-  const auto& efficiency = run.partition->efficiency;
+  const Price price(*at_, run.gpus, work.dtype);
+  const auto& efficiency = at_->efficiency;
   const auto m = static_cast<double>(work.micro_batches);
 
   const auto& slow = work.stage_list[slowest_];
@@ -81,7 +82,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
     auto formula = with_rate(op, price, m * count * passes);
     if (d.hidden)
       formula += fmt::format("; {:.0f} % of it hidden under compute", 100 * (1 - shown / passes));
-    out.time.push_back({block.name + ": " + op.name, kind_name(d.kind),
+    out.time.push_back({fmt::format("{}: {}", block.name, op.name), kind_name(d.kind),
                         m * count * shown * price.seconds(d), std::move(formula)});
   });
 
@@ -99,14 +100,15 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
     auto formula = with_rate(op, price, count * op.data.step);
     if (op.data.hidden)
       formula += fmt::format("; {:.0f} % of it hidden under the last backward", 100 * (1 - share));
-    out.time.push_back({"end of step: " + block.name + ": " + op.name, kind_name(op.data.kind),
+    out.time.push_back({fmt::format("end of step: {}: {}", block.name, op.name),
+                        kind_name(op.data.kind),
                         count * op.data.step * share * price.seconds(op.data), std::move(formula)});
   });
   out.time.push_back({"fixed cost of a step", "overhead", efficiency.step_overhead.value,
                       efficiency.step_overhead.origin});
 }
 
-void Estimator::explain_memory(const plan::Run& run, const Work& work, plan::Estimate& out) const {
+void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {
   // Stages between two boundaries hold the same items.
   std::set<std::int64_t> starts{0};
   for (const auto& item : work.memory) {
@@ -114,7 +116,7 @@ void Estimator::explain_memory(const plan::Run& run, const Work& work, plan::Est
     starts.insert(item.last + 1);
   }
   starts.insert(work.stages);
-  const auto& partition = *run.partition;
+  const auto& partition = *at_;
   for (auto it = starts.begin(); *it < work.stages; ++it) {
     plan::StageMemory stage;
     stage.first_stage = *it;
@@ -123,15 +125,19 @@ void Estimator::explain_memory(const plan::Run& run, const Work& work, plan::Est
     for (const auto& item : work.memory) {
       if (item.place != ORCH_DEVICE || item.first > *it || item.last < *it) continue;
       held += item.bytes;
-      stage.items.push_back({item.name, "device", item.bytes, item.formula});
+      stage.items.push_back(
+          {std::string(item.name), "device", item.bytes, std::string(item.formula)});
     }
-    const auto& slack = partition.efficiency.allocator_slack;
+    const double slack = allocator_slack(partition, held);
+    const auto& share = partition.efficiency.allocator_slack;
     stage.items.push_back(
-        {"allocator slack", "device", held * slack.value,
-         fmt::format("{:.3g} % of the above; {}", 100 * slack.value, slack.origin)});
+        {"allocator slack", "device", slack,
+         fmt::format("{:.3g} % of the above{}; {}", 100 * slack / held,
+                     slack < share.value * held ? ", squeezed as the device fills up" : "",
+                     share.origin)});
     const auto& context = partition.gpu.context_memory;
     stage.items.push_back({"driver context", "device", context.value, context.origin});
-    stage.total = held * (1 + slack.value) + context.value;
+    stage.total = held + slack + context.value;
     out.memory.push_back(std::move(stage));
   }
 }

@@ -27,16 +27,21 @@ class Price {
     bool crosses = false;  // leaves the node
     double bandwidth = 0;  // bytes/s of the slowest hop
     double sharing = 1;    // rings that share a node's network
-    double latency = 0;
+    double latency = 0;    // of the hops that count
+    double inside = 1;     // ranks of the group on a node
   };
   Ring ring(const orch_op& op) const;
   std::int64_t ranks_on_node() const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
+  double host_bandwidth() const;
+  double raised(double sharing) const;  // to the power that rings gain together
 
   const plan::Partition& partition_;
   std::int64_t gpus_;
   double peak_;
+  // Most collectives of a run share alike, and powers are slow.
+  mutable double sharing_ = 1, raised_ = 1;
 };
 
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.

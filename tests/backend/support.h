@@ -60,7 +60,15 @@ struct Problems {
 
 inline Problems problems_of(const plan::Run& run) {
   Problems problems;
-  built_in().of(*run.strategy).check(run, problems.reasons, problems.warnings);
+  const auto& backend = built_in().of(*run.strategy);
+  backend.check(run, problems.reasons, problems.warnings);
+  // Without words the same problems are found.
+  backend::Tally tally;
+  backend.check(run, tally);
+  CHECK(tally.reasons == problems.reasons.size());
+  CHECK(tally.warnings == problems.warnings.size());
+  if (tally.reasons > 0) CHECK(tally.reason == problems.reasons.front().place);
+  if (tally.warnings > 0) CHECK(tally.warning == problems.warnings.front().place);
   return problems;
 }
 

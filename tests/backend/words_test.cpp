@@ -12,4 +12,14 @@ TEST_CASE("formulas group digits and show sizes in decimal units", "[backend]") 
   CHECK(say(Percent{1.0 / 13}) == "7.7 %");
 }
 
+TEST_CASE("nothing is said while nobody reads it", "[backend]") {
+  {
+    const words::Unread outer(true);
+    CHECK(say("ranks: ", 8).empty());
+    const words::Unread inner(false);
+    CHECK(say("ranks: ", 8) == "ranks: 8");
+  }
+  CHECK(say("ranks: ", 8) == "ranks: 8");
+}
+
 }  // namespace orch::backend

@@ -146,7 +146,7 @@ TEST_CASE("a host that is too small is out of memory as well", "[estimate]") {
   toy.stages(0, 0, {1});
   toy.work.memory.push_back({"weights", "", ORCH_DEVICE, 0, 0, 1e9});
   toy.work.memory.push_back({"optimizer", "", ORCH_HOST_MEMORY, 0, 0, 26e9});  // four ranks: 104 GB
-  const auto estimate = Estimator().estimate(toy.run, toy.work);
+  const auto estimate = Estimator().explain(toy.run, toy.work);
   CHECK(estimate.fit == plan::Fit::oom);
   CHECK(estimate.fit_reason == "104.0 GB of 100.0 GB on the host");
 }

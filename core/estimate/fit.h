@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "core/plan/cluster.h"
+#include "core/plan/estimate.h"
+
+namespace orch::estimate {
+
+// Bytes that a caching allocator holds and no tensor uses, when `held` bytes are needed: a share of
+// them, less as the device fills up (it gives blocks back before it fails), but never nothing.
+double allocator_slack(const plan::Partition& partition, double held);
+
+// Whether the memory, with its range, fits the partition's GPUs and hosts.
+plan::Fit judge_fit(const plan::Partition& partition, const plan::Estimate& estimate);
+
+// Why it is tight or does not fit: "85.9 GB of 85.0 GB on the GPU". Apart, because words take
+// longer than the judgement, and of millions of runs few are looked at.
+std::string fit_reason(const plan::Partition& partition, const plan::Estimate& estimate);
+
+}  // namespace orch::estimate

@@ -1,0 +1,56 @@
+#include "core/estimate/spread.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+using namespace orch;
+using Catch::Approx;
+
+namespace {
+
+plan::Estimate ranged(double time_spread, double memory_spread) {
+  plan::Partition partition;
+  partition.efficiency.time_spread.value = time_spread;
+  partition.efficiency.memory_spread.value = memory_spread;
+  plan::Estimate made;
+  made.step_seconds = 100;
+  made.peak_memory = 40e9;
+  estimate::add_ranges(partition, made);
+  return made;
+}
+
+}  // namespace
+
+// exp(1.645 * 0.1) = 1.17880, exp(1.645 * 0.2) = 1.38957.
+TEST_CASE("nine of ten measurements are expected within 1.645 deviations", "[estimate][spread]") {
+  const auto made = ranged(0.1, 0.2);
+  CHECK(made.step_low == Approx(84.832).epsilon(1e-4));
+  CHECK(made.step_high == Approx(117.880).epsilon(1e-4));
+  CHECK(made.memory_low == Approx(28.786e9).epsilon(1e-4));
+  CHECK(made.memory_high == Approx(55.583e9).epsilon(1e-4));
+}
+
+TEST_CASE("days and rates follow the step time", "[estimate][spread]") {
+  const auto made = ranged(0.1, 0.2);
+  const auto days = made.range_of(10);
+  CHECK(days.low == Approx(8.4832).epsilon(1e-4));
+  CHECK(days.high == Approx(11.788).epsilon(1e-4));
+  const auto rate = made.range_of_rate(1000);  // fewer tokens per second where a step takes longer
+  CHECK(rate.low == Approx(848.32).epsilon(1e-4));
+  CHECK(rate.high == Approx(1178.8).epsilon(1e-4));
+}
+
+TEST_CASE("without spread there is no range", "[estimate][spread]") {
+  const auto made = ranged(0, 0);
+  CHECK(made.step_low == 100);
+  CHECK(made.step_high == 100);
+}
+
+TEST_CASE("ranges overlap where one reaches the other", "[estimate][spread]") {
+  const plan::Range range{10, 20};
+  CHECK(range.overlaps({20, 30}));
+  CHECK(range.overlaps({12, 13}));
+  CHECK(range.overlaps({5, 30}));
+  CHECK_FALSE(range.overlaps({20.1, 30}));
+  CHECK_FALSE(range.overlaps({1, 9.9}));
+}
