@@ -1,0 +1,118 @@
+#include "core/measured/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/text.h"
+
+namespace orch::measured {
+namespace {
+
+using plan::Cluster, plan::Partition;
+using ClusterPtr = std::shared_ptr<const Cluster>;
+
+// "A100 80GB", "a100_80g" and "NVIDIA A100-80GB" are one GPU.
+std::string plain_name(std::string_view gpu) {
+  std::string out;
+  for (const char c : gpu) {
+    const bool gap = c == ' ' || c == '_' || c == '-';
+    if (gap && (out.empty() || out.back() == '-')) continue;
+    out += gap ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (out.starts_with("nvidia-")) out.erase(0, 7);
+  if (out.ends_with("gb")) out.pop_back();
+  return out;
+}
+
+bool is(const Partition& partition, const std::string& gpu) {
+  return partition.gpu.name == gpu || partition.name == gpu;
+}
+
+bool has(const Cluster& cluster, const std::string& gpu) {
+  return std::any_of(cluster.partitions.begin(), cluster.partitions.end(),
+                     [&](const Partition& partition) { return is(partition, gpu); });
+}
+
+bool known(const Machines& machines, const std::string& name) {
+  return std::find(machines.names.begin(), machines.names.end(), name) != machines.names.end();
+}
+
+Result<ClusterPtr> by_gpu(const std::string& gpu, const Machines& machines,
+                          std::vector<std::string>& assumed) {
+  std::vector<std::string> owners;
+  ClusterPtr owner;
+  for (const auto& name : machines.names) {
+    const auto cluster = machines.find(name);
+    if (!cluster || !has(**cluster, gpu)) continue;
+    owners.push_back(name);
+    owner = *cluster;
+  }
+  if (owners.size() == 1) {
+    assumed.push_back(fmt::format("site {}: the one cluster with {}", owners.front(), gpu));
+    return owner;
+  }
+  if (owners.empty())
+    return Error{"site", "names none, and no cluster has the GPU '" + printable(gpu) + "'",
+                 "name a cluster with --cluster"};
+  return Error{"site", fmt::format("names none, and {} have {}", join(owners, ", "), gpu),
+               "name a cluster with --cluster"};
+}
+
+Result<ClusterPtr> cluster_of(const Row& row, const Machines& machines,
+                              std::vector<std::string>& assumed) {
+  if (known(machines, row.site)) return machines.find(row.site);
+  if (!machines.otherwise.empty()) {
+    assumed.push_back("site " + machines.otherwise + ", as asked");
+    return machines.find(machines.otherwise);
+  }
+  if (row.site.empty()) return by_gpu(plain_name(row.gpu), machines, assumed);
+  const auto near = nearest(row.site, machines.names);
+  return Error{"site", "no cluster '" + printable(row.site) + "'",
+               near ? "did you mean '" + *near + "'?" : "name a cluster with --cluster"};
+}
+
+std::vector<const Partition*> like(const Cluster& cluster, const std::string& gpu) {
+  std::vector<const Partition*> found;
+  for (const auto& partition : cluster.partitions)
+    if (is(partition, gpu) || partition.gpu.name.starts_with(gpu + "-"))
+      found.push_back(&partition);
+  const auto exact = std::find_if(found.begin(), found.end(),
+                                  [&](const Partition* partition) { return is(*partition, gpu); });
+  return exact == found.end() ? found : std::vector{*exact};
+}
+
+Result<const Partition*> partition_of(const Row& row, const Cluster& cluster,
+                                      std::vector<std::string>& assumed) {
+  std::vector<std::string> gpus;
+  for (const auto& partition : cluster.partitions) gpus.push_back(partition.gpu.name);
+  if (row.gpu.empty() && cluster.partitions.size() > 1)
+    return Error{"gpu", "names none, and " + cluster.name + " has several",
+                 "one of: " + join(gpus, ", ")};
+  const auto gpu = plain_name(row.gpu);
+  const auto found =
+      row.gpu.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
+  if (found.size() != 1)
+    return Error{"gpu", fmt::format("{} has no '{}'", cluster.name, printable(row.gpu)),
+                 suggestion(gpu, gpus)};
+  if (found.front()->gpu.name != gpu) assumed.push_back("gpu " + found.front()->gpu.name);
+  return found.front();
+}
+
+}  // namespace
+
+Result<Machine> machine_of(const Row& row, const Machines& machines,
+                           std::vector<std::string>& assumed) {
+  const auto cluster = cluster_of(row, machines, assumed);
+  if (!cluster) return cluster.error();
+  const auto partition = partition_of(row, **cluster, assumed);
+  if (!partition) return partition.error();
+  const auto per_node = (*partition)->gpus_per_node;
+  if (row.gpus_per_node.value_or(per_node) != per_node)
+    assumed.push_back(fmt::format("nodes of {} GPUs, as {} has them, not of {}", per_node,
+                                  (*cluster)->name, *row.gpus_per_node));
+  return Machine{*cluster, *partition};
+}
+
+}  // namespace orch::measured
