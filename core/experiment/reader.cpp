@@ -12,9 +12,9 @@ namespace {
 
 using plan::Section;
 
-const std::vector<std::string> kTop{"name",        "doc",        "model",  "hardware",
-                                    "batch",       "strategies", "budget", "tokens",
-                                    "constraints", "steps",      "strict"};
+const std::vector<std::string> kTop{"name",       "doc",    "model",        "hardware",    "batch",
+                                    "strategies", "budget", "tokens",       "constraints", "steps",
+                                    "strict",     "start",  "availability", "search"};
 
 // 3.5, 'text', or what cannot be shown by its type.
 std::string shown(const sol::object& value) {
@@ -24,6 +24,7 @@ std::string shown(const sol::object& value) {
 
 constexpr double kMostSamples = 1e12;
 constexpr double kMostNodes = 1e7;
+constexpr double kLeastAvailability = 0.01;
 
 }  // namespace
 
@@ -62,6 +63,7 @@ void Reader::read_top(const sol::table& top) {
     else
       error("strict", fmt::format("{} is not true or false", shown(strict)), "write strict = true");
   }
+  read_calendar(get("start"), get("availability"));
   read_models(get("model"));
   read_hardware(get("hardware"));
   read_batch(get("batch"));
@@ -74,6 +76,7 @@ void Reader::read_top(const sol::table& top) {
   read_strategies(get("strategies"));
   read_budget(get("budget"));
   read_constraints(get("constraints"));
+  read_search(get("search"));
 }
 
 void Reader::read_name(const sol::object& value) {
@@ -318,17 +321,42 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
   return 0;
 }
 
+std::optional<Date> Reader::date(const sol::object& value, const std::string& place) {
+  const auto day =
+      value.get_type() == sol::type::string ? parse_date(value.as<std::string>()) : std::nullopt;
+  if (!day)
+    error(place, fmt::format("{} is not a day of the calendar", shown(value)),
+          "write it as \"YYYY-MM-DD\", for instance \"2026-12-01\"");
+  return day;
+}
+
+void Reader::read_calendar(const sol::object& start, const sol::object& availability) {
+  if (start.valid()) out_.calendar.start = date(start, "start");
+  if (!availability.valid()) return;
+  const auto share = plan::number(to_value(availability).value_or(plan::Value()));
+  if (share && *share >= kLeastAvailability && *share <= 1)
+    out_.calendar.availability = *share;
+  else
+    error("availability",
+          fmt::format("{} is not a share of the time from {} to 1", shown(availability),
+                      kLeastAvailability),
+          "write availability = 0.9 where failures and maintenance take a tenth");
+}
+
 void Reader::read_budget(const sol::object& value) {
   if (!value.valid()) return;
   const std::string example = "budget = { gpu_hours = 3e6, deadline_days = 120 }";
   if (!is_table(value, "budget", example)) return;
-  static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "reserve_nodes"};
+  static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "deadline",
+                                               "reserve_nodes"};
   for (const auto& [name, held] : fields_of(value.as<sol::table>(), "budget", example, errors_)) {
     const auto place = "budget." + printable(name);
     if (name == "gpu_hours")
       out_.budget.gpu_hours = positive(held, place);
     else if (name == "deadline_days")
       out_.budget.deadline_days = positive(held, place);
+    else if (name == "deadline")
+      out_.budget.deadline = date(held, place);
     else if (name == "reserve_nodes")
       out_.budget.reserve_nodes = whole(held, place, 0, kMostNodes);
     else

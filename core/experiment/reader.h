@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/experiment/spaces.h"
@@ -31,8 +32,14 @@ class Reader {
   void read_rampup(const sol::object& value, const std::string& place);
   void read_strategies(const sol::object& value);
   void read_strategy(const sol::object& value, const std::string& place);
+  void read_calendar(const sol::object& start, const sol::object& availability);
   void read_budget(const sol::object& value);
   void read_constraints(const sol::object& value);
+  std::optional<Date> date(const sol::object& value, const std::string& place);
+  void read_search(const sol::object& value);
+  double read_size(const sol::object& value, const std::string& place);
+  std::vector<std::int64_t> read_sizes(const sol::object& value, const std::string& place,
+                                       double max);
   double positive(const sol::object& value, const std::string& place);
   std::int64_t whole(const sol::object& value, const std::string& place, double min, double max);
   bool is_table(const sol::object& value, const std::string& place, const std::string& example);
