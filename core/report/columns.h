@@ -18,20 +18,20 @@ struct Column {
   std::function<std::string(const plan::Planned&)> text;
 };
 
-const std::vector<Column>& columns();
-
 // Settings that all runs of a strategy share: said once above the table.
 using Common = std::map<std::string, std::set<std::string>>;
 Common common_settings(const std::vector<const plan::Planned*>& runs);
 
-// "deepspeed stage=1": the strategy and its settings, without those that are said already.
-std::string strategy_text(const plan::Planned& planned, const Common& common);
+// All columns of a result. The strategy's leaves out the settings that are said already.
+inline constexpr std::string_view kStrategy = "strategy";
+std::vector<Column> columns(const Result& result, const Common& common);
 
 // Inputs that are the same in every run, as "title text", and the other columns.
 struct Split {
   std::vector<const Column*> varying;
   std::vector<std::string> common;
 };
-Split split_columns(const std::vector<const plan::Planned*>& runs);
+Split split_columns(const std::vector<Column>& columns,
+                    const std::vector<const plan::Planned*>& runs);
 
 }  // namespace orch::report

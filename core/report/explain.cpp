@@ -4,6 +4,7 @@
 
 #include "core/base/units.h"
 #include "core/report/report.h"
+#include "core/report/words.h"
 
 namespace orch::report {
 namespace {
@@ -84,17 +85,28 @@ std::string head(const plan::Planned& p, const Screen& screen) {
       "{} tokens\n",
       e.step_seconds, group_digits(e.tokens_per_second), e.days_per_100b_tokens, e.days_to_train,
       group_digits(e.gpu_hours), format_tokens(r.tokens));
+  const auto hours = e.range_of(e.gpu_hours);
+  out += fmt::format("  90 % range: step {:.4g} to {:.4g} s, {} days, {} to {} GPU-hours\n",
+                     e.step_low, e.step_high, range_text(e.range_of(e.days_to_train)),
+                     group_digits(hours.low), group_digits(hours.high));
   out += fmt::format("  {:.4g} TFLOPs per GPU (megatron), {:.4g} (simple), MFU {:.1f}%\n",
                      e.tflops_per_gpu, e.tflops_per_gpu_simple, 100 * e.mfu);
-  out += fmt::format("  memory: {} ({} of {} GiB usable)\n", name(e.fit), format_gib(e.peak_memory),
-                     format_gib(e.usable_memory));
+  out +=
+      fmt::format("  memory: {} ({} of {} GiB usable; 90 % range {} to {}){}{}\n", name(e.fit),
+                  format_gib(e.peak_memory), format_gib(e.usable_memory), format_gib(e.memory_low),
+                  format_gib(e.memory_high), e.fit_reason.empty() ? "" : ": ", e.fit_reason);
   return out;
 }
 
 }  // namespace
 
-std::string explain(const plan::Planned& p, const Screen& screen) {
-  std::string out = wrap(head(p, screen), screen) + "\n";
+std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen) {
+  auto top = head(p, screen);
+  if (calendar.start)
+    top += fmt::format("  begins {} and {}\n", format_date(*calendar.start),
+                       ends_text(calendar, p.estimate));
+  std::string out = wrap(top, screen) + "\n";
+  out += paint("Schedule", "1", screen) + "\n" + schedule(p.estimate, calendar, screen) + "\n";
   out += paint("Time of one step, slowest stage", "1", screen) + "\n";
   out += grid(time_rows(p.estimate), screen);
   const auto& fullest = fullest_stage(p.estimate);

@@ -12,7 +12,8 @@ using Rows = std::vector<std::vector<std::string>>;
 const std::string kBelow(6, ' ');
 
 bool is_number(std::string_view text) {
-  return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-');
+  return !text.empty() &&
+         (std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '-' || text[0] == '+');
 }
 
 // A column is numeric when everything below its head is.

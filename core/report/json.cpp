@@ -1,14 +1,15 @@
+#include "core/report/json.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/base/units.h"
+#include "core/report/ranking.h"
 #include "core/report/report.h"
 
 namespace orch::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json errors_json(const std::vector<Error>& errors) {
   Json list = Json::array();
@@ -20,7 +21,50 @@ Json errors_json(const std::vector<Error>& errors) {
 // Parameters and bytes come in wholes.
 std::int64_t whole(double amount) { return std::llround(amount); }
 
-Json run_json(const plan::Planned& p) {
+// The day after so much training, or null beyond the calendar.
+Json day_json(const plan::Calendar& calendar, double days) {
+  const auto day = calendar.end(days);
+  return day ? Json(format_date(*day)) : Json();
+}
+
+Json schedule_json(const plan::Estimate& estimate, const plan::Calendar& calendar) {
+  Json list = Json::array();
+  double days = 0;
+  for (const auto& s : estimate.schedule) {
+    Json json{{"first_batch", s.first_batch},
+              {"last_batch", s.last_batch},
+              {"samples", s.samples},
+              {"tokens", s.tokens},
+              {"data_parallel", s.data_parallel},
+              {"nodes", s.nodes},
+              {"gpus", s.gpus},
+              {"first_step_seconds", s.first_step_seconds},
+              {"last_step_seconds", s.last_step_seconds},
+              {"tflops_per_gpu", s.tflops_per_gpu},
+              {"seconds", s.seconds},
+              {"gpu_hours", s.gpu_hours}};
+    if (calendar.start) json["from"] = day_json(calendar, days);
+    days += s.seconds / kDay;
+    if (calendar.start) json["to"] = day_json(calendar, days);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& json) {
+  if (calendar.start) {
+    const auto range = e.range_of(e.days_to_train);
+    json["start"] = format_date(*calendar.start);
+    json["ends"] = day_json(calendar, e.days_to_train);
+    json["ends_low"] = day_json(calendar, range.low);
+    json["ends_high"] = day_json(calendar, range.high);
+  }
+  json["schedule"] = schedule_json(e, calendar);
+}
+
+}  // namespace
+
+Json run_fields(const plan::Planned& p) {
   const auto& r = p.run;
   const auto& e = p.estimate;
   Json json{{"id", p.id},
@@ -43,8 +87,12 @@ Json run_json(const plan::Planned& p) {
             {"global_batch", r.batch.global_batch},
             {"fit", name(e.fit)},
             {"peak_memory_bytes", whole(e.peak_memory)},
+            {"memory_low", whole(e.memory_low)},
+            {"memory_high", whole(e.memory_high)},
             {"host_memory_bytes", whole(e.host_memory)},
             {"step_seconds", e.step_seconds},
+            {"step_low", e.step_low},
+            {"step_high", e.step_high},
             {"tflops_per_gpu", e.tflops_per_gpu},
             {"tflops_convention", "megatron"},
             {"tflops_per_gpu_simple", e.tflops_per_gpu_simple},
@@ -52,10 +100,15 @@ Json run_json(const plan::Planned& p) {
             {"tokens_per_second", e.tokens_per_second},
             {"days_per_100b_tokens", e.days_per_100b_tokens},
             {"days_to_train", e.days_to_train},
+            {"days_low", e.range_of(e.days_to_train).low},
+            {"days_high", e.range_of(e.days_to_train).high},
             {"gpu_hours", e.gpu_hours}};
+  if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;
   if (!r.warnings.empty()) json["warnings"] = errors_json(r.warnings);
   return json;
 }
+
+namespace {
 
 Json items_json(const std::vector<plan::Item>& items, const char* unit) {
   Json list = Json::array();
@@ -65,16 +118,27 @@ Json items_json(const std::vector<plan::Item>& items, const char* unit) {
   return list;
 }
 
+}  // namespace
+
+void add_limits(const plan::Estimate& estimate, const plan::Experiment& experiment, Json& json) {
+  if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(estimate, experiment));
+  add_dates(estimate, experiment.calendar, json);
+}
+
 // Texts of users may hold anything; what is not UTF-8 is replaced, never thrown at them.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace
-
 std::string json(const Result& result) {
   Json runs = Json::array();
-  for (const auto* run : result.runs) runs.push_back(run_json(*run));
+  const auto places = ranks(result.runs, result.measure);
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    auto& run = runs.emplace_back(run_fields(*result.runs[i]));
+    run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
+    run["tie"] = places[i].tie;
+    add_limits(result.runs[i]->estimate, *result.experiment, run);
+  }
   Json rejected = Json::array();
   for (const auto& run : *result.rejected)
     rejected.push_back({{"id", run.label}, {"reasons", errors_json(run.reasons)}});
@@ -84,8 +148,9 @@ std::string json(const Result& result) {
                {"rejected", std::move(rejected)}});
 }
 
-std::string explain_json(const plan::Planned& run) {
-  Json json = run_json(run);
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar) {
+  Json json = run_fields(run);
+  add_dates(run.estimate, calendar, json);
   json["time"] = items_json(run.estimate.time, "seconds");
   Json stages = Json::array();
   for (const auto& stage : run.estimate.memory)

@@ -20,12 +20,16 @@ struct Screen {
   bool color = false;
 };
 
-// What an experiment came to: runs in the order of time to train, those that do not fit last.
+// What runs are ordered by.
+enum class Measure { time, gpu_hours, memory };
+
+// What an experiment came to: runs in the order of the measure, those that do not fit last.
 struct Result {
   const plan::Experiment* experiment = nullptr;
   std::vector<const plan::Planned*> runs;
   const std::vector<plan::Rejected>* rejected = nullptr;
   std::size_t duplicates = 0;  // runs that the experiment describes more than once
+  Measure measure = Measure::time;
 };
 
 // The side-by-side table; top 0 means all of it.
@@ -37,20 +41,43 @@ std::string json(const Result& result);
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
 
-// What the experiment's budget and deadline say to its runs; over: none of them keeps it.
+// "3,000,000 GPU-hours and 200 days".
+std::string limits_text(const plan::Budget& budget);
+
+// How a run stands to the limits of an experiment. At risk: a limit lies within its 90 % range.
+enum class Standing { kept, at_risk, broken };
+std::string_view name(Standing standing);
+Standing standing(const plan::Estimate& estimate, const plan::Experiment& experiment);
+
+// Whether the estimate itself keeps them, whatever its range.
+bool keeps(const plan::Estimate& estimate, const plan::Experiment& experiment);
+
+// What the experiment's budget and deadline say to its runs; over: no estimate keeps them.
 struct Verdict {
   std::string text;  // empty without a budget
   bool over = false;
 };
 Verdict budget_verdict(const Result& result);
-bool keeps(const plan::Estimate& estimate, const plan::Budget& budget);
+
+// When the fastest run ends, and how that lies to the deadline; empty without a start.
+std::string dates_text(const Result& result);
+
+// "ends 2027-03-14 (2027-03-02 to 2027-03-27)".
+std::string ends_text(const plan::Calendar& calendar, const plan::Estimate& estimate);
+
+// Which runs, and which strategies at their best, cannot be told apart: a line each, or nothing.
+std::string ties_text(const Result& result);
 
 // The warnings of the runs, counted by what they are about.
 std::string warnings_by_subject(const Result& result);
 
+// The stretches of a training as a table: by date where it has a start, else by day.
+std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
+                     const Screen& screen);
+
 // Memory and time of one run, item by item, with formulas; the items add up to the totals.
-std::string explain(const plan::Planned& run, const Screen& screen);
-std::string explain_json(const plan::Planned& run);
+std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen);
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar);
 
 // A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
 // last column of text goes below its row where the screen is too narrow for it.

@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/report/report.h"
+#include "core/report/words.h"
 
 namespace orch::report {
 namespace {
@@ -61,11 +62,6 @@ std::string lines(const Groups& groups) {
   return out;
 }
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", group_digits(static_cast<double>(count)), noun,
-                     count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen) {
@@ -87,47 +83,6 @@ std::string warnings_by_subject(const Result& result) {
   }
   if (warned == 0) return "";
   return fmt::format("{} with warnings:\n", plural(warned, "run")) + lines(by_reason(lists));
-}
-
-bool keeps(const plan::Estimate& estimate, const plan::Budget& budget) {
-  return (budget.gpu_hours <= 0 || estimate.gpu_hours <= budget.gpu_hours) &&
-         (budget.deadline_days <= 0 || estimate.days_to_train <= budget.deadline_days);
-}
-
-Verdict budget_verdict(const Result& result) {
-  const auto& budget = result.experiment->budget;
-  if (budget.gpu_hours <= 0 && budget.deadline_days <= 0) return {};
-  const plan::Planned* cheapest = nullptr;
-  std::size_t fitting = 0, within = 0;
-  for (const auto* run : result.runs) {
-    const auto& e = run->estimate;
-    if (e.fit == plan::Fit::oom) continue;
-    ++fitting;
-    if (!cheapest || e.gpu_hours < cheapest->estimate.gpu_hours) cheapest = run;
-    within += keeps(e, budget);
-  }
-  Verdict verdict;
-  if (fitting == 0) {
-    verdict.text = "budget: no run fits its GPUs, so none can keep it";
-    return verdict;
-  }
-  verdict.over = within == 0;
-  std::string limits;
-  if (budget.gpu_hours > 0) limits += group_digits(budget.gpu_hours) + " GPU-hours";
-  if (budget.deadline_days > 0)
-    limits += fmt::format("{}{:g} day{}", limits.empty() ? "" : " and ", budget.deadline_days,
-                          budget.deadline_days == 1 ? "" : "s");
-  verdict.text = fmt::format("budget of {}: kept by {} of {} that fit", limits, within,
-                             plural(fitting, "run"));
-  if (cheapest) {
-    verdict.text += fmt::format("; the cheapest takes {} GPU-hours",
-                                group_digits(cheapest->estimate.gpu_hours));
-    if (budget.gpu_hours > 0)
-      verdict.text += fmt::format(
-          " ({} %)", group_digits(100 * cheapest->estimate.gpu_hours / budget.gpu_hours));
-    verdict.text += fmt::format(" and {:.1f} days", cheapest->estimate.days_to_train);
-  }
-  return verdict;
 }
 
 }  // namespace orch::report

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/report/columns.h"
+#include "core/report/ranking.h"
 #include "core/report/report.h"
 
 namespace orch::report {
@@ -14,14 +15,12 @@ namespace {
 using plan::Planned;
 using Rows = std::vector<std::vector<std::string>>;
 
-Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs,
-             const Common& common) {
+Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs) {
   Rows rows(1);
   for (const auto* column : shown) rows.front().push_back(column->title);
   for (const auto* run : runs) {
     auto& row = rows.emplace_back();
     for (const auto* column : shown) row.push_back(column->text(*run));
-    row.front() = strategy_text(*run, common);  // the first column
   }
   return rows;
 }
@@ -33,29 +32,32 @@ std::size_t width_of(const Rows& rows) {
   return widest;
 }
 
-// The first column gives way when nothing else can be left out.
-void shorten_first(Rows& rows, const Screen& screen) {
+// The strategy's column gives way when nothing else can be left out.
+void shorten_strategy(Rows& rows, const Screen& screen) {
   const auto width = width_of(rows);
   if (screen.width == 0 || width <= screen.width) return;
-  std::size_t first = 0;
-  for (const auto& row : rows) first = std::max(first, display_width(row.front()));
+  const auto& titles = rows.front();
+  const auto c =
+      static_cast<std::size_t>(std::find(titles.begin(), titles.end(), kStrategy) - titles.begin());
+  std::size_t widest = 0;
+  for (const auto& row : rows) widest = std::max(widest, display_width(row[c]));
   const auto excess = width - screen.width;
-  const auto room = std::max<std::size_t>(8, first > excess ? first - excess : 0);
-  for (auto& row : rows) row.front() = cut(row.front(), room);
+  const auto room = std::max<std::size_t>(8, widest > excess ? widest - excess : 0);
+  for (auto& row : rows) row[c] = cut(row[c], room);
 }
 
 // Leaves out the least important column until the rest fits the screen.
 Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*>& runs,
-              const Common& common, const Screen& screen) {
-  auto rows = rows_of(shown, runs, common);
+              const Screen& screen) {
+  auto rows = rows_of(shown, runs);
   while (screen.width > 0 && width_of(rows) > screen.width) {
     const auto least = std::max_element(shown.begin(), shown.end(),
                                         [](auto* a, auto* b) { return a->rank < b->rank; });
     if ((*least)->rank == 0) break;
     shown.erase(least);
-    rows = rows_of(shown, runs, common);
+    rows = rows_of(shown, runs);
   }
-  shorten_first(rows, screen);
+  shorten_strategy(rows, screen);
   return rows;
 }
 
@@ -99,15 +101,15 @@ std::string table(const Result& result, const Screen& screen, std::size_t top) {
   if (result.runs.empty()) return "";
   auto runs = result.runs;
   if (top > 0 && runs.size() > top) runs.resize(top);
-  const auto split = split_columns(result.runs);
+  const auto common = common_settings(result.runs);
+  const auto all = columns(result, common);
+  const auto split = split_columns(all, result.runs);
   std::string out;
   if (!split.common.empty()) out += wrap("all runs: " + join(split.common, ", ") + "\n", screen);
-  auto common = common_settings(result.runs);
   for (const auto& [strategy, settings] : common)
     if (!settings.empty())
       out += wrap(fmt::format("all {}: {}\n", strategy, fmt::join(settings, " ")), screen);
-  out +=
-      colored(grid(fit_rows(split.varying, runs, common, screen), {0, screen.color}), runs, screen);
+  out += colored(grid(fit_rows(split.varying, runs, screen), {0, screen.color}), runs, screen);
   if (runs.size() < result.runs.size())
     out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
                        group_digits(static_cast<double>(result.runs.size() - runs.size())));
@@ -116,29 +118,38 @@ std::string table(const Result& result, const Screen& screen, std::size_t top) {
 
 std::string markdown(const Result& result) {
   if (result.runs.empty()) return "";
-  std::vector<const Column*> all;
-  for (const auto& column : columns()) all.push_back(&column);
-  return grid_markdown(rows_of(all, result.runs, {}));
+  const auto all = columns(result, {});
+  std::vector<const Column*> shown;
+  for (const auto& column : all) shown.push_back(&column);
+  return grid_markdown(rows_of(shown, result.runs));
 }
 
 std::string csv(const Result& result) {
   std::string out =
-      "id,strategy,variant,backend,model,cluster,partition,gpus,nodes,tensor_parallel,pipeline_"
-      "parallel,"
-      "data_parallel,micro_batch,accumulate,global_batch,fit,peak_memory_bytes,step_seconds,"
-      "tflops_per_gpu,tokens_per_second,days_per_100b_tokens,days_to_train,gpu_hours\n";
-  for (const auto* p : result.runs) {
+      "rank,tie,id,strategy,variant,backend,model,cluster,partition,gpus,nodes,tensor_parallel,"
+      "pipeline_parallel,data_parallel,micro_batch,accumulate,global_batch,fit,peak_memory_bytes,"
+      "memory_low,memory_high,step_seconds,step_low,step_high,tflops_per_gpu,tokens_per_second,"
+      "days_per_100b_tokens,days_to_train,days_low,days_high,gpu_hours\n";
+  const auto places = ranks(result.runs, result.measure);
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    const auto& [place, tie] = places[i];
+    const auto* p = result.runs[i];
     const auto& r = p->run;
     const auto& e = p->estimate;
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{:.0f},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},"
-        "{:.6g}\n",
-        csv_cell(p->id), r.strategy->name, csv_cell(plan::variant(r)), r.strategy->backend,
-        csv_cell(r.model.name), csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus,
-        r.nodes, r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
-        r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit), e.peak_memory,
-        e.step_seconds, e.tflops_per_gpu, e.tokens_per_second, e.days_per_100b_tokens,
-        e.days_to_train, e.gpu_hours);
+    const auto days = e.range_of(e.days_to_train);
+    out +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
+                    place == 0 ? "" : std::to_string(place), tie, csv_cell(p->id), r.strategy->name,
+                    csv_cell(plan::variant(r)), r.strategy->backend, csv_cell(r.model.name),
+                    csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus, r.nodes,
+                    r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
+                    r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit));
+    out += fmt::format("{:.0f},{:.0f},{:.0f}", e.peak_memory, e.memory_low, e.memory_high);
+    for (const double value :
+         {e.step_seconds, e.step_low, e.step_high, e.tflops_per_gpu, e.tokens_per_second,
+          e.days_per_100b_tokens, e.days_to_train, days.low, days.high, e.gpu_hours})
+      out += fmt::format(",{:.6g}", value);
+    out += "\n";
   }
   return out;
 }

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include "core/base/units.h"
+#include "core/report/report.h"
+#include "core/report/words.h"
+
+namespace orch::report {
+namespace {
+
+// "192–2032", or the one value where both are the same.
+std::string span_text(const std::string& first, const std::string& last) {
+  return first == last ? first : first + "–" + last;
+}
+
+std::string day_text(const plan::Calendar& calendar, double days) {
+  if (!calendar.start) return fmt::format("day {:.1f}", calendar.calendar_days(days));
+  const auto day = calendar.end(days);
+  return day ? format_date(*day) : "after 9999";
+}
+
+}  // namespace
+
+std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
+                     const Screen& screen) {
+  std::vector<std::vector<std::string>> rows{
+      {"phase", "batch", "nodes", "tokens", "step s", "TFLOPs", "days", "from", "to"}};
+  double days = 0;
+  for (const auto& s : estimate.schedule) {
+    const auto from = day_text(calendar, days);
+    days += s.seconds / kDay;
+    rows.push_back({std::to_string(rows.size()),
+                    span_text(std::to_string(s.first_batch), std::to_string(s.last_batch)),
+                    std::to_string(s.nodes), format_tokens(s.tokens),
+                    span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)),
+                    significant(s.tflops_per_gpu), significant(s.seconds / kDay), from,
+                    day_text(calendar, days)});
+  }
+  return grid(rows, screen);
+}
+
+}  // namespace orch::report
