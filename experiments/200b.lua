@@ -13,6 +13,7 @@ return experiment {
       tensor_parallel = { 4, 8 },
       pipeline_parallel = { 6, 8, 10, 12, 16, 24 },
       micro_batch = { 1, 2, 4 },
+      engine = "deepspeed",
       zero_stage = 1,
       fp32_accumulate = true,
     },

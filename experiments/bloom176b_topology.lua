@@ -17,6 +17,7 @@ return experiment {
       zip { tensor_parallel = { 8, 8, 4 }, pipeline_parallel = { 6, 12, 12 } },
       micro_batch = { 1, 2, 4 },
       stage_partition = { "uniform", "transformer|embedding" },
+      engine = "deepspeed",
       zero_stage = 1,
       fp32_accumulate = true,
     },

@@ -13,7 +13,9 @@ return experiment {
       pipeline_parallel = { 1, 2, 4 },
       micro_batch = { 1, 2, 4 },
       recompute = { "full", "none" },
+      engine = "deepspeed",
       zero_stage = 1,
+      fp32_accumulate = true,
     },
   },
 }

@@ -13,6 +13,8 @@ return experiment {
       tensor_parallel = 8,
       pipeline_parallel = { 1, 2, 4, 8, 16, 32 },
       data_parallel = 1,
+      engine = "deepspeed",
+      offload = "optimizer",
       zero_stage = 1,
       flash_attention = { true, false },
     },

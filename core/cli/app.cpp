@@ -1,6 +1,7 @@
 #include "core/cli/app.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <numeric>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/fields.h"
+#include "core/plan/check.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"
 
@@ -48,6 +50,14 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
                           "raise time, or lower accumulate"});
 }
 
+// A deadline counts from today where nobody says when the training begins.
+void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment) {
+  auto& start = experiment.calendar.start;
+  if (asked) start = asked;
+  if (!start && experiment.budget.deadline)
+    start = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+}
+
 }  // namespace
 
 void catch_interrupts() {
@@ -85,15 +95,24 @@ plan::FindCluster App::find_cluster() {
   return [this](std::string_view name) { return clusters_.find(name); };
 }
 
-Result<Outcome> App::plan(const fs::path& experiment_file, double max_runs) {
+Result<plan::Experiment> App::load(const fs::path& experiment_file,
+                                   const std::optional<Date>& start) {
   look_beside(experiment_file);
   auto experiment = loader_.load(experiment_file);
+  if (!experiment) return experiment;
+  settle_start(start, *experiment);
+  if (auto status = plan::check_dates(*experiment); !status) return status.error();
+  return experiment;
+}
+
+Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& options) {
+  auto experiment = load(experiment_file, options.start);
   if (!experiment) return experiment.error();
   Outcome outcome;
   outcome.experiment = std::move(*experiment);
 
   plan::ExpandOptions expand;
-  expand.max_runs = max_runs;
+  expand.max_runs = options.max_runs;
   expand.interrupted = interrupted;
   auto plan = plan::expand(
       outcome.experiment, find_cluster(),
@@ -108,9 +127,16 @@ Result<Outcome> App::plan(const fs::path& experiment_file, double max_runs) {
   return outcome;
 }
 
+estimate::AskWork App::ask_work() const {
+  return [this](const plan::Run& run, backend::Work& work) {
+    return backends_.of(*run.strategy).work(run, false, work);
+  };
+}
+
 Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   estimate::Estimator estimator;
   backend::Work work;
+  const auto ask = ask_work();
   outcome.runs.reserve(runs.size());
   std::unordered_set<std::string> ids;
   ids.reserve(runs.size());
@@ -122,8 +148,9 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
       ++outcome.duplicates;
       continue;
     }
-    if (auto status = backends_.of(*run.strategy).work(run, false, work); !status) return status;
+    if (auto status = ask(run, work); !status) return status;
     auto estimate = estimator.estimate(run, work);
+    if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
     outcome.runs.push_back({std::move(run), std::move(id), std::move(json), std::move(estimate)});
   }
@@ -153,7 +180,10 @@ Result<plan::Planned> App::explain(plan::Run run) {
   if (auto status = backends_.of(*run.strategy).work(run, true, work); !status)
     return status.error();
   plan::Planned planned;
-  planned.estimate = estimate::Estimator().explain(run, work);
+  estimate::Estimator estimator;
+  planned.estimate = estimator.explain(run, work);
+  if (auto status = estimator.schedule(run, ask_work(), planned.estimate); !status)
+    return status.error();
   planned.json = plan::run_json(run);
   planned.id = plan::run_id(run, planned.json);
   planned.run = std::move(run);

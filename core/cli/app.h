@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,11 @@ struct Outcome {
   std::size_t duplicates = 0;  // runs left out because another one is the same
 };
 
+struct PlanOptions {
+  double max_runs = 200'000;  // more are refused before any is looked at
+  std::optional<Date> start;  // instead of the experiment's
+};
+
 // The parts of orch, wired. Made for one call of the program.
 class App {
  public:
@@ -37,8 +43,13 @@ class App {
   // Clusters beside an experiment (clusters/*.yaml in its folder) go before the shipped ones.
   void look_beside(const fs::path& experiment_file);
 
-  // More runs than max_runs are refused before any is looked at.
-  Result<Outcome> plan(const fs::path& experiment_file, double max_runs = 200'000);
+  plan::FindCluster find_cluster();
+
+  // The experiment of a file, with a start where its deadline needs one; clusters beside it count.
+  Result<plan::Experiment> load(const fs::path& experiment_file,
+                                const std::optional<Date>& start = {});
+
+  Result<Outcome> plan(const fs::path& experiment_file, const PlanOptions& options = {});
 
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, Outcome& outcome);
@@ -52,7 +63,7 @@ class App {
  private:
   App(Places places, backend::Backends backends);
 
-  plan::FindCluster find_cluster();
+  estimate::AskWork ask_work() const;
   Status price(std::vector<plan::Run> runs, Outcome& outcome);
 
   Places places_;

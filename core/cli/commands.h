@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/plan/model.h"
 #include "core/report/report.h"
@@ -22,15 +23,28 @@ struct PlanArguments {
   std::string file;
   std::string where;
   std::string runs = "runs";
+  std::string start;  // a date, or empty
   double max_runs = 200'000;
   std::size_t top = 20;
   bool dry_run = false;
+};
+
+struct SearchArguments {
+  Common common;
+  std::string file;
+  std::vector<std::string> keep;
+  std::vector<std::string> open;
+  std::string where;
+  std::string write;
+  std::size_t top = 10;
+  unsigned threads = 0;
 };
 
 struct ExplainArguments {
   Common common;
   std::string run;
   std::string where;
+  std::string start;  // a date, or empty
   std::string runs = "runs";
 };
 
@@ -51,13 +65,34 @@ struct ModelArguments {
   double tflops = 0;
 };
 
+struct ValidateArguments {
+  Common common;
+  std::vector<std::string> files;  // none: the rows that orch ships
+  std::string cluster;             // for rows whose site is none of ours
+  std::string calibrate = "none";
+  std::vector<std::string> without;  // ingredients to leave out
+  bool rows = false;
+};
+
+struct CalibrateArguments {
+  Common common;
+  std::vector<std::string> files;
+  std::string cluster;
+  std::string output;
+  bool write = false;
+  bool fresh = false;
+};
+
 // Each does its verb, prints to stdout and stderr, and returns the program's exit code.
 int run_command(const PlanArguments& arguments);
 int plan_command(const PlanArguments& arguments);
+int search_command(const SearchArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
 int backends_command(const ListArguments& arguments);
 int clusters_command(const ListArguments& arguments);
 int models_command(const ModelArguments& arguments);
+int validate_command(const ValidateArguments& arguments);
+int calibrate_command(const CalibrateArguments& arguments);
 int completion_command(const CLI::App& program, const std::string& shell);
 
 // Prints errors to stderr and returns the code.

@@ -11,9 +11,14 @@ namespace {
 
 bool is_experiment(const std::string& text) { return text.ends_with(".lua"); }
 
+struct Chosen {
+  plan::Run run;
+  plan::Calendar calendar;
+};
+
 // The best run of an experiment file, or the exit code once its errors are told.
-std::variant<plan::Run, int> best_of(App& app, const ExplainArguments& arguments) {
-  auto outcome = app.plan(arguments.run);
+std::variant<Chosen, int> best_of(App& app, const ExplainArguments& arguments) {
+  auto outcome = app.plan(arguments.run, {.start = parse_date(arguments.start)});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), kUsage);
@@ -21,11 +26,11 @@ std::variant<plan::Run, int> best_of(App& app, const ExplainArguments& arguments
     return fail(
         Error{printable(arguments.run), "every run is rejected", "orch plan shows the reasons"},
         kInvalidExperiment);
-  return std::move(outcome->runs.front().run);
+  return Chosen{std::move(outcome->runs.front().run), outcome->experiment.calendar};
 }
 
 // A run folder by its path, id, hash or beginning.
-std::variant<plan::Run, int> stored(App& app, const ExplainArguments& arguments) {
+std::variant<Chosen, int> stored(App& app, const ExplainArguments& arguments) {
   fs::path folder = arguments.run;
   std::error_code code;
   if (!fs::exists(folder / "run.json", code)) {
@@ -35,7 +40,7 @@ std::variant<plan::Run, int> stored(App& app, const ExplainArguments& arguments)
   }
   auto run = app.read_run(folder);
   if (!run) return fail(run.error(), kError);
-  return std::move(*run);
+  return Chosen{std::move(*run), {parse_date(arguments.start), 1}};
 }
 
 }  // namespace
@@ -44,12 +49,13 @@ int explain_command(const ExplainArguments& arguments) {
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
   auto chosen = is_experiment(arguments.run) ? best_of(**app, arguments) : stored(**app, arguments);
-  auto* run = std::get_if<plan::Run>(&chosen);
-  if (!run) return std::get<int>(chosen);
-  const auto planned = (*app)->explain(std::move(*run));
+  if (const int* code = std::get_if<int>(&chosen)) return *code;
+  auto& [run, calendar] = std::get<Chosen>(chosen);
+  const auto planned = (*app)->explain(std::move(run));
   if (!planned) return fail(planned.error(), kError);
-  print(arguments.common.format == "json" ? report::explain_json(*planned)
-                                          : report::explain(*planned, arguments.common.screen));
+  print(arguments.common.format == "json"
+            ? report::explain_json(*planned, calendar)
+            : report::explain(*planned, calendar, arguments.common.screen));
   return kOk;
 }
 

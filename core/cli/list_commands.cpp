@@ -7,6 +7,7 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/plan/tunable.h"
 
 namespace orch::cli {
 namespace {
@@ -97,8 +98,8 @@ Rows constant_rows(const plan::Partition& p) {
   bytes("driver context", p.gpu.context_memory);
   bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
   for (const auto& [name, peak] :
-       {std::pair("peak fp32", &p.gpu.peak_fp32), std::pair("peak fp16", &p.gpu.peak_fp16),
-        std::pair("peak bf16", &p.gpu.peak_bf16)})
+       {std::pair("peak fp32", &p.gpu.peak_fp32), std::pair("peak tf32", &p.gpu.peak_tf32),
+        std::pair("peak fp16", &p.gpu.peak_fp16), std::pair("peak bf16", &p.gpu.peak_bf16)})
     if (peak->value > 0) number(name, *peak, 1e12, " TFLOPs");
   for (const auto& [name, link] :
        {std::pair("inside a node, per GPU", &p.intra_node),
@@ -114,11 +115,44 @@ Rows constant_rows(const plan::Partition& p) {
   number("attention, unaligned", p.efficiency.attention_unaligned, 1, "");
   number("memory-bound", p.efficiency.memory, 1, "");
   number("layer overhead", p.efficiency.layer_overhead, 1e-6, " us");
+  number("stage overhead", p.efficiency.stage_overhead, 1e-3, " ms");
   number("step overhead", p.efficiency.step_overhead, 1e-3, " ms");
   number("overlap", p.efficiency.overlap, 1, "");
+  number("optimizer on the host", p.efficiency.host, 1, "");
   number("allocator slack", p.efficiency.allocator_slack, 1, "");
+  number("time spread", p.efficiency.time_spread, 1, "");
+  number("memory spread", p.efficiency.memory_spread, 1, "");
   number("tight from", p.efficiency.tight, 1, "");
   return rows;
+}
+
+// What measured rows say instead, for the runs of some backends.
+Rows fitted_rows(const plan::Calibration& calibration) {
+  Rows rows{{"fitted", "value", "origin"}};
+  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
+    for (const auto& tunable : list) {
+      const auto found = calibration.constants.find(std::string(tunable.name));
+      if (found == calibration.constants.end()) continue;
+      const auto& [name, constant] = *found;
+      rows.push_back({name, plan::shown(name, constant.value), constant.origin});
+    }
+  for (const auto& era : calibration.eras)
+    rows.push_back(
+        {"time until " + era.until, fmt::format("{:.4g}", era.time.value), era.time.origin});
+  return rows;
+}
+
+Json fitted_json(const plan::Partition& partition) {
+  Json list = Json::array();
+  for (const auto& calibration : partition.calibrations) {
+    Json constants = Json::object(), eras = Json::array();
+    for (const auto& [name, constant] : calibration.constants)
+      constants[name] = constant_json(constant);
+    for (const auto& era : calibration.eras)
+      eras.push_back({{"until", era.until}, {"time", constant_json(era.time)}});
+    list.push_back({{"backends", calibration.backends}, {"constants", constants}, {"eras", eras}});
+  }
+  return list;
 }
 
 int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
@@ -126,17 +160,23 @@ int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
   if (!cluster) return fail(cluster.error(), kError);
   if (arguments.common.format == "json") {
     Json partitions = Json::array();
-    for (const auto& partition : (*cluster)->partitions)
+    for (const auto& partition : (*cluster)->partitions) {
       partitions.push_back(partition_json(partition));
+      partitions.back()["fitted"] = fitted_json(partition);
+    }
     print(Json{{"version", 1}, {"name", (*cluster)->name}, {"partitions", partitions}}.dump(2) +
           "\n");
     return kOk;
   }
   print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc));
-  for (const auto& partition : (*cluster)->partitions)
+  for (const auto& partition : (*cluster)->partitions) {
     print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
                       partition.gpus_per_node, partition.gpu.name) +
           in_format(constant_rows(partition), arguments.common));
+    for (const auto& calibration : partition.calibrations)
+      print(fmt::format("\n{}, runs of {}\n", partition.name, join(calibration.backends, " and ")) +
+            in_format(fitted_rows(calibration), arguments.common));
+  }
   return kOk;
 }
 

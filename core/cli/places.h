@@ -17,6 +17,7 @@ struct Places {
   fs::path models() const { return home / "experiments/models.lua"; }
   fs::path gpus() const { return home / "experiments/gpus.yaml"; }
   fs::path clusters() const { return home / "experiments/clusters"; }
+  fs::path measured() const { return home / "experiments/measured"; }
   fs::path templates() const { return home / "templates/slurm"; }
 };
 

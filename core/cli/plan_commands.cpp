@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <set>
 #include <variant>
 
 #include "core/base/text.h"
@@ -10,6 +12,7 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/hardware/origins.h"
 #include "core/launch/slurm.h"
 #include "core/plan/run_json.h"
 #include "core/render/job.h"
@@ -32,6 +35,8 @@ report::Result view(const Outcome& outcome) {
 std::string notes(const report::Result& result, const PlanArguments& arguments) {
   const auto& screen = arguments.common.screen;
   std::string out;
+  const auto ties = report::ties_text(result);
+  if (!ties.empty()) out += "\n" + ties;
   const auto warnings = report::warnings_by_subject(result);
   if (!warnings.empty()) out += "\n" + warnings;
   const auto rejected = report::rejected_by_reason(*result.rejected, screen);
@@ -39,7 +44,33 @@ std::string notes(const report::Result& result, const PlanArguments& arguments) 
   const auto verdict = report::budget_verdict(result);
   if (!verdict.text.empty())
     out += "\n" + report::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
+  const auto dates = report::dates_text(result);
+  if (!dates.empty()) out += (verdict.text.empty() ? "\n" : "") + dates + "\n";
   return report::wrap(out, screen);
+}
+
+// Where the estimates come from: rows that constants were fitted on, or nothing but datasheets.
+std::string origin_text(const report::Result& result) {
+  std::map<std::string, std::set<std::string>> runs_of;  // partition and backend, by rows
+  for (const auto* run : result.runs) {
+    const auto& partition = *run->run.partition;
+    const auto& backend = run->run.strategy->backend;
+    runs_of[join(hardware::fitted_on(partition.as_measured(backend)), ", ")].insert(
+        run->run.cluster->name + "/" + partition.name + " " + backend);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [rows, names] : runs_of) {
+    if (rows.empty()) continue;
+    const std::vector<std::string> list(names.begin(), names.end());
+    parts.push_back(runs_of.size() == 1 ? rows : join(list, " and ") + " on " + rows);
+  }
+  if (parts.empty()) return "Estimates from datasheets and assumed efficiencies, not calibrated.";
+  auto out =
+      "Estimates calibrated" + std::string(runs_of.size() == 1 ? " on " : ": ") + join(parts, "; ");
+  if (const auto bare = runs_of.find(""); bare != runs_of.end())
+    out += "; not calibrated: " +
+           join(std::vector<std::string>(bare->second.begin(), bare->second.end()), " and ");
+  return out + ".";
 }
 
 std::string title(const report::Result& result) {
@@ -57,7 +88,7 @@ std::string title(const report::Result& result) {
                      same ? " " + format_tokens(tokens) + " tokens" : "");
   if (result.duplicates > 0)
     out += fmt::format("{} described twice and counted once. ", result.duplicates);
-  return out + "Estimates from datasheets and assumed efficiencies, not calibrated.\n\n";
+  return out + origin_text(result) + "\n\n";
 }
 
 bool for_people(const PlanArguments& arguments) { return arguments.common.format == "table"; }
@@ -142,10 +173,10 @@ std::string shell_path(const fs::path& path) {
 
 // What to do next with the best run, and the exit code that the scheduler's state asks for.
 int next_step(const PlanArguments& arguments, const Outcome& outcome, const store::Store& store) {
-  const auto& budget = outcome.experiment.budget;
   const auto recommended =
       std::find_if(outcome.runs.begin(), outcome.runs.end(), [&](const auto& planned) {
-        return planned.estimate.fit != plan::Fit::oom && report::keeps(planned.estimate, budget);
+        return planned.estimate.fit != plan::Fit::oom &&
+               report::keeps(planned.estimate, outcome.experiment);
       });
   const auto& best = recommended == outcome.runs.end() ? outcome.runs.front() : *recommended;
   const auto folder = shell_path(store.folder(outcome.experiment.name, best.id));
@@ -190,7 +221,7 @@ int next_step(const PlanArguments& arguments, const Outcome& outcome, const stor
 
 // The planned experiment, or the exit code once its errors are told.
 std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
-  auto outcome = app.plan(arguments.file, arguments.max_runs);
+  auto outcome = app.plan(arguments.file, {arguments.max_runs, parse_date(arguments.start)});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), kUsage);

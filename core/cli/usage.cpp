@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/base/date.h"
 #include "core/base/text.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
@@ -67,6 +68,15 @@ CLI::Validator whole_number(double min, double max) {
         return fmt::format("'{}' is not a whole number from {} to {}", printable(text), min, max);
       },
       "");
+}
+
+CLI::Validator date() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        if (parse_date(text)) return {};
+        return fmt::format("'{}' is not a day of the calendar, as in 2026-12-01", printable(text));
+      },
+      "YYYY-MM-DD");
 }
 
 CLI::Validator one_of(std::vector<std::string> names) {

@@ -9,6 +9,7 @@ namespace orch::cli {
 // What an option takes, with messages for people.
 CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
+CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
 
 // Tells what is wrong with the command line and what was meant; returns the exit code.

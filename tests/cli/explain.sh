@@ -76,3 +76,27 @@ exits 0 'the best of some'
 has "$out" '-pp16-' 'the best of some'
 orch explain "$experiment" --where 'pipeline_paralel == 16'
 exits 2 'explain with a bad --where'
+
+# The schedule: its stretches add up to the whole, with dates where there is a start.
+orch explain "$experiment" --start 2026-12-01
+exits 0 'explain --start'
+has "$out" 'begins 2026-12-01 and ends 2027-' 'explain --start'
+has "$out" 'Schedule' 'explain --start'
+orch explain "$id" --start 2028-02-29 --format json
+exits 0 'explain a folder --start'
+if ! python3 - "$work/out" <<'PY'; then bad 'the schedule adds up'; fi
+import json, math, sys
+run = json.load(open(sys.argv[1]))["run"]
+phases = run["schedule"]
+close = lambda a, b: math.isclose(a, b, rel_tol=1e-9)
+assert close(math.fsum(p["tokens"] for p in phases), run["tokens"])
+assert close(math.fsum(p["seconds"] for p in phases), run["days_to_train"] * 86400)
+assert close(math.fsum(p["gpu_hours"] for p in phases), run["gpu_hours"])
+assert phases[0]["from"] == "2028-02-29" and phases[-1]["to"] == run["ends"]
+assert run["ends_low"] < run["ends"] < run["ends_high"]
+assert run["step_low"] < run["step_seconds"] < run["step_high"]
+assert run["memory_low"] < run["peak_memory_bytes"] < run["memory_high"]
+PY
+orch explain "$id" --start 2026-02-30
+exits 2 'a day that is none'
+has "$err" "'2026-02-30' is not a day of the calendar" 'a day that is none'

@@ -49,6 +49,17 @@ for run in runs:
 for run in rejected:
     assert list(run) == ["id", "reasons"], list(run)
     assert run["reasons"] and all(reason["fact"] for reason in run["reasons"])
+for run in runs:
+    assert run["step_low"] < run["step_seconds"] < run["step_high"]
+    assert run["memory_low"] < run["peak_memory_bytes"] < run["memory_high"]
+    ratio = run["step_high"] / run["step_seconds"]
+    assert abs(run["days_high"] / run["days_to_train"] / ratio - 1) < 1e-9
+    assert (run["rank"] is None) == (run["fit"] == "oom")
+    assert len(run["schedule"]) == 1 and "ends" not in run
+fit = [run for run in runs if run["fit"] != "oom"]
+for run in fit:
+    overlaps = run["days_low"] <= fit[0]["days_high"]
+    assert (run["rank"] == 1) == overlaps, "a tie is an overlap with the best"
 order = [(run["fit"] == "oom", run["days_to_train"]) for run in runs]
 assert order == sorted(order), "ranked by time to train, what does not fit last"
 
@@ -58,7 +69,9 @@ assert [key for key in rows[0] if key in KEYS] == KEYS
 for row, run in zip(rows, runs):
     assert row["id"] == run["id"] and row["variant"] == run["variant"]
     assert all(int(row[key]) == run[key] for key in COUNTS)
-    assert abs(float(row["step_seconds"]) / run["step_seconds"] - 1) < 1e-4
+    for key in "step_seconds step_low step_high memory_low memory_high days_low days_high".split():
+        assert abs(float(row[key]) / run[key] - 1) < 1e-4, key
+    assert row["rank"] == str(run["rank"] or "") and row["tie"] == str(run["tie"]).lower()
 
 lines = open("all.md").read().splitlines()
 cells = [line.replace("\\|", "").count("|") for line in lines]

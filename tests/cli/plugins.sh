@@ -92,3 +92,12 @@ sed 's/strategies =/budget = { gpu_hours = 1 }, strategies =/' small.lua >poor.l
 orch run poor.lua
 exits 6 'over budget'
 has "$out" 'kept by 0 of 1 run' 'over budget'
+
+# A deadline counts from today unless a start is given, in the file or on the command line.
+sed 's/strategies =/budget = { deadline = "2020-01-01" }, strategies =/' small.lua >late.lua
+orch plan late.lua
+exits 3 'a deadline in the past'
+has "$err" 'budget.deadline: 2020-01-01 is before the start on 20' 'a deadline in the past'
+orch plan late.lua --start 2019-12-01
+has "$out" 'the fastest begins 2019-12-01 and ends ' 'a start on the command line'
+has "$out" 'the deadline' 'a start on the command line'

@@ -10,7 +10,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   has "$err" "$part" "orch $*"
   same '' "$out" "orch $*: nothing on stdout"
 }
-wrong "one of: run, plan, explain, backends, clusters, models, completion"
+wrong "one of: run, plan, search, explain, backends, clusters, models, validate, calibrate, completion"
 wrong "did you mean 'run'?" rnu x.lua
 wrong "did you mean 'explain'?" explian x
 wrong "did you mean '--help'?" --hepl
@@ -36,7 +36,7 @@ has "$out" 'orch 0' --version
 orch --help
 exits 0 --help
 has "$out" 'Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment' --help
-for verb in run plan explain backends clusters models completion; do
+for verb in run plan search explain backends clusters models completion; do
   orch "$verb" --help
   exits 0 "$verb --help"
   has "$out" 'Examples:' "$verb --help"
@@ -45,7 +45,7 @@ for verb in run plan explain backends clusters models completion; do
 done
 
 # Every example of an experiment in the help is one that is there.
-for verb in run plan explain; do
+for verb in run plan search explain; do
   orch "$verb" --help
   while read -r file; do
     if [ ! -e "$ORCH_HOME/$file" ]; then bad "$verb --help speaks of $file" "it is not there"; fi
@@ -94,8 +94,8 @@ for columns in 120 80 40; do
     exits 0 "COLUMNS=$columns $arguments"
     widest=$(python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(sys.argv[1])))' "$work/out")
     limit=$columns
-    # Names of runs and of items are never broken.
-    if [[ $arguments = explain* ]]; then limit=$((columns > 80 ? columns : 80)); fi
+    # Names of runs (at most 100 characters) and of items are never broken.
+    if [[ $arguments = explain* ]]; then limit=$((columns > 100 ? columns : 100)); fi
     if [ "$widest" -gt "$limit" ]; then bad "COLUMNS=$columns $arguments" "$widest columns"; fi
   done
 done

@@ -1,0 +1,161 @@
+#!/bin/bash
+# orch calibrate: the shipped rows, rows of one's own, and what may be written where.
+# shellcheck source=lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+shipped=$(state_of "$ORCH_HOME/experiments")
+
+orch calibrate
+exits 0 'the shipped rows'
+for part in 'jean-zay a100-80g, megatron: ' 'perlmutter a100-80g, megatron: ' \
+  'intel-pvc pvc, megatron: ' 'jean-zay a100-80g, ddp and zero3: ' 'gemm ' 'network.efficiency ' \
+  'context_memory ' 'time_spread ' 'time until 2022-02-25 '; do
+  has "$out" "$part" 'the shipped rows'
+done
+has "$err" 'nothing was written: --write' 'the shipped rows'
+has "$err" 'not used: 31 suspect' 'the shipped rows'
+has "$err" 'not used: jz-a100-0018: status: it hung' 'the shipped rows'
+
+orch calibrate --fresh --format json
+exits 0 'as JSON'
+python3 - "$work/out" <<'PY' || bad 'the JSON of calibrate'
+import json, sys
+data = json.load(open(sys.argv[1]))
+assert list(data) == ["version", "fitted", "skipped"] and data["version"] == 1, list(data)
+assert all(row["id"] and row["reason"] for row in data["skipped"])
+assert len(data["fitted"]) >= 5
+for group in data["fitted"]:
+    assert group["cluster"] and group["partitions"] and group["backends"] and group["rows"]
+    assert group["constants"] and all(value >= 0 for value in group["constants"].values())
+    assert len(group["constants"]) <= 15, group["constants"]
+    assert group["mape_after"] < group["mape_before"], group
+    assert all(0.1 <= era["time"] <= 10 for era in group["eras"])
+PY
+orch calibrate --format md
+exits 0 'as Markdown'
+has "$out" '| constant | before | fitted |' 'as Markdown'
+orch calibrate --format yaml
+exits 2 'an unknown format'
+
+# Three rows that take 1.3 times what the cluster file says.
+measured() { # SECONDS SECONDS SECONDS
+  cat <<CSV
+id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,gbs,step_time_s,site,zero_stage
+one,a100-80g,8,deepspeed,24,2048,16,1024,4,512,$1,mine,1
+two,a100-80g,16,deepspeed,24,2048,16,1024,4,512,$2,mine,1
+three,a100-80g,8,deepspeed,24,4096,32,1024,2,512,$3,mine,1
+CSV
+}
+measured 1 1 1 >mine.csv
+orch validate mine.csv --cluster dgx-a100 --calibrate datasheet --format json
+exits 0 'what the cluster file says'
+mapfile -t seconds < <(python3 - "$work/out" <<'PY'
+import json, sys
+rows = {row["id"]: row["predicted_seconds"] for row in json.load(open(sys.argv[1]))["rows"]}
+for name in "one", "two", "three":
+    print(1.3 * rows[name])
+PY
+)
+measured "${seconds[@]}" >mine.csv
+
+orch calibrate --from mine.csv --cluster dgx-a100
+exits 0 'three rows'
+has "$out" 'dgx-a100 a100-80g, ddp and zero3: 3 rows of mine' 'three rows'
+has "$out" 'step time 23.1 % off before' 'three rows' # 1 - 1 / 1.3
+has "$out" 'gemm ' 'three rows'
+lacks "$out" 'stage_overhead' 'rows without a pipeline'
+lacks "$out" 'context_memory' 'rows without memory'
+lacks "$out" 'pcie.efficiency' 'rows without offload'
+orch calibrate --from mine.csv --cluster dgx-a100 --format json
+python3 - "$work/out" <<'PY' || bad 'three rows help'
+import json, sys
+(group,) = json.load(open(sys.argv[1]))["fitted"]
+assert abs(group["mape_before"] - (1 - 1 / 1.3) * 100) < 1e-3, group
+assert group["mape_after"] < 6, group
+assert group["backends"] == ["ddp", "zero3"] and group["eras"] == [], group
+PY
+same mine.csv "$(ls)" 'nothing is written unasked'
+
+# A file of one's own, named like its cluster, with which the rows are predicted better.
+mkdir clusters
+orch calibrate --from mine.csv --cluster dgx-a100 -o clusters/mine.yaml
+exits 0 '--output'
+has "$err" 'written to clusters/mine.yaml' '--output'
+same 'name: mine' "$(grep '^name: ' clusters/mine.yaml)" 'the name is that of the file'
+has "$(cat clusters/mine.yaml)" 'origin: "fitted: 3 rows of mine"' '--output'
+if ! diff <(sed 's/^name: .*/name: mine/' "$ORCH_HOME/experiments/clusters/dgx-a100.yaml") \
+  <(sed '/^    fitted:/,/time_spread/d' clusters/mine.yaml) >"$work/diff"; then
+  bad 'all but the name and the constants is as it was' "$(cat "$work/diff")"
+fi
+orch clusters mine
+exits 0 'the new cluster can be read'
+has "$out" 'mine: ' 'the new cluster can be read'
+orch validate mine.csv --format json
+exits 0 'the new cluster is found beside the rows'
+python3 - "$work/out" <<'PY' || bad 'the new cluster predicts its rows'
+import json, sys
+(score,) = json.load(open(sys.argv[1]))["by_source"].values()
+assert score["n"] == 3 and score["mape"] < 6, score
+PY
+
+# Into the cluster's own file, here a copy of one that has calibrations: those of other backends
+# and partitions stay, and a second time changes nothing.
+sed 's/^name: .*/name: mine/' "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >clusters/mine.yaml
+cp clusters/mine.yaml before.yaml
+orch calibrate --from mine.csv --write
+exits 0 '--write'
+has "$err" 'written to ' '--write'
+has "$(cat clusters/mine.yaml)" 'fitted: 3 rows of mine' '--write'
+lacks "$(diff before.yaml clusters/mine.yaml)" '[megatron]' '--write keeps other backends'
+lacks "$(diff before.yaml clusters/mine.yaml)" 'gpt2-jz-v100' '--write keeps other partitions'
+same "$(grep '#' before.yaml)" "$(grep '#' clusters/mine.yaml)" '--write keeps comments'
+has "$(cat clusters/mine.yaml)" "$(grep 'allocator_slack.*bloom7b' before.yaml)" \
+  '--write keeps what the rows say nothing about'
+orch calibrate --from mine.csv --fresh --write
+lacks "$(cat clusters/mine.yaml)" 'rows of bloom7b' '--fresh starts from datasheets'
+cp clusters/mine.yaml once.yaml
+orch calibrate --from mine.csv --fresh --write
+exits 0 '--write again'
+same "$(cat once.yaml)" "$(cat clusters/mine.yaml)" '--write again'
+# A link stays a link, and a file keeps its mode.
+mv clusters/mine.yaml real.yaml
+chmod 600 real.yaml
+ln -s ../real.yaml clusters/mine.yaml
+orch calibrate --from mine.csv --write
+exits 0 'through a link'
+same ../real.yaml "$(readlink clusters/mine.yaml)" 'a link stays a link'
+same 600 "$(stat -c %a real.yaml)" 'a file keeps its mode'
+rm clusters/mine.yaml
+mv real.yaml clusters/mine.yaml
+
+# Nothing is written on an error.
+before=$(state_of .)
+orch calibrate --from mine.csv --cluster dgx-a10 -o new.yaml
+if [ "$code" = 0 ]; then bad 'an unknown cluster is an error' "$out"; fi
+has "$err" "did you mean 'dgx-a100'?" 'an unknown cluster'
+same "$before" "$(state_of .)" 'an unknown cluster: nothing is written'
+fails() { # CODE WHAT PART ARGUMENTS
+  orch calibrate "${@:4}"
+  exits "$1" "$2"
+  has "$err" "$3" "$2"
+  same "$before" "$(state_of .)" "$2: nothing is written"
+}
+fails 1 'several clusters' 'the rows are of several clusters' -o new.yaml
+fails 1 'no such rows' 'No such file' --from nowhere.csv -o new.yaml
+fails 2 'a file that cannot be a name' 'is not <name>.yaml' --from mine.csv -o 'a b.yaml'
+fails 2 'not a cluster file' 'is not <name>.yaml' --from mine.csv -o mine.csv
+fails 2 'a device' 'is not <name>.yaml' --from mine.csv -o /dev/stdout
+fails 2 'two places' 'excludes' --from mine.csv -o new.yaml --write
+echo notes >notes.yaml
+before=$(state_of .)
+fails 2 'a file of another kind' 'is no cluster' --from mine.csv -o notes.yaml
+fails 1 'no such folder' 'No such file' --from mine.csv -o nowhere/new.yaml
+fails 2 'an unknown option' '--writ' --from mine.csv --writ
+sed -i 's/a100-80g/a100-81g/' mine.csv
+before=$(state_of .)
+fails 1 'no row that can be used' 'no row gives a time or a memory' --from mine.csv -o new.yaml
+printf 'id,gpu\n' >mine.csv
+before=$(state_of .)
+fails 1 'not the columns' "no column 'gpus'" --from mine.csv --write
+
+same "$shipped" "$(state_of "$ORCH_HOME/experiments")" 'the shipped files are as they were'

@@ -1,0 +1,146 @@
+#!/bin/bash
+# orch validate: the shipped rows, rows of one's own, and files that are none.
+. "$(dirname -- "$0")/lib.sh"
+
+orch validate
+exits 0 'the shipped rows'
+has "$out" 'bloom-prequel' 'the shipped rows'
+has "$out" 'gpt2-jz-v100 (unexplained)' 'rows that contradict their repeats are apart'
+has "$out" 'left out: 31 suspect, 34 printed twice' 'what is left out is counted'
+has "$out" 'Skipped:' 'what is skipped is told'
+
+orch validate --format json
+exits 0 'as JSON'
+has "$err" '31 suspect' 'JSON: what is left out goes to stderr'
+python3 - "$work/out" <<'PY' || bad 'the JSON of validate'
+import json, sys
+data = json.load(open(sys.argv[1]))
+assert list(data) == ["version", "by_source", "by_table", "rows", "skipped"], list(data)
+score = ["n", "mape", "median", "p90", "bias", "spearman", "regret", "coverage90", "memory_n",
+         "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm"]
+for group in (data["by_source"], data["by_table"]):
+    for name, s in group.items():
+        assert list(s) == score, (name, list(s))
+rows = [r for r in data["rows"] if r["source"] == "bloom-prequel" and r["error"] is not None]
+errors = [abs(r["predicted_seconds"] / r["measured_seconds"] - 1) * 100 for r in rows]
+mine = data["by_source"]["bloom-prequel"]
+assert mine["n"] == len(errors) and abs(mine["mape"] - sum(errors) / len(errors)) < 1e-6, mine
+assert len(data["rows"]) + len(data["skipped"]) + 31 + 34 == 289
+assert all(r["reason"] for r in data["skipped"])
+PY
+
+orch validate --format svg
+exits 0 'as a plot'
+python3 - "$work/out" <<'PY' || bad 'the plot is sound XML'
+import sys, xml.dom.minidom as dom
+circles = dom.parse(sys.argv[1]).getElementsByTagName("circle")
+assert len(circles) > 150, len(circles)
+PY
+for format in md csv; do
+  orch validate --format "$format"
+  exits 0 "as $format"
+done
+orch validate --rows
+has "$out" 'jz-a100-0170' '--rows, skipped'
+has "$out" 'jz-a100-0107' '--rows'
+
+# Each table's first row calibrates the others and no longer counts.
+orch validate --calibrate first --format json
+python3 - "$work/out" <<'PY' || bad 'one row per table calibrates'
+import json, sys
+data = json.load(open(sys.argv[1]))
+assert data["by_table"]["final-12288"]["n"] == 1
+assert data["by_table"]["final-13824"]["n"] == 0 and data["by_table"]["final-13824"]["mape"] is None
+PY
+orch validate --calibrate magic
+exits 2 'an unknown calibration'
+has "$err" "'magic' is not one of none, datasheet, first" 'an unknown calibration'
+
+# What an ingredient is worth.
+mape() { python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["by_source"]["bloom-prequel"]["mape"])' "$work/out"; }
+orch validate --calibrate datasheet --format json
+with=$(mape)
+orch validate --calibrate datasheet --without ALIGNMENT --without 'lm head' --format json
+exits 0 'without two ingredients'
+python3 -c 'import sys; sys.exit(not float(sys.argv[1]) > float(sys.argv[2]))' "$(mape)" "$with" ||
+  bad 'estimates are worse without alignment and head' "with: $with, without: $(mape)"
+orch validate --without eras --without 'optimizer states'
+has "$out" 'calibrated: none, without eras, optimizer states.' 'the headline tells what is left out'
+orch validate --without 'layer overhed' --without aligment
+exits 2 'an ingredient that does not occur'
+same '' "$out" 'an ingredient that does not occur: nothing on stdout'
+has "$err" "no 'layer overhed' in the work of these rows" 'an ingredient that does not occur'
+has "$err" "did you mean 'layer overhead'?" 'a guess at an ingredient'
+has "$err" "did you mean 'alignment'?" 'a guess at another'
+orch validate --calibrate loto --without layer --without embedding --without 'lm head' \
+  --without 'embedding and lm head' --without communication --without pipeline
+exits 0 'with hardly anything left'
+orch validate --help
+has "$out" '--without' 'the help tells of ingredients'
+
+# Rows of one's own, as few columns as there may be.
+cat >mine.csv <<'CSV'
+id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,step_time_s,site,zero_stage
+one,a100-80g,8,deepspeed,24,2048,16,1024,4,0.5,nowhere,1
+two,a100-80g,8,deepsped,24,2048,16,1024,4,0.5,nowhere,1
+three,a100-81g,8,ddp,24,2048,16,1024,4,0.5,nowhere,
+CSV
+orch validate mine.csv
+exits 1 'a site that is none of ours'
+has "$out" "site: no cluster 'nowhere'; name a cluster with --cluster" 'a site that is none of ours'
+orch validate mine.csv --cluster dgx-a100
+exits 0 '--cluster'
+has "$out" "no 'deepsped' here; did you mean 'deepspeed'?" 'a misspelt framework'
+has "$out" "dgx-a100 has no 'a100-81g'; did you mean 'a100-80g'?" 'a misspelt GPU'
+has "$out" '1 row judged, 2 skipped' 'rows of ones own'
+orch validate mine.csv --cluster dgx-a10
+exits 2 'a misspelt cluster'
+has "$err" "did you mean 'dgx-a100'?" 'a misspelt cluster'
+# A cluster of one's own beside the rows.
+mkdir clusters
+sed 's/^name: .*/name: nowhere/' "$ORCH_HOME/experiments/clusters/dgx-a100.yaml" >clusters/nowhere.yaml
+orch validate mine.csv
+exits 0 'a cluster beside the rows'
+lacks "$out" "no cluster 'nowhere'" 'a cluster beside the rows'
+
+# Files that are none.
+refused() { # WHAT PART
+  orch validate bad.csv
+  exits 1 "$1"
+  has "$err" "$2" "$1"
+  same '' "$out" "$1: nothing on stdout"
+}
+head=id,gpu,gpus,framework,layers,hidden,step_time_s
+: >bad.csv
+refused 'an empty file' 'bad.csv: is empty'
+printf 'r1,a100-80g,8,ddp,24,2048,1\n' >bad.csv
+refused 'no header' "no column 'id'"
+printf '%s\nr1,"a100,8,ddp,24,2048,1\n' "$head" >bad.csv
+refused 'an open quote' 'bad.csv:2: a quote is opened here and never closed'
+printf '%s\nr1,a100-80g,"1,000",ddp,24,-1,nan\n' "$head" >bad.csv
+refused 'a number with a comma' "bad.csv:2: gpus: '1,000' is not a number"
+refused 'a negative number' "bad.csv:2: hidden: '-1' is out of range"
+refused 'not a number' "bad.csv:2: step_time_s: 'nan' is not a number"
+printf '%s\nr1,a100-80g,8,ddp,24,2048,1\nr1,a100-80g,8,ddp,24,2048,1\n' "$head" >bad.csv
+refused 'an id twice' "'r1' is the id of line 2 already"
+printf '%s\nr1,a100-80g,8,dd\xff,24,2048,1\n' "$head" >bad.csv
+refused 'not UTF-8' 'bad.csv:2: is not text in UTF-8'
+head -c 100000 "$orch_program" >bad.csv
+refused 'a program' 'is not text in UTF-8'
+seq -s , 10000 >bad.csv
+refused 'ten thousand columns' '10000 columns'
+orch validate nowhere.csv
+exits 1 'no such file'
+has "$err" 'No such file' 'no such file'
+orch validate .
+exits 1 'a folder'
+
+# The rows of a large table are judged while one waits.
+python3 - >large.csv <<'PY'
+print("id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,step_time_s,site,zero_stage")
+for i in range(2000):
+    print(f"r{i},a100-80g,8,deepspeed,24,2048,16,1024,{i % 8 + 1},0.5,jean-zay,1")
+PY
+orch validate large.csv --format json
+exits 0 'a large table'
