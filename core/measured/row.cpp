@@ -181,9 +181,9 @@ Errors check_columns(const Csv& csv, const std::string& file) {
   return errors;
 }
 
-Row read_row(const CsvRecord& record, const std::vector<int>& places, const std::string& file,
-             Errors& errors) {
+Row read_row(const CsvRecord& record, const std::vector<int>& places, const std::string& file) {
   Row row;
+  auto& errors = row.flaws;
   row.line = record.line;
   row.file = file;
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -198,8 +198,10 @@ Row read_row(const CsvRecord& record, const std::vector<int>& places, const std:
     errors.push_back({csv_place(file, record.line, "date"),
                       "'" + printable(row.date) + "' is no date",
                       "write YYYY-MM-DD, YYYY-MM, or nothing"});
-  if (row.id.empty())
+  if (row.id.empty()) {
     errors.push_back({csv_place(file, record.line, "id"), "is empty", "name the row"});
+    row.id = fmt::format("line {}", record.line);
+  }
   // What has no source is its file's, and what has no table is of one.
   if (row.source.empty()) row.source = std::filesystem::path(file).stem().string();
   if (row.table.empty()) row.table = row.source;
@@ -250,7 +252,7 @@ Result<std::vector<Row>> parse_rows(std::string_view text, const std::string& fi
   std::vector<Row> rows;
   rows.reserve(csv->records.size());
   Errors errors;
-  for (const auto& record : csv->records) rows.push_back(read_row(record, places, file, errors));
+  for (const auto& record : csv->records) rows.push_back(read_row(record, places, file));
   for (auto& row : rows) fill(row, habits);
   check_ids(rows, errors);
   if (errors.empty()) return rows;

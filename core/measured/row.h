@@ -44,14 +44,14 @@ struct Row {
   std::string dup_of;            // printed elsewhere as well
 
   std::vector<std::string> assumed;  // cells that a habit filled
+  Errors flaws;                      // cells that could not be read
 
   bool left_out() const { return suspect.value_or(false) || !dup_of.empty(); }
 };
 
 // The rows of a CSV text. Columns come in any order and unknown ones are ignored; those without
-// which no row means anything must be there. A bad cell is an error with its line and column; all
-// of them are told at once.
-// Habits fill cells that are empty.
+// which no row means anything must be there. A bad cell is a flaw of its row, with line and column:
+// one odd row does not spoil a table. Habits fill cells that are empty.
 Result<std::vector<Row>> parse_rows(std::string_view text, const std::string& file,
                                     const std::vector<Habit>& habits = {});
 

@@ -159,7 +159,7 @@ Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
       ++out.duplicates;
     if (row.left_out()) continue;
     Assumed assumed = row.assumed;
-    auto run = maker.run(row, assumed);
+    auto run = row.flaws.empty() ? maker.run(row, assumed) : Result<plan::Run>(row.flaws);
     std::string reason;
     if (run) {
       auto sample = make_sample(row, std::move(*run), std::move(assumed), peers);

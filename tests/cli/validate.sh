@@ -119,9 +119,14 @@ refused 'no header' "no column 'id'"
 printf '%s\nr1,"a100,8,ddp,24,2048,1\n' "$head" >bad.csv
 refused 'an open quote' 'bad.csv:2: a quote is opened here and never closed'
 printf '%s\nr1,a100-80g,"1,000",ddp,24,-1,nan\n' "$head" >bad.csv
-refused 'a number with a comma' "bad.csv:2: gpus: '1,000' is not a number"
-refused 'a negative number' "bad.csv:2: hidden: '-1' is out of range"
-refused 'not a number' "bad.csv:2: step_time_s: 'nan' is not a number"
+# A row with a bad cell is skipped with the reasons; the others count.
+printf 'r2,a100-80g,8,ddp,24,2048,1\n' >>bad.csv
+orch validate bad.csv --cluster dgx-a100
+exits 0 'bad cells'
+for part in "bad.csv:2: gpus: '1,000' is not a number" "bad.csv:2: hidden: '-1' is out of range" \
+  "bad.csv:2: step_time_s: 'nan' is not a number" '1 row judged, 1 skipped'; do
+  has "$(tr -s ' \n' ' ' <<<"$out")" "$part" 'bad cells'
+done
 printf '%s\nr1,a100-80g,8,ddp,24,2048,1\nr1,a100-80g,8,ddp,24,2048,1\n' "$head" >bad.csv
 refused 'an id twice' "'r1' is the id of line 2 already"
 printf '%s\nr1,a100-80g,8,dd\xff,24,2048,1\n' "$head" >bad.csv

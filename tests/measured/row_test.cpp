@@ -15,6 +15,14 @@ std::string problems(std::string_view text) {
   return orch::text(rows.error());
 }
 
+std::string flaws(std::string_view text) {
+  const auto rows = parse_rows(text, "rows.csv");
+  REQUIRE(rows);
+  std::string out;
+  for (const auto& row : *rows) out += orch::text(row.flaws);
+  return out;
+}
+
 const std::string kHead = "id,gpu,gpus,framework,layers,hidden,step_time_s,mem_gb,status\n";
 
 TEST_CASE("columns come in any order, and unknown ones are ignored", "[measured][row]") {
@@ -53,12 +61,12 @@ TEST_CASE("columns that must be there are missed all at once, with a guess", "[m
   CHECK(has(problems("r1,a100-80g,8,ddp,24,2048\n"), "no column 'id'"));
 }
 
-TEST_CASE("every bad cell is told, with line and column", "[measured][row]") {
-  const auto text = problems(kHead +
-                             "r1,a100,\"1,024\",ddp,24,2048,nan,,ok\n"
-                             "r2,a100,-8,ddp,24.5,99999999999,inf,0,oks\n"
-                             "r3,a100,8x,ddp,1e300,2048,-1,,\n"
-                             ",a100,8,ddp,24,2048,,,\n");
+TEST_CASE("every bad cell is a flaw of its row, with line and column", "[measured][row]") {
+  const auto text = flaws(kHead +
+                          "r1,a100,\"1,024\",ddp,24,2048,nan,,ok\n"
+                          "r2,a100,-8,ddp,24.5,99999999999,inf,0,oks\n"
+                          "r3,a100,8x,ddp,1e300,2048,-1,,\n"
+                          ",a100,8,ddp,24,2048,,,\n");
   CHECK(has(text, "rows.csv:2: gpus: '1,024' is not a number\n  write it without commas"));
   CHECK(has(text, "rows.csv:2: step_time_s: 'nan' is not a number"));
   CHECK(has(text, "rows.csv:3: gpus: '-8' is out of range"));
@@ -79,7 +87,7 @@ TEST_CASE("dates and flags have few forms", "[measured][row]") {
   REQUIRE(rows);
   CHECK((*rows)[0].flash_attn == true);
   CHECK((*rows)[1].flash_attn == false);
-  const auto text = problems(head + "a,,,,,,,28/02/2022,maybe\n");
+  const auto text = flaws(head + "a,,,,,,,28/02/2022,maybe\n");
   CHECK(has(text, "rows.csv:2: date: '28/02/2022' is no date"));
   CHECK(has(text, "rows.csv:2: flash_attn: 'maybe' is not true or false"));
 }
@@ -90,7 +98,7 @@ TEST_CASE("an id names one row", "[measured][row]") {
 }
 
 TEST_CASE("a hostile cell is shown without its control characters", "[measured][row]") {
-  CHECK_FALSE(has(problems(kHead + "r1,a,\"8\n\t9\",,,,,,\n"), "8\n"));
+  CHECK_FALSE(has(flaws(kHead + "r1,a,\"8\n\t9\",,,,,,\n"), "8\n"));
 }
 
 }  // namespace
