@@ -110,6 +110,9 @@ void check_precision(const Setup& setup, Problems& problems) {
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
                      "try fp32_accumulate = true: 4 bytes per parameter more", problems);
+  if (setup.offload_optimizer && setup.states.adafactor)
+    problems.reject("offload", "the optimizer that runs on the host is AdamW only",
+                    "try optimizer = 'adamw' or offload = 'none'");
   if (setup.zero_stage == 1 && setup.data == 1)
     problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
                   "try zero_stage = 0, or more GPUs");

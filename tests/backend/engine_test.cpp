@@ -158,4 +158,18 @@ TEST_CASE("every kind of group keeps a communicator", "[megatron][memory]") {
   for (const std::int64_t stage : {0, 3, 7}) CHECK(bytes({4, 8, 2}, stage) == 800e6);
 }
 
+TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not interleave",
+          "[megatron][check]") {
+  const auto reasons = [](const Settings& settings) {
+    return problems_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, settings)).reasons;
+  };
+  CHECK(has(
+      about(reasons({{"offload", word("optimizer")}, {"optimizer", word("adafactor")}}), "offload")
+          .fact,
+      "AdamW only"));
+  CHECK(has(
+      about(reasons({{"engine", word("deepspeed")}, {"interleave", number(2)}}), "interleave").fact,
+      "does not interleave"));
+}
+
 }  // namespace orch::test

@@ -102,6 +102,8 @@ for delay in 0.03 0.05 0.07 0.1 0.15 0.2 0.3; do
   if [ "$code" = 130 ]; then
     stopped=$((stopped + 1))
     has "$err" 'interrupted' "Ctrl-C after $delay s"
+  elif [ "$code" = 254 ]; then # before the program could catch it (-2: ended by SIGINT)
+    same '' "$(find interrupt 2>/dev/null)" "Ctrl-C after $delay s: nothing is written yet"
   elif [ "$code" != 0 ]; then # too late to stop anything
     bad "Ctrl-C after $delay s: exit 130" "exit $code" "$err"
   fi
