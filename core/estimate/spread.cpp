@@ -3,11 +3,6 @@
 #include <cmath>
 
 namespace orch::estimate {
-namespace {
-
-constexpr double kNineOfTen = 1.645;  // of a normal distribution lie within so many deviations
-
-}  // namespace
 
 Spread spread_of(const plan::Partition& at) {
   const auto& efficiency = at.efficiency;

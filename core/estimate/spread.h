@@ -5,6 +5,8 @@
 
 namespace orch::estimate {
 
+inline constexpr double kNineOfTen = 1.645;  // of normal values lie within so many deviations
+
 // Standard deviations of log(measured / predicted).
 struct Spread {
   double time = 0;

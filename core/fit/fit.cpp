@@ -8,19 +8,19 @@
 #include <tuple>
 
 #include "core/estimate/estimate.h"
+#include "core/estimate/spread.h"
 #include "core/fit/solve.h"
 #include "core/plan/tunable.h"
 
 namespace orch::fit {
 namespace {
 
-using plan::Tunable;
+using estimate::kNineOfTen, plan::Tunable;
 
 constexpr double kNoise = 0.04;  // repeats of one configuration differ by so much
 constexpr double kMemoryNoise = 0.03;
 constexpr double kEraDoubt = 0.05;  // an upgrade of a machine brings a few percent
 constexpr double kTouched = 0.02;   // a constant matters if its doubt moves a row by so much
-constexpr double kNineOfTen = 1.645;
 constexpr double kLeastSpread = 0.02;
 constexpr double kAssumedRows = 3;
 
