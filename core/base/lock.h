@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace orch {
+
+// An advisory lock on a file (flock), held until this and every descriptor that a child inherited
+// from it are closed: it outlives us as long as a program that we started with it runs.
+class FileLock {
+ public:
+  enum class Wait { no, yes };
+  // Without waiting, a lock that someone else has is not an error: held() says so. Where the file
+  // system cannot lock, supported() is false and held() too.
+  static Result<FileLock> take(const fs::path& path, Wait wait);
+
+  FileLock() = default;
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+  ~FileLock();
+
+  bool held() const { return held_; }
+  bool supported() const { return supported_; }
+  int descriptor() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+  bool held_ = false;
+  bool supported_ = true;
+};
+
+}  // namespace orch

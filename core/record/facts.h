@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orch::record {
+
+// What an executor says of one task of a submission, in SLURM's words.
+struct JobFact {
+  std::string state;   // PENDING, RUNNING, COMPLETED, FAILED, CANCELLED, TIMEOUT, NODE_FAIL,
+                       // PREEMPTED, OUT_OF_MEMORY, BOOT_FAIL, DEADLINE, REQUEUED, ...
+  std::string reason;  // why it pends, or why it ended: Resources, NonZeroExitCode, ...
+  std::string job;     // the id of the task itself, as scancel takes it: "123" or "123_4"
+  std::string nodes;   // "a100-[1-2]"
+  bool out_of_memory = false;    // the job, or a step of it, was killed for memory
+  std::optional<int> exit_code;  // of the batch script
+  double start = 0;              // seconds since 1970; 0: not known
+  double end = 0;
+  double elapsed_seconds = 0;  // of the last start
+  double gpu_hours = 0;        // over all restarts, where accounting tells; 0: not known
+};
+
+// A task of a submission: its place in Submission::runs.
+struct TaskId {
+  std::string submission;
+  std::size_t index = 0;
+  auto operator<=>(const TaskId&) const = default;
+};
+
+using JobFacts = std::map<TaskId, JobFact>;
+
+// attempts/<n>/status.json: what the job script said of itself.
+struct Attempt {
+  int number = 0;
+  std::string state;  // running, finished, stopped, cancelled, bad_nodes, failed
+  std::string message;
+  std::string job;         // SLURM_JOB_ID, or the supervisor's
+  std::string submission;  // whose it is; empty: submitted by hand
+  int restart_count = 0;
+  int phase = 1;
+  int phases = 1;
+  double start = 0;  // seconds since 1970
+  double end = 0;    // 0: it did not end, or could not say so
+  std::string signal;
+  std::optional<int> exit_code;
+  std::vector<std::string> nodes;
+  std::vector<std::string> bad_nodes;
+  std::int64_t gpus = 0;  // that the job held, spare nodes included; 0: it did not say
+  double seen = 0;        // when its log last grew, seconds since 1970
+};
+
+// How far a trainer got, from its events.
+struct Progress {
+  std::int64_t step = 0;  // the last one done
+  double time = 0;        // when, by the trainer's clock
+  double age = 0;         // seconds since the last sign of life, by the file system's clock
+  std::optional<double> loss;
+  double step_seconds = 0;  // median over the steps after warm-up; 0: not known
+  double tokens_per_second = 0;
+  double peak_memory = 0;  // bytes, of the fullest rank; 0: not known
+  double tokens = 0;       // trained on so far
+};
+
+// What the tail of a log confesses.
+enum class Symptom { none, gpu_memory, host_memory, nccl, node };
+struct Confession {
+  Symptom symptom = Symptom::none;
+  std::string line;  // the one that says it, printable
+};
+
+}  // namespace orch::record

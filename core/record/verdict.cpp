@@ -1,0 +1,220 @@
+#include "core/record/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+
+namespace orch::record {
+namespace {
+
+constexpr std::array<std::string_view, 7> kStates = {"planned",  "pending", "running",  "stopped",
+                                                     "finished", "failed",  "cancelled"};
+constexpr std::array<std::string_view, 11> kFailures = {
+    "none", "gpu_memory", "host_memory", "timeout", "node", "preempted",
+    "hang", "nccl",       "bad_exit",    "refused", "lost"};
+
+template <class Enum, std::size_t N>
+std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view text) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Enum>(found - names.begin());
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+bool waits(const JobFact& job) {
+  return is_one_of(job.state, {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
+                               "SPECIAL_EXIT", "RESV_DEL_HOLD"});
+}
+
+// A job that is COMPLETING may still be requeued, so what it said last is not the end.
+bool runs(const JobFact& job) {
+  return is_one_of(job.state, {"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING",
+                               "STAGE_OUT", "STOPPED"});
+}
+
+// Exit codes of the job script.
+constexpr int kBadNodes = 69;
+constexpr int kStopped = 75;
+
+std::string pending_reason(const std::string& word) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> texts = {{
+      {"Resources", "waiting for free nodes"},
+      {"Priority", "other jobs go first"},
+      {"Dependency", "waiting for the phase before"},
+      {"DependencyNeverSatisfied", "the phase before failed: never starts"},
+      {"JobArrayTaskLimit", "as many run at a time as were allowed"},
+      {"BeginTime", "put back by SLURM, starts soon"},
+      {"JobHeldUser", "held by its user: scontrol release"},
+      {"JobHeldAdmin", "held by an administrator"},
+      {"launch_failed_requeued_held", "held: its launch failed; scontrol release"},
+      {"PartitionNodeLimit", "more nodes than the partition allows: never starts"},
+      {"PartitionTimeLimit", "a longer time limit than the partition's: never starts"},
+      {"PartitionDown", "the partition is down"},
+      {"PartitionInactive", "the partition is inactive"},
+      {"BadConstraints", "no node meets the constraints: never starts"},
+      {"ReqNodeNotAvail", "its nodes are down, drained or reserved"},
+      {"Reservation", "waiting for its reservation"},
+      {"Licenses", "waiting for a licence"},
+      {"AssocGrpGRESMinutes", "the account has no GPU-hours left"},
+      {"None", ""},
+  }};
+  const auto key = word.substr(0, word.find_first_of(",( "));
+  for (const auto& [slurm, text] : texts)
+    if (key == slurm) return std::string(text);
+  if (key.find("MaxJobs") != std::string::npos || key.find("GrpJobs") != std::string::npos)
+    return "as many jobs run as the account may have (" + printable(key) + ")";
+  return printable(word);
+}
+
+std::optional<Verdict> hang(const Evidence& evidence) {
+  const auto& progress = evidence.progress;
+  const double step = std::max(evidence.step_seconds, progress ? progress->step_seconds : 0);
+  if (progress) {
+    const double limit = std::max(evidence.hang_seconds, evidence.hang_steps * step);
+    if (progress->age <= limit) return std::nullopt;
+    return Verdict{State::running, Failure::hang,
+                   fmt::format("no step for {}, since step {}", format_seconds(progress->age),
+                               progress->step)};
+  }
+  // Before the first step come start-up, data and the first collectives.
+  const double limit = std::max(3 * evidence.hang_seconds, evidence.hang_steps * step);
+  if (!evidence.job || evidence.job->elapsed_seconds <= limit) return std::nullopt;
+  return Verdict{
+      State::running, Failure::hang,
+      fmt::format("no first step after {}", format_seconds(evidence.job->elapsed_seconds))};
+}
+
+Verdict running(const Evidence& evidence) {
+  if (evidence.job && evidence.job->state == "SUSPENDED")
+    return {State::running, Failure::none, "suspended"};
+  return hang(evidence).value_or(Verdict{State::running, Failure::none, ""});
+}
+
+// What the scheduler's final word means by itself.
+std::optional<Verdict> final_word(const JobFact& job) {
+  const auto& state = job.state;
+  if (job.out_of_memory || state == "OUT_OF_MEMORY")
+    return Verdict{State::failed, Failure::host_memory, "killed: out of memory on the host"};
+  if (state == "TIMEOUT")
+    return Verdict{State::failed, Failure::timeout, "the time limit ended it"};
+  if (state == "PREEMPTED") return Verdict{State::failed, Failure::preempted, "preempted"};
+  if (is_one_of(state, {"NODE_FAIL", "BOOT_FAIL"}))
+    return Verdict{State::failed, Failure::node, "a node failed: " + printable(job.nodes)};
+  if (state == "DEADLINE")
+    return Verdict{State::failed, Failure::refused, "could not start before its deadline"};
+  if (state == "REVOKED") return Verdict{State::failed, Failure::lost, "moved to another cluster"};
+  return std::nullopt;
+}
+
+std::optional<Verdict> confessed(const Evidence& evidence) {
+  const auto& line = evidence.confession.line;
+  switch (evidence.confession.symptom) {
+    case Symptom::gpu_memory:
+      return Verdict{State::failed, Failure::gpu_memory, line};
+    case Symptom::host_memory:
+      return Verdict{State::failed, Failure::host_memory, line};
+    case Symptom::nccl:
+      return Verdict{State::failed, Failure::nccl, line};
+    case Symptom::node:
+      return Verdict{State::failed, Failure::node, line};
+    case Symptom::none:
+      break;
+  }
+  return std::nullopt;
+}
+
+Verdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
+  const auto* job = evidence.job;
+  const auto message = printable(attempt.message);
+  // Also of one that had stopped and was waiting in the queue to go on.
+  if (job && job->state == "CANCELLED") return {State::cancelled, Failure::none, "scancel"};
+  if (attempt.state == "bad_nodes") return {State::failed, Failure::node, "bad nodes: " + message};
+  if (attempt.state == "stopped") return {State::stopped, Failure::none, message};
+  if (const auto verdict = job ? final_word(*job) : std::nullopt) return *verdict;
+  if (attempt.state == "cancelled") return {State::failed, Failure::lost, message};
+  if (const auto verdict = confessed(evidence)) return *verdict;
+  return {State::failed, Failure::bad_exit, message};
+}
+
+Verdict silent_end(const Evidence& evidence, const JobFact& job) {
+  if (const auto verdict = final_word(job)) return *verdict;
+  if (job.state == "CANCELLED") {
+    if (job.reason.starts_with("Dependency"))
+      return {State::cancelled, Failure::none, "the phase before failed"};
+    return {State::cancelled, Failure::none, "scancel"};
+  }
+  // Not tried again by itself: a training that is done but could not say so would be repeated.
+  if (job.state == "COMPLETED")
+    return {State::failed, Failure::bad_exit,
+            "SLURM calls it completed, but the run folder has no word of its end", false};
+  if (const auto verdict = confessed(evidence)) return *verdict;
+  const auto code = job.exit_code.value_or(1);
+  if (code == kBadNodes) return {State::failed, Failure::node, "bad nodes", false};
+  if (code == kStopped) return {State::stopped, Failure::none, "", false};
+  return {State::failed, Failure::bad_exit, fmt::format("the job left with exit code {}", code),
+          false};
+}
+
+Verdict without_answer(const Attempt* last) {
+  if (last) return {State::running, Failure::none, "the scheduler does not answer"};
+  return {State::pending, Failure::none, "the scheduler does not answer"};
+}
+
+}  // namespace
+
+std::string_view name(State state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view name(Failure failure) { return kFailures[static_cast<std::size_t>(failure)]; }
+std::optional<State> parse_state(std::string_view text) { return parse<State>(kStates, text); }
+std::optional<Failure> parse_failure(std::string_view text) {
+  return parse<Failure>(kFailures, text);
+}
+
+bool is_transient(Failure failure) {
+  switch (failure) {
+    case Failure::node:
+    case Failure::preempted:
+    case Failure::hang:
+    case Failure::nccl:
+    case Failure::lost:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Verdict judge(const Evidence& evidence) {
+  const Attempt* last = evidence.attempts.empty() ? nullptr : evidence.attempts.back();
+  if (last && last->state == "finished") return {State::finished, Failure::none, ""};
+  const bool ended = last && last->state != "running";
+  if (!evidence.submission) {
+    if (!last) return {};
+    return ended ? ended_attempt(evidence, *last)
+                 : Verdict{State::running, Failure::none, "submitted by hand"};
+  }
+  if (!evidence.submission->refused.empty())
+    return {State::failed, Failure::refused, printable(evidence.submission->refused)};
+  if (const auto* job = evidence.job) {
+    if (waits(*job)) return {State::pending, Failure::none, pending_reason(job->reason)};
+    if (runs(*job)) return running(evidence);
+    return ended ? ended_attempt(evidence, *last) : silent_end(evidence, *job);
+  }
+  if (ended && !evidence.executor_answered)
+    return {State::running, Failure::none, "the scheduler does not answer"};
+  if (ended) return ended_attempt(evidence, *last);
+  if (!evidence.executor_answered) return without_answer(last);
+  if (last)
+    return {State::failed, Failure::lost,
+            "the scheduler does not know the job any more, and it did not say how it ended", false};
+  return {State::failed, Failure::lost, "the scheduler does not know the job, and it never began",
+          false};
+}
+
+}  // namespace orch::record

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/facts.h"
+#include "core/record/submission.h"
+
+namespace orch::record {
+
+enum class State {
+  planned,  // nobody has submitted it
+  pending,  // submitted, waiting
+  running,
+  stopped,  // saved, with more to do
+  finished,
+  failed,
+  cancelled,  // because someone said so
+};
+
+// Why a run is not finished.
+enum class Failure {
+  none,
+  gpu_memory,
+  host_memory,  // killed by a cgroup or the kernel
+  timeout,
+  node,  // a node failed, or did not pass its check
+  preempted,
+  hang,  // no progress for many steps' time
+  nccl,
+  bad_exit,
+  refused,  // the scheduler did not take it
+  lost,     // gone without a trace: neither SLURM nor the folder knows how it ended
+};
+
+std::string_view name(State state);
+std::string_view name(Failure failure);
+std::optional<State> parse_state(std::string_view text);
+std::optional<Failure> parse_failure(std::string_view text);
+
+// Whether the same run may succeed when it is submitted again as it is.
+bool is_transient(Failure failure);
+
+struct Verdict {
+  State state = State::planned;
+  Failure failure = Failure::none;
+  std::string reason;  // a short text for people: why it pends, why it failed
+  bool heard = true;   // false: the script should have said so itself; its file may only be late
+  bool is_final() const {
+    return state == State::finished || state == State::failed || state == State::cancelled;
+  }
+};
+
+// Everything known of one phase of a run since it was last submitted.
+struct Evidence {
+  const Submission* submission = nullptr;  // the last one of this phase; null: never submitted
+  const JobFact* job = nullptr;            // what the executor says; null: it knows nothing
+  bool executor_answered = false;          // whether it could be asked at all
+  std::vector<const Attempt*> attempts;    // of this phase and submission, in order
+  std::optional<Progress> progress;        // of the last attempt
+  Confession confession;                   // of the last attempt's log
+  double step_seconds = 0;                 // as estimated, for the hang
+  double hang_steps = 20;                  // without progress for so many steps' time (and at
+  double hang_seconds = 600;               // least so long), it hangs
+};
+
+// What became of the phase. Absence is never success: finished is only what a status.json or the
+// scheduler's own COMPLETED (with a script that said so) calls finished.
+Verdict judge(const Evidence& evidence);
+
+}  // namespace orch::record
