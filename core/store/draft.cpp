@@ -80,6 +80,18 @@ Status Draft::fill(const Folder& folder) {
   return {};
 }
 
+Status Draft::sync() {
+  int error = 0;
+  for_each_entry(temp_, [&](const fs::path& file) {
+    const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || ::fsync(fd) != 0) error = errno;
+    if (fd >= 0) ::close(fd);
+  });
+  if (error != 0) return file_error(target_, "cannot write to the disk", error);
+  sync_folder(temp_);
+  return {};
+}
+
 Status Draft::publish() {
   std::error_code code;
   fs::rename(temp_, target_, code);
@@ -87,6 +99,48 @@ Status Draft::publish() {
     temp_.clear();
   else if (!is_there(target_ / "run.json"))  // else another orch was faster
     return file_error(target_, "cannot put in place", code.value());
+  return {};
+}
+
+namespace {
+
+fs::path beside(const fs::path& path) {
+  return path.parent_path() / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
+}
+
+}  // namespace
+
+FileBatch::~FileBatch() {
+  for (const auto& path : waiting_) ::unlink(beside(path).c_str());
+}
+
+Status FileBatch::add(const fs::path& path, const std::string& text) {
+  const auto temp = beside(path);
+  ::unlink(temp.c_str());  // of a process that died here and had our number
+  waiting_.push_back(path);
+  if (const int error = write_new(temp, text); error != 0)
+    return file_error(path, "cannot write", error);
+  return {};
+}
+
+Status FileBatch::publish() {
+  if (waiting_.empty()) return {};
+  if (auto status = sync_disk_of(waiting_.front().parent_path()); !status) return status;
+  while (!waiting_.empty()) {
+    const auto& path = waiting_.back();
+    if (::rename(beside(path).c_str(), path.c_str()) != 0)
+      return file_error(path, "cannot put in place", errno);
+    waiting_.pop_back();
+  }
+  return {};
+}
+
+Status sync_disk_of(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return file_error(folder, "cannot open", errno);
+  const int error = ::syncfs(fd) != 0 ? errno : 0;
+  ::close(fd);
+  if (error != 0) return file_error(folder, "cannot write to the disk", error);
   return {};
 }
 

@@ -1,25 +1,38 @@
 #include "core/store/store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <optional>
 #include <set>
 
 #include "core/base/text.h"
 #include "core/store/draft.h"
 #include "core/store/entries.h"
+#include "core/store/submissions.h"
 
 namespace orch::store {
 namespace {
 
 constexpr std::size_t kBatch = 512;  // folders per sync: one for each would wait for the disk
 
-bool was_started(const fs::path& folder) {
-  return is_there(folder / "attempts") || is_there(folder / "state.json");
+using Ids = std::set<std::string>;
+
+// Runs that an executor has or had: it reads their scripts when a job starts, not when it is
+// submitted.
+Result<Ids> submitted_runs(const fs::path& experiment_folder) {
+  const auto submissions = read_submissions(experiment_folder);
+  if (!submissions) return submissions.error();
+  Ids ids;
+  for (const auto& opened : *submissions)
+    if (opened.submission.refused.empty())
+      ids.insert(opened.submission.runs.begin(), opened.submission.runs.end());
+  return ids;
+}
+
+bool was_started(const fs::path& folder, const Ids& submitted) {
+  return submitted.contains(folder.filename().string()) || is_there(folder / "attempts") ||
+         is_there(folder / "state.json");
 }
 
 bool holds(const fs::path& path, const std::string& text) {
@@ -28,9 +41,9 @@ bool holds(const fs::path& path, const std::string& text) {
 }
 
 // The run exists: bring scripts and estimate up to date unless it was started.
-Result<bool> refresh(const fs::path& place, const Folder& folder) {
+Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
   bool changed = false;
-  if (was_started(place)) return changed;
+  if (was_started(place, submitted)) return changed;
   for (const auto& file : folder.files) {
     if (holds(place / file.name, file.text)) continue;
     if (file.name == "run.json")
@@ -45,12 +58,8 @@ Result<bool> refresh(const fs::path& place, const Folder& folder) {
 
 Status publish(std::vector<Draft>& drafts, const fs::path& parent) {
   if (drafts.empty()) return {};
-  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return file_error(parent, "cannot open", errno);
   // What the folders hold is on disk before they appear.
-  const int error = ::syncfs(fd) != 0 ? errno : 0;
-  ::close(fd);
-  if (error != 0) return file_error(parent, "cannot write to the disk", error);
+  if (auto status = sync_disk_of(parent); !status) return status;
   for (auto& draft : drafts)
     if (auto status = draft.publish(); !status) return status;
   drafts.clear();
@@ -100,6 +109,8 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   fs::create_directories(parent, code);
   if (code) return file_error(parent, "cannot create", code.value());
   remove_dead_drafts(parent);
+  const auto submitted = submitted_runs(parent);
+  if (!submitted) return submitted.error();
 
   Written written;
   std::vector<Draft> drafts;
@@ -110,7 +121,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
     if (!planned.insert(folder->id).second) continue;  // asked for twice
     const auto place = parent / folder->id;
     if (is_there(place)) {
-      const auto changed = refresh(place, *folder);
+      const auto changed = refresh(place, *folder, *submitted);
       if (!changed) return changed.error();
       ++(*changed ? written.refreshed : written.unchanged);
       continue;

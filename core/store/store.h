@@ -36,7 +36,8 @@ class Store {
   fs::path folder(const std::string& experiment, const std::string& id) const;
 
   // Makes the folders that are missing. Each appears whole or not at all, whenever the process
-  // dies; make(i) is asked for one folder at a time. A run that was started is never touched.
+  // dies; make(i) is asked for one folder at a time. A run that was started or submitted is never
+  // touched.
   Result<Written> write(const std::string& experiment, std::size_t count,
                         const std::function<Result<Folder>(std::size_t)>& make,
                         const std::function<bool()>& interrupted);

@@ -5,35 +5,14 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <fstream>
+
+#include "core/store/submissions.h"
+#include "tests/store/place.h"
 
 using namespace orch;
 using namespace orch::store;
 
 namespace {
-
-// A folder of its own for each test.
-class Place {
- public:
-  Place() {
-    char name[] = "/tmp/orch-store-XXXXXX";
-    root_ = ::mkdtemp(name);
-  }
-  ~Place() { fs::remove_all(root_); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  const fs::path& root() const { return root_; }
-
-  fs::path draft(const std::string& owner) const {
-    const auto folder = root_ / "x" / (".tmp-" + owner + "@a-1");
-    fs::create_directories(folder);
-    std::ofstream(folder / "run.json") << "half";
-    return folder;
-  }
-
- private:
-  fs::path root_;
-};
 
 Folder folder(const std::string& id) { return {id, {{"run.json", id}, {"job.sbatch", "go"}}}; }
 
@@ -159,4 +138,34 @@ TEST_CASE("a run is found by id, beginning and hash", "[store]") {
   CHECK(store.find("gpt").error().front().fact == "2 runs begin like this");
   CHECK(store.find("gpt-tp4-0123abce").error().front().fix == "did you mean 'gpt-tp4-0123abcd'?");
   CHECK_FALSE(store.find("abcd"));
+}
+
+TEST_CASE("a submitted run is not touched: its job may not have read the script yet", "[store]") {
+  const Place place;
+  REQUIRE(write(place, {"a-1", "b-2", "c-3"}));
+  record::Submission queued;
+  queued.runs = {"a-1"};
+  record::Submission refused;
+  refused.runs = {"b-2"};
+  REQUIRE(write_submission(place.root() / "x", queued, "array"));
+  const auto folder_of_refused = write_submission(place.root() / "x", refused, "");
+  REQUIRE(note_refusal(*folder_of_refused, "no such partition"));
+  for (const auto* id : {"a-1", "b-2", "c-3"}) place.file(fs::path("x") / id / "job.sbatch", "old");
+
+  const auto again = write(place, {"a-1", "b-2", "c-3"});
+  REQUIRE(again);
+  CHECK(again->unchanged == 1);
+  CHECK(again->refreshed == 2);
+  CHECK(again->others == 0);
+  CHECK(*read_file(place.root() / "x/a-1/job.sbatch") == "old");
+  CHECK(*read_file(place.root() / "x/b-2/job.sbatch") == "go");
+}
+
+TEST_CASE("nothing is refreshed beside a submission that cannot be read", "[store]") {
+  const Place place;
+  REQUIRE(write(place, {"a-1"}));
+  place.file("x/submissions/0001-0123456789abcdef/submission.json", "{");
+  place.file("x/a-1/job.sbatch", "old");
+  CHECK_FALSE(write(place, {"a-1"}));
+  CHECK(*read_file(place.root() / "x/a-1/job.sbatch") == "old");
 }

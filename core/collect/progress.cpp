@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/collect/collect.h"
+#include "core/collect/event_line.h"
+#include "core/collect/window.h"
+
+namespace orch::collect {
+namespace {
+
+constexpr std::int64_t kUsual = 32 << 10;  // some hundred steps: enough for a median
+constexpr std::int64_t kMost = 4 << 20;    // where few of the last lines are steps
+constexpr std::size_t kFew = 16;
+constexpr std::size_t kWarmUp = 3;
+
+struct Seen {
+  std::vector<Event> steps;
+  std::optional<Event> end;
+  bool from_start = false;  // whether the first of the steps is that of the attempt
+};
+
+template <class Visit>
+void each_line(std::string_view text, Visit&& visit) {
+  while (!text.empty()) {
+    const auto length = text.find('\n');
+    visit(text.substr(0, length));
+    if (length == std::string_view::npos) return;
+    text.remove_prefix(length + 1);
+  }
+}
+
+Seen read_end(const Window& file, std::int64_t bytes) {
+  Seen seen;
+  const auto from = std::max<std::int64_t>(0, file.size() - bytes);
+  const auto text = file.read(from, std::min(bytes, file.size()));
+  seen.from_start = from == 0;
+  std::string_view lines = text;
+  // The first line is cut somewhere.
+  if (from > 0) lines.remove_prefix(std::min(lines.find('\n'), lines.size() - 1) + 1);
+  each_line(lines, [&](std::string_view line) {
+    auto event = parse_event(line);
+    if (!event || !event->step) return;
+    const auto name = std::exchange(event->name, {});  // the line does not last
+    if (name == "step")
+      seen.steps.push_back(*event);
+    else if (name == "end")
+      seen.end = *event;
+  });
+  return seen;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// From one line to the next, if time went on and both tell.
+std::optional<double> difference(const std::optional<double>& from,
+                                 const std::optional<double>& to) {
+  if (!from || !to || !(*to > *from)) return std::nullopt;
+  return *to - *from;
+}
+
+struct Rates {
+  std::vector<double> step_seconds;
+  std::vector<double> tokens_per_second;
+};
+
+void add_rates(const Event& event, const Event* before, Rates& rates) {
+  const auto elapsed = before ? difference(before->time, event.time) : std::nullopt;
+  const auto trained = before ? difference(before->tokens, event.tokens) : std::nullopt;
+  const auto steps = before ? *event.step - *before->step : 0;
+  if (event.step_seconds && *event.step_seconds > 0)
+    rates.step_seconds.push_back(*event.step_seconds);
+  else if (elapsed && steps > 0)
+    rates.step_seconds.push_back(*elapsed / static_cast<double>(steps));
+  if (event.tokens_per_second && *event.tokens_per_second > 0)
+    rates.tokens_per_second.push_back(*event.tokens_per_second);
+  else if (elapsed && trained)
+    rates.tokens_per_second.push_back(*trained / *elapsed);
+}
+
+Rates rates_of(const Seen& seen) {
+  const bool warm = !seen.from_start || seen.steps.size() <= 2 * kWarmUp;
+  Rates rates;
+  for (std::size_t i = warm ? 0 : kWarmUp; i < seen.steps.size(); ++i)
+    add_rates(seen.steps[i], i > 0 ? &seen.steps[i - 1] : nullptr, rates);
+  return rates;
+}
+
+}  // namespace
+
+std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now) {
+  const Window file(attempt_folder / "events.jsonl");
+  if (!file.is_open() || file.size() == 0) return std::nullopt;
+  auto seen = read_end(file, kUsual);
+  if (seen.steps.size() < kFew && !seen.from_start) seen = read_end(file, kMost);
+  if (seen.steps.empty()) return std::nullopt;
+
+  record::Progress progress;
+  const auto& last = seen.steps.back();
+  progress.step = *last.step;
+  progress.time = last.time.value_or(0);
+  if (seen.end && *seen.end->step >= progress.step) {
+    progress.step = *seen.end->step;
+    progress.time = seen.end->time.value_or(progress.time);
+  }
+  progress.age = std::max(0.0, now - file.modified());
+  progress.loss = last.loss;
+  const auto rates = rates_of(seen);
+  progress.step_seconds = median(rates.step_seconds);
+  progress.tokens_per_second = median(rates.tokens_per_second);
+  for (const auto& step : seen.steps) {
+    progress.peak_memory = std::max(progress.peak_memory, step.peak_memory.value_or(0));
+    progress.tokens = step.tokens.value_or(progress.tokens);
+  }
+  return progress;
+}
+
+}  // namespace orch::collect

@@ -1,0 +1,143 @@
+#include "core/store/json_file.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace orch::store {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+const Json kNothing;
+
+Json parse(std::string text, bool lenient) {
+  auto json = Json::parse(text, nullptr, false);
+  if (!json.is_discarded() || !lenient) return json;
+  for (auto& c : text)
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return Json::parse(text, nullptr, false);
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit) {
+  struct stat about = {};
+  if (::stat(path.c_str(), &about) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+    auto error = file_error(path, "cannot look at", errno);
+    if (error.fix.empty()) error.fix = "move it away";
+    return error;
+  }
+  // Opening a pipe would wait for a writer.
+  if (!S_ISREG(about.st_mode))
+    return Error{printable(path.string()), "is not a plain file", "move it away"};
+  if (about.st_size > static_cast<off_t>(limit))
+    return Error{printable(path.string()),
+                 fmt::format("has {} bytes: too large to be ours", about.st_size), "move it away"};
+  auto text = read_file(path);
+  if (!text) return text.error();
+  return std::optional(std::move(*text));
+}
+
+Error damaged(const fs::path& path, const std::string& problem, const std::string& fix) {
+  return {printable(path.string()), "is damaged: " + problem, fix};
+}
+
+Result<std::optional<Json>> read_json(const fs::path& path, const JsonOptions& options) {
+  auto text = read_if_there(path, options.limit);
+  if (!text) return text.error();
+  if (!*text) return std::optional<Json>();
+  auto json = parse(std::move(**text), options.lenient);
+  if (!json.is_object()) return damaged(path, "it is not a JSON object", options.fix);
+  Fields fields(json);
+  const auto version = fields.whole("version");
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), options.fix);
+  if (version != kVersion)
+    return Error{printable(path.string()), "was written by another version of orch", options.fix};
+  return std::optional(std::move(json));
+}
+
+void Fields::complain(const std::string& problem) {
+  if (problem_.empty()) problem_ = problem;
+}
+
+bool Fields::has(const char* key) const {
+  const auto found = object_.find(key);
+  return found != object_.end() && !found->is_null();
+}
+
+const Json& Fields::at(const char* key) {
+  const auto found = object_.find(key);
+  return found == object_.end() ? kNothing : *found;
+}
+
+std::string Fields::text(const char* key) {
+  const auto& value = at(key);
+  if (const auto* text = value.get_ptr<const std::string*>()) return *text;
+  complain(fmt::format("'{}' is not a text", key));
+  return {};
+}
+
+double Fields::number(const char* key) {
+  const auto& value = at(key);
+  const double number = value.is_number() ? value.get<double>() : std::nan("");
+  if (std::isfinite(number)) return number;
+  complain(fmt::format("'{}' is not a number", key));
+  return 0;
+}
+
+std::int64_t Fields::whole(const char* key, std::int64_t least, std::int64_t most) {
+  const double number = this->number(key);  // exact up to kMost
+  if (number >= static_cast<double>(least) && number <= static_cast<double>(most) &&
+      number == std::floor(number))
+    return static_cast<std::int64_t>(number);
+  complain(fmt::format("'{}' is not a whole number from {} to {}", key, least, most));
+  return least;
+}
+
+bool Fields::flag(const char* key) {
+  const auto& value = at(key);
+  if (value.is_boolean()) return value.get<bool>();
+  complain(fmt::format("'{}' is neither true nor false", key));
+  return false;
+}
+
+std::vector<std::string> Fields::texts(const char* key) {
+  std::vector<std::string> out;
+  const auto& list = at(key);
+  bool good = list.is_array();
+  if (good) {
+    out.reserve(list.size());
+    for (const auto& item : list) {
+      const auto* text = item.get_ptr<const std::string*>();
+      if (text) out.push_back(*text);
+      good = good && text;
+    }
+  }
+  if (!good) complain(fmt::format("'{}' is not a list of texts", key));
+  return out;
+}
+
+Fields Fields::object(const char* key) {
+  const auto& value = at(key);
+  if (value.is_object()) return Fields(value);
+  complain(fmt::format("'{}' is not an object", key));
+  static const Json none = Json::object();
+  return Fields(none);
+}
+
+std::string Fields::text_or(const char* key, std::string fallback) {
+  return has(key) ? text(key) : std::move(fallback);
+}
+
+double Fields::number_or(const char* key, double fallback) {
+  return has(key) ? number(key) : fallback;
+}
+
+}  // namespace orch::store

@@ -1,0 +1,120 @@
+#include <cmath>
+
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "core/store/draft.h"
+#include "core/store/json_file.h"
+#include "core/store/run_folder.h"
+
+namespace orch::store {
+namespace {
+
+using record::Outcome;
+using record::Progress;
+
+constexpr auto kFix = "move that file away: orch resume makes it again from what is known";
+
+// JSON has no NaN.
+double finite(double number) { return std::isfinite(number) ? number : 0; }
+
+void write(JsonWriter& to, const Progress& progress) {
+  to.begin("progress")
+      .field("step", progress.step)
+      .field("time", finite(progress.time))
+      .field("age", finite(progress.age));
+  if (progress.loss && std::isfinite(*progress.loss))
+    to.field("loss", *progress.loss);
+  else
+    to.null("loss");
+  to.field("step_seconds", finite(progress.step_seconds))
+      .field("tokens_per_second", finite(progress.tokens_per_second))
+      .field("peak_memory_bytes", finite(progress.peak_memory))
+      .field("tokens", finite(progress.tokens))
+      .end();
+}
+
+Progress read_progress(Fields& fields) {
+  Progress progress;
+  progress.step = fields.whole("step");
+  progress.time = fields.number("time");
+  progress.age = fields.number("age");
+  if (fields.has("loss")) progress.loss = fields.number("loss");
+  progress.step_seconds = fields.number("step_seconds");
+  progress.tokens_per_second = fields.number("tokens_per_second");
+  progress.peak_memory = fields.number("peak_memory_bytes");
+  progress.tokens = fields.number("tokens");
+  return progress;
+}
+
+Outcome read(Fields& fields) {
+  Outcome outcome;
+  const auto state = record::parse_state(fields.text("state"));
+  const auto failure = record::parse_failure(fields.text("failure"));
+  if (!state) fields.complain("'state' is none that a run has");
+  if (!failure) fields.complain("'failure' is none that a run has");
+  outcome.verdict = {state.value_or(record::State::planned),
+                     failure.value_or(record::Failure::none), fields.text("reason")};
+  outcome.cancel_asked = fields.flag("cancel_asked");
+  outcome.retries_from = static_cast<int>(fields.whole("retries_from", 0, 1'000'000'000));
+  outcome.gpu_hours = fields.number("gpu_hours");
+  outcome.end = fields.number("end");
+  outcome.elapsed_seconds = fields.number("elapsed_seconds");
+  outcome.submission = fields.text("submission");
+  if (fields.has("progress")) {
+    auto progress = fields.object("progress");
+    outcome.progress = read_progress(progress);
+    if (!progress.problem().empty()) fields.complain("progress: " + progress.problem());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Result<std::optional<Outcome>> read_outcome(const fs::path& run_folder) {
+  const auto path = run_folder / "state.json";
+  const auto json = read_json(path, {.fix = kFix});
+  if (!json) return json.error();
+  if (!*json) return std::optional<Outcome>();
+  Fields fields(**json);
+  auto outcome = read(fields);
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), kFix);
+  return std::optional(std::move(outcome));
+}
+
+namespace {
+
+std::string to_json(const Outcome& outcome) {
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{1})
+      .field("state", name(outcome.verdict.state))
+      .field("failure", name(outcome.verdict.failure))
+      .field("reason", printable(outcome.verdict.reason))
+      .field("cancel_asked", outcome.cancel_asked)
+      .field("retries_from", std::int64_t{outcome.retries_from})
+      .field("gpu_hours", finite(outcome.gpu_hours))
+      .field("end", finite(outcome.end))
+      .field("elapsed_seconds", finite(outcome.elapsed_seconds))
+      .field("submission", printable(outcome.submission));
+  if (outcome.progress)
+    write(to, *outcome.progress);
+  else
+    to.null("progress");
+  return std::move(to.end()).text();
+}
+
+}  // namespace
+
+Status write_outcome(const fs::path& run_folder, const Outcome& outcome) {
+  return write_file_atomically(run_folder / "state.json", to_json(outcome));
+}
+
+Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {
+  FileBatch batch;
+  for (const auto& [run_folder, outcome] : outcomes)
+    if (auto status = batch.add(run_folder / "state.json", to_json(outcome)); !status)
+      return status;
+  return batch.publish();
+}
+
+}  // namespace orch::store

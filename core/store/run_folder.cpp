@@ -1,0 +1,179 @@
+#include "core/store/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "core/store/draft.h"
+#include "core/store/entries.h"
+#include "core/store/json_file.h"
+
+namespace orch::store {
+namespace {
+
+constexpr std::size_t kLargestList = std::size_t{256} << 20;  // a million ids
+constexpr auto kPlanAgain = "move the run's folder away and plan the experiment again";
+
+int count_scripts(const fs::path& folder) {
+  if (!is_there(folder / "job.sbatch")) return 0;
+  int phases = 1;
+  while (is_there(folder / fmt::format("job-{}.sbatch", phases + 1))) ++phases;
+  return phases;
+}
+
+void read_run(Fields& fields, record::RunFacts& facts) {
+  facts.experiment = fields.text("experiment");
+  facts.strategy = fields.text("strategy");
+  facts.cluster = fields.text("cluster");
+  facts.gpus = fields.whole("gpus", 1);
+  facts.nodes = fields.whole("nodes", 1);
+  facts.steps = fields.whole("steps");
+  auto model = fields.object("model");
+  facts.tokens_per_step = static_cast<double>(fields.whole("global_batch", 1)) *
+                          static_cast<double>(model.whole("seq", 1));
+  if (!model.problem().empty()) fields.complain("model: " + model.problem());
+}
+
+void read_estimate(Fields& fields, record::RunFacts& facts) {
+  facts.fit = fields.text("fit");
+  facts.step_seconds = fields.number("step_seconds");
+  facts.step_low = fields.number("step_low");
+  facts.step_high = fields.number("step_high");
+  facts.tokens_per_second = fields.number("tokens_per_second");
+  facts.peak_memory = fields.number("peak_memory_bytes");
+  facts.days_per_100b_tokens = fields.number("days_per_100b_tokens");
+  facts.gpu_hours = fields.number("gpu_hours");
+}
+
+}  // namespace
+
+Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
+  const auto path = run_folder / "run.json";
+  const auto json = read_json(path, {.fix = kPlanAgain});
+  if (!json) return json.error();
+  if (!*json) return Error{printable(path.string()), "is missing", kPlanAgain};
+  record::RunFacts facts;
+  Fields run(**json);
+  read_run(run, facts);
+  const bool whole_training = facts.steps == 0;
+  const double steps = std::ceil(run.number("tokens") / facts.tokens_per_step);
+  if (whole_training && steps >= 0 && steps <= static_cast<double>(Fields::kMost))
+    facts.steps = static_cast<std::int64_t>(steps);
+  if (!run.problem().empty()) return damaged(path, run.problem(), kPlanAgain);
+
+  const auto estimate_path = run_folder / "estimate.json";
+  const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
+  if (!estimate_json) return estimate_json.error();
+  if (*estimate_json) {
+    Fields estimate(**estimate_json);
+    read_estimate(estimate, facts);
+    if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
+    if (!whole_training)
+      facts.gpu_hours = static_cast<double>(facts.steps) * facts.step_seconds *
+                        static_cast<double>(facts.gpus) / 3600;
+  }
+  facts.id = run_folder.filename().string();
+  facts.phases = count_scripts(run_folder);
+  return facts;
+}
+
+Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder) {
+  const auto path = experiment_folder / "experiment.json";
+  constexpr auto fix = "plan the experiment again";
+  const auto json = read_json(path, {.fix = fix});
+  if (!json) return json.error();
+  if (!*json) return std::optional<ExperimentFacts>();
+  Fields fields(**json);
+  ExperimentFacts facts{fields.text("name"), fields.text("file"), fields.number("gpu_hours"),
+                        fields.text("deadline")};
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
+  return std::optional(std::move(facts));
+}
+
+Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts) {
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{1})
+      .field("name", printable(facts.name))
+      .field("file", printable(facts.file))
+      .field("gpu_hours", facts.gpu_hours)
+      .field("deadline", printable(facts.deadline));
+  return write_file_atomically(experiment_folder / "experiment.json", std::move(to.end()).text());
+}
+
+Result<std::set<std::string>> read_wanted(const fs::path& experiment_folder) {
+  std::set<std::string> ids;
+  const auto path = experiment_folder / "wanted";
+  const auto text = read_if_there(path, kLargestList);
+  if (!text) return text.error();
+  if (!*text || (*text)->empty()) return ids;
+  bool sound = (*text)->ends_with('\n');
+  for (auto& line : split(**text, '\n')) {
+    sound = sound && line.size() < 256 && printable(line) == line;
+    if (!line.empty()) ids.insert(std::move(line));
+  }
+  if (!sound)
+    return damaged(path, "it is no list of run ids",
+                   "move that file away; orch run FILE.lua asks for its runs again");
+  return ids;
+}
+
+Status add_wanted(const fs::path& experiment_folder, const std::vector<std::string>& ids) {
+  auto wanted = read_wanted(experiment_folder);
+  if (!wanted) return wanted.error();
+  const auto before = wanted->size();
+  wanted->insert(ids.begin(), ids.end());
+  if (wanted->size() == before) return {};
+  std::string text;
+  for (const auto& id : *wanted) text += id + "\n";
+  return write_file_atomically(experiment_folder / "wanted", text);
+}
+
+std::vector<std::string> run_ids(const fs::path& experiment_folder) {
+  std::vector<std::string> ids;
+  for_each_entry(experiment_folder, [&](const fs::path& entry) {
+    if (!is_draft(entry) && is_there(entry / "run.json")) ids.push_back(entry.filename().string());
+  });
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::vector<std::string> experiments(const fs::path& root) {
+  const auto has_run = [](const fs::path& folder) {
+    std::error_code code;
+    for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+         entry.increment(code))
+      if (!is_draft(entry->path()) && is_there(entry->path() / "run.json")) return true;
+    return false;
+  };
+  std::vector<std::string> names;
+  for_each_entry(root, [&](const fs::path& entry) {
+    if (is_there(entry / "submissions") || has_run(entry))
+      names.push_back(entry.filename().string());
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status check_owner(const fs::path& folder) {
+  struct stat about = {};
+  if (::stat(folder.c_str(), &about) != 0)
+    return errno == ENOENT ? Status() : Status(file_error(folder, "cannot look at", errno));
+  if (about.st_uid != ::geteuid())
+    return Error{
+        printable(folder.string()),
+        fmt::format("belongs to another user (uid {}, you are {})", about.st_uid, ::geteuid()),
+        "work as that user, or name another place with --runs"};
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return file_error(folder, "cannot write in it", errno);
+  return {};
+}
+
+}  // namespace orch::store
