@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+
+namespace orch::launch {
+
+// The #SBATCH lines of a job script, without those that are the run's own (job-name, comment and
+// output): runs whose headers are equal can be tasks of one array.
+std::string header_of(std::string_view script);
+
+// The script of an array whose task n is the run in the n-th folder (absolute): it becomes that
+// run's job.sbatch.
+std::string array_script(std::string_view header, const std::vector<fs::path>& run_folders);
+
+}  // namespace orch::launch

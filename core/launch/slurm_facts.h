@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orch::launch {
+
+// What a cluster says of itself, as far as jobs can contradict it.
+struct PartitionFacts {
+  std::string name;
+  bool is_default = false;
+  std::string state;                                                  // UP, DOWN, DRAIN or INACTIVE
+  double max_seconds = std::numeric_limits<double>::infinity();       // of a job
+  std::int64_t nodes = 0;                                             // it has
+  std::int64_t max_nodes = std::numeric_limits<std::int64_t>::max();  // of a job
+  std::vector<std::string> accounts;                                  // allowed; empty: all
+  std::vector<std::string> qos;                                       // allowed; empty: all
+};
+
+// Nodes of a partition that are alike.
+struct NodeGroup {
+  std::string partition;
+  std::int64_t nodes = 0;
+  std::string gres;  // "gpu:a100:8(S:0-1)"
+  std::vector<std::string> features;
+  std::string state;  // idle, mixed, down*, drained, ...
+};
+
+struct ClusterFacts {
+  std::string name;
+  std::string version;
+  std::int64_t max_array_size = 1001;
+  std::int64_t max_job_count = 10000;
+  std::vector<PartitionFacts> partitions;
+  std::vector<NodeGroup> nodes;
+};
+
+// Pure readers: scontrol show config, scontrol show partition --oneliner --all, and sinfo with
+// kNodeFields.
+extern const std::string_view kNodeFields;
+void parse_config(std::string_view text, ClusterFacts& into);
+std::vector<PartitionFacts> parse_partitions(std::string_view text);
+std::vector<NodeGroup> parse_nodes(std::string_view text);
+
+// How independent runs must be cut into arrays.
+struct ArrayLimits {
+  std::int64_t tasks = 1;  // that one array may have, counted from 0: MaxArraySize caps the index
+  std::int64_t jobs = 1;   // that the controller keeps at once, for all users
+};
+ArrayLimits array_limits(const ClusterFacts& facts);
+
+}  // namespace orch::launch

@@ -1,0 +1,92 @@
+#include "core/launch/supervisor_environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/launch/local_machine.h"
+
+namespace orch::launch {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+// A trainer that finds these believes that srun started it.
+bool is_schedulers(std::string_view name) {
+  if (name == "SLURM_CONF") return false;
+  for (const std::string_view prefix : {"SLURM", "SBATCH_", "SRUN_", "PMI_", "PMIX_"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+Environment own_environment() {
+  Environment all;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    const auto name = text.substr(0, equals);
+    if (!is_schedulers(name)) all[std::string(name)] = text.substr(equals + 1);
+  }
+  return all;
+}
+
+std::string all_gpus(int count) {
+  std::string list;
+  for (int gpu = 0; gpu < count; ++gpu) list += (gpu ? "," : "") + std::to_string(gpu);
+  return list;
+}
+
+}  // namespace
+
+Environment rank_environment(const LocalRun& run, const LocalAttempt& attempt,
+                             const std::string& submission) {
+  auto all = own_environment();
+  for (const char* name :
+       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "PYTHONUNBUFFERED"})
+    all[name] = "1";
+  const auto cores = usable_cores().size();
+  const auto share = std::max<std::size_t>(1, cores / static_cast<std::size_t>(run.ranks));
+  all["OMP_NUM_THREADS"] = std::to_string(share);
+  if (const int gpus = gpu_count(); gpus > 0 && !all.count("CUDA_VISIBLE_DEVICES"))
+    all["CUDA_VISIBLE_DEVICES"] = all_gpus(gpus);
+  for (const auto& [name, value] : run.environment) all[name] = value;
+  all["WORLD_SIZE"] = std::to_string(run.ranks);
+  all["MASTER_ADDR"] = "127.0.0.1";
+  all["MASTER_PORT"] = std::to_string(free_port(static_cast<int>(::getpid())));
+  all["ORCH_RUN_FOLDER"] = run.folder.string();
+  all["ORCH_ATTEMPT_FOLDER"] = attempt.folder().string();
+  all["ORCH_SUBMISSION"] = submission;
+  all["ORCH_PHASE"] = "1";
+  all["ORCH_PHASES"] = "1";
+  all["ORCH_PHASE_FIRST_BATCH"] = std::to_string(run.first_batch);
+  all["ORCH_PHASE_LAST_BATCH"] = std::to_string(run.last_batch);
+  all["ORCH_PHASE_SAMPLES"] = std::to_string(run.samples);
+  all["ORCH_DATA_PARALLEL"] = std::to_string(run.data_parallel);
+  return all;
+}
+
+std::vector<RankCommand> rank_commands(const LocalRun& run, const LocalAttempt& attempt,
+                                       const std::string& submission, const fs::path& trainer) {
+  const auto environment = rank_environment(run, attempt, submission);
+  const auto cores = usable_cores();
+  const auto ranks = static_cast<std::size_t>(run.ranks);
+  const auto share = cores.size() / ranks;
+  std::vector<std::string> argv = {trainer.string(), "--run", (run.folder / "run.json").string(),
+                                   "--attempt", attempt.folder().string()};
+  // The site's own text, as in a job script: modules and their like.
+  if (!run.setup.empty())
+    argv.insert(argv.begin(), {"/bin/bash", "-c", run.setup + "\nexec \"$@\"", "orch-rank"});
+  std::vector<RankCommand> commands(ranks, {argv, environment, {}, run.folder});
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    commands[rank].environment["RANK"] = std::to_string(rank);
+    commands[rank].environment["LOCAL_RANK"] = std::to_string(rank);
+    if (share == 0) continue;
+    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(rank * share);
+    commands[rank].cores.assign(first, first + static_cast<std::ptrdiff_t>(share));
+  }
+  return commands;
+}
+
+}  // namespace orch::launch

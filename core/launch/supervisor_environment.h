@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/launch/local_run.h"
+#include "core/launch/supervisor_attempt.h"
+#include "core/launch/supervisor_ranks.h"
+
+namespace orch::launch {
+
+// What all ranks of a run share: our own environment without what a SLURM job left in it, the
+// job's, and what a script and a trainer agree on (templates/slurm/README.md).
+std::map<std::string, std::string> rank_environment(const LocalRun& run,
+                                                    const LocalAttempt& attempt,
+                                                    const std::string& submission);
+
+// The processes of a run. Our cores are divided among the ranks where there are enough; each sees
+// all GPUs and takes the one of its LOCAL_RANK.
+std::vector<RankCommand> rank_commands(const LocalRun& run, const LocalAttempt& attempt,
+                                       const std::string& submission, const fs::path& trainer);
+
+}  // namespace orch::launch
