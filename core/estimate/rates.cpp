@@ -29,7 +29,7 @@ void derive_rates(const plan::Run& run, bool recompute, plan::Estimate& out) {
   // As lay_out adds it up, to the last bit: searches and plans agree.
   const double seconds = run.samples() / batch * out.step_seconds;
   out.days_to_train = seconds / kDay;
-  out.gpu_hours = seconds * gpus / 3600;
+  out.gpu_hours = seconds * (gpus + static_cast<double>(run.spare_gpus())) / 3600;
 }
 
 }  // namespace orch::estimate

@@ -55,7 +55,8 @@ class Layer {
     for (auto& stretch : stretches_) {
       const double gpu_seconds = stretch.seconds * static_cast<double>(stretch.gpus);
       stretch.tokens = stretch.samples * static_cast<double>(run_.model.seq);
-      stretch.gpu_hours = gpu_seconds / 3600;
+      const auto held = static_cast<double>(stretch.gpus + run_.spare_gpus());
+      stretch.gpu_hours = stretch.seconds * held / 3600;
       stretch.tflops_per_gpu = flops_per_sample_ * stretch.samples / gpu_seconds / 1e12;
     }
     return std::move(stretches_);

@@ -156,12 +156,14 @@ void Reader::read_hardware(const sol::object& value) {
   static const std::vector<std::string> kWords{"account", "qos",  "reservation", "constraint",
                                                "time",    "hint", "gres"};
   auto others = kWords;
-  others.insert(others.end(), {"environment", "options"});
+  others.insert(others.end(), {"environment", "options", "spare_nodes"});
   const auto table = value.as<sol::table>();
   out_.hardware = spaces_.read(table, {{Section::hardware}, nullptr, others}, "hardware");
   for (const auto& word : kWords)
     if (const auto given = table.raw_get<sol::object>(word); given.valid())
       read_job_word(word, given, "hardware." + word);
+  if (const auto spare = table.raw_get<sol::object>("spare_nodes"); spare.valid())
+    out_.job.spare_nodes = whole(spare, "hardware.spare_nodes", 0, kMostNodes);
   read_environment(table.raw_get<sol::object>("environment"), "hardware.environment");
   read_options(table.raw_get<sol::object>("options"), "hardware.options");
 }
@@ -237,7 +239,7 @@ void Reader::read_batch(const sol::object& value) {
 void Reader::read_rampup(const sol::object& value, const std::string& place) {
   const std::string example = "rampup = { start = 192, step = 16, samples = 9765625 }";
   if (!is_table(value, place, example)) return;
-  static const std::vector<std::string> kNames{"start", "step", "samples", "fewer_nodes"};
+  static const std::vector<std::string> kNames{"start", "step", "samples", "fewer_nodes", "phases"};
   const auto table = value.as<sol::table>();
   plan::RampUp rampup;
   for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
@@ -248,6 +250,8 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
       rampup.step = whole(held, field_place, 1, kMostSamples);
     else if (name == "samples")
       rampup.samples = whole(held, field_place, 1, kMostSamples);
+    else if (name == "phases")
+      rampup.phases = whole(held, field_place, 1, 100);
     else if (name != "fewer_nodes")
       error(field_place, "no such field", suggestion(name, kNames));
     else if (held.get_type() == sol::type::boolean)

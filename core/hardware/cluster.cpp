@@ -29,7 +29,8 @@ const std::vector<std::string>& slurm_keys() {
   static const std::vector<std::string> known = [] {
     std::vector<std::string> names;
     for (const auto& [key, member] : kWords) names.emplace_back(key);
-    for (const auto* key : {"cpus_per_gpu", "signal_seconds", "options", "environment", "setup"})
+    for (const auto* key :
+         {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options", "environment", "setup"})
       names.emplace_back(key);
     return names;
   }();
@@ -61,6 +62,7 @@ plan::Slurm read_slurm(const Field& field) {
     if (const auto* word = map.find(key)) slurm.*member = read_word(key, *word);
   if (const auto* cpus = map.find("cpus_per_gpu"))
     slurm.cpus_per_gpu = cpus->integer(1, 1024).value_or(0);
+  if (const auto* spare = map.find("spare_nodes")) slurm.spare_nodes = spare->integer(0, 1'000'000);
   if (const auto* options = map.find("options"))
     for (const auto& option : options->list().value_or(std::vector<Field>{}))
       slurm.options.push_back(read_word("options", option));
@@ -163,8 +165,8 @@ void read_partitions(const Map& map, const GpuCatalog& gpus, plan::Cluster& clus
 }
 
 void read_launch(const Map& map, plan::Cluster& cluster) {
-  static const std::vector<std::string> ways{"slurm", "local"};
-  const auto* field = map.require("launch", "slurm, or local");
+  static const std::vector<std::string> ways{"slurm", "local", "auto"};
+  const auto* field = map.require("launch", "slurm, local or auto");
   const auto launch = field ? field->text() : std::nullopt;
   if (!launch) return;
   if (std::find(ways.begin(), ways.end(), *launch) == ways.end())

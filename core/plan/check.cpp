@@ -12,6 +12,7 @@ namespace {
 using Errors = std::vector<Error>;
 
 constexpr std::int64_t kMostRampSteps = 10'000;
+constexpr std::int64_t kMostCutSteps = 1'000;  // where to cut them best takes their square
 
 void check_ranks(const Run& run, Errors& reasons) {
   const auto& layout = run.layout;
@@ -39,15 +40,17 @@ void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
         {"nodes", fmt::format("{} nodes of {} GPUs are not {} GPUs", run.nodes, per_node, run.gpus),
          "give gpus or nodes, not both"});
   const auto available = run.partition->nodes - budget.reserve_nodes;
-  if (run.nodes <= available) return;
+  const auto spare = run.job.spare_nodes.value_or(0);
+  if (run.nodes + spare <= available) return;
   const auto held = budget.reserve_nodes > 0
                         ? fmt::format(" less {} held in reserve", budget.reserve_nodes)
                         : std::string();
-  reasons.push_back(
-      {"nodes",
-       fmt::format("{} nodes, but {} has {}{}", run.nodes, run.partition->name,
-                   run.partition->nodes, held),
-       fmt::format("use at most {} GPUs", std::max<std::int64_t>(0, available) * per_node)});
+  reasons.push_back({"nodes",
+                     fmt::format("{} nodes{}, but {} has {}{}", run.nodes,
+                                 spare > 0 ? fmt::format(" and {} spare", spare) : "",
+                                 run.partition->name, run.partition->nodes, held),
+                     fmt::format("use at most {} GPUs",
+                                 std::max<std::int64_t>(0, available - spare) * per_node)});
 }
 
 void check_batch(const Run& run, Errors& reasons) {
@@ -76,6 +79,15 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
         {"batch.rampup",
          fmt::format("steps of {} from {} do not end at {}", rampup.step, rampup.start, full),
          "choose a step that divides global_batch - start"});
+    return;
+  }
+  if (const auto steps = (full - rampup.start) / rampup.step;
+      rampup.phases > 2 && steps > kMostCutSteps) {
+    reasons.push_back(
+        {"batch.rampup",
+         fmt::format("{} steps from {} to {} in up to {} phases", steps, rampup.start, full,
+                     rampup.phases),
+         fmt::format("choose a larger step (at most {} of them), or two phases", kMostCutSteps)});
     return;
   }
   if (const auto steps = (full - rampup.start) / rampup.step; steps > kMostRampSteps) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,8 +70,9 @@ struct Slurm {
   std::string gres;  // empty: gpu:<gpus per node>
   std::string time;  // HH:MM:SS or D-HH:MM:SS
   std::int64_t cpus_per_gpu = 0;
-  std::int64_t signal_seconds = 0;   // how long before the limit a job is told to save
-  std::vector<std::string> options;  // further #SBATCH words, verbatim, each "--name=value"
+  std::int64_t signal_seconds = 0;          // how long before the limit a job is told to save
+  std::optional<std::int64_t> spare_nodes;  // held beside the run, for nodes that fail their check
+  std::vector<std::string> options;         // further #SBATCH words, verbatim, each "--name=value"
   std::map<std::string, std::string> environment;
   std::string setup;  // shell text of the site (modules and the like), verbatim
 };
@@ -118,10 +120,12 @@ struct Cluster {
   std::string name;
   std::string doc;
   std::string file;    // where it was read from
-  std::string launch;  // "slurm" or "local"
+  std::string launch;  // "slurm", "local", or "auto": SLURM where it is reachable, else local
   std::vector<Partition> partitions;
 
   const Partition* find(std::string_view partition) const;
+  // Whether its runs need job scripts.
+  bool may_use_slurm() const { return launch != "local"; }
 };
 
 }  // namespace orch::plan

@@ -42,6 +42,7 @@ Slurm job_words(const Slurm& site, const Slurm& asked) {
                     &Slurm::reservation, &Slurm::hint, &Slurm::gres, &Slurm::time})
     if (!(asked.*word).empty()) job.*word = asked.*word;
   if (asked.signal_seconds > 0) job.signal_seconds = asked.signal_seconds;
+  if (asked.spare_nodes) job.spare_nodes = asked.spare_nodes;
   job.options.insert(job.options.end(), asked.options.begin(), asked.options.end());
   for (const auto& [key, value] : asked.environment) job.environment[key] = value;
   return job;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <numeric>
 
 namespace orch::plan {
 namespace {
@@ -49,24 +50,84 @@ bool fills_nodes(const Run& run, std::int64_t ranks) {
   return gpus % run.partition->gpus_per_node == 0 || gpus < run.partition->gpus_per_node;
 }
 
-// The most data-parallel ranks, a divisor of `most`, that share a batch evenly and fill whole
-// nodes.
-std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t most) {
+// The most data-parallel ranks that share a batch evenly and fill whole nodes; a divisor of `most`
+// where that is asked for.
+std::int64_t ranks_for(const Run& run, std::int64_t global_batch, std::int64_t most, bool divide) {
   for (auto ranks = most; ranks > 1; --ranks)
-    if (most % ranks == 0 && global_batch % (ranks * run.batch.micro_batch) == 0 &&
+    if ((!divide || most % ranks == 0) && global_batch % (ranks * run.batch.micro_batch) == 0 &&
         fills_nodes(run, ranks))
       return ranks;
   return 1;
 }
+
+// Cuts the ramp-up into at most run.batch.rampup->phases stretches, each on the most ranks that
+// divide all its batches, so that as many samples as possible have as many ranks as possible. The
+// full batch has all ranks, and ranks never shrink on the way.
+class Cuts {
+ public:
+  Cuts(const Run& run, const std::vector<RampStep>& steps) : run_(run), steps_(steps) {
+    const auto most = static_cast<std::size_t>(run.batch.rampup->phases);
+    best_.assign(most + 1, std::vector<Cut>(steps.size()));
+    for (auto& row : best_)
+      row.back() = {steps.back().samples * static_cast<double>(full()), steps.size(), full()};
+    for (std::size_t phases = 1; phases <= most; ++phases)
+      for (auto i = steps.size() - 1; i-- > 0;) best_[phases][i] = best_cut(phases, i);
+  }
+
+  std::vector<std::int64_t> ranks() const {
+    std::vector<std::int64_t> out;
+    for (std::size_t phases = best_.size() - 1, i = 0; i < steps_.size();) {
+      const auto& cut = best_[phases][i];
+      out.insert(out.end(), cut.end - i, cut.ranks);
+      i = cut.end;
+      if (phases > 1) --phases;
+    }
+    return out;
+  }
+
+ private:
+  struct Cut {
+    double value = -1;  // -1: it cannot be done
+    std::size_t end = 0;
+    std::int64_t ranks = 1;
+  };
+
+  std::int64_t full() const { return run_.layout.data_parallel; }
+
+  Cut best_cut(std::size_t phases, std::size_t begin) const {
+    Cut best;
+    std::int64_t shared = 0;
+    double samples = 0;
+    for (auto end = begin; end < steps_.size(); ++end) {
+      shared = std::gcd(shared, steps_[end].global_batch);
+      samples += steps_[end].samples;
+      const auto ranks = ranks_for(run_, shared, full(), false);
+      const bool last = end + 1 == steps_.size();
+      const double value = samples * static_cast<double>(ranks);
+      if (last && ranks == full() && value > best.value) best = {value, steps_.size(), full()};
+      if (last || phases == 1) continue;
+      const auto& rest = best_[phases - 1][end + 1];
+      if (rest.value >= 0 && ranks < rest.ranks && value + rest.value > best.value)
+        best = {value + rest.value, end + 1, ranks};
+    }
+    return best;
+  }
+
+  const Run& run_;
+  const std::vector<RampStep>& steps_;
+  std::vector<std::vector<Cut>> best_;  // by phases that are left, and first step
+};
 
 // Ranks at each step. With fewer_nodes they never shrink on the way: worked out from the end, each
 // step has a divisor of what the next one has.
 std::vector<std::int64_t> ranks_of(const Run& run, const std::vector<RampStep>& steps) {
   std::vector<std::int64_t> ranks(steps.size(), run.layout.data_parallel);
   if (!run.batch.rampup || !run.batch.rampup->fewer_nodes) return ranks;
+  if (run.batch.rampup->phases == 1) return ranks;
+  if (run.batch.rampup->phases > 2) return Cuts(run, steps).ranks();
   for (auto i = static_cast<std::ptrdiff_t>(steps.size()) - 2; i >= 0; --i) {
     const auto step = static_cast<std::size_t>(i);
-    ranks[step] = ranks_for(run, steps[step].global_batch, ranks[step + 1]);
+    ranks[step] = ranks_for(run, steps[step].global_batch, ranks[step + 1], true);
   }
   return ranks;
 }

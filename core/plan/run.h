@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@ struct RampUp {
   std::int64_t step = 0;
   std::int64_t samples = 0;
   bool fewer_nodes = false;  // small batches may use fewer data-parallel ranks
+  std::int64_t phases = 2;   // at most so many jobs, each on its own nodes
 
   bool operator==(const RampUp&) const = default;
 };
@@ -72,6 +74,10 @@ struct Run {
   const Value& setting(std::string_view name) const;
   std::string text_setting(std::string_view name) const;  // "" if the strategy has none
   std::string dtype() const;                              // the setting, or bf16
+  // Of the spare nodes: held and paid for like the others, but not trained on.
+  std::int64_t spare_gpus() const {
+    return job.spare_nodes.value_or(0) * std::min(gpus, partition->gpus_per_node);
+  }
   double samples() const { return tokens / static_cast<double>(model.seq); }
   double tokens_per_step() const {
     return static_cast<double>(batch.global_batch) * static_cast<double>(model.seq);

@@ -54,8 +54,9 @@ void write(JsonWriter& to, const std::optional<RampUp>& rampup) {
       .field("start", rampup->start)
       .field("step", rampup->step)
       .field("samples", rampup->samples)
-      .field("fewer_nodes", rampup->fewer_nodes)
-      .end();
+      .field("fewer_nodes", rampup->fewer_nodes);
+  if (rampup->phases != RampUp{}.phases) to.field("phases", rampup->phases);
+  to.end();
 }
 
 void write(JsonWriter& to, const Slurm& job) {
@@ -69,8 +70,10 @@ void write(JsonWriter& to, const Slurm& job) {
       .field("gres", job.gres)
       .field("time", job.time)
       .field("cpus_per_gpu", job.cpus_per_gpu)
-      .field("signal_seconds", job.signal_seconds)
-      .begin_list("options");
+      .field("signal_seconds", job.signal_seconds);
+  // Left out where there are none: the ids of runs from before there could be any stay as they are.
+  if (job.spare_nodes.value_or(0) > 0) to.field("spare_nodes", *job.spare_nodes);
+  to.begin_list("options");
   for (const auto& option : job.options) to.item(option);
   to.end_list().begin("environment");
   for (const auto& [variable, value] : job.environment) to.field(variable, value);
@@ -99,7 +102,8 @@ void read_sizes(const Json& json, Run& run) {
   if (const auto& rampup = json.at("rampup"); !rampup.is_null())
     run.batch.rampup =
         RampUp{rampup.at("start").get<std::int64_t>(), rampup.at("step").get<std::int64_t>(),
-               rampup.at("samples").get<std::int64_t>(), rampup.at("fewer_nodes").get<bool>()};
+               rampup.at("samples").get<std::int64_t>(), rampup.at("fewer_nodes").get<bool>(),
+               rampup.value("phases", RampUp{}.phases)};
   run.tokens = json.at("tokens").get<double>();
   run.steps = json.at("steps").get<std::int64_t>();
 }
@@ -115,6 +119,8 @@ void read_job(const Json& json, Slurm& job) {
   job.time = json.at("time").get<std::string>();
   job.cpus_per_gpu = json.at("cpus_per_gpu").get<std::int64_t>();
   job.signal_seconds = json.at("signal_seconds").get<std::int64_t>();
+  if (const auto spare = json.find("spare_nodes"); spare != json.end())
+    job.spare_nodes = spare->get<std::int64_t>();
   job.options = json.at("options").get<std::vector<std::string>>();
   job.environment = json.at("environment").get<std::map<std::string, std::string>>();
   job.setup = json.at("setup").get<std::string>();

@@ -136,6 +136,7 @@ void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
   table.set("time", job.time);
   table.set("cpus_per_gpu", job.cpus_per_gpu);
   table.set("signal_seconds", signal_seconds(job, context.step_seconds));
+  table.set("spare_nodes", job.spare_nodes.value_or(0));
   table.set("options", job.options);
   table.set("environment", job.environment);
   table.set("setup", job.setup);

@@ -68,6 +68,7 @@ std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
   fields.word("account", job.account).word("qos", job.qos).word("reservation", job.reservation);
   fields.word("constraint", job.constraint).word("time", job.time).word("hint", job.hint);
   fields.word("gres", job.gres);
+  if (job.spare_nodes) fields.add("spare_nodes", fmt::format("{}", *job.spare_nodes));
   Fields environment;
   for (const auto& [name, value] : job.environment) environment.add(name, quoted(value));
   if (!environment.empty()) fields.add("environment", environment.text());
@@ -85,6 +86,7 @@ std::string batch_lua(const plan::Batch& batch) {
   rampup.number("start", batch.rampup->start).number("step", batch.rampup->step);
   rampup.number("samples", batch.rampup->samples);
   if (batch.rampup->fewer_nodes) rampup.add("fewer_nodes", "true");
+  if (batch.rampup->phases != plan::RampUp{}.phases) rampup.number("phases", batch.rampup->phases);
   return fields.add("rampup", rampup.text()).text();
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("an unknown key is named with its path and a guess", "[hardware]") {
 
 TEST_CASE("a missing key is named with what to write", "[hardware]") {
   CHECK(complaint("launch: slurm\n", "") ==
-        "toy.yaml:1: 'launch' is missing\n  add launch: slurm, or local");
+        "toy.yaml:1: 'launch' is missing\n  add launch: slurm, local or auto");
   CHECK(complaint("      latency: { value: 20 us, origin: guess }\n", "") ==
         "toy.yaml:13: partitions[1].network: 'latency' is missing\n"
         "  add latency: { value: 5 us, origin: \"where it comes from\" }");
@@ -210,6 +210,8 @@ TEST_CASE("a GPU lacks no constant but the formats it does not have", "[hardware
 }
 
 TEST_CASE("the signal must come before the time is up", "[hardware]") {
+  CHECK_THAT(complaint("signal_seconds: 600", "spare_nodes: -1"),
+             StartsWith("toy.yaml:29: partitions[1].slurm.spare_nodes: -1 is out of range"));
   CHECK_THAT(complaint("signal_seconds: 600", "signal_seconds: 0"),
              StartsWith("toy.yaml:29: partitions[1].slurm.signal_seconds: 0 is out of range"));
   CHECK(complaint("time: \"20:00:00\"", "time: \"10:00\"") ==

@@ -109,6 +109,22 @@ TEST_CASE("names a shell can export", "[plan][slurm]") {
     CHECK_FALSE(is_environment_name(bad));
 }
 
+TEST_CASE("a partition may hold spare nodes", "[hardware][slurm]") {
+  namespace toy = hardware::toy;
+  const auto cluster =
+      toy::cluster(toy::replaced(toy::kCluster, "signal_seconds: 600", "spare_nodes: 2"));
+  REQUIRE(cluster);
+  CHECK(cluster->partitions[0].slurm.spare_nodes == 2);
+}
+
+TEST_CASE("a cluster may leave it to the machine who launches", "[hardware]") {
+  namespace toy = hardware::toy;
+  const auto cluster = toy::cluster(toy::replaced(toy::kCluster, "launch: slurm", "launch: auto"));
+  REQUIRE(cluster);
+  CHECK(cluster->launch == "auto");
+  CHECK(cluster->may_use_slurm());
+}
+
 TEST_CASE("a cluster file's words pass through the same check", "[hardware][slurm]") {
   using hardware::toy::complaint;
   CHECK_THAT(complaint("account: six@a100", "account: \"x\\n#SBATCH --uid=0\""),

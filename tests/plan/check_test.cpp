@@ -53,6 +53,15 @@ TEST_CASE("GPUs must fill nodes, and the partition must have them", "[plan][chec
         "nodes: 48 nodes, but a100 has 52 less 5 held in reserve\n  use at most 376 GPUs");
 }
 
+TEST_CASE("spare nodes must be there too", "[plan][check]") {
+  auto run = test::run();
+  run.job.spare_nodes = 4;
+  CHECK(check(run).reasons.empty());
+  run.job.spare_nodes = 5;
+  CHECK(check(run).reasons.front().text() ==
+        "nodes: 48 nodes and 5 spare, but a100 has 52\n  use at most 376 GPUs");
+}
+
 TEST_CASE("a part of a node is a node", "[plan][check]") {
   auto run = test::run();
   run.gpus = 2;

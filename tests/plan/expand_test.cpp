@@ -111,6 +111,23 @@ TEST_CASE("the experiment's words to SLURM go over the site's", "[plan][expand]"
   CHECK(plan.runs[0].job.time == "20:00:00");
 }
 
+TEST_CASE("an experiment can do without the site's spare nodes", "[plan][expand]") {
+  auto site = *test::cluster();
+  site.partitions[0].slurm.spare_nodes = 2;
+  const auto find = [&](std::string_view) {
+    return Result<std::shared_ptr<const Cluster>>(std::make_shared<const Cluster>(site));
+  };
+  auto asked = test::experiment();
+  const auto spare = [&] {
+    const auto plan =
+        plan::expand(asked, find, [](const Run&, std::vector<Error>&, std::vector<Error>&) {});
+    return plan->runs.at(0).job.spare_nodes;
+  };
+  CHECK(spare() == 2);
+  asked.job.spare_nodes = 0;
+  CHECK(spare() == 0);
+}
+
 TEST_CASE("strict turns warnings into reasons", "[plan][expand]") {
   auto asked = test::experiment();
   asked.batch.axes = {test::axis("tokens", {1000.0})};  // less than a step

@@ -72,6 +72,43 @@ TEST_CASE("nodes never shrink on the way up", "[plan][run]") {
   CHECK(stretches[1].data_parallel == 128);
 }
 
+// 8 on one node, 16 on two, 24 on three: 16 does not divide 24, and need not.
+TEST_CASE("a ramp-up may be cut into as many phases as asked for", "[plan][run]") {
+  auto run = test::run();
+  run.gpus = 24;
+  run.nodes = 3;
+  run.layout = {1, 1, 24};
+  run.batch = {1, 1, 24, RampUp{8, 8, 1600, true, 3}};
+  const auto stretches = phases(run);
+  REQUIRE(stretches.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(stretches[i].nodes == static_cast<std::int64_t>(i + 1));
+    CHECK(stretches[i].first_batch == static_cast<std::int64_t>(8 * (i + 1)));
+    CHECK(stretches[i].last_batch == stretches[i].first_batch);
+  }
+  CHECK(stretches[0].samples == 800);
+  run.batch.rampup->phases = 2;
+  CHECK(phases(run).size() == 2);
+}
+
+// By hand: of 32, 64, ..., 512 on up to 128 ranks, in whole nodes of 8. In three phases most
+// samples get most ranks when 32 to 352 have 32, 384 to 480 ... no two neighbours of those share
+// more than 32, so one batch alone can have more: the largest below 128 is 480 with 120.
+TEST_CASE("the cut gives as many samples as possible as many ranks as possible", "[plan][run]") {
+  auto run = test::run();
+  run.gpus = 128;
+  run.nodes = 16;
+  run.layout = {1, 1, 128};
+  run.batch = {1, 4, 512, RampUp{32, 32, 1500, true, 3}};
+  const auto stretches = phases(run);
+  REQUIRE(stretches.size() == 3);
+  CHECK(stretches[0].data_parallel == 32);
+  CHECK(stretches[0].last_batch == 448);
+  CHECK(stretches[1].data_parallel == 120);
+  CHECK(stretches[1].first_batch == 480);
+  CHECK(stretches[2].data_parallel == 128);
+}
+
 TEST_CASE("the phases' samples are all of them", "[plan][run]") {
   auto run = test::run();
   run.layout = {8, 6, 8};
@@ -98,6 +135,21 @@ TEST_CASE("run.json reads back as the same run", "[plan][run]") {
   CHECK(run_json(*read) == json);
   CHECK(run_id(*read, json) == run_id(run, json));
   CHECK(read->job.environment.at("X") == "a\"b\n$(c)");
+}
+
+TEST_CASE("spare nodes are in run.json only where there are some", "[plan][run]") {
+  auto run = test::run();
+  const auto without = run_json(run);
+  run.job.spare_nodes = 0;
+  CHECK(run_json(run) == without);  // so that the ids of older runs stay
+  run.job.spare_nodes = 3;
+  const auto json = run_json(run);
+  CHECK(nlohmann::json::parse(json)["job"]["spare_nodes"] == 3);
+  const auto find = [&](std::string_view) {
+    return Result<std::shared_ptr<const Cluster>>(run.cluster);
+  };
+  CHECK(parse_run_json(json, "run.json", {run.strategy}, find)->job.spare_nodes == 3);
+  CHECK_FALSE(parse_run_json(without, "run.json", {run.strategy}, find)->job.spare_nodes);
 }
 
 TEST_CASE("a torn or foreign run.json is an error, not a crash", "[plan][run]") {

@@ -21,6 +21,7 @@ while [[ $1 == --* ]]; do
   case $1 in
     --ntasks=*) ntasks=${1#*=} ;;
     --ntasks-per-node=*) per_node=${1#*=} ;;
+    --nodelist=*) SLURM_JOB_NODELIST=${1#*=} ;;
   esac
   shift
 done
@@ -211,6 +212,17 @@ TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render
   CHECK(saved == 8);
 }
 
+TEST_CASE("a task of an array requeues itself alone", "[render][execution]") {
+  // The last task has the id of the whole array.
+  const Job job(kPatient);
+  const auto done = job.start(
+      "export SLURM_ARRAY_JOB_ID=123456 SLURM_ARRAY_TASK_ID=7\njob & pid=$!\n"
+      "for r in 0 1 2 3 4 5 6 7; do until_there \"$folder/attempts/1/started.$r\"; done\n"
+      "kill -USR1 \"$pid\"; wait \"$pid\"");
+  CHECK(done.exit_code == 75);
+  CHECK(contains(read(job.fake() / "scontrol.log"), "requeue 123456_7\n"));
+}
+
 TEST_CASE("a run that finishes while it is told to stop is finished", "[render][execution]") {
   const Job job(
       "trap ': >\"$attempt/finished\"; exit 0' USR1\n: >\"$attempt/started.$RANK\"\n"
@@ -263,6 +275,15 @@ TEST_CASE("a run that does not save in time is cancelled by the limit", "[render
   CHECK(contains(job.status()["message"].get<std::string>(), "the time limit"));
 }
 
+TEST_CASE("ranks that are ended before the script is told are cancelled too",
+          "[render][execution]") {
+  const Job job(
+      "[ \"$RANK\" = 0 ] && echo 'srun: error: node1: tasks 0-7: Terminated'\n"
+      ": >\"$attempt/started.$RANK\"\nexit 143");
+  CHECK(job.disturb("sleep 0.5; kill -TERM \"$pid\"").exit_code == 143);
+  CHECK(job.status()["state"] == "cancelled");
+}
+
 TEST_CASE("restarts have a limit", "[render][execution]") {
   const Job job(kPatient);
   const auto done = job.start(
@@ -285,6 +306,87 @@ TEST_CASE("a bad node is reported and named for exclusion", "[render][execution]
   CHECK(contains(done.output, "node2 bad: 3 of 4 GPUs answer"));
   CHECK(contains(done.output, "--exclude=node2\n"));
   CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
+}
+
+TEST_CASE("a spare node takes the place of a bad one", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.spare_nodes = 1;
+  for (const std::string bad : {"node1", "node2", "node3", "none"}) {
+    INFO(bad);
+    const Job job("echo \"$SLURMD_NODENAME\" >>\"$FAKE/used\"\nexit 0", "run", run);
+    const auto done = job.start(
+        "export SLURM_NNODES=3 SLURM_JOB_NODELIST=node1,node2,node3\n"
+        "export FAKE_BAD_NODE=" +
+        bad + "\njob");
+    CHECK(done.exit_code == 0);
+    const auto status = job.status();
+    CHECK(status["state"] == "finished");
+    CHECK(status["gpus"] == 12);
+    CHECK(status["nodes"] == json({"node1", "node2", "node3"}));
+    CHECK(status["bad_nodes"] == (bad == "none" ? json::array() : json({bad})));
+    CHECK(fs::exists(job.path() / "exclude") == (bad != "none"));
+    const auto team = bad == "node1"   ? "node2,node3"
+                      : bad == "node2" ? "node1,node3"
+                                       : "node1,node2";
+    CHECK(contains(read(job.fake() / "srun.log"), fmt::format("--nodes=2 --nodelist={} ", team)));
+    CHECK(contains(read(job.fake() / "ranks.log"), fmt::format("7 3 8 {:.5} 23456\n", team)));
+    const auto used = read(job.fake() / "used");
+    CHECK(contains(used, bad + "\n") == false);
+    CHECK(std::count(used.begin(), used.end(), '\n') == 8);
+  }
+}
+
+TEST_CASE("too few good nodes are bad news in spite of a spare one", "[render][execution]") {
+  auto run = two_nodes();
+  run.job.spare_nodes = 1;
+  run.job.environment["ORCH_NODE_CHECK"] = "[ \"$SLURMD_NODENAME\" = node2 ]";
+  const Job job("exit 0", "run", run);
+  const auto done = job.start("export SLURM_NNODES=3 SLURM_JOB_NODELIST=node1,node2,node3\njob");
+  CHECK(done.exit_code == 69);
+  CHECK(job.status()["bad_nodes"] == json({"node1", "node3"}));
+}
+
+TEST_CASE("a single node is checked without a step of its own", "[render][execution]") {
+  auto run = bare();
+  const Job job("exit 0", "run", run);
+  const auto one =
+      std::string("export SLURM_NNODES=1 SLURM_JOB_NODELIST=node1 SLURMD_NODENAME=node1\n");
+  CHECK(job.start(one + "job").exit_code == 0);
+  CHECK(contains(read(job.fake() / "srun.log"), "orch-rank"));
+  CHECK_FALSE(contains(read(job.fake() / "srun.log"), "orch-check"));
+  CHECK(job.start(one + "export FAKE_BAD_NODE=node1\njob").exit_code == 69);
+  CHECK(job.status(2)["bad_nodes"] == json({"node1"}));
+}
+
+TEST_CASE("a status tells whose submission it is, and how many GPUs it holds",
+          "[render][execution]") {
+  const Job job("exit 0");
+  fs::create_directories(job.path().parent_path() / "submissions/0007-\"x");
+  CHECK(job.start("unset ORCH_SUBMISSION\njob").exit_code == 0);
+  CHECK(job.start("export ORCH_SUBMISSION='0007-\"x'\njob").exit_code == 0);
+  CHECK(job.status(1)["submission"].is_null());
+  CHECK(job.status(1)["gpus"] == 8);
+  CHECK(job.status(2)["submission"] == "0007-\"x");
+}
+
+TEST_CASE("a job of a submission that was taken back leaves without a trace",
+          "[render][execution]") {
+  const Job job("exit 0");
+  CHECK(job.start("export ORCH_SUBMISSION=0008-x\njob").exit_code == 0);
+  CHECK_FALSE(fs::exists(job.path() / "attempts"));
+}
+
+TEST_CASE("a step that is killed for its memory is told so", "[render][execution]") {
+  // What SLURM 22.05 prints, from JobAcctGather and from a cgroup.
+  for (const std::string line :
+       {"slurmstepd-node2: error: StepId=2.0 exceeded memory limit (642 > 314), being killed",
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.0. Some of your processes"}) {
+    const Job job("[ \"$RANK\" = 5 ] && echo 'srun: error: node2: task 5: Killed' && echo '" +
+                  line + "' && exit 137\nexit 0");
+    CHECK(job.run().exit_code == 137);
+    CHECK(job.status()["message"] ==
+          "node2: task 5: Killed (more memory than the job has); see stdout.log");
+  }
 }
 
 TEST_CASE("nodes that were bad before stay excluded", "[render][execution]") {

@@ -105,6 +105,13 @@ TEST_CASE("a given gres is taken as it is", "[render]") {
   CHECK(has_line(text_of(run), "#SBATCH --gres=gpu:a100:4"));
 }
 
+TEST_CASE("spare nodes are asked for beside the run's", "[render]") {
+  auto run = two_nodes();
+  run.job.spare_nodes = 3;
+  CHECK(has_line(text_of(run), "#SBATCH --nodes=5"));
+  CHECK(has_line(text_of(run), "planned_nodes=2"));
+}
+
 TEST_CASE("a run on part of a node asks for that part", "[render]") {
   auto run = bare();
   run.gpus = 1;
@@ -167,7 +174,7 @@ TEST_CASE("srun gets what SLURM no longer hands on, and ends with its first fail
   const auto script = text_of(two_nodes());
   CHECK(contains(script, "export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK"));
   CHECK(contains(script, "--kill-on-bad-exit=1 --wait=60"));
-  CHECK(contains(script, "srun --nodes=\"$SLURM_NNODES\""));
+  CHECK(contains(script, "srun --nodes=\"$planned_nodes\" --nodelist=\"${list%,}\""));
   CHECK(contains(script, "    --hint=nomultithread \\\n"));
   CHECK(contains(script, "unset \"${!SLURM_CPU_BIND@}\""));
   CHECK_FALSE(contains(text_of(bare()), "--hint"));
