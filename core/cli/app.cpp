@@ -42,7 +42,7 @@ void rank(std::vector<plan::Planned>& runs) {
 // A job that is told to stop two steps before its limit must have time for more than that.
 void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
   const auto limit = plan::parse_slurm_time(run.job.time);
-  if (!limit || run.cluster->launch != "slurm" || 4 * estimate.step_seconds <= *limit) return;
+  if (!limit || !run.cluster->may_use_slurm() || 4 * estimate.step_seconds <= *limit) return;
   run.warnings.push_back({"hardware.time",
                           "a step takes " + format_seconds(estimate.step_seconds) +
                               " of a limit of " + format_seconds(*limit) +

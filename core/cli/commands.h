@@ -84,7 +84,6 @@ struct CalibrateArguments {
 };
 
 // Each does its verb, prints to stdout and stderr, and returns the program's exit code.
-int run_command(const PlanArguments& arguments);
 int plan_command(const PlanArguments& arguments);
 int search_command(const SearchArguments& arguments);
 int explain_command(const ExplainArguments& arguments);

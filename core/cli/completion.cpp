@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/usage.h"
 
 namespace orch::cli {
 namespace {
@@ -18,7 +19,7 @@ struct Verb {
 
 std::vector<Verb> verbs(const CLI::App& program) {
   std::vector<Verb> out;
-  for (const auto* verb : program.get_subcommands({})) {
+  for (const auto* verb : verbs_for_people(program)) {
     out.push_back({verb->get_name(), verb->get_description(), {}});
     for (const auto* option : verb->get_options())
       for (const auto& name : option->get_lnames()) out.back().options.push_back("--" + name);

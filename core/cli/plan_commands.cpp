@@ -12,8 +12,8 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/launch_runs.h"
 #include "core/hardware/origins.h"
-#include "core/launch/slurm.h"
 #include "core/plan/run_json.h"
 #include "core/render/job.h"
 #include "core/report/report.h"
@@ -125,12 +125,12 @@ int verdict_code(const report::Result& result) {
 
 // run.json, estimate.json and, where SLURM will run it, the job scripts.
 Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const store::Store& store,
-                                const plan::Planned& planned) {
+                                const plan::Planned& planned, launch::Slurm slurm) {
   store::Folder folder;
   folder.id = planned.id;
   folder.files = {{"run.json", planned.json},
                   {"estimate.json", plan::estimate_json(planned.estimate)}};
-  if (planned.run.cluster->launch != "slurm") return folder;
+  if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   render::Context context;
   context.id = planned.id;
   context.folder = fs::absolute(store.folder(planned.run.experiment, planned.id));
@@ -154,69 +154,6 @@ std::string written_text(const store::Written& written, const fs::path& place) {
   if (written.others > 0)
     out += fmt::format("; {} from earlier plans are still there", written.others);
   return out + "\n";
-}
-
-// The phases of a ramp-up wait for each other.
-std::string submit_command(std::size_t phases) {
-  if (phases == 1) return "sbatch job.sbatch";
-  std::string out = "j=$(sbatch --parsable job.sbatch)";
-  for (std::size_t i = 2; i < phases; ++i)
-    out += fmt::format(" && j=$(sbatch --parsable --dependency=afterok:$j job-{}.sbatch)", i);
-  return out + fmt::format(" && sbatch --dependency=afterok:$j job-{}.sbatch", phases);
-}
-
-// A word for a command line that names this path, whatever it begins with.
-std::string shell_path(const fs::path& path) {
-  const auto text = path.string();
-  return shell_quote(text.starts_with('-') ? "./" + text : text);
-}
-
-// What to do next with the best run, and the exit code that the scheduler's state asks for.
-int next_step(const PlanArguments& arguments, const Outcome& outcome, const store::Store& store) {
-  const auto recommended =
-      std::find_if(outcome.runs.begin(), outcome.runs.end(), [&](const auto& planned) {
-        return planned.estimate.fit != plan::Fit::oom &&
-               report::keeps(planned.estimate, outcome.experiment);
-      });
-  const auto& best = recommended == outcome.runs.end() ? outcome.runs.front() : *recommended;
-  const auto folder = shell_path(store.folder(outcome.experiment.name, best.id));
-  if (best.run.cluster->launch != "slurm") {
-    say(arguments, fmt::format("stopped here: local runs need the trainers, which this build does "
-                               "not have\nnext: orch explain {}\n",
-                               folder));
-    return kOk;
-  }
-  if (best.estimate.fit == plan::Fit::oom) {
-    say(arguments,
-        fmt::format("stopped here: no run fits the memory of its GPUs\nnext, to see what "
-                    "takes it: orch explain {}\n",
-                    folder));
-    return kOk;
-  }
-  if (recommended == outcome.runs.end()) {
-    say(arguments,
-        fmt::format("stopped here: no run keeps the budget\nnext, to see what the fastest "
-                    "one spends: orch explain {}\n",
-                    folder));
-    return kOk;
-  }
-  const auto submit =
-      fmt::format("cd {} && {}", folder, submit_command(plan::phases(best.run).size()));
-  switch (launch::probe_slurm()) {
-    case launch::Slurm::absent:
-      say(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch)\n"
-                                 "next, on the cluster: {}\n",
-                                 submit));
-      return kOk;
-    case launch::Slurm::unreachable:
-      say(arguments, fmt::format("stopped after rendering: SLURM is installed but its controller "
-                                 "does not answer (scontrol ping)\nnext, once it does: {}\n",
-                                 submit));
-      return kSchedulerUnreachable;
-    case launch::Slurm::reachable:
-      say(arguments, fmt::format("next: {}\n", submit));
-  }
-  return kOk;
 }
 
 // The planned experiment, or the exit code once its errors are told.
@@ -262,16 +199,18 @@ int show_only(const report::Result& result, const PlanArguments& arguments) {
 }
 
 int write_and_show(App& app, const Outcome& outcome, const report::Result& result,
-                   const PlanArguments& arguments) {
-  if (outcome.runs.empty()) return show_only(result, arguments);
-  store::Store store(arguments.runs);
+                   const RunArguments& arguments) {
+  const auto& asked = arguments.plan;
+  if (outcome.runs.empty()) return show_only(result, asked);
+  Session session;
+  store::Store store(asked.runs);
   render::Renderer renderer(app.places().templates());
   Progress progress(outcome.runs.size());
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
         progress.at(i);
-        return folder_of(app, renderer, store, outcome.runs[i]);
+        return folder_of(app, renderer, store, outcome.runs[i], session.slurm());
       },
       interrupted);
   if (!written) return fail(written.error(), kError);
@@ -280,11 +219,15 @@ int write_and_show(App& app, const Outcome& outcome, const report::Result& resul
                stderr);
     return kInterrupted;
   }
-  show(result, arguments);
-  say(arguments, "\n" + written_text(*written, fs::path(arguments.runs) / outcome.experiment.name));
-  const int scheduler = next_step(arguments, outcome, store);
+  const bool json = asked.common.format == "json";
+  if (!json) show(result, asked);
+  say(asked, "\n" + written_text(*written, fs::path(asked.runs) / outcome.experiment.name));
+  std::optional<report::Standings> end;
+  const int launched = launch_runs(app, session, outcome, arguments, end);
+  if (json) print(report::json(result, end ? &*end : nullptr));
   const int verdict = verdict_code(result);
-  return verdict != kOk ? verdict : scheduler;
+  const bool accepted = verdict == kOverBudget && arguments.options.over_budget;
+  return verdict != kOk && !accepted ? verdict : launched;
 }
 
 }  // namespace
@@ -295,9 +238,9 @@ int plan_command(const PlanArguments& arguments) {
   });
 }
 
-int run_command(const PlanArguments& arguments) {
-  if (arguments.dry_run) return plan_command(arguments);
-  return with_outcome(arguments, [&](App& app, const Outcome& outcome, const auto& result) {
+int run_command(const RunArguments& arguments) {
+  if (arguments.plan.dry_run) return plan_command(arguments.plan);
+  return with_outcome(arguments.plan, [&](App& app, const Outcome& outcome, const auto& result) {
     return write_and_show(app, outcome, result, arguments);
   });
 }

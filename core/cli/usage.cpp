@@ -89,6 +89,10 @@ CLI::Validator one_of(std::vector<std::string> names) {
       "{" + list + "}");
 }
 
+std::vector<const CLI::App*> verbs_for_people(const CLI::App& program) {
+  return program.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
+}
+
 int usage_error(const CLI::App& program, const CLI::ParseError& error,
                 const std::vector<std::string>& words) {
   const auto* verb = find_verb(program, words);
@@ -100,8 +104,7 @@ int usage_error(const CLI::App& program, const CLI::ParseError& error,
                 kUsage);
   if (!verb) {
     std::vector<std::string> names;
-    for (const auto* candidate : program.get_subcommands({}))
-      names.push_back(candidate->get_name());
+    for (const auto* candidate : verbs_for_people(program)) names.push_back(candidate->get_name());
     if (words.empty())
       return fail(Error{place, "no verb given", "one of: " + join(names, ", ")}, kUsage);
     return fail(Error{place, fmt::format("no such verb '{}'", printable(words.front())),

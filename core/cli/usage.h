@@ -12,6 +12,9 @@ CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
 
+// The verbs that people use: one without a group is orch's own.
+std::vector<const CLI::App*> verbs_for_people(const CLI::App& program);
+
 // Tells what is wrong with the command line and what was meant; returns the exit code.
 int usage_error(const CLI::App& program, const CLI::ParseError& error,
                 const std::vector<std::string>& words);

@@ -13,7 +13,7 @@ using plan::Planned;
 
 // "656,941 GPU-hours (66 %) and 213.8 days, 237.6 on the calendar".
 std::string price(const plan::Estimate& estimate, const Experiment& experiment) {
-  auto out = group_digits(estimate.gpu_hours) + " GPU-hours";
+  auto out = amount(estimate.gpu_hours) + " GPU-hours";
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} %)", group_digits(100 * estimate.gpu_hours / all));
   out += fmt::format(" and {:.1f} days", estimate.days_to_train);
@@ -46,7 +46,7 @@ std::string against_deadline(const plan::Estimate& estimate, const Experiment& e
 
 std::string limits_text(const plan::Budget& budget) {
   std::vector<std::string> parts;
-  if (budget.gpu_hours > 0) parts.push_back(group_digits(budget.gpu_hours) + " GPU-hours");
+  if (budget.gpu_hours > 0) parts.push_back(amount(budget.gpu_hours) + " GPU-hours");
   if (budget.deadline_days > 0)
     parts.push_back(
         fmt::format("{:g} day{}", budget.deadline_days, budget.deadline_days == 1 ? "" : "s"));

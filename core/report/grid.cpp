@@ -106,7 +106,7 @@ std::string grid(const Rows& rows, const Screen& screen) {
       if (c < last || numeric[c] || screen.width == 0 ||
           display_width(line) + display_width(rows[i][c]) <= screen.width)
         line += pad(rows[i][c], width[c], numeric[c]);
-      else if (i > 0)
+      else if (i > 0 && !rows[i][c].empty())
         below = wrap(kBelow + rows[i][c] + "\n", screen);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();

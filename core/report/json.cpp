@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 
 #include "core/base/units.h"
 #include "core/report/ranking.h"
@@ -130,7 +131,10 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string json(const Result& result) {
+std::string json(const Result& result, const Standings* standings) {
+  std::map<std::string, const RunStatus*> ran;
+  if (standings)
+    for (const auto& run : standings->runs) ran[run.facts.id] = &run;
   Json runs = Json::array();
   const auto places = ranks(result.runs, result.measure);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
@@ -138,6 +142,8 @@ std::string json(const Result& result) {
     run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
     run["tie"] = places[i].tie;
     add_limits(result.runs[i]->estimate, *result.experiment, run);
+    if (const auto found = ran.find(result.runs[i]->id); found != ran.end())
+      add_status(*found->second, run);
   }
   Json rejected = Json::array();
   for (const auto& run : *result.rejected)

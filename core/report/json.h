@@ -5,6 +5,7 @@
 
 #include "core/plan/experiment.h"
 #include "core/plan/planned.h"
+#include "core/report/status.h"
 
 namespace orch::report {
 
@@ -15,6 +16,9 @@ Json run_fields(const plan::Planned& run);
 
 // How the run stands to the budget, when it ends, and its schedule.
 void add_limits(const plan::Estimate& estimate, const plan::Experiment& experiment, Json& json);
+
+// Its state and what was measured.
+void add_status(const RunStatus& run, Json& json);
 
 // The document as text, indented, with a line break at its end.
 std::string dump(const Json& json);

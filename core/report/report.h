@@ -36,7 +36,9 @@ struct Result {
 std::string table(const Result& result, const Screen& screen, std::size_t top);
 std::string markdown(const Result& result);
 std::string csv(const Result& result);
-std::string json(const Result& result);
+struct Standings;  // status.h
+// With the state and the measurements of the runs, where they were run.
+std::string json(const Result& result, const Standings* standings = nullptr);
 
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/base/units.h"
 
 namespace orch::report {
@@ -9,6 +11,11 @@ namespace orch::report {
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", group_digits(static_cast<double>(count)), noun,
                      count == 1 ? "" : "s");
+}
+
+std::string amount(double value) {
+  return value >= 100 || value == std::floor(value) ? group_digits(value)
+                                                    : fmt::format("{:.3g}", value);
 }
 
 std::string significant(double value) {

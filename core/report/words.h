@@ -9,6 +9,9 @@ namespace orch::report {
 
 std::string plural(std::size_t count, std::string_view noun);  // "1 run", "1,234 runs"
 
+// As people write it: "3,000,000", and "0.2" for less than they would count in wholes.
+std::string amount(double value);
+
 // Three significant digits, or all of a large number: "0.83", "71.3", "1,234".
 std::string significant(double value);
 

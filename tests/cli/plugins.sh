@@ -51,7 +51,7 @@ err=$(cat "$work/err")
 exits 1 'no plug-ins'
 has "$err" 'no orch-*.so' 'no plug-ins'
 
-# A local experiment stops before the trainers.
+# A local experiment stops where there is no trainer.
 cat >local.lua <<'LUA'
 return experiment {
   name = "at-home",
@@ -64,28 +64,39 @@ return experiment {
 LUA
 orch run local.lua
 exits 0 'a local experiment'
-has "$out" 'local runs need the trainers' 'a local experiment'
-has "$out" 'next: orch explain runs/at-home/' 'a local experiment'
+has "$out" 'there is no trainer to start: ' 'a local experiment'
+has "$out" 'or orch explain runs/at-home/' 'a local experiment'
 if find runs/at-home -name 'job*.sbatch' | grep -q .; then bad 'a local run has no job script'; fi
 
 # SLURM that answers, and SLURM that does not.
-mkdir slurm
-for program in sbatch scontrol; do
-  printf '#!/bin/sh\nexit 0\n' >"slurm/$program"
-  chmod +x "slurm/$program"
-done
-with_slurm() {
-  code=0
-  PATH=$PWD/slurm "$orch_program" run small.lua >"$work/out" 2>"$work/err" || code=$?
-  out=$(cat "$work/out") err=$(cat "$work/err")
-}
-with_slurm
+. "$here/fake_slurm.sh"
+with_slurm run small.lua
+exits 0 'SLURM answers, without a trainer'
+has "$out" 'there is no trainer to start: ' 'SLURM answers, without a trainer'
+export ORCH_TRAINER=/bin/true
+with_slurm run small.lua
+exits 2 'SLURM answers, without a terminal'
+has "$err" 'submit 1 run as 1 job (dgx-a100/a100-80g), up to ' 'SLURM answers, without a terminal'
+has "$err" 'there is no terminal to ask on; -y does it' 'SLURM answers, without a terminal'
+same '' "$(submitted)" 'SLURM answers, without a terminal'
+with_slurm run small.lua -y --detach
 exits 0 'SLURM answers'
-has "$out" 'next: cd runs/small/' 'SLURM answers'
-printf '#!/bin/sh\nexit 1\n' >slurm/scontrol
-with_slurm
+has "$out" '1 run submitted as 1 job' 'SLURM answers'
+has "$out" 'next: orch watch small' 'SLURM answers'
+same 1 "$(submitted | wc -l)" 'SLURM answers'
+with_slurm run small.lua -y --detach
+exits 0 'the second time'
+same 1 "$(submitted | wc -l)" 'the second time nothing is submitted'
+with_slurm status small --format csv
+has "$out" ',pending,none,waiting for free nodes,1000,' 'a run that waits'
+printf '#!/bin/sh\nexit 1\n' >"$fake/scontrol"
+experiment away 1 >away.lua
+with_slurm run away.lua
 exits 5 'SLURM does not answer'
 has "$out" 'does not answer' 'SLURM does not answer'
+with_slurm run away.lua -y --patience 0
+exits 5 'SLURM does not answer, with -y and no patience'
+unset ORCH_TRAINER
 
 # Over budget is told by the exit code, whatever SLURM says.
 sed 's/strategies =/budget = { gpu_hours = 1 }, strategies =/' small.lua >poor.lua

@@ -10,7 +10,19 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   has "$err" "$part" "orch $*"
   same '' "$out" "orch $*: nothing on stdout"
 }
-wrong "one of: run, plan, search, explain, backends, clusters, models, validate, calibrate, completion"
+wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
+explain, backends, clusters, models, validate, calibrate, completion"
+wrong "did you mean 'status'?" statsu
+wrong "did you mean 'resume'?" resum
+wrong "did you mean '--follow'?" logs --folow x
+wrong "did you mean '--over-budget'?" retry --over-buget
+wrong "RUN is required" logs
+wrong "RUN is required" inspect
+wrong "'-1' is not a whole number" logs x --rank -1
+wrong "'0' is not a whole number" logs x --attempt 0
+wrong "'x' is not a whole number" watch --settle x
+wrong "'xml' is not one of table, md, csv, json" status --format xml
+wrong "'md' is not one of table, json" doctor --format md
 wrong "did you mean 'run'?" rnu x.lua
 wrong "did you mean 'explain'?" explian x
 wrong "did you mean '--help'?" --hepl
@@ -36,13 +48,24 @@ has "$out" 'orch 0' --version
 orch --help
 exits 0 --help
 has "$out" 'Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment' --help
-for verb in run plan search explain backends clusters models completion; do
+for verb in run status watch logs cancel resume retry inspect doctor index plan search explain backends \
+  clusters models completion; do
   orch "$verb" --help
   exits 0 "$verb --help"
   has "$out" 'Examples:' "$verb --help"
   has "$out" "orch $verb" "$verb --help"
   has "$(PATH=$work/no_programs "$orch_program" --help)" "  $verb " "--help lists $verb"
 done
+
+# What orch calls itself with is for nobody else.
+orch --help
+lacks "$out" _local 'a verb of its own'
+orch _loca
+lacks "$err" _local 'a verb of its own'
+orch _local
+exits 2 'a verb of its own, without what it takes'
+orch _local "$PWD/nowhere/submissions/0001-0123456789abcdef"
+exits 1 'a verb of its own, with nothing there'
 
 # Every example of an experiment in the help is one that is there.
 for verb in run plan search explain; do
@@ -123,6 +146,7 @@ for shell in bash zsh fish; do
   orch completion "$shell"
   exits 0 "completion $shell"
   has "$out" explain "completion $shell"
+  lacks "$out" _local "completion $shell"
   if ! command -v "$shell" >/dev/null; then
     echo "SKIPPED: no $shell to check its completion with"
   elif ! "$shell" -n "$work/out"; then

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/exit.h"
+#include "core/cli/follow_arguments.h"
+#include "core/cli/session.h"
+#include "core/launch/inspect.h"
+#include "core/launch/supervisor.h"
+#include "core/plan/slurm.h"
+#include "core/store/run_folder.h"
+#include "core/store/submissions.h"
+
+namespace orch::cli {
+namespace {
+
+using launch::RankReport;
+using Json = nlohmann::ordered_json;
+
+std::string collective_text(const RankReport& rank) {
+  if (!rank.collective) return rank.recorded ? "none yet" : "no recording";
+  const auto& c = *rank.collective;
+  return fmt::format("{} {} {} of {} ({}), {} {}", c.inside ? "in" : "after", c.sequence, c.kind,
+                     format_bytes(c.bytes), c.group, c.inside ? "for" : "since",
+                     format_seconds(c.seconds));
+}
+
+std::string process_text(const RankReport& rank) {
+  if (!rank.process) return "";
+  const auto& p = *rank.process;
+  auto out = fmt::format("{} pid {} {}, {:.0f} s CPU, {}", printable(p.host), p.pid, p.state,
+                         p.cpu_seconds, format_bytes(p.resident));
+  if (!p.wchan.empty() && p.wchan != "0") out += ", sleeps in " + printable(p.wchan);
+  return out;
+}
+
+// Those that the others may wait for come first.
+std::string text_of(const launch::Inspection& inspection, const report::Screen& screen) {
+  std::vector<const RankReport*> ranks;
+  for (const auto& rank : inspection.ranks) ranks.push_back(&rank);
+  std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
+    return !a->suspicion.empty() && b->suspicion.empty();
+  });
+  std::vector<std::vector<std::string>> rows = {{"rank", "step", "last collective", "process"}};
+  std::string stacks;
+  for (const auto* rank : ranks) {
+    rows.push_back({std::to_string(rank->rank), rank->step >= 0 ? std::to_string(rank->step) : "",
+                    collective_text(*rank), process_text(*rank)});
+    if (!rank->suspicion.empty())
+      stacks += fmt::format("rank {}: {}\n", rank->rank, printable(rank->suspicion));
+    if (!rank->process || rank->process->stack.empty()) continue;
+    stacks += fmt::format("rank {} ({}):\n", rank->rank, rank->process->stack_from);
+    for (const auto& line : rank->process->stack) stacks += "    " + line + "\n";
+  }
+  auto out = fmt::format("attempt {}\n", inspection.attempt) + report::grid(rows, screen) + stacks;
+  std::set<std::string> notes(inspection.notes.begin(), inspection.notes.end());
+  for (const auto& rank : inspection.ranks)
+    if (rank.process && !rank.process->note.empty()) notes.insert(rank.process->note);
+  for (const auto& note : notes) out += report::wrap("note: " + printable(note) + "\n", screen);
+  return out;
+}
+
+Json json_of(const RankReport& rank) {
+  Json out = {{"rank", rank.rank},
+              {"recorded", rank.recorded},
+              {"step", rank.step},
+              {"collectives", rank.begun},
+              {"suspicion", rank.suspicion}};
+  if (rank.collective)
+    out["collective"] = {
+        {"kind", rank.collective->kind},         {"group", rank.collective->group},
+        {"sequence", rank.collective->sequence}, {"bytes", rank.collective->bytes},
+        {"inside", rank.collective->inside},     {"seconds", rank.collective->seconds}};
+  if (rank.process)
+    out["process"] = {{"host", rank.process->host},
+                      {"pid", rank.process->pid},
+                      {"state", std::string(1, rank.process->state)},
+                      {"wchan", rank.process->wchan},
+                      {"cpu_seconds", rank.process->cpu_seconds},
+                      {"resident_bytes", rank.process->resident},
+                      {"stack_from", rank.process->stack_from},
+                      {"stack", rank.process->stack}};
+  return out;
+}
+
+std::string document(const launch::Inspection& inspection) {
+  Json ranks = Json::array();
+  for (const auto& rank : inspection.ranks) ranks.push_back(json_of(rank));
+  const Json out = {{"version", 1},
+                    {"attempt", inspection.attempt},
+                    {"probed", inspection.probed},
+                    {"ranks", std::move(ranks)},
+                    {"notes", inspection.notes}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int inspect_command(const FollowArguments& arguments) {
+  const auto targets = find_targets(arguments.runs, arguments.targets);
+  if (!targets) return fail(targets.error(), kError);
+  if (targets->size() != 1 || targets->front().runs.size() != 1)
+    return fail(Error{"orch inspect", "takes one run", "orch status lists them"}, kUsage);
+  const auto& target = targets->front();
+  Session session;
+  const auto folder = fs::path(arguments.runs) / target.experiment;
+  follow::Campaign campaign(arguments.runs, target.experiment, session.world(folder), {});
+  if (auto status = campaign.open(); !status) return fail(status.error(), kError);
+  campaign.refresh();
+  tell_troubles(campaign);
+  const auto place = campaign.find(*target.runs.begin());
+  if (!place) return kError;
+  const auto& view = campaign.runs()[*place];
+  const auto attempts = store::read_attempts(folder / view.facts.id);
+  if (!attempts) return fail(attempts.error(), kError);
+  if (attempts->empty())
+    return fail(Error{view.facts.id, "has not started", "orch status shows what it waits for"},
+                kError);
+  launch::InspectRequest request;
+  request.run_folder = fs::absolute(folder / view.facts.id);
+  request.attempt = attempts->back().number;
+  request.ranks = static_cast<int>(view.facts.gpus);
+  request.nodes = attempts->back().nodes.size();
+  request.executor = view.facts.phases > 0 ? "slurm" : "local";
+  if (view.job) request.job = *view.job;
+  request.now = session.clock().now();
+  const auto inspection = launch::inspect_run(session.shell(), request);
+  if (!inspection) return fail(inspection.error(), kError);
+  print(arguments.common.format == "json" ? document(*inspection)
+                                          : text_of(*inspection, arguments.common.screen));
+  return kOk;
+}
+
+int supervise_command(const std::string& submission_folder) {
+  const fs::path folder = submission_folder;
+  auto all = store::read_submissions(folder.parent_path().parent_path());
+  if (!all) return fail(all.error(), kError);
+  std::error_code ignored;
+  const auto program = fs::read_symlink("/proc/self/exe", ignored);
+  for (auto& opened : *all) {
+    if (opened.submission.id != folder.filename()) continue;
+    launch::SupervisorOptions options;
+    options.submission = std::move(opened.submission);
+    options.trainers = program.parent_path();
+    options.parse_time = plan::parse_slurm_time;
+    return launch::supervise(folder, options);
+  }
+  return fail(Error{printable(submission_folder), "is no submission", ""}, kError);
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,291 @@
+#include "core/cli/launch_runs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/exit.h"
+#include "core/cli/preflight.h"
+#include "core/report/report.h"
+#include "core/report/words.h"
+#include "core/store/store.h"
+
+namespace orch::cli {
+namespace {
+
+using Chosen = std::vector<const plan::Planned*>;
+
+void tell(const RunArguments& arguments, const std::string& text) {
+  if (arguments.plan.common.format == "table")
+    print(text);
+  else
+    std::fputs(text.c_str(), stderr);
+}
+
+// The phases of a ramp-up wait for each other.
+std::string sbatch_by_hand(std::size_t phases) {
+  if (phases == 1) return "sbatch job.sbatch";
+  std::string out = "j=$(sbatch --parsable job.sbatch)";
+  for (std::size_t i = 2; i < phases; ++i)
+    out += fmt::format(" && j=$(sbatch --parsable --dependency=afterok:$j job-{}.sbatch)", i);
+  return out + fmt::format(" && sbatch --dependency=afterok:$j job-{}.sbatch", phases);
+}
+
+// A word for a command line that names this path, whatever it begins with.
+std::string shell_path(const fs::path& path) {
+  const auto text = path.string();
+  return shell_quote(text.starts_with('-') ? "./" + text : text);
+}
+
+fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
+  return fs::path(arguments.plan.runs) / run.run.experiment / run.id;
+}
+
+// What is worth running: what fits, and keeps the budget's limits by itself.
+Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
+  Chosen chosen;
+  for (const auto& run : outcome.runs) {
+    if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
+    // A job of a few steps is no training: only the sum of them counts (see check_budget).
+    const bool whole = run.run.steps == 0;
+    if (whole && !arguments.options.over_budget && !report::keeps(run.estimate, outcome.experiment))
+      continue;
+    if (arguments.take == 0 || chosen.size() < arguments.take) chosen.push_back(&run);
+  }
+  return chosen;
+}
+
+int nothing_to_run(const Outcome& outcome, const RunArguments& arguments) {
+  const auto& best = outcome.runs.front();
+  const bool none_fits = best.estimate.fit == plan::Fit::oom;
+  tell(arguments,
+       fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
+                   none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
+                   none_fits ? "takes it" : "the fastest one spends",
+                   shell_path(folder_of(best, arguments))));
+  return kOk;
+}
+
+// Runs that SLURM should run, without a SLURM that answers.
+int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments& arguments) {
+  const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
+    return way_to_launch(run->run, slurm) == "slurm";
+  });
+  const auto submit = fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
+                                  sbatch_by_hand(plan::phases(best.run).size()));
+  if (slurm == launch::Slurm::absent) {
+    tell(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch)\n"
+                                "next, on the cluster: {}\n",
+                                submit));
+    return arguments.yes ? kSchedulerUnreachable : kOk;
+  }
+  const auto& name = best.run.experiment;
+  tell(arguments, fmt::format("stopped after rendering: SLURM is installed but its controller does "
+                              "not answer (scontrol ping)\nnext, once it does: {}\n",
+                              arguments.yes ? "orch resume " + shell_path(name) : submit));
+  return kSchedulerUnreachable;
+}
+
+// Hundreds of jobs that all end with "no such program" help nobody.
+std::optional<fs::path> missing_trainer(const App& app, const Chosen& chosen) {
+  for (const auto* run : chosen) {
+    const auto& environment = run->run.job.environment;
+    if (environment.contains("ORCH_TRAINER") || std::getenv("ORCH_TRAINER")) continue;
+    const auto trainer = app.places().trainers / ("orch-train-" + run->run.strategy->backend);
+    if (::access(trainer.c_str(), X_OK) != 0) return trainer;
+  }
+  return std::nullopt;
+}
+
+int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments) {
+  tell(arguments,
+       fmt::format("stopped here: there is no trainer to start: {}\n"
+                   "next: build it, or name a program in ORCH_TRAINER; or orch explain {}\n",
+                   printable(trainer.string()), shell_path(folder_of(*chosen.front(), arguments))));
+  return kOk;
+}
+
+store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
+  store::ExperimentFacts facts;
+  facts.name = experiment.name;
+  facts.file = experiment.file;
+  facts.gpu_hours = experiment.budget.gpu_hours;
+  if (experiment.budget.deadline) facts.deadline = format_date(*experiment.budget.deadline);
+  return facts;
+}
+
+// Those that nobody has started yet, and what they will take.
+struct Order {
+  std::vector<std::size_t> runs;  // places in the campaign
+  double gpu_hours = 0;
+  std::size_t finished = 0;  // already
+  std::size_t on_their_way = 0;
+  std::size_t failed = 0;  // for a reason that stays
+};
+
+Order order_of(const follow::Campaign& campaign, const Chosen& chosen) {
+  Order order;
+  for (const auto* run : chosen) {
+    const auto place = campaign.find(run->id);
+    if (!place) continue;
+    const auto& view = campaign.runs()[*place];
+    const auto state = view.verdict().state;
+    if (state == record::State::finished)
+      ++order.finished;
+    else if (follow::is_open(view))
+      ++order.on_their_way;
+    else if (state != record::State::planned && !campaign.is_due(*place))
+      ++order.failed;
+    else {
+      order.runs.push_back(*place);
+      order.gpu_hours += view.facts.gpu_hours;
+    }
+  }
+  return order;
+}
+
+std::string already_text(const Order& order) {
+  std::vector<std::string> parts;
+  if (order.finished > 0) parts.push_back(fmt::format("{} finished", order.finished));
+  if (order.on_their_way > 0) parts.push_back(fmt::format("{} on their way", order.on_their_way));
+  if (order.failed > 0)
+    parts.push_back(fmt::format("{} failed or cancelled (orch retry)", order.failed));
+  return parts.empty() ? "" : join(parts, ", ") + "\n";
+}
+
+std::string question_of(const follow::Campaign& campaign, const Order& order, std::size_t jobs,
+                        const Chosen& chosen) {
+  std::map<std::string, std::size_t> places;
+  for (const auto* run : chosen)
+    if (const auto place = campaign.find(run->id);
+        place && std::find(order.runs.begin(), order.runs.end(), *place) != order.runs.end())
+      ++places[run->run.cluster->name + "/" + run->run.partition->name];
+  std::vector<std::string> where;
+  for (const auto& [name, count] : places)
+    where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
+  auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
+                         report::plural(order.runs.size(), "run"), report::plural(jobs, "job"),
+                         join(where, ", "), report::significant(order.gpu_hours));
+  if (const double budget = campaign.experiment().gpu_hours; budget > 0)
+    out += fmt::format(", {} % of the budget", report::significant(100 * order.gpu_hours / budget));
+  return out + "?";
+}
+
+}  // namespace
+
+std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
+  const auto& launch = run.cluster->launch;
+  if (launch != "auto") return launch;
+  return slurm == launch::Slurm::absent ? "local" : "slurm";
+}
+
+namespace {
+
+// A controller that is away for a moment; only where nobody waits for an answer.
+bool comes_back(Session& session, const RunArguments& arguments) {
+  follow::Backoff backoff(session.clock(), arguments.yes ? arguments.options.patience_seconds : 0);
+  const auto world = session.world(arguments.plan.runs);
+  while (session.slurm() == launch::Slurm::unreachable && backoff.wait(world)) session.probe();
+  return session.slurm() == launch::Slurm::reachable;
+}
+
+// For whoever resumes when SLURM answers again.
+Status ask_for(const Outcome& outcome, const Chosen& chosen, const RunArguments& arguments) {
+  const auto folder = fs::path(arguments.plan.runs) / outcome.experiment.name;
+  if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
+    return status;
+  const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
+  if (!lock) return lock.error();
+  std::vector<std::string> ids;
+  for (const auto* run : chosen) ids.push_back(run->id);
+  return store::add_wanted(folder, ids);
+}
+
+// The order, asked for and handed over under the lock; what others did meanwhile counts.
+int hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArguments& arguments) {
+  if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
+    return fail(begun.error(), campaign.silent_since() ? kSchedulerUnreachable : kError);
+  const auto order = order_of(campaign, chosen);
+  if (auto status = campaign.check_budget(order.runs); !status)
+    return fail(status.error(), kOverBudget);
+  follow::Submitter submitter(campaign);
+  if (auto status = submitter.test(order.runs); !status)
+    return fail(status.error(), kInvalidExperiment);
+  if (auto status = campaign.want(order.runs); !status) return fail(status.error(), kError);
+  const auto status = submitter.submit(order.runs);
+  campaign.end();
+  const auto& handed = submitter.handed();
+  tell(arguments, fmt::format("{} submitted as {}\n", report::plural(handed.runs, "run"),
+                              report::plural(handed.jobs, "job")));
+  if (handed.waiting > 0)
+    tell(arguments, fmt::format("{} wait for room\n", report::plural(handed.waiting, "run")));
+  if (!status) return fail(status.error(), handed.silent ? kSchedulerUnreachable : kError);
+  return handed.runs == 0 && handed.refused > 0 ? kRunsFailed : kOk;
+}
+
+// Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks.
+int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order,
+        const RunArguments& arguments) {
+  if (auto status = campaign.check_budget(order.runs); !status)
+    return fail(status.error(), kOverBudget);
+  const auto jobs = follow::Submitter(campaign).count_jobs(order.runs);
+  if (!jobs) return fail(jobs.error(), kError);
+  const auto question = question_of(campaign, order, *jobs, chosen);
+  return arguments.yes || confirm(question) ? kOk : kUsage;
+}
+
+}  // namespace
+
+int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArguments& arguments,
+                std::optional<report::Standings>& end) {
+  const auto chosen = choose(outcome, arguments);
+  if (chosen.empty()) return nothing_to_run(outcome, arguments);
+  const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
+    return way_to_launch(run->run, session.slurm()) == "slurm";
+  });
+  if (needs_slurm && !comes_back(session, arguments)) {
+    if (arguments.yes && session.slurm() == launch::Slurm::unreachable)
+      if (auto status = ask_for(outcome, chosen, arguments); !status)
+        return fail(status.error(), kError);
+    return without_slurm(chosen, session.slurm(), arguments);
+  }
+  if (const auto trainer = missing_trainer(app, chosen))
+    return without_trainer(*trainer, chosen, arguments);
+  if (needs_slurm)
+    if (auto status = preflight(session, chosen); !status) {
+      session.probe();
+      const bool away = session.slurm() != launch::Slurm::reachable;
+      return fail(status.error(), away ? kSchedulerUnreachable : kInvalidExperiment);
+    }
+
+  const auto& name = outcome.experiment.name;
+  const auto folder = fs::path(arguments.plan.runs) / name;
+  if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
+    return fail(status.error(), kError);
+  follow::Campaign campaign(arguments.plan.runs, name, session.world(folder), arguments.options);
+  if (auto status = campaign.open(); !status) return fail(status.error(), kError);
+  campaign.refresh();
+  tell_troubles(campaign);
+  const auto order = order_of(campaign, chosen);
+  tell(arguments, already_text(order));
+  if (!order.runs.empty()) {
+    if (const int code = ask(campaign, chosen, order, arguments); code != kOk) return code;
+    if (const int code = hand_over(campaign, chosen, arguments); code != kOk) return code;
+  }
+  Target target{name, {}};
+  for (const auto* run : chosen) target.runs.insert(run->id);
+  int code = kOk;
+  if (arguments.detach)
+    tell(arguments, fmt::format("next: orch watch {}\n", name));
+  else
+    code = follow_and_report(session, campaign, target, arguments.plan.common, true);
+  end = standings(campaign, target);
+  return code;
+}
+
+}  // namespace orch::cli

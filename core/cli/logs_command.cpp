@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/cli/app.h"
+#include "core/cli/exit.h"
+#include "core/cli/follow_arguments.h"
+#include "core/collect/collect.h"
+#include "core/store/run_folder.h"
+#include "core/store/store.h"
+
+namespace orch::cli {
+namespace {
+
+Result<fs::path> run_folder(const LogsArguments& arguments) {
+  std::error_code ignored;
+  if (fs::exists(fs::path(arguments.run) / "run.json", ignored)) return fs::path(arguments.run);
+  return store::Store(arguments.runs).find(arguments.run);
+}
+
+// The log of an attempt: the one asked for, or the last.
+Result<int> attempt_of(const fs::path& folder, int asked) {
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts) return attempts.error();
+  const auto place = printable(folder.filename().string());
+  if (attempts->empty())
+    return Error{place, "has not started", "orch status shows what it waits for"};
+  if (asked == 0) return attempts->back().number;
+  for (const auto& attempt : *attempts)
+    if (attempt.number == asked) return asked;
+  return Error{place, fmt::format("has no attempt {}", asked),
+               fmt::format("there are {}", attempts->size())};
+}
+
+// Control characters are not for the reader's terminal; line breaks and tabs are. A carriage return
+// begins a new line, as progress bars mean it.
+std::string harmless(std::string_view text) {
+  std::string out;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n' && text[i] != '\t' && text[i] != '\r') continue;
+    out += printable(text.substr(begin, i - begin));
+    if (text[i] != '\r')
+      out += text[i];
+    else if (i + 1 < text.size() && text[i + 1] != '\n')
+      out += '\n';
+    begin = i + 1;
+  }
+  return out + printable(text.substr(begin));
+}
+
+// Whether the attempt has said how it ended, or another one has begun.
+bool is_over(const fs::path& folder, int attempt) {
+  const auto attempts = store::read_attempts(folder, attempt);
+  if (!attempts || attempts->empty()) return false;
+  return attempts->size() > 1 || attempts->front().state != "running";
+}
+
+}  // namespace
+
+int logs_command(const LogsArguments& arguments) {
+  const auto folder = run_folder(arguments);
+  if (!folder) return fail(folder.error(), kError);
+  const auto attempt = attempt_of(*folder, arguments.attempt);
+  if (!attempt) return fail(attempt.error(), kError);
+  const auto file = *folder / "attempts" / std::to_string(*attempt) / "stdout.log";
+  const auto lines = static_cast<std::int64_t>(arguments.lines);
+  collect::Tail tail(file, lines == 0 ? -1 : lines);
+  std::string rest;  // a line that is not whole yet
+  SystemClock clock;
+  for (bool over = false; !interrupted();) {
+    const auto chunk = tail.next();
+    rest += chunk.text;
+    const auto whole = over && !chunk.more ? rest.size() : rest.rfind('\n') + 1;
+    const auto text = rest.substr(0, whole);
+    rest.erase(0, whole);
+    print(harmless(arguments.rank < 0 ? text : collect::lines_of_rank(text, arguments.rank)));
+    std::fflush(stdout);
+    if (chunk.more) continue;
+    if (over) return kOk;
+    over = !arguments.follow || is_over(*folder, *attempt);
+    if (!over) clock.sleep(0.3);
+  }
+  return kInterrupted;
+}
+
+}  // namespace orch::cli

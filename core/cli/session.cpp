@@ -1,0 +1,139 @@
+#include "core/cli/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+#include "core/plan/slurm.h"
+#include "core/report/words.h"
+#include "core/store/run_folder.h"
+#include "core/store/store.h"
+
+namespace orch::cli {
+
+Session::Session() : slurm_(launch::probe_slurm(shell_)) {
+  say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  if (slurm_ != launch::Slurm::absent)
+    slurm_executor_ = std::make_unique<launch::SlurmExecutor>(shell_, clock_);
+}
+
+follow::World Session::world(const fs::path& experiment_folder) {
+  std::error_code ignored;
+  const auto program = fs::read_symlink("/proc/self/exe", ignored);
+  launch::LocalOptions options;
+  options.experiment_folder = fs::absolute(experiment_folder);
+  options.supervisor = {program.string(), "_local"};
+  options.trainers = program.parent_path();
+  options.parse_time = plan::parse_slurm_time;
+  local_executor_ = std::make_unique<launch::LocalExecutor>(std::move(options), clock_);
+  follow::World world;
+  world.slurm = slurm_executor_.get();
+  world.local = local_executor_.get();
+  world.clock = &clock_;
+  world.say = [this](const std::string& line) { say(line); };
+  world.interrupted = interrupted;
+  return world;
+}
+
+// --- targets
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "run.json", ignored);
+}
+
+// "runs/tiny/" names what "runs/tiny" does.
+fs::path plain(const std::string& word) {
+  const fs::path path = word;
+  return path.has_filename() ? path : path.parent_path();
+}
+
+Status add_target(const fs::path& root, const std::string& word,
+                  const std::vector<std::string>& experiments, std::map<std::string, Target>& out) {
+  const auto path = plain(word);
+  const auto has = [&](const std::string& name) {
+    return std::find(experiments.begin(), experiments.end(), name) != experiments.end();
+  };
+  std::error_code ignored;
+  const auto name = path.filename().string();
+  const bool below_root =
+      fs::equivalent(path.parent_path().empty() ? "." : path.parent_path(), root, ignored);
+  if (has(word) || (below_root && has(name))) {
+    out[name] = {name, {}};
+    return {};
+  }
+  fs::path folder = path;
+  if (!is_run(path)) {
+    const auto found = store::Store(root).find(word);
+    if (!found) {
+      const auto near = nearest(word, experiments);
+      if (!near) return found.error();
+      return Error{printable(word), "no such experiment or run below " + printable(root.string()),
+                   "did you mean '" + *near + "'?"};
+    }
+    folder = *found;
+  }
+  const auto experiment = folder.parent_path().filename().string();
+  const bool all = out.contains(experiment) && out[experiment].runs.empty();
+  out[experiment].experiment = experiment;
+  if (!all) out[experiment].runs.insert(folder.filename().string());
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Target>> find_targets(const fs::path& root,
+                                         const std::vector<std::string>& words) {
+  const auto experiments = store::experiments(root);
+  if (experiments.empty())
+    return Error{printable(root.string()), "no runs are there",
+                 "orch run FILE.lua makes some; --runs names another folder"};
+  std::map<std::string, Target> targets;
+  if (words.empty())
+    for (const auto& name : experiments) targets[name] = {name, {}};
+  Errors errors;
+  for (const auto& word : words)
+    if (auto status = add_target(root, word, experiments, targets); !status)
+      errors.insert(errors.end(), status.error().begin(), status.error().end());
+  if (!errors.empty()) return errors;
+  std::vector<Target> out;
+  for (auto& [name, target] : targets) out.push_back(std::move(target));
+  return out;
+}
+
+// --- talking
+// ----------------------------------------------------------------------------------------
+
+bool confirm(const std::string& question) {
+  if (!isatty(0) || !isatty(2)) {
+    std::fprintf(stderr, "%s\nnothing was done: there is no terminal to ask on; -y does it\n",
+                 question.c_str());
+    return false;
+  }
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::string answer;
+  std::getline(std::cin, answer);
+  const bool yes = answer == "y" || answer == "Y" || answer == "yes";
+  if (!yes) std::fputs("nothing was done\n", stderr);
+  return yes;
+}
+
+bool tell_troubles(follow::Campaign& campaign) {
+  const auto troubles = campaign.take_troubles();
+  fail(troubles, kError);
+  return !troubles.empty();
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/cli/commands.h"
+#include "core/cli/standings.h"
+#include "core/follow/campaign.h"
+#include "core/follow/follow.h"
+#include "core/launch/local_executor.h"
+#include "core/launch/process_shell.h"
+#include "core/launch/slurm.h"
+#include "core/launch/slurm_executor.h"
+#include "core/report/status.h"
+
+namespace orch::cli {
+
+// The executors of this machine, for one call of the program.
+class Session {
+ public:
+  Session();
+  follow::World world(const fs::path& experiment_folder);  // one experiment at a time
+  launch::Slurm slurm() const { return slurm_; }
+  void probe() { slurm_ = launch::probe_slurm(shell_); }  // again
+  launch::SlurmExecutor* slurm_executor() { return slurm_executor_.get(); }
+  Shell& shell() { return shell_; }
+  Clock& clock() { return clock_; }
+  // Where lines of news go: stderr, unless a live picture has the screen.
+  std::function<void(const std::string&)> say;
+
+ private:
+  launch::ProcessShell shell_;
+  SystemClock clock_;
+  launch::Slurm slurm_;
+  std::unique_ptr<launch::SlurmExecutor> slurm_executor_;
+  std::unique_ptr<launch::LocalExecutor> local_executor_;
+};
+
+// Experiments by name or folder, runs by id, beginning, hash or folder; no words: every experiment.
+Result<std::vector<Target>> find_targets(const fs::path& root,
+                                         const std::vector<std::string>& words);
+
+// Prints what could not be read or written; whether there was anything.
+bool tell_troubles(follow::Campaign& campaign);
+
+// Asks on the terminal; false without one, after saying that -y is needed.
+bool confirm(const std::string& question);
+
+// Follows until all is done: a live picture on a terminal, lines elsewhere; then the table of what
+// was measured. The exit code says how the runs of the target ended.
+int follow_and_report(Session& session, follow::Campaign& campaign, const Target& target,
+                      const Common& common, bool carry_on);
+
+}  // namespace orch::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/follow/campaign.h"
+#include "core/report/status.h"
+
+namespace orch::cli {
+
+// Runs of an experiment that were named; all of them when there are none.
+struct Target {
+  std::string experiment;
+  std::set<std::string> runs;
+};
+
+// The places of a target's runs in a campaign.
+std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target);
+
+report::Standings standings(const follow::Campaign& campaign, const Target& target);
+
+// Of runs that ended: 0, or 4 if some failed.
+int code_of(const report::Standings& standings);
+
+}  // namespace orch::cli
