@@ -1,0 +1,264 @@
+// SlurmExecutor on the cluster that SLURM_CONF names; started by the script "executor".
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "core/base/text.h"
+#include "core/launch/array_script.h"
+#include "core/launch/preflight.h"
+#include "core/launch/process_shell.h"
+#include "core/launch/slurm.h"
+#include "core/launch/slurm_executor.h"
+
+namespace {
+
+using namespace orch;
+using namespace orch::launch;
+using Outcome = Submitted::Outcome;
+using record::Submission;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A folder for each case, an executor, and submissions that are told apart by a number.
+struct Bench {
+  Bench() {
+    static int count = 0;
+    folder = fs::path(environment("ORCH_TEST_FOLDER")) / std::to_string(++count);
+    fs::create_directories(folder);
+  }
+
+  Submission make(std::size_t runs, bool array) {
+    static int count = 0;
+    Submission submission;
+    submission.id = std::to_string(++count) + "-" + std::to_string(::getpid());
+    submission.array = array;
+    submission.runs.assign(runs, "run");
+    submission.time = clock.now();
+    return submission;
+  }
+
+  Submitted submit(const Submission& submission, const std::string& script) {
+    const auto path = folder / (submission.id + ".sbatch");
+    REQUIRE(write_file_atomically(path, script));
+    const auto answers = folder / submission.id;
+    fs::create_directories(answers);
+    return executor.submit(
+        {&submission, answers, path, folder, "orch-test", "/dev/null", "", {}, 0, -1});
+  }
+
+  void accept(Submission& submission, const std::string& script) {
+    const auto reply = submit(submission, script);
+    INFO(reply.message);
+    REQUIRE(reply.outcome == Outcome::accepted);
+    submission.job = reply.job;
+    CHECK(trim(*read_file(folder / submission.id / "answer")) == reply.job);
+  }
+
+  // Polls until it holds, for a minute at most.
+  template <class Holds>
+  record::JobFacts until(const std::vector<const Submission*>& of, Holds holds) {
+    record::JobFacts facts;
+    for (int i = 0; i < 300; ++i) {
+      auto answer = executor.poll(of);
+      REQUIRE(answer);
+      facts = *answer;
+      if (holds(facts)) break;
+      clock.sleep(0.2);
+    }
+    return facts;
+  }
+
+  ProcessShell shell;
+  SystemClock clock;
+  SlurmExecutor executor{shell, clock};
+  fs::path folder;
+};
+
+bool all_ended(const record::JobFacts& facts) {
+  return std::ranges::all_of(facts,
+                             [](const auto& entry) { return has_ended(entry.second.state); });
+}
+
+constexpr auto kHeader = "#SBATCH --time=5\n#SBATCH --gres=gpu:1\n";
+
+}  // namespace
+
+TEST_CASE("an array and a single job, from submission to their ends", "[slurm]") {
+  Bench bench;
+  CHECK(probe_slurm(bench.shell) == Slurm::reachable);
+  const std::vector<std::string> names{"a", "new\nline\n#SBATCH --bogus", "dos\r\n'$(exit 9)"};
+  std::vector<fs::path> folders;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    folders.push_back(bench.folder / names[i]);
+    fs::create_directories(folders[i]);
+    REQUIRE(write_file_atomically(folders[i] / "job.sbatch",
+                                  "#!/bin/bash\nexit " + std::to_string(i) + "\n"));
+  }
+  auto array = bench.make(3, true);
+  auto single = bench.make(1, false);
+  bench.accept(array, array_script(kHeader, folders));
+  bench.accept(single, std::string("#!/bin/bash\n") + kHeader + "sleep 1\n");
+
+  const auto facts = bench.until({&array, &single}, all_ended);
+  REQUIRE(facts.size() == 4);
+  for (int i = 0; i < 3; ++i) {
+    const auto& fact = facts.at({array.id, static_cast<std::size_t>(i)});
+    CHECK(fact.state == (i == 0 ? "COMPLETED" : "FAILED"));
+    CHECK(fact.exit_code == i);
+    CHECK(fact.job == array.job + "_" + std::to_string(i));
+  }
+  const auto& fact = facts.at({single.id, 0});
+  CHECK(fact.state == "COMPLETED");
+  CHECK(fact.job == single.job);
+  CHECK(std::abs(fact.end - bench.clock.now()) < 120);
+  CHECK(fact.end - fact.start >= 1);
+  CHECK(fact.elapsed_seconds >= 1);
+  CHECK(fact.gpu_hours >= 1. / 3600);
+
+  CHECK(*bench.executor.find(array) == array.job);
+  CHECK(*bench.executor.find(single) == single.job);
+}
+
+TEST_CASE("an id that is not ours, or not known, tells nothing", "[slurm]") {
+  Bench bench;
+  auto ours = bench.make(1, false);
+  bench.accept(ours, std::string("#!/bin/bash\n") + kHeader + "sleep 1\n");
+  auto reused = bench.make(1, false);
+  reused.job = ours.job;
+  auto purged = bench.make(1, false);
+  purged.job = "7654321";
+  CHECK(bench.until({&reused, &purged}, all_ended).empty());
+  CHECK(*bench.executor.find(purged) == std::nullopt);
+}
+
+TEST_CASE("what the controller has forgotten, accounting still tells", "[slurm]") {
+  Bench bench;
+  if (!bench.executor.client().accounting({"1"})) SKIP("no accounting on this cluster");
+  auto array = bench.make(2, true);
+  bench.accept(array, std::string("#!/bin/bash\n") + kHeader +
+                          "if [ -n \"${SLURM_RESTART_COUNT:-}\" ]; then exit 3; fi\n"
+                          "sleep 2; scontrol requeue $SLURM_JOB_ID; sleep 60\n");
+  const auto is_known = [&] {
+    const auto rows = bench.executor.client().queue(record::comment_of(array.id));
+    REQUIRE(rows);
+    return !rows->empty();
+  };
+  for (int i = 0; i < 450 && is_known(); ++i) bench.clock.sleep(0.2);
+  REQUIRE_FALSE(is_known());
+
+  const auto facts = bench.until({&array}, [](const auto& all) { return all.size() == 2; });
+  REQUIRE(facts.size() == 2);
+  for (const auto& [task, fact] : facts) {
+    CHECK(fact.state == "FAILED");
+    CHECK(fact.exit_code == 3);
+    CHECK(fact.end > 0);
+    CHECK(fact.gpu_hours >= 2. / 3600);  // of the first start, mostly
+    CHECK(fact.gpu_hours > fact.elapsed_seconds / 3600);
+  }
+  CHECK(*bench.executor.find(array) == array.job);
+}
+
+TEST_CASE("waiting tasks are told one by one, and cancelled", "[slurm]") {
+  Bench bench;
+  auto array = bench.make(20, true);
+  bench.accept(array, std::string("#!/bin/bash\n#SBATCH --hold\n") + kHeader + "sleep 100\n");
+  auto facts = bench.until({&array}, [](const auto& all) { return all.size() == 20; });
+  REQUIRE(facts.size() == 20);
+  CHECK(facts.at({array.id, 19}).state == "PENDING");
+  CHECK(facts.at({array.id, 19}).reason == "JobHeldUser");
+  CHECK(facts.at({array.id, 19}).job == array.job + "_19");
+  std::vector<record::JobFact> tasks;
+  for (const auto& [task, fact] : facts) tasks.push_back(fact);
+  REQUIRE(bench.executor.cancel(tasks));
+  facts = bench.until({&array}, all_ended);
+  CHECK(all_ended(facts));
+  CHECK(bench.executor.cancel(tasks));  // again
+}
+
+TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
+  Bench bench;
+  const auto submission = bench.make(1, false);
+  const auto reply = bench.submit(submission, "#!/bin/bash\n#SBATCH --partition=nowhere\nexit 0\n");
+  CHECK(reply.outcome == Outcome::refused);
+  CHECK(reply.message.find("Invalid partition name") != std::string::npos);
+  const auto path = bench.folder / "test.sbatch";
+  const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null", "", {}, 0,
+                        -1};
+  REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
+  CHECK_FALSE(bench.executor.test(request));
+  REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));
+  CHECK(bench.executor.test(request));
+  CHECK(bench.until({&submission}, all_ended).empty());
+}
+
+TEST_CASE("a job gets our environment, but not our session's SLURM; a requeue keeps it",
+          "[slurm]") {
+  ::setenv("SBATCH_PARTITION", "nowhere", 1);
+  ::setenv("SLURM_CPU_BIND", "quiet,mask_cpu:0x1", 1);
+  ::setenv("ORCH_TEST_VALUE", "a b,c=d", 1);
+  ::unsetenv("LC_ALL");
+  Bench bench;
+  auto single = bench.make(1, false);
+  bench.accept(single, std::string("#!/bin/bash\n") + kHeader +
+                           "echo \"$ORCH_SUBMISSION|$ORCH_TEST_VALUE|${LC_ALL-}|"
+                           "${SLURM_TIME_FORMAT-}|${SLURM_CPU_BIND-}\" >> said\n"
+                           "if [ -n \"${SLURM_RESTART_COUNT:-}\" ]; then exit 0; fi\n"
+                           "scontrol requeue $SLURM_JOB_ID; sleep 60\n");
+  const auto facts = bench.until({&single}, [](const auto& all) {
+    return !all.empty() && all.begin()->second.state == "COMPLETED";
+  });
+  const auto line = single.id + "|a b,c=d|||\n";
+  CHECK(*read_file(bench.folder / "said") == line + line);
+  ::unsetenv("SBATCH_PARTITION");
+  ::unsetenv("SLURM_CPU_BIND");
+}
+
+TEST_CASE("a controller that froze takes the job after sbatch gave up", "[slurm]") {
+  Bench bench;
+  const auto controller = std::stoi(environment("ORCH_TEST_CONTROLLER"));
+  auto single = bench.make(1, false);
+  ::kill(controller, SIGSTOP);
+  const auto reply = bench.submit(single, std::string("#!/bin/bash\n") + kHeader + "exit 0\n");
+  ::kill(controller, SIGCONT);
+  INFO(reply.message);
+  CHECK(reply.outcome == Outcome::unclear);
+  const auto job = bench.executor.find(single);
+  REQUIRE(job);
+  REQUIRE(job->has_value());
+  CHECK(bench.until({&single}, all_ended).at({single.id, 0}).job == **job);
+}
+
+TEST_CASE("a controller that is not there has taken nothing", "[slurm]") {
+  Bench bench;
+  const auto conf = environment("SLURM_CONF");
+  ::setenv("SLURM_CONF", environment("ORCH_TEST_NO_CONTROLLER").c_str(), 1);
+  const auto single = bench.make(1, false);
+  const auto reply = bench.submit(single, "#!/bin/bash\nexit 0\n");
+  CHECK(reply.outcome == Outcome::unreachable);
+  CHECK_FALSE(bench.executor.poll({&single}));
+  CHECK(probe_slurm(bench.shell) == Slurm::unreachable);
+  ::setenv("SLURM_CONF", conf.c_str(), 1);
+}
+
+TEST_CASE("preflight holds asks against the cluster itself", "[slurm]") {
+  Bench bench;
+  const auto facts = bench.executor.client().facts();
+  REQUIRE(facts);
+  CHECK(facts->name == "orch");
+  CHECK(array_limits(*facts).tasks == 1001);
+  const Ask fits{"c", "gpu_p5", "100:00:00", 3, "gpu:8", "a100&nvme", "", ""};
+  CHECK(check_asks({fits}, *facts).empty());
+  auto wrong = fits;
+  wrong.time = "101:00:00";
+  wrong.nodes = 4;
+  wrong.gres = "gpu:v100:8";
+  wrong.constraint = "a10";
+  CHECK(check_asks({wrong}, *facts).size() == 4);
+}
