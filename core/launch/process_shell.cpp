@@ -79,16 +79,28 @@ Result<Streams> open_streams(const Command& command) {
   return streams;
 }
 
-bp::environment environment_of(const Command& command) {
-  bp::environment result;
-  for (const auto& variable : boost::this_process::environment())
-    if (is_handed_on(variable.get_name())) result[variable.get_name()] = variable.to_string();
-  if (command.parsed) {
-    result["LC_ALL"] = "C";
-    result["SLURM_TIME_FORMAT"] = "%s";
+// By hand: Boost's own compares short variables beyond their ends (1.74).
+class Environment {
+ public:
+  explicit Environment(const Command& command) {
+    for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
+      const std::string_view text = *variable;
+      const auto name = text.substr(0, text.find('='));
+      const bool ours = command.parsed && (name == "LC_ALL" || name == "SLURM_TIME_FORMAT");
+      if (is_handed_on(name) && !ours) texts_.emplace_back(text);
+    }
+    if (command.parsed) texts_.insert(texts_.end(), {"LC_ALL=C", "SLURM_TIME_FORMAT=%s"});
+    for (auto& text : texts_) pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
   }
-  return result;
-}
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  char** get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char*> pointers_;
+};
 
 // Between fork and exec: only what is safe there. A library of ours may have opened files that it
 // forgot to close on exec.
@@ -113,13 +125,18 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
   // Boost does not tell when it cannot go there.
   if (!command.directory.empty() && !fs::is_directory(command.directory, code))
     return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
+  Environment environment(command);
   bp::child child(
       bp::exe = boost::filesystem::absolute(program).string(), bp::args = words,
-      environment_of(command),
       bp::start_dir = command.directory.empty() ? "." : command.directory.string(),
       bp::posix::fd.bind(0, streams.in.get()), bp::posix::fd.bind(1, streams.out.get()),
       bp::posix::fd.bind(2, streams.err.get()),
-      bp::extend::on_exec_setup = [hold = command.hold](auto&) { prepare_child(hold); }, code);
+      bp::extend::on_exec_setup =
+          [hold = command.hold, variables = environment.get()](auto& executor) {
+            executor.env = variables;
+            prepare_child(hold);
+          },
+      code);
   if (code) return cannot_run(command, code.message());
   child.detach();  // we wait for it ourselves
   return child.id();

@@ -99,7 +99,8 @@ Outcome outcome_of(std::string_view said) {
 std::optional<std::string> job_in(std::string_view out) {
   out = out.substr(0, out.rfind('\n') + 1);
   for (const auto& line : split(out, '\n')) {
-    const auto id = trim(split(trim(line), ';')[0]);
+    const auto text = trim(line);
+    const auto id = trim(text.substr(0, text.find(';')));
     if (!id.empty() && std::ranges::all_of(id, [](unsigned char c) { return std::isdigit(c); }))
       return std::string(id);
   }
