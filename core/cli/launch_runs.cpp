@@ -79,7 +79,7 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
   const auto submit = fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
                                   sbatch_by_hand(plan::phases(best.run).size()));
   if (slurm == launch::Slurm::absent) {
-    tell(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch)\n"
+    tell(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
                                 "next, on the cluster: {}\n",
                                 submit));
     return arguments.yes ? kSchedulerUnreachable : kOk;

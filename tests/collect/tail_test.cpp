@@ -1,7 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
+#include "../store/place.h"
 #include "core/collect/collect.h"
-#include "tests/collect/place.h"
 
 using namespace orch;
 using namespace orch::collect;

@@ -10,28 +10,6 @@ using Catch::Matchers::WithinRel;
 using record::Failure;
 using record::State;
 
-// One run, submitted.
-struct One {
-  Place place;
-  std::string run = place.add_run(1);
-  Campaign campaign;
-
-  explicit One(Options options = {}) : campaign(place.campaign(options)) {
-    place.submit_all(campaign);
-    look();
-  }
-  record::TaskId task() const { return {campaign.ledger().all().back().submission.id, 0}; }
-  const RunView& view() const { return campaign.runs()[0]; }
-  void look() { campaign.refresh(); }
-  void slurm_says(const std::string& state, const std::string& reason = "") {
-    place.slurm.facts[task()] = FakeExecutor::fact(state, reason, "100");
-  }
-  void gone() { place.slurm.facts.clear(); }
-  void script_says(int attempt, const std::string& state) {
-    place.status(run, attempt, state, task().submission);
-  }
-};
-
 TEST_CASE("a run goes from pending to running to finished, and its hours are counted") {
   One one;
   CHECK(one.view().verdict().state == State::pending);
@@ -127,104 +105,6 @@ TEST_CASE("an attempt of long ago, by hand, says nothing of the job of today") {
   CHECK(campaign.runs()[0].verdict().failure == Failure::lost);
 }
 
-TEST_CASE("a transient failure is tried again so many times and no more") {
-  Options options;
-  options.retries = 2;
-  One one(options);
-  for (int attempt = 1; attempt <= 3; ++attempt) {
-    one.slurm_says("NODE_FAIL");
-    one.script_says(attempt, "running");
-    one.look();
-    CHECK(one.view().verdict().failure == Failure::node);
-    if (attempt == 3) break;
-    REQUIRE(one.campaign.due().size() == 1);
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == 1);
-    CHECK(one.view().verdict().state == State::pending);
-  }
-  CHECK(one.campaign.due().empty());
-  CHECK(one.place.slurm.jobs.size() == 3);
-  // A user's word gives it all its tries anew.
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.forget_failures({0}));
-  CHECK(one.campaign.due().size() == 1);
-}
-
-TEST_CASE("out of memory is not tried again") {
-  One one;
-  one.slurm_says("OUT_OF_MEMORY");
-  one.script_says(1, "failed");
-  one.look();
-  CHECK(one.view().verdict().failure == Failure::host_memory);
-  CHECK(one.campaign.due().empty());
-}
-
-TEST_CASE("a run that stopped with more to do goes on, as often as it saves") {
-  Options options;
-  options.retries = 0;
-  One one(options);
-  for (int attempt = 1; attempt <= 5; ++attempt) {
-    one.slurm_says("FAILED");
-    one.script_says(attempt, "stopped");
-    one.look();
-    CHECK(one.view().verdict().state == State::stopped);
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == 1);
-  }
-}
-
-TEST_CASE("a stop file holds a run until someone resumes it") {
-  One one;
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.ask_to_stop({0}));
-  one.slurm_says("FAILED");
-  one.script_says(1, "stopped");
-  one.look();
-  CHECK(one.campaign.due().empty());
-  one.campaign.clear_stop_files({0});
-  CHECK(one.campaign.due().size() == 1);
-}
-
-TEST_CASE("the time limit is a reason to go on only where something was saved") {
-  One one;
-  one.slurm_says("TIMEOUT");
-  one.script_says(1, "cancelled");
-  one.look();
-  CHECK(one.view().verdict().failure == Failure::timeout);
-  CHECK(one.campaign.due().empty());
-  one.place.write(one.run + "/checkpoints/step", "5");
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
-  CHECK(later.due().size() == 1);
-}
-
-TEST_CASE("cancel is noted before it is done, and a resume leaves it alone") {
-  One one;
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
-  CHECK(one.place.slurm.cancelled == std::vector<std::string>{"100"});
-  one.slurm_says("CANCELLED");
-  auto later = one.place.campaign();
-  REQUIRE(later.begin(FileLock::Wait::yes));
-  CHECK(later.runs()[0].verdict().state == State::cancelled);
-  CHECK(later.runs()[0].verdict().reason == "orch cancel");
-  CHECK(later.due().empty());
-}
-
-TEST_CASE("a cancelled run that SLURM has forgotten is cancelled, not lost") {
-  One one;
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
-  one.gone();
-  one.look();
-  CHECK(one.view().verdict().state == State::cancelled);
-  CHECK(one.view().settled);
-}
-
 TEST_CASE("following survives a full disk and says it once") {
   One one;
   fs::create_directories(one.place.root / "sweep" / one.run /
@@ -236,25 +116,6 @@ TEST_CASE("following survives a full disk and says it once") {
   CHECK(std::count_if(one.place.said.begin(), one.place.said.end(), [](const auto& line) {
           return line.find("state.json") != std::string::npos;
         }) == 1);
-}
-
-TEST_CASE("an order to cancel outlives a watch that did not hear of it") {
-  One one;
-  auto watching = one.place.campaign();
-  REQUIRE(watching.open());
-  watching.refresh();
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
-  one.gone();  // SLURM forgets a task that is cancelled before it starts
-  watching.refresh();
-  one.place.clock.time += 100;
-  watching.refresh();
-  CHECK(watching.runs()[0].verdict().state == State::cancelled);
-  CHECK(watching.due().empty());
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
-  CHECK(later.due().empty());
 }
 
 TEST_CASE("a job with the number of an old one is not the old one") {
@@ -275,10 +136,7 @@ TEST_CASE("a job with the number of an old one is not the old one") {
 
 TEST_CASE("a failed begin leaves the lock to others") {
   One one;
-  for (const auto& entry : fs::directory_iterator(one.place.root / "sweep/submissions")) {
-    fs::remove(entry.path() / "job");
-    fs::remove(entry.path() / "answer");
-  }
+  one.place.forget_answers();
   one.place.slurm.silent = true;
   CHECK_FALSE(one.campaign.begin(FileLock::Wait::yes));
   one.place.slurm.silent = false;
@@ -300,84 +158,6 @@ TEST_CASE("what another orch submitted meanwhile is seen") {
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
   watching.refresh();
   CHECK(watching.runs()[0].verdict().state == State::pending);
-}
-
-TEST_CASE("a budget that is used up ends the tries") {
-  Place place;
-  const auto run = place.add_run(1);
-  place.write("experiment.json", R"({"version": 1, "name": "sweep", "file": "x.lua",
-    "gpu_hours": 12, "deadline": ""})");
-  auto campaign = place.campaign();
-  place.submit_all(campaign);
-  place.status(run, 1, "running", campaign.ledger().all()[0].submission.id);
-  place.slurm.facts[{campaign.ledger().all()[0].submission.id, 0}] =
-      FakeExecutor::fact("NODE_FAIL", "", "100");
-  place.slurm.facts.begin()->second.gpu_hours = 4;
-  campaign.refresh();
-  CHECK(campaign.due().size() == 1);
-  CHECK(follow(campaign, {}));  // 4 used and 10 to come are more than 12
-  CHECK(place.slurm.jobs.size() == 1);
-  CHECK(place.said.back().find("budget") != std::string::npos);
-}
-
-TEST_CASE("a job told to stop before it trained is not submitted for ever") {
-  Options options;
-  options.retries = 1;
-  One one(options);
-  for (int attempt = 1; attempt <= 2; ++attempt) {
-    one.slurm_says("FAILED");
-    one.place.status(one.run, attempt, "stopped", one.task().submission, 1,
-                     "told to stop before the training began: the time limit is too short");
-    one.look();
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == (attempt == 1 ? 1U : 0U));
-  }
-}
-
-TEST_CASE("only the runs that were named are submitted again") {
-  Place place;
-  for (int i = 0; i < 2; ++i) place.add_run(i);
-  auto campaign = place.campaign();
-  REQUIRE(campaign.begin(FileLock::Wait::yes));
-  REQUIRE(campaign.want({0, 1}));
-  campaign.end();
-  Handed handed;
-  REQUIRE(carry_on(campaign, FileLock::Wait::yes, {"gpt-ddp-00000001"}, handed));
-  CHECK(handed.runs == 1);
-  CHECK(place.slurm.jobs[0].runs == std::vector<std::string>{"gpt-ddp-00000001"});
-}
-
-TEST_CASE("a run that was never submitted can be cancelled too") {
-  Place place;
-  place.add_run(1);
-  auto campaign = place.campaign();
-  REQUIRE(campaign.begin(FileLock::Wait::yes));
-  REQUIRE(campaign.want({0}));
-  REQUIRE(campaign.cancel({0}));
-  CHECK(campaign.due().empty());
-  auto later = place.campaign();
-  REQUIRE(later.open());
-  CHECK(later.runs()[0].settled);
-  CHECK(later.due().empty());
-}
-
-TEST_CASE("tasks of an array are cancelled one by one") {
-  Place place;
-  for (int i = 0; i < 3; ++i) place.add_run(i);
-  auto campaign = place.campaign();
-  place.submit_all(campaign);
-  REQUIRE(campaign.begin(FileLock::Wait::yes));
-  REQUIRE(campaign.cancel({1}));
-  CHECK(place.slurm.cancelled == std::vector<std::string>{"100_1"});
-}
-
-TEST_CASE("an id that SLURM gave to someone else is not cancelled") {
-  One one;
-  one.gone();
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  CHECK(one.place.slurm.cancelled.empty());
 }
 
 TEST_CASE("a silent scheduler changes nothing") {
@@ -473,26 +253,6 @@ TEST_CASE("a scheduler that does not answer is told once, and asked again before
   CHECK(one.place.clock.time < 1100);
   CHECK(one.place.said ==
         std::vector<std::string>{"the scheduler does not answer", "the scheduler answers again"});
-}
-
-TEST_CASE("a hung run is cancelled and submitted again where that was asked for") {
-  Options options;
-  options.cancel_hung = true;
-  One one(options);
-  one.slurm_says("RUNNING");
-  one.script_says(1, "running");
-  one.place.slurm.facts[one.task()].elapsed_seconds = 1e6;  // and no first step
-  one.place.clock.on_sleep = [&] {
-    if (!one.place.slurm.cancelled.empty() && one.place.slurm.jobs.size() == 1)
-      one.slurm_says("CANCELLED");
-    if (one.place.slurm.jobs.size() == 2) {
-      one.slurm_says("COMPLETED");
-      one.script_says(2, "finished");
-    }
-  };
-  CHECK(follow(one.campaign, {}));
-  CHECK(one.place.slurm.jobs.size() == 2);
-  CHECK(one.view().verdict().state == State::finished);
 }
 
 TEST_CASE("Ctrl-C leaves and ends nothing") {

@@ -178,11 +178,41 @@ class Place {
     return submitter.handed();
   }
 
+  // As if orch had died before it noted the answers.
+  void forget_answers() const {
+    for (const auto& entry : fs::directory_iterator(root / "sweep/submissions")) {
+      fs::remove(entry.path() / "job");
+      fs::remove(entry.path() / "answer");
+    }
+  }
+
   fs::path root;
   FakeClock clock;
   FakeExecutor slurm;
   std::vector<std::string> said;
   bool interrupted = false;
+};
+
+// One run, submitted.
+struct One {
+  Place place;
+  std::string run = place.add_run(1);
+  Campaign campaign;
+
+  explicit One(Options options = {}) : campaign(place.campaign(options)) {
+    place.submit_all(campaign);
+    look();
+  }
+  record::TaskId task() const { return {campaign.ledger().all().back().submission.id, 0}; }
+  const RunView& view() const { return campaign.runs()[0]; }
+  void look() { campaign.refresh(); }
+  void slurm_says(const std::string& state, const std::string& reason = "") {
+    place.slurm.facts[task()] = FakeExecutor::fact(state, reason, "100");
+  }
+  void gone() { place.slurm.facts.clear(); }
+  void script_says(int attempt, const std::string& state) {
+    place.status(run, attempt, state, task().submission);
+  }
 };
 
 }  // namespace orch::follow

@@ -120,11 +120,7 @@ TEST_CASE("after a kill between the call and its record, the job is found and no
     auto campaign = place.campaign();
     place.submit_all(campaign);
   }
-  // As if orch had died before it noted the answer.
-  for (const auto& entry : fs::directory_iterator(place.root / "sweep/submissions")) {
-    fs::remove(entry.path() / "job");
-    fs::remove(entry.path() / "answer");
-  }
+  place.forget_answers();
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
@@ -139,10 +135,7 @@ TEST_CASE("after a kill before the call was heard, the run is due") {
     auto campaign = place.campaign();
     place.submit_all(campaign);
   }
-  for (const auto& entry : fs::directory_iterator(place.root / "sweep/submissions")) {
-    fs::remove(entry.path() / "job");
-    fs::remove(entry.path() / "answer");
-  }
+  place.forget_answers();
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
   auto campaign = place.campaign();
@@ -159,10 +152,7 @@ TEST_CASE("a job that SLURM has forgotten is known by what it left in the run fo
     place.submit_all(campaign);
     submission = campaign.ledger().all()[0].submission.id;
   }
-  for (const auto& entry : fs::directory_iterator(place.root / "sweep/submissions")) {
-    fs::remove(entry.path() / "job");
-    fs::remove(entry.path() / "answer");
-  }
+  place.forget_answers();
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
   place.status(run, 1, "finished", submission);

@@ -11,7 +11,7 @@
 class Place {
  public:
   Place() {
-    char name[] = "/tmp/orch-store-XXXXXX";
+    char name[] = "/tmp/orch-test-XXXXXX";
     root_ = ::mkdtemp(name);
   }
   ~Place() {
