@@ -38,7 +38,8 @@ namespace {
 constexpr const char* kExitCodes = R"(
 Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment, 4 some runs failed,
   5 scheduler unreachable, 6 over budget, 130 interrupted.
-Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PLUGINS (folders).)";
+Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PLUGINS (folders),
+  ORCH_TRAINER (the program that a run starts on every GPU, instead of the backend's own).)";
 
 int dispatch(const CLI::App& program, const Arguments& arguments) {
   const auto chosen = program.get_subcommands().front()->get_name();
