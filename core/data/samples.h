@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace orch::data {
+
+// The order of samples is that of Megatron-LM's GPT dataset: documents are shuffled, epoch after
+// epoch, and cut into samples of seq + 1 tokens that share one token with their neighbour; then the
+// samples are shuffled. A last epoch of which little is needed is shuffled by itself, so that its
+// documents do not come before others have come once.
+
+// numpy's RandomState(seed).shuffle: the same permutation, and the same stream behind it.
+class NumpyShuffle {
+ public:
+  explicit NumpyShuffle(std::uint32_t seed) : stream_(seed) {}
+  void operator()(std::span<std::uint32_t> values);
+
+ private:
+  std::uint32_t up_to(std::uint32_t max);
+  std::mt19937 stream_;
+};
+
+// The documents [begin, end) of each split: "969,30,1" of 1000 are 969, 30 and 1. Missing numbers
+// are 0.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool operator==(const Range&) const = default;
+};
+Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t documents);
+
+struct Order {
+  // Where a sample begins: a place in `documents`, and a token of that document. Sample i ends with
+  // the token that sample i + 1 begins with.
+  struct Start {
+    std::uint32_t place = 0;
+    std::int32_t offset = 0;
+    bool operator==(const Start&) const = default;
+  };
+  std::vector<std::uint32_t> documents;  // of all epochs
+  std::vector<Start> starts;             // one more than samples
+  std::vector<std::uint32_t> shuffle;    // the i-th sample is this one of starts
+
+  std::int64_t size() const { return static_cast<std::int64_t>(shuffle.size()); }
+};
+
+struct OrderOptions {
+  std::int64_t seq = 0;
+  std::int64_t samples = 0;  // at least so many; 0: one epoch
+  std::uint32_t seed = 1234;
+};
+
+// sizes: of the split's documents, in tokens; they are numbered from `first`.
+Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
+                         const OrderOptions& options);
+
+}  // namespace orch::data

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/data/indexed_writer.h"
+
+namespace orch::data {
+
+// An empty folder for one test.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("orch-data-" + std::to_string(::getpid()));
+  Folder() {
+    fs::remove_all(path);
+    fs::create_directories(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string prefix() const { return (path / "text").string(); }
+};
+
+using Documents = std::vector<std::vector<std::int32_t>>;
+
+inline Status write(const std::string& prefix, const Documents& documents, Dtype dtype,
+                    bool replace = false) {
+  auto writer = IndexedWriter::create(prefix, dtype, replace);
+  if (!writer) return writer.error();
+  for (const auto& document : documents) {
+    if (auto status = writer->add(document); !status) return status;
+    if (auto status = writer->end_document(); !status) return status;
+  }
+  return writer->finish();
+}
+
+inline std::string bytes_in(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+inline void put_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+}  // namespace orch::data
