@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace orch::checkpoint {
+
+// checkpoints/step-00000050/
+//   rank-0.safetensors   each rank's pieces; readable with any safetensors library
+//   checkpoint.json      facts, and what is in every shard, its size and checksum
+// While it is being written its name ends in .writing, and a rank-k.json tells rank 0 of each shard
+// that is whole; rank 0 puts them together and renames the folder.
+// A folder without a whole checkpoint.json is no checkpoint.
+
+enum class Dtype { f32, f16, bf16, f64, i64, u8 };
+std::size_t bytes_of(Dtype dtype);
+
+// A box of a tensor: offsets and sizes in its global shape, and of the box's elements, in row-major
+// order, the range [begin, end). So a tensor-parallel slice is a box, and a shard of a flat buffer
+// a range; both together are a shard of a slice.
+struct Piece {
+  std::string name;  // "weights/layers.0.mlp.up.weight", "exp_avg/…", "powersgd.error.3/…"
+  Dtype dtype = Dtype::f32;
+  std::vector<std::int64_t> shape;    // of the whole tensor
+  std::vector<std::int64_t> offsets;  // of the box
+  std::vector<std::int64_t> sizes;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  // All of a tensor.
+  static Piece whole(std::string name, Dtype dtype, std::vector<std::int64_t> shape);
+};
+
+struct SavedPiece {
+  Piece piece;
+  std::vector<std::byte> data;  // (end - begin) elements
+};
+
+// What a rank gives to be written.
+struct Saved {
+  std::vector<SavedPiece> pieces;
+};
+
+// What a checkpoint says of the whole run.
+struct Facts {
+  std::int64_t step = 0;              // the last one done
+  std::int64_t consumed_samples = 0;  // the data position
+  std::int64_t seed = 0;              // with the step all there is to know of random numbers
+  int ranks = 1;
+  std::map<std::string, double> numbers;     // "loss_scale", "tokens", ...
+  std::map<std::string, std::string> texts;  // "family", "model" (as JSON), "strategy", ...
+};
+
+// Writes one rank's share into <folder>/step-<n>.<attempt>.writing/; rank 0 waits there for the
+// others, completes and renames. Throws nothing; safe on any thread. After a failure nothing is
+// left behind by rank 0, and what was there is as it was. Needs SIGXFSZ to be ignored under a
+// ulimit -f. The others return when their share is written: only rank 0 knows of the whole.
+struct WriteOptions {
+  int rank = 0;
+  // The same text on all ranks, and another one each time they are started: what a killed try left
+  // behind is then never taken for this one's. May be empty for a single rank.
+  std::string attempt;
+  double wait_seconds = 600;
+  std::function<bool()> give_up;  // asked while rank 0 waits; may be empty
+  std::int64_t keep = 2;          // older ones are removed once this one is complete; 0: keep all
+};
+Status write(const fs::path& folder, const Facts& facts, const Saved& saved,
+             const WriteOptions& options);
+
+// One checkpoint, opened and checked.
+class Reader {
+ public:
+  // checksums: read every byte once. Fails, saying what is wrong, if anything is torn or corrupt.
+  static Result<Reader> open(const fs::path& checkpoint, bool checksums = true);
+
+  const Facts& facts() const;
+  const std::vector<Piece>& pieces() const;  // all ranks'
+  std::vector<std::string> names() const;    // each once
+  bool has(const std::string& name) const;
+  const Piece* find(const std::string& name) const;  // any piece of it; null: none
+
+  // Fills `to` with the piece wanted, gathered from whatever pieces were saved; converts between
+  // floating types. Errors name the tensor, and both shapes if they differ.
+  Status read(const Piece& wanted, std::span<std::byte> to) const;
+
+  Reader(Reader&&) noexcept;
+  Reader& operator=(Reader&&) noexcept;
+  ~Reader();
+
+ private:
+  class Impl;
+  explicit Reader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Whole checkpoints below a folder, newest first, by their names alone.
+std::vector<fs::path> list(const fs::path& folder);
+
+// The newest one that is sound. Those that are not are named in `skipped`, with the reason.
+struct Latest {
+  std::optional<Reader> reader;
+  fs::path path;
+  std::vector<Error> skipped;
+};
+Latest open_latest(const fs::path& folder);
+
+// The same for what people name: a checkpoint, a folder of them, or a run folder; a given step
+// only.
+Latest open_at(const fs::path& place, std::optional<std::int64_t> step = {});
+
+}  // namespace orch::checkpoint

@@ -1,0 +1,125 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "core/base/text.h"
+#include "core/checkpoint/pieces.h"
+#include "core/huggingface/huggingface.h"
+#include "core/huggingface/new_folder.h"
+#include "core/huggingface/source.h"
+#include "core/huggingface/tensors.h"
+
+namespace orch::huggingface {
+namespace {
+
+using checkpoint::Dtype;
+using checkpoint::Piece;
+using checkpoint::Saved;
+using Share = std::vector<const Tensor*>;
+
+std::uint64_t bytes_of(const Tensor& tensor) {
+  return static_cast<std::uint64_t>(checkpoint::count(tensor.shape)) * sizeof(float);
+}
+
+// What is written together, as if by a rank of its own.
+std::vector<Share> share_out(const std::vector<Tensor>& tensors, std::uint64_t most) {
+  std::vector<Share> shares(1);
+  std::uint64_t bytes = 0;
+  for (const auto& tensor : tensors) {
+    if (bytes > 0 && bytes + bytes_of(tensor) > most) {
+      shares.emplace_back();
+      bytes = 0;
+    }
+    shares.back().push_back(&tensor);
+    bytes += bytes_of(tensor);
+  }
+  return shares;
+}
+
+// Constants that old versions of transformers stored.
+bool is_mask(const std::string& name) {
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+Status check_names(const Source& source, const std::vector<Tensor>& tensors, const fs::path& from) {
+  for (const auto& name : source.names()) {
+    const bool known = std::any_of(tensors.begin(), tensors.end(),
+                                   [&](const Tensor& tensor) { return tensor.theirs == name; });
+    if (!known && !is_mask(name) && name != "lm_head.weight")
+      return Error{printable(from.string()), printable(name) + ": our model has no such tensor",
+                   "GPT-2 and BLOOM with a language head can be imported"};
+  }
+  return {};
+}
+
+// Ours is the word embedding.
+Status check_head(const Source& source, const Model& model, const Tensor& embedding,
+                  const fs::path& from) {
+  if (!source.has("lm_head.weight")) return {};
+  const auto head = source.read("lm_head.weight", {model.vocab, model.hidden});
+  if (!head) return head.error();
+  const auto words = source.read(embedding.theirs, embedding.shape);
+  if (!words) return words.error();
+  if (std::memcmp(head->data(), words->data(), head->size() * sizeof(float)) == 0) return {};
+  return Error{printable(from.string()), "lm_head.weight is not the word embedding",
+               "models with a head of their own cannot be imported"};
+}
+
+Result<Saved> read_share(const Source& source, const Model& model, const Share& share) {
+  Saved saved;
+  for (const auto* tensor : share) {
+    auto theirs = source.read(tensor->theirs, their_shape(*tensor));
+    if (!theirs) return theirs.error();
+    const auto ours = to_ours(*tensor, model, std::move(*theirs));
+    const auto bytes = std::as_bytes(std::span(ours));
+    saved.pieces.push_back({Piece::whole("weights/" + tensor->ours, Dtype::f32, tensor->shape),
+                            {bytes.begin(), bytes.end()}});
+  }
+  return saved;
+}
+
+Status write_shares(const Source& source, const Model& model, const std::vector<Share>& shares,
+                    const fs::path& folder) {
+  checkpoint::Facts facts;
+  facts.ranks = static_cast<int>(shares.size());
+  facts.texts = {{"family", model.family}, {"model", model_text(model)}, {"origin", "import"}};
+  checkpoint::WriteOptions options;
+  options.attempt = "import-" + std::to_string(::getpid()) + "-" +
+                    std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+  options.wait_seconds = 0;
+  for (options.rank = facts.ranks - 1; options.rank >= 0; --options.rank) {
+    const auto saved = read_share(source, model, shares[static_cast<std::size_t>(options.rank)]);
+    if (!saved) return saved.error();
+    if (auto status = checkpoint::write(folder, facts, *saved, options); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Imported> import_model(const fs::path& from, const fs::path& folder,
+                              const ImportOptions& options) {
+  const auto text = read_file(from / "config.json");
+  if (!text) return text.error();
+  const auto model = parse_config(*text, (from / "config.json").string());
+  if (!model) return model.error();
+  const auto source = Source::open(from);
+  if (!source) return source.error();
+  const auto tensors = tensors_of(*model);
+  if (auto status = check_names(*source, tensors, from); !status) return status.error();
+  if (auto status = check_head(*source, *model, tensors.front(), from); !status)
+    return status.error();
+  auto draft = NewFolder::create(folder);
+  if (!draft) return draft.error();
+  auto status =
+      write_shares(*source, *model, share_out(tensors, options.share_bytes), draft->path());
+  if (status) status = draft->finish();
+  if (!status) return status.error();
+  Imported imported{*model, folder / "step-00000000", 0};
+  for (const auto& tensor : tensors) imported.bytes += bytes_of(tensor);
+  return imported;
+}
+
+}  // namespace orch::huggingface
