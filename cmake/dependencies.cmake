@@ -1,3 +1,22 @@
+# What everything needs. Trainers are built where little is installed: there fmt is the one inside
+# LibTorch, header-only.
+find_package(nlohmann_json QUIET)
+find_package(fmt QUIET)
+if(NOT ORCH_CORE)
+  add_compile_definitions(FMT_HEADER_ONLY=1)
+  if(NOT TARGET fmt::fmt)
+    add_library(fmt::fmt INTERFACE IMPORTED)
+    find_package(Python3 COMPONENTS Interpreter)
+    execute_process(COMMAND ${Python3_EXECUTABLE} -c "import torch; print(torch.__path__[0])"
+                    OUTPUT_VARIABLE torch_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    target_include_directories(fmt::fmt SYSTEM INTERFACE ${torch_folder}/include)
+  endif()
+  if(NOT TARGET nlohmann_json::nlohmann_json)
+    add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+  endif()
+  return()
+endif()
+
 # What the core needs: Debian's packages, and sol2 fetched where no package has it.
 find_package(fmt REQUIRED)
 find_package(yaml-cpp REQUIRED)
@@ -5,6 +24,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_search_module(LUA REQUIRED IMPORTED_TARGET lua5.4 lua-5.4 lua)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 find_package(sol2 QUIET)
 if(NOT TARGET sol2::sol2)

@@ -1,0 +1,67 @@
+#pragma once
+
+// Small things that all kernels use.
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
+
+namespace orch::train::cuda {
+
+// Sixteen bytes of a row: what a thread reads or writes at a time.
+template <class T>
+struct alignas(16) Vector {
+  static constexpr int kSize = 16 / sizeof(T);
+  T values[kSize];
+};
+
+template <class T>
+__device__ Vector<T> load_vector(const T* from) {
+  return *reinterpret_cast<const Vector<T>*>(from);
+}
+template <class T>
+__device__ void store_vector(T* to, const Vector<T>& vector) {
+  *reinterpret_cast<Vector<T>*>(to) = vector;
+}
+
+__device__ inline float warp_sum(float x) {
+  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(0xffffffffu, x, offset);
+  return x;
+}
+__device__ inline float warp_max(float x) {
+  for (int offset = 16; offset > 0; offset /= 2)
+    x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, offset));
+  return x;
+}
+
+// Over all threads of a block of whole warps; everybody gets both sums.
+__device__ inline float2 block_sum(float2 x) {
+  __shared__ float2 parts[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+  x.x = warp_sum(x.x);
+  x.y = warp_sum(x.y);
+  __syncthreads();  // whoever still reads the parts of the call before
+  if (lane == 0) parts[warp] = x;
+  __syncthreads();
+  float2 sum = lane < warps ? parts[lane] : make_float2(0, 0);
+  return make_float2(warp_sum(sum.x), warp_sum(sum.y));
+}
+__device__ inline float block_max(float x) {
+  __shared__ float parts[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
+  x = warp_max(x);
+  __syncthreads();
+  if (lane == 0) parts[warp] = x;
+  __syncthreads();
+  return warp_max(lane < warps ? parts[lane] : -INFINITY);
+}
+
+inline cudaStream_t stream() { return at::cuda::getCurrentCUDAStream(); }
+
+// to[c] += the sum over rows of parts [rows, columns].
+void add_rows(const at::Tensor& to, const at::Tensor& parts);
+
+}  // namespace orch::train::cuda
+
+#define ORCH_DISPATCH(type, name, ...) \
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, name, __VA_ARGS__)

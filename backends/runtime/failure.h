@@ -1,0 +1,20 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace orch::train {
+
+// A failure whose class the trainer knows: "data", "nan", "disk", ... (see events in
+// core/collect/collect.h).
+class Failed : public std::runtime_error {
+ public:
+  Failed(std::string kind, const std::string& message)
+      : std::runtime_error(message), kind_(std::move(kind)) {}
+  const std::string& kind() const { return kind_; }
+
+ private:
+  std::string kind_;
+};
+
+}  // namespace orch::train

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace orch::train {
+
+// Where a step's time goes, by the estimator's names ("QKV", "optimizer", …). On the CPU every step
+// is measured; on CUDA only between begin() and end() of a step that asked for it, by events.
+class Profile {
+ public:
+  explicit Profile(bool cuda);
+  ~Profile();
+
+  void begin_step(bool measure);  // measure: on CUDA; the CPU always does
+  void end_step();
+
+  // Seconds per item over the measured steps, and how many they were; without the first (warm-up).
+  std::map<std::string, double> seconds_per_step() const;
+  std::int64_t steps() const;
+
+  // Measures until it goes out of scope. Scopes may nest: the inner time is not the outer's. All of
+  // them on one thread and within a step; item outlives the step. No profile: nothing is measured.
+  class Scope {
+   public:
+    Scope(Profile* profile, const char* item);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Profile* profile_;
+  };
+
+ private:
+  friend class Scope;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace orch::train

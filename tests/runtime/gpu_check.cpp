@@ -1,0 +1,189 @@
+// What only a GPU can show, without a test framework, since little is installed where GPUs are:
+//   gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
+//   gpu_check --speed   tokens per second of the models in tests/bench/gpu_reference.py
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+
+#include "backends/runtime/model.h"
+#include "backends/runtime/optimizer.h"
+#include "backends/runtime/transport.h"
+
+namespace {
+
+using namespace orch::train;
+
+int failures = 0;
+
+void check(const std::string& what, double got, double most) {
+  const bool good = got <= most;  // false for a NaN
+  std::printf("%s %-60s %.3g (at most %.3g)\n", good ? "ok    " : "FAILED", what.c_str(), got,
+              most);
+  failures += good ? 0 : 1;
+}
+
+double distance(const at::Tensor& a, const at::Tensor& b) {
+  const auto wanted = b.to(at::kCPU, at::kDouble);
+  const auto difference = (a.to(at::kCPU, at::kDouble) - wanted).abs().max().item<double>();
+  return difference / (wanted.abs().max().item<double>() + 1e-12);
+}
+
+double angle(const at::Tensor& a, const at::Tensor& b) {
+  const auto x = a.to(at::kCPU, at::kDouble), y = b.to(at::kCPU, at::kDouble);
+  return 1 - ((x * y).sum() / (x.norm() * y.norm())).item<double>();
+}
+
+struct Trained {
+  Trained(ModelOptions options, const MicroBatch& batch, const char* optimizer)
+      : parameters(parameter_specs(options.config), {options.dtype, true, options.device}),
+        model(options, parameters, nullptr) {
+    parameters.initialize(5, options.config.hidden > 1000 ? 0.02 : 0.1, options.config.layers);
+    const auto made = make_optimizer(optimizer, parameters, {});
+    const auto move = [&](const at::Tensor& x) { return x.to(options.device); };
+    loss =
+        model
+            .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample}, 1, {})
+            .item<double>();
+    gradients = parameters.gradients().clone();
+    norm = gradient_norm(parameters.gradients()).item<double>();
+    // Gradients of one formula: where they are noise about zero, AdamW would make steps of it.
+    const auto wave = 1e-3 * at::sin(at::arange(gradients.numel(), at::kFloat));
+    parameters.gradients().copy_(wave);
+    for (int step = 1; step <= 3; ++step) made->step(1e-2, 0.5, step);
+  }
+  Parameters parameters;
+  Model model;
+  double loss = 0, norm = 0;
+  at::Tensor gradients;
+};
+
+MicroBatch some_batch(const ModelConfig& config, std::int64_t samples) {
+  const auto all = (at::arange(samples * config.seq + 1, at::kLong) * 7919).remainder(config.vocab);
+  return {all.narrow(0, 0, samples * config.seq), all.narrow(0, 1, samples * config.seq), 3, 8};
+}
+
+void compare(const ModelConfig& config, double dropout, Recompute recompute) {
+  ModelOptions options;
+  const auto family = config.family;
+  options.config = config;
+  options.dropout = dropout;
+  const auto batch = some_batch(options.config, 4);
+  Trained cpu(options, batch, "adamw");
+  const auto name = std::string(family == Family::gpt ? "gpt " : "bloom ") +
+                    std::to_string(config.hidden) + (dropout > 0 ? " dropout" : "") +
+                    (recompute == Recompute::full ? " recompute" : "");
+  options.device = at::Device(at::kCUDA, 0);
+  options.recompute = recompute;
+  Trained fp32(options, batch, "adamw");
+  check(name + " fp32: loss", std::abs(fp32.loss - cpu.loss), 1e-5);
+  check(name + " fp32: gradients", distance(fp32.gradients, cpu.gradients), 2e-5);
+  check(name + " fp32: norm", std::abs(fp32.norm / cpu.norm - 1), 1e-5);
+  check(name + " fp32: weights after AdamW",
+        distance(fp32.parameters.masters(), cpu.parameters.masters()), 1e-5);
+  options.dtype = at::kBFloat16;
+  Trained bf16(options, batch, "adafactor");
+  check(name + " bf16: loss", std::abs(bf16.loss - cpu.loss), 0.02);
+  check(name + " bf16: angle of the gradients", angle(bf16.gradients, cpu.gradients), 1e-3);
+  Trained again(options, batch, "adafactor");
+  check(name + " bf16: the same bits again", at::equal(again.gradients, bf16.gradients) ? 0 : 1, 0);
+}
+
+// NCCL takes no two ranks on one GPU: one rank at least goes through every call.
+void check_nccl() {
+  TransportOptions options;
+  options.store = c10::make_intrusive<c10d::HashStore>();
+  options.timeout = std::chrono::seconds(30);
+  options.device = at::Device(at::kCUDA, 0);
+  const auto nccl = make_transport(options);
+  const auto finish = [](Running running) {
+    running.work->wait();
+    if (running.finish) running.finish();
+  };
+  for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    const auto x = at::arange(1000, options.device).to(dtype), kept = x.clone();
+    const auto out = at::zeros_like(x);
+    finish(nccl->all_reduce(x, Reduce::sum));
+    finish(nccl->broadcast(x, 0));
+    finish(nccl->all_gather(out, x));
+    const auto back = at::zeros_like(x);
+    finish(nccl->reduce_scatter(back, out));
+    finish(nccl->barrier());
+    check(std::string("NCCL on one rank, ") + c10::toString(dtype), distance(back, kept), 0);
+  }
+}
+
+struct Case {
+  const char* name;
+  ModelConfig config;
+  std::int64_t micro_batch;
+  Recompute recompute;
+};
+
+void measure(const Case& which, int steps) {
+  ModelOptions options;
+  options.config = which.config;
+  options.dtype = at::kBFloat16;
+  options.device = at::Device(at::kCUDA, 0);
+  options.recompute = which.recompute;
+  Parameters parameters(parameter_specs(which.config), {at::kBFloat16, true, options.device});
+  parameters.initialize(1, 0.02, which.config.layers);
+  Model model(options, parameters, nullptr);
+  const auto optimizer = make_optimizer("adamw", parameters, {});
+  auto batch = some_batch(which.config, which.micro_batch);
+  batch.tokens = batch.tokens.to(options.device);
+  batch.targets = batch.targets.to(options.device);
+  const auto step = [&](int number) {
+    parameters.zero_gradients();
+    const auto loss = model.train(batch, 1, {});
+    const double norm = gradient_norm(parameters.gradients()).item<double>();
+    optimizer->step(1e-4, clip_coefficient(norm, 1), number);
+    return loss.item<double>();
+  };
+  for (int i = 1; i <= 5; ++i) step(i);
+  cudaDeviceSynchronize();
+  const auto begin = std::chrono::steady_clock::now();
+  double loss = 0;
+  for (int i = 0; i < steps; ++i) loss = step(6 + i);
+  cudaDeviceSynchronize();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / steps;
+  const auto tokens = static_cast<double>(which.micro_batch * which.config.seq);
+  std::printf("ours %s %.0f tokens/s, %.2f ms, loss %.4f, %.1f GiB\n", which.name, tokens / seconds,
+              1e3 * seconds, loss,
+              static_cast<double>(
+                  c10::cuda::CUDACachingAllocator::getDeviceStats(0).allocated_bytes[0].peak) /
+                  (1 << 30));
+  c10::cuda::CUDACachingAllocator::resetPeakStats(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const ModelConfig small{Family::gpt, 12, 768, 12, 50257, 1024};
+  const ModelConfig large{Family::gpt, 36, 1280, 20, 50257, 1024};
+  const ModelConfig billion{Family::gpt, 24, 2048, 16, 50257, 2048};
+  if (argc > 1 && std::strcmp(argv[1], "--speed") == 0) {
+    for (const Case& which :
+         {Case{"124M", small, 32, Recompute::none}, Case{"774M", large, 16, Recompute::none},
+          Case{"1.3B", billion, 8, Recompute::none},
+          Case{"1.3B-recompute", billion, 16, Recompute::full}})
+      measure(which, 20);
+    return 0;
+  }
+  for (const auto family : {Family::gpt, Family::bloom}) {
+    compare({family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
+    compare({family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);
+  }
+  compare({Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
+  compare({Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);
+  check_nccl();
+  std::printf("%d failed\n", failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,68 @@
+// Our logits of a checkpoint, for transformers_check.py:
+//   orch_logits PLACE LOGITS.json [TOKENS.json]
+// PLACE: a checkpoint, a folder of them, or a run folder. TOKENS.json: {"tokens": [[…], …]}, whole
+// sequences; without it, two that follow a simple rule.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "backends/runtime/model.h"
+#include "backends/runtime/state.h"
+#include "core/checkpoint/checkpoint.h"
+
+namespace {
+
+using namespace orch;
+using Sequences = std::vector<std::vector<std::int64_t>>;
+
+train::ModelConfig config_of(const checkpoint::Reader& reader) {
+  const auto json = nlohmann::json::parse(reader.facts().texts.at("model"));
+  return {json.at("family") == "bloom" ? train::Family::bloom : train::Family::gpt,
+          json.at("layers"),
+          json.at("hidden"),
+          json.at("heads"),
+          json.at("vocab"),
+          json.at("seq")};
+}
+
+Sequences sequences(const train::ModelConfig& config, const char* file) {
+  if (file) return nlohmann::json::parse(std::ifstream(file)).at("tokens").get<Sequences>();
+  Sequences all(2);
+  for (std::int64_t i = 0; i < 2 * config.seq; ++i)
+    all[static_cast<std::size_t>(i / config.seq)].push_back(i * 7919 % config.vocab);
+  return all;
+}
+
+nlohmann::json list(const at::Tensor& tensor) {
+  const auto flat = tensor.contiguous();
+  return std::vector<float>(flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) throw std::runtime_error("usage: orch_logits PLACE LOGITS.json [TOKENS.json]");
+  auto opened = checkpoint::open_at(argv[1]);
+  if (!opened.reader) throw std::runtime_error(fmt::format("{}: no checkpoint", argv[1]));
+  train::ModelOptions options;
+  options.config = config_of(*opened.reader);
+  train::Parameters parameters(train::parameter_specs(options.config), {});
+  train::load_state(*opened.reader, train::weight_state(parameters, options.config.vocab));
+  train::Model model(options, parameters, nullptr);
+  nlohmann::json out;
+  out["tokens"] = sequences(options.config, argc > 3 ? argv[3] : nullptr);
+  for (const auto& sequence : out["tokens"]) {
+    const auto tokens = at::tensor(sequence.get<std::vector<std::int64_t>>(), at::kLong);
+    const auto logits = model.logits({tokens, tokens, 0, 0});
+    auto& rows = out["logits"].emplace_back(nlohmann::json::array());
+    for (std::int64_t row = 0; row < logits.size(0); ++row) rows.push_back(list(logits[row]));
+  }
+  std::ofstream(argv[2]) << out;
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
+}

@@ -1,0 +1,64 @@
+#include "backends/runtime/ops.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+
+#include "backends/runtime/attention.h"
+
+using namespace orch::train;
+using Catch::Matchers::WithinAbs;
+
+TEST_CASE("dropout keeps its share, scaled, and the same elements every time", "[runtime]") {
+  const auto x = at::ones({1000, 100});
+  const auto y = ops::dropout(x, {0.25, 7, 0});
+  const double kept = y.ne(0).to(at::kDouble).mean().item<double>();
+  CHECK_THAT(kept, WithinAbs(0.75, 4 * std::sqrt(0.25 * 0.75 / 100000)));
+  CHECK_THAT(y.max().item<double>(), WithinAbs(1 / 0.75, 1e-6));
+  CHECK(at::equal(y, ops::dropout(x, {0.25, 7, 0})));
+  CHECK_FALSE(at::equal(y, ops::dropout(x, {0.25, 8, 0})));
+  // A part of the batch sees what the whole sees there.
+  CHECK(at::equal(y.narrow(0, 10, 5), ops::dropout(x.narrow(0, 10, 5).contiguous(), {0.25, 7, 1000})));
+}
+
+TEST_CASE("cross entropy by hand", "[runtime]") {
+  // Three logits, ln(1), ln(2), ln(5), and one of padding that must not count.
+  auto logits = at::zeros({1, 4});
+  logits[0][1] = std::log(2.0);
+  logits[0][2] = std::log(5.0);
+  logits[0][3] = 100;
+  const auto losses = ops::cross_entropy(logits, at::tensor({2}, at::kLong), 3, 10);
+  CHECK_THAT(losses[0].item<double>(), WithinAbs(-std::log(5.0 / 8), 1e-6));
+  CHECK_THAT(logits[0][0].item<double>(), WithinAbs(10 * 1.0 / 8, 1e-5));
+  CHECK_THAT(logits[0][1].item<double>(), WithinAbs(10 * 2.0 / 8, 1e-5));
+  CHECK_THAT(logits[0][2].item<double>(), WithinAbs(10 * (5.0 / 8 - 1), 1e-5));
+  CHECK(logits[0][3].item<double>() == 0);
+}
+
+TEST_CASE("large logits do not overflow", "[runtime]") {
+  auto logits = at::tensor({1e4f, 1e4f, -1e4f, 0.0f}).view({1, 4});
+  const auto losses = ops::cross_entropy(logits, at::tensor({0}, at::kLong), 4, 1);
+  CHECK_THAT(losses[0].item<double>(), WithinAbs(std::log(2.0), 1e-5));
+  CHECK_THAT(logits[0][0].item<double>(), WithinAbs(-0.5, 1e-6));
+}
+
+TEST_CASE("tokens that occur twice add to one row of the embedding", "[runtime]") {
+  auto gradient = at::zeros({3, 2});
+  ops::add_embedding_gradient(gradient, at::tensor({1.f, 2.f, 10.f, 20.f, 100.f, 200.f}).view({3, 2}),
+                         at::tensor({2, 0, 2}, at::kLong));
+  CHECK(at::equal(gradient, at::tensor({10.f, 20.f, 0.f, 0.f, 101.f, 202.f}).view({3, 2})));
+}
+
+TEST_CASE("ALiBi slopes are the paper's, for heads that are no power of two as well", "[runtime]") {
+  // 8 heads: 1/2, 1/4, ..., 1/256 (Press et al. 2022, section 3). 12: 8 of those, and the first,
+  // third, ... of 16 heads: 2^-0.5, 2^-1.5, ...
+  const auto eight = alibi_slopes(8), twelve = alibi_slopes(12);
+  for (int i = 0; i < 8; ++i) {
+    CHECK(eight[i].item<float>() == std::exp2(-static_cast<float>(i + 1)));
+    CHECK(twelve[i].item<float>() == std::exp2(-static_cast<float>(i + 1)));
+  }
+  for (int i = 0; i < 4; ++i)
+    CHECK_THAT(twelve[8 + i].item<double>(), WithinAbs(std::exp2(-0.5 - i), 1e-7));
+}

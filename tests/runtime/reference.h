@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/config.h"
+#include "backends/runtime/parameters.h"
+
+namespace orch::train {
+
+// The same language model written another way, with LibTorch's own layers and its autograd: what
+// our forward and backward are held against.
+class Reference {
+ public:
+  // Takes a copy of the weights, as leaves that want gradients.
+  Reference(const ModelConfig& config, const Parameters& parameters);
+
+  at::Tensor logits(const at::Tensor& tokens) const;  // [samples * seq, padded vocab]
+  // The mean loss; its gradients are added to those of weights().
+  double loss(const at::Tensor& tokens, const at::Tensor& targets, double scale = 1);
+
+  std::map<std::string, at::Tensor>& weights() { return weights_; }
+
+ private:
+  at::Tensor block(const at::Tensor& x, std::int64_t layer) const;
+  at::Tensor attention(const at::Tensor& x, const std::string& name) const;
+  const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
+
+  ModelConfig config_;
+  std::map<std::string, at::Tensor> weights_;
+};
+
+// Tokens and targets of `samples`, by a simple rule.
+struct Tokens {
+  at::Tensor tokens, targets;
+};
+Tokens some_tokens(const ModelConfig& config, std::int64_t samples, std::int64_t seed);
+
+}  // namespace orch::train

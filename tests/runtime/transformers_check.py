@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Holds our models against Hugging Face's transformers.
+
+  transformers_check.py EXPORTED LOGITS.json [--tolerance 1e-4]
+      loads what `orch export` wrote, and compares its logits with ours
+  transformers_check.py --write FOLDER
+      makes FOLDER/gpt2 and FOLDER/bloom: small seeded models (config.json, model.safetensors) and
+      logits.json, for machines without transformers
+
+LOGITS.json: {"tokens": [[1, 2, …], …], "logits": [[[…vocabulary…], …one per token], …]}
+Exits 77 where transformers is not installed.
+"""
+import argparse
+import json
+import os
+import sys
+
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+# Three heads: where their number is no power of two, ALiBi takes slopes from a second series.
+LAYERS, HIDDEN, HEADS, VOCAB, SEQ = 2, 24, 3, 61, 12
+SEQUENCES = 2
+
+
+def logits_of(model, tokens):
+    model.eval()
+    with torch.no_grad():
+        return model(input_ids=torch.tensor(tokens), use_cache=False).logits.float()
+
+
+def compare(folder, reference, tolerance):
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).float()
+    with open(reference) as file:
+        recorded = json.load(file)
+    ours = torch.tensor(recorded["logits"], dtype=torch.float32)
+    theirs = logits_of(model, recorded["tokens"])
+    if ours.shape != theirs.shape:
+        print(f"FAILED: our logits have shape {list(ours.shape)}, theirs {list(theirs.shape)}")
+        return 1
+    difference = (ours - theirs).abs().max().item()
+    verdict = "ok" if difference <= tolerance else "FAILED"  # NaN fails
+    print(
+        f"{verdict}: {type(model).__name__}, transformers {transformers.__version__}: "
+        f"{ours.numel()} logits, largest {theirs.abs().max().item():.4g}, "
+        f"largest difference {difference:.3g} (allowed {tolerance:g})"
+    )
+    return 0 if verdict == "ok" else 1
+
+
+def small_models():
+    gpt2 = transformers.GPT2Config(
+        vocab_size=VOCAB, n_positions=SEQ, n_embd=HIDDEN, n_layer=LAYERS, n_head=HEADS,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=VOCAB - 1, eos_token_id=VOCAB - 1,
+    )
+    bloom = transformers.BloomConfig(
+        vocab_size=VOCAB, hidden_size=HIDDEN, n_layer=LAYERS, n_head=HEADS, hidden_dropout=0.0,
+        attention_dropout=0.0, bos_token_id=1, eos_token_id=2, pad_token_id=3, seq_length=SEQ,
+    )
+    yield "gpt2", transformers.GPT2LMHeadModel(gpt2)
+    yield "bloom", transformers.BloomForCausalLM(bloom)
+
+
+def randomize(model, generator):
+    """Norms and biases too: as made they are ones and zeros, and hide mistakes."""
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            noise = torch.randn(parameter.shape, generator=generator)
+            is_norm = parameter.dim() == 1 and name.endswith("weight")
+            parameter.copy_(1 + 0.2 * noise if is_norm else 0.2 * noise)
+
+
+def write(folder):
+    for name, model in small_models():
+        generator = torch.Generator().manual_seed(1234)
+        randomize(model, generator)
+        place = os.path.join(folder, name)
+        model.save_pretrained(place)
+        extra = os.path.join(place, "generation_config.json")
+        if os.path.exists(extra):
+            os.remove(extra)
+        tokens = torch.randint(VOCAB, (SEQUENCES, SEQ), generator=generator).tolist()
+        logits = logits_of(model, tokens).tolist()
+        rounded = [[[round(value, 6) for value in row] for row in rows] for rows in logits]
+        with open(os.path.join(place, "logits.json"), "w") as file:
+            json.dump({"tokens": tokens, "logits": rounded}, file, separators=(",", ":"))
+            file.write("\n")
+        total = sum(os.path.getsize(os.path.join(place, one)) for one in os.listdir(place))
+        print(f"{place}: {sorted(os.listdir(place))}, {total} bytes, transformers {transformers.__version__}")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("exported", nargs="?")
+    parser.add_argument("logits", nargs="?")
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--write", metavar="FOLDER")
+    arguments = parser.parse_args()
+    if arguments.write:
+        return write(arguments.write)
+    if not arguments.logits:
+        parser.error("EXPORTED and LOGITS.json, or --write FOLDER")
+    return compare(arguments.exported, arguments.logits, arguments.tolerance)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+// Models that Hugging Face's transformers 5.17 made, with the logits that it gave for them
+// (recorded by transformers_check.py --write): ours must be the same.
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "backends/runtime/model.h"
+#include "backends/runtime/state.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/huggingface/huggingface.h"
+
+using namespace orch;
+
+TEST_CASE("logits are those of transformers", "[runtime]") {
+  const std::string name = GENERATE("gpt2", "bloom");
+  const fs::path recorded = fs::path(ORCH_SOURCE_DIR) / "tests/runtime/recorded" / name;
+  std::string folder = (fs::temp_directory_path() / "orch-hf-XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()));
+  const auto imported = huggingface::import_model(recorded, fs::path(folder) / "checkpoint");
+  INFO((imported ? "" : text(imported.error())));
+  REQUIRE(imported);
+  const auto opened = checkpoint::open_at(fs::path(folder) / "checkpoint");
+  REQUIRE(opened.reader);
+
+  train::ModelOptions options;  // three heads: ALiBi's slopes come from two series
+  options.config = {name == "bloom" ? train::Family::bloom : train::Family::gpt, 2, 24, 3, 61, 12};
+  train::Parameters parameters(train::parameter_specs(options.config), {});
+  train::load_state(*opened.reader, train::weight_state(parameters, 61));
+  train::Model model(options, parameters, nullptr);
+  const auto json = nlohmann::json::parse(std::ifstream(recorded / "logits.json"));
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < json.at("tokens").size(); ++i) {
+    const auto ids = json.at("tokens")[i].get<std::vector<std::int64_t>>();
+    REQUIRE(ids.size() == 12);
+    const auto tokens = at::tensor(ids, at::kLong);
+    const auto logits = model.logits({tokens, tokens, 0, 0});
+    for (std::int64_t row = 0; row < 12; ++row) {
+      const auto expected =
+          at::tensor(json.at("logits")[i][static_cast<std::size_t>(row)].get<std::vector<float>>());
+      worst = std::max(worst, (logits[row] - expected).abs().max().item<double>());
+      largest = std::max(largest, expected.abs().max().item<double>());
+    }
+  }
+  CHECK(largest > 0.5);  // there is something to compare
+  CHECK(worst < 1e-4);
+  fs::remove_all(folder);
+}
