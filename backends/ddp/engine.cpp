@@ -1,0 +1,251 @@
+#include "backends/ddp/engine.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/runtime/batches.h"
+#include "backends/runtime/failure.h"
+#include "backends/runtime/state.h"
+
+namespace orch::ddp {
+namespace {
+
+using namespace train;
+
+at::ScalarType dtype_of(const std::string& name) {
+  if (name == "bf16") return at::kBFloat16;
+  if (name == "fp16") return at::kHalf;
+  return at::kFloat;  // fp32 and tf32
+}
+
+ModelOptions model_options(const RunConfig& config, at::Device device) {
+  ModelOptions options;
+  options.config = config.model;
+  options.dtype = dtype_of(config.text("dtype"));
+  options.device = device;
+  options.recompute = parse_recompute(config.text("recompute"));
+  options.sdpa = config.flag("flash_attention");
+  options.dropout = config.training.dropout;
+  options.attention_dropout = config.training.attention_dropout;
+  options.seed = config.training.seed;
+  return options;
+}
+
+OptimizerOptions optimizer_options(const Training& training) {
+  return {training.weight_decay, training.beta1, training.beta2, training.epsilon};
+}
+
+ReducerOptions reducer_options(const RunConfig& config) {
+  ReducerOptions options;
+  options.bucket_bytes = config.real("bucket_mb") * 1048576;
+  options.overlap = config.flag("overlap");
+  options.bucket_view = config.flag("gradient_as_bucket_view");
+  options.compression = parse_compression(config.text("compression"));
+  if (options.compression != Compression::powersgd) return options;
+  options.powersgd.rank = config.integer("powersgd_rank");
+  options.powersgd.start = config.integer("powersgd_start");
+  options.powersgd.min_rate = config.real("powersgd_min_compression_rate");
+  options.powersgd.seed = static_cast<std::uint64_t>(config.training.seed);
+  return options;
+}
+
+std::string error_name(int rank, const std::string& parameter) {
+  return fmt::format("powersgd.error.{}/{}", rank, parameter);
+}
+
+double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
+
+}  // namespace
+
+Engine::Engine(const RunConfig& config, World& world, Profile& profile)
+    : config_(config),
+      world_(world),
+      profile_(profile),
+      options_(model_options(config, world.device())),
+      parameters_(parameter_specs(config.model),
+                  {options_.dtype, config.flag("master_weights"), world.device()}),
+      model_(options_, parameters_, &profile),
+      optimizer_(make_optimizer(config.text("optimizer"), parameters_,
+                                optimizer_options(config.training))),
+      loss_scale_(options_.dtype == at::kHalf, config.training.loss_scale,
+                  config.training.loss_scale_window),
+      reducer_(parameters_, world.world(), reducer_options(config)) {
+  at::globalContext().setAllowTF32CuBLAS(config.text("dtype") == "tf32");
+  parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
+}
+
+double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset, bool& stop) {
+  const std::int64_t ranks = world_.size(), rank = world_.rank();
+  const auto micro = config_.micro_batch, rounds = batch.global_batch / (ranks * micro);
+  if (batch.global_batch % (ranks * micro) != 0)
+    throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} ranks with "
+                                         "micro-batches of {}: start the ranks that were planned",
+                                         batch.global_batch, ranks, micro));
+  parameters_.zero_gradients();
+  // The mean loss of this rank, and whether it was told to stop: both in one reduction.
+  auto sums = at::zeros({2}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const auto first = batch.first + (round * ranks + rank) * micro;
+    const auto samples =
+        read_batch(dataset, config_.model, world_.device(), first, micro, batch.step);
+    reducer_.begin(batch.step, round + 1 == rounds);
+    sums.select(0, 0).add_(model_.train(samples, loss_scale_.scale() / static_cast<double>(rounds),
+                                        [&](std::size_t parameter) { reducer_.ready(parameter); }),
+                           1.0 / static_cast<double>(rounds * ranks));
+  }
+  {
+    Profile::Scope scope(&profile_, "gradient all-reduce");
+    reducer_.finish();
+  }
+  if (batch.stop) sums.select(0, 1).add_(1);
+  world_.world().all_reduce(sums).wait();
+  const auto host = sums.to(at::kCPU);
+  world_.check();
+  stop = host[1].item<float>() > 0;
+  return host[0].item<double>();
+}
+
+void Engine::update(const StepBatch& batch, StepResult& result) {
+  Profile::Scope scope(&profile_, "optimizer");
+  const double scale = loss_scale_.scale();
+  result.loss_scale = scale;
+  result.gradient_norm = gradient_norm(parameters_.gradients()).item<double>() / scale;
+  world_.check();
+  result.skipped = !std::isfinite(result.gradient_norm);
+  if (result.skipped && scale == 1)
+    throw Failed("nan", fmt::format("the gradient of step {} is not finite (loss {})", batch.step,
+                                    result.loss));
+  loss_scale_.update(result.skipped);
+  if (const double ratio = loss_scale_.scale() / scale; ratio != 1) rescale_errors(ratio);
+  if (loss_scale_.is_exhausted())
+    throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
+  if (result.skipped) return;
+  const double clip = clip_coefficient(result.gradient_norm, config_.training.clip);
+  optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
+}
+
+// What PowerSGD still owes is in units of the loss scale.
+void Engine::rescale_errors(double ratio) {
+  for (const auto& state : reducer_.states())
+    if (state.kind == "error") state.tensor.mul_(ratio);
+}
+
+StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+  StepResult result;
+  result.loss = forward_backward(batch, dataset, result.stop);
+  if (!std::isfinite(result.loss) && loss_scale_.scale() == 1)
+    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
+  update(batch, result);
+  return result;
+}
+
+double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
+  const std::int64_t ranks = world_.size(), micro = config_.micro_batch;
+  const auto rounds = count / (ranks * micro);
+  auto sum = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const auto at = first + (round * ranks + world_.rank()) * micro;
+    sum.add_(model_.evaluate(read_batch(dataset, config_.model, world_.device(), at, micro, 0)),
+             1.0 / static_cast<double>(rounds * ranks));
+  }
+  world_.world().all_reduce(sum).wait();
+  const auto mean = sum.item<double>();
+  world_.check();
+  return mean;
+}
+
+checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+  checkpoint::Saved saved;
+  const auto vocab = config_.model.vocab;
+  save_share(training_state(parameters_, *optimizer_, vocab), world_.rank(), world_.size(), saved);
+  for (const auto& state : reducer_.states()) {
+    const auto& name = parameters_[state.parameter].spec.name;
+    if (state.kind == "error")
+      save_whole({error_name(world_.rank(), name), state.tensor}, saved);
+    else if (world_.rank() == 0)
+      save_whole({"powersgd." + state.kind + "/" + name, state.tensor}, saved);
+  }
+  const auto [scale, good] = loss_scale_.state();
+  facts.numbers["loss_scale"] = scale;
+  facts.numbers["loss_scale_good_steps"] = static_cast<double>(good);
+  facts.numbers["updates"] = static_cast<double>(updates_);
+  return saved;
+}
+
+void Engine::load(const checkpoint::Reader& from) {
+  load_state(from, training_state(parameters_, *optimizer_, config_.model.vocab));
+  parameters_.copy_masters_to_weights();
+  load_powersgd(from);
+  const auto& numbers = from.facts().numbers;
+  loss_scale_.restore(
+      {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});
+  updates_ = static_cast<std::int64_t>(numbers.at("updates"));
+}
+
+// Each rank has its own error. On another number of ranks each gets the mean of all: what is still
+// owed to the weights, the mean over ranks, stays the same.
+void Engine::load_powersgd(const checkpoint::Reader& from) {
+  const bool same = from.facts().ranks == world_.size();
+  for (const auto& state : reducer_.states()) {
+    const auto& name = parameters_[state.parameter].spec.name;
+    if (state.kind != "error") {
+      if (from.has("powersgd." + state.kind + "/" + name))
+        load_state(from, {{"powersgd." + state.kind + "/" + name, state.tensor}});
+      continue;
+    }
+    if (!from.has(error_name(0, name))) continue;
+    if (same) {
+      load_state(from, {{error_name(world_.rank(), name), state.tensor}});
+      continue;
+    }
+    auto sum = at::zeros_like(state.tensor);
+    for (int rank = 0; rank < from.facts().ranks; ++rank) {
+      load_state(from, {{error_name(rank, name), state.tensor}});
+      sum.add_(state.tensor);
+    }
+    state.tensor.copy_(sum.div_(from.facts().ranks));
+  }
+}
+
+void Engine::load_weights(const checkpoint::Reader& from) {
+  load_state(from, weight_state(parameters_, config_.model.vocab));
+  parameters_.copy_masters_to_weights();
+}
+
+std::map<std::string, std::string> Engine::effective() const {
+  return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
+          {"compression", world_.size() > 1 ? config_.text("compression") : "none"},
+          {"dtype", config_.text("dtype")},
+          {"kernels", world_.device().is_cuda() ? "fused" : "plain"},
+          {"master_weights", parameters_.has_masters() ? "fp32" : "none"},
+          {"optimizer", config_.text("optimizer")},
+          {"recompute", config_.text("recompute")},
+          {"data_parallel", std::to_string(world_.size())}};
+}
+
+std::int64_t Engine::parameter_count() const {
+  std::int64_t count = 0;
+  for (const auto& parameter : parameters_) count += parameter.count;
+  return count - (config_.model.padded_vocab() - config_.model.vocab) * config_.model.hidden;
+}
+
+std::uint64_t Engine::communicated_bytes() const { return world_.world().traffic().bytes; }
+
+std::map<std::string, double> Engine::memory_items() const {
+  const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
+  std::map<std::string, double> items = {
+      {"weights", bytes(parameters_.weights())},
+      {"gradients", bytes(parameters_.gradients())},
+      {"optimizer states", masters + static_cast<double>(optimizer_->state_bytes())},
+      {"activations", static_cast<double>(model_.activation_bytes())},
+      {"logits", static_cast<double>(model_.logits_bytes())}};
+  if (world_.size() == 1) return items;
+  items["communication buffers"] = reducer_.buffer_bytes();
+  if (const double error = reducer_.error_bytes(); error > 0)
+    items["PowerSGD error feedback"] = error;
+  return items;
+}
+
+}  // namespace orch::ddp

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+
+#include "backends/ddp/reducer.h"
+#include "backends/runtime/comm.h"
+#include "backends/runtime/engine.h"
+#include "backends/runtime/model.h"
+#include "backends/runtime/optimizer.h"
+#include "backends/runtime/profile.h"
+
+namespace orch::ddp {
+
+// Data parallelism: the whole model on every rank, gradients averaged once per step.
+class Engine : public train::Engine {
+ public:
+  // All outlive the engine. Random weights; load() replaces them.
+  Engine(const train::RunConfig& config, train::World& world, train::Profile& profile);
+
+  train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
+  double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
+  checkpoint::Saved save(checkpoint::Facts& facts) override;
+  void load(const checkpoint::Reader& from) override;
+  void load_weights(const checkpoint::Reader& from) override;
+  std::map<std::string, std::string> effective() const override;
+  std::int64_t parameter_count() const override;
+  std::uint64_t communicated_bytes() const override;
+  std::map<std::string, double> memory_items() const override;
+
+  train::Model& model() { return model_; }
+  train::Parameters& parameters() { return parameters_; }
+
+ private:
+  double forward_backward(const train::StepBatch& batch, const data::Dataset& dataset, bool& stop);
+  void load_powersgd(const checkpoint::Reader& from);
+  void rescale_errors(double ratio);
+  void update(const train::StepBatch& batch, train::StepResult& result);
+
+  train::RunConfig config_;
+  train::World& world_;
+  train::Profile& profile_;
+  train::ModelOptions options_;
+  train::Parameters parameters_;
+  train::Model model_;
+  std::unique_ptr<train::Optimizer> optimizer_;
+  train::LossScale loss_scale_;
+  Reducer reducer_;
+  std::int64_t updates_ = 0;  // steps that were not skipped
+};
+
+}  // namespace orch::ddp

@@ -1,0 +1,10 @@
+#include "backends/ddp/engine.h"
+#include "backends/runtime/trainer_main.h"
+
+int main(int argc, char** argv) {
+  using namespace orch;
+  return train::trainer_main(
+      argc, argv, [](const train::RunConfig& config, train::World& world, train::Profile& profile) {
+        return std::make_unique<ddp::Engine>(config, world, profile);
+      });
+}

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backends/ddp/meter.h"
+#include "backends/runtime/comm.h"
+#include "backends/runtime/parameters.h"
+
+namespace orch::ddp {
+
+struct PowerSgdOptions {
+  std::int64_t rank = 1;
+  double min_rate = 2;      // a matrix is compressed if that saves more than so many times
+  std::int64_t start = 10;  // so many steps are sent whole
+  bool error_feedback = true;
+  bool warm_start = true;  // begin with the last step's Q instead of a random one
+  double epsilon = 1e-8;   // of orthogonalisation
+  std::uint64_t seed = 0;
+};
+
+struct PowerSgdState {
+  std::string kind;       // "error": differs from rank to rank; "q": the same on all
+  std::size_t parameter;  // index in Parameters
+  at::Tensor tensor;      // a view: loading copies into it
+};
+
+// PowerSGD (Vogels et al. 2019) as PyTorch's hook does it. The gradient M of a parameter, plus what
+// earlier steps failed to send, is a matrix [shape[0], rest]; ranks agree on M ~ P Q' by one step
+// of power iteration:
+//   P = sum of M Q, orthonormal columns; Q = mean of M' P; the gradient becomes P Q', the error M -
+//   P Q'.
+// Per bucket all P are one collective, all Q another, and what is not compressed a third.
+// A gradient that is not finite makes all of its compressed gradient NaN, and leaves its error as
+// it was. Of the other matrices of a skipped step what was sent is lost, as the step is.
+class PowerSgdHook {
+ public:
+  // All outlive the hook.
+  PowerSgdHook(train::Parameters& parameters, train::Group& data, Meter& meter,
+               const PowerSgdOptions& options);
+
+  void add_bucket(std::size_t first, std::size_t end);  // parameters
+  bool compresses_at(std::int64_t step) const { return step > options_.start; }
+
+  // Sends P of this bucket, then Q of the one before: an order that is the same on all ranks, and
+  // by then its P has most likely arrived. Buckets come in order. Returns the bytes of buffers.
+  double launch(std::size_t bucket, std::int64_t step);
+  void finish();  // all buckets; afterwards gradients are the mean
+
+  // With these, training that resumes gives the same bits. On another number of ranks every rank
+  // takes the mean of all errors: what the ranks together still owe, the mean, stays what it was.
+  std::vector<PowerSgdState> states();
+  double error_bytes() const;
+
+ private:
+  struct Matrix {
+    std::size_t parameter = 0;
+    std::int64_t rows = 0, columns = 0, rank = 0;
+    at::Tensor p_RN, q_RM;  // transposed, views into the bucket's buffers
+    at::Tensor error;
+  };
+  struct Bucket {
+    std::vector<Matrix> matrices;
+    std::vector<std::size_t> whole;        // parameters that are not compressed
+    at::Tensor p, q, first_q;              // flat
+    std::vector<at::Tensor> p_BRN, q_BRM;  // the same, batched by shape
+    std::vector<at::Tensor> first_q_BRM;
+    at::Tensor rest;
+    Launched p_sent, q_sent, rest_sent;
+  };
+
+  Matrix matrix_of(std::size_t parameter) const;
+  at::Tensor gradient(const Matrix& matrix) const;
+  void lay_out(Bucket& bucket);
+  void refresh_q(Bucket& bucket, std::int64_t step);
+  void send_p(Bucket& bucket);
+  void send_rest(Bucket& bucket);
+  void send_q(Bucket& bucket);
+  void decompress(Bucket& bucket);
+  void decompress(Matrix& matrix);
+
+  train::Parameters& parameters_;
+  train::Group& data_;
+  Meter& meter_;
+  const PowerSgdOptions options_;
+  std::vector<Bucket> buckets_;
+};
+
+// The rows of each matrix become orthonormal; those that depend on earlier ones become zero.
+void orthogonalize(const at::Tensor& rows_BRN, double epsilon);
+
+}  // namespace orch::ddp

@@ -1,0 +1,115 @@
+// Not a test: ./build/core/bin/orch_reducer_bench prints how well the reduction of gradients hides
+// behind backward on two ranks of this machine, and what PowerSGD costs beside the bytes it saves.
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "backends/ddp/reducer.h"
+#include "tests/runtime/ranks.h"
+
+namespace {
+
+using namespace orch;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kHidden = 512, kLayers = 8;
+constexpr int kSteps = 5;
+
+// The matrices and vectors of a small transformer, 25M elements.
+train::Parameters model() {
+  std::vector<train::ParameterSpec> specs;
+  for (std::int64_t layer = 0; layer < kLayers; ++layer)
+    for (const auto& shape : std::vector<std::vector<std::int64_t>>{{kHidden, 4 * kHidden},
+                                                                    {4 * kHidden, kHidden},
+                                                                    {4 * kHidden},
+                                                                    {kHidden, kHidden},
+                                                                    {3 * kHidden, kHidden},
+                                                                    {kHidden}})
+      specs.push_back({fmt::format("p{}", specs.size()), shape, -1, train::Init::zeros, false});
+  return train::Parameters(specs, {});
+}
+
+struct Measured {
+  double seconds = 0;  // per step
+  ddp::ReducerStats stats;
+};
+
+// backward: seconds of a device that computes elsewhere, so that the host is free.
+Measured measure(train::World& world, ddp::ReducerOptions options, double backward) {
+  auto parameters = model();
+  options.powersgd.start = 0;
+  ddp::Reducer reducer(parameters, world.world(), options);
+  const auto total = static_cast<double>(parameters.gradients().numel());
+  const auto values = at::empty_like(parameters.gradients()).uniform_(-1, 1);
+  double seconds = 0;
+  ddp::ReducerStats before;
+  for (int step = 0; step <= kSteps; ++step) {
+    if (step == 1) seconds = 0, before = reducer.stats();  // the first one warms up
+    parameters.gradients().copy_(values);
+    world.world().barrier();
+    const auto begin = Clock::now();
+    reducer.begin(step + 1, true);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto share = static_cast<double>(parameters[i].count) / total;
+      std::this_thread::sleep_for(std::chrono::duration<double>(backward * share));
+      reducer.ready(i);
+    }
+    reducer.finish();
+    seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  auto stats = reducer.stats();
+  stats.bytes -= before.bytes;
+  stats.collective_seconds -= before.collective_seconds;
+  stats.waited_seconds -= before.waited_seconds;
+  return {seconds / kSteps, stats};
+}
+
+ddp::ReducerOptions with(bool overlap, ddp::Compression compression, std::int64_t rank = 0) {
+  ddp::ReducerOptions options;
+  options.bucket_bytes = 8 * 1048576.0;
+  options.overlap = overlap;
+  options.compression = compression;
+  options.powersgd.rank = rank;
+  return options;
+}
+
+void compare(train::World& world) {
+  const auto say = [&](const std::string& line) {
+    if (world.rank() == 0) test::say(line);
+  };
+  const auto plain = measure(world, with(false, ddp::Compression::none), 0);
+  const double backward = 2 * plain.stats.collective_seconds / kSteps;
+  for (const bool overlap : {false, true}) {
+    const auto got = measure(world, with(overlap, ddp::Compression::none), backward);
+    say(fmt::format(
+        "overlap {:3}: step {:6.1f} ms (backward {:.1f}), collectives {:6.1f} ms, waited "
+        "{:6.1f} ms, hidden {:3.0f} %",
+        overlap ? "on" : "off", got.seconds * 1e3, backward * 1e3,
+        got.stats.collective_seconds / kSteps * 1e3, got.stats.waited_seconds / kSteps * 1e3,
+        got.stats.overlap() * 100));
+  }
+  const auto bytes = static_cast<double>(plain.stats.bytes) / kSteps;
+  say(fmt::format("plain          : {:6.1f} ms, {:6.2f} MB per step", plain.seconds * 1e3,
+                  bytes / 1e6));
+  for (const std::int64_t rank : {1, 2, 4, 8}) {
+    const auto got = measure(world, with(false, ddp::Compression::powersgd, rank), 0);
+    const auto sent = static_cast<double>(got.stats.bytes) / kSteps;
+    const auto cost = got.seconds - got.stats.waited_seconds / kSteps;
+    say(fmt::format(
+        "PowerSGD rank {}: {:6.1f} ms, {:6.2f} MB per step; {:.2f} ns of computing per byte "
+        "saved: worth it below {:.2f} GB/s",
+        rank, got.seconds * 1e3, sent / 1e6, cost * 1e9 / (bytes - sent),
+        (bytes - sent) / cost / 1e9));
+  }
+}
+
+}  // namespace
+
+int main() {
+  const auto outcomes = orch::test::run_worlds(2, compare);
+  fmt::print("{}{}", outcomes[0].said, orch::test::complaints({outcomes[1]}));
+  return outcomes[0].ok() && outcomes[1].ok() ? 0 : 1;
+}

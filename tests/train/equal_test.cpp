@@ -1,0 +1,82 @@
+// What must not change a training, or not by a bit.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "tests/train/trainer.h"
+
+using namespace orch::test;
+
+namespace {
+
+struct Trained {
+  std::map<int, double> losses;
+  std::map<std::string, std::vector<float>> weights;
+  bool operator==(const Trained&) const = default;
+};
+
+Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {}) {
+  TrainerRun run(json);
+  const auto attempt = run.attempt(options);
+  INFO(attempt.output);
+  REQUIRE(attempt.ok());
+  return {run.losses(), run.weights()};
+}
+
+double worst_loss(const Trained& a, const Trained& b) {
+  if (a.losses.size() != b.losses.size()) return INFINITY;
+  double worst = 0;
+  for (const auto& [step, loss] : a.losses)
+    worst = std::max(worst, std::abs(loss - b.losses.at(step)));
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("accumulation is a larger batch", "[train]") {
+  auto small = small_run(2), large = small_run(2);  // 2 x 2 x 2
+  large["micro_batch"] = 4;
+  large["accumulate"] = 1;
+  const auto a = train(small), b = train(large);
+  CHECK(worst_loss(a, b) < 1e-6);
+  CHECK(distance(a.weights, b.weights) < 1e-6);
+}
+
+TEST_CASE("recomputation changes no bit, dropout included", "[train]") {
+  auto json = small_run(2);
+  json["training"]["dropout"] = 0.1;
+  json["training"]["attention_dropout"] = 0.1;
+  const auto plain = train(json);
+  for (const auto* recompute : {"selective", "full"}) {
+    INFO(recompute);
+    json["settings"]["recompute"] = recompute;
+    CHECK(train(json) == plain);
+  }
+}
+
+TEST_CASE("dropout is the same on one rank and on four", "[train]") {
+  auto one = small_run(1), four = small_run(4);
+  one["training"]["dropout"] = four["training"]["dropout"] = 0.2;
+  const auto a = train(one), b = train(four);
+  CHECK(worst_loss(a, b) < 1e-6);
+  CHECK(distance(a.weights, b.weights) < 1e-6);
+}
+
+TEST_CASE("delays before collectives change no bit", "[train]") {
+  auto json = small_run(4);
+  json["settings"]["compression"] = GENERATE("none", "powersgd");
+  const auto plain = train(json);
+  AttemptOptions slow;
+  slow.environment = {{"ORCH_TEST_JITTER_MS", "5"}, {"ORCH_TEST_JITTER_SEED", "3"}};
+  CHECK(train(json, slow) == plain);
+}
+
+TEST_CASE("buckets, overlap and views are a matter of speed alone", "[train]") {
+  const auto plain = train(small_run(2));
+  auto json = small_run(2);
+  json["settings"]["bucket_mb"] = 25;
+  CHECK(train(json) == plain);
+  json["settings"]["overlap"] = false;
+  CHECK(train(json) == plain);
+  json["settings"]["gradient_as_bucket_view"] = false;
+  CHECK(train(json) == plain);
+}

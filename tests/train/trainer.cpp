@@ -1,0 +1,243 @@
+#include "tests/train/trainer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "core/checkpoint/checkpoint.h"
+
+namespace orch::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// One that nobody listens on.
+int free_port() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("no port");
+  ::close(socket);
+  return ntohs(address.sin_port);
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> environment(const std::map<std::string, std::string>& more) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (!more.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : more) all.push_back(name + "=" + value);
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (auto& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+pid_t start(std::vector<std::string> arguments, const std::map<std::string, std::string>& more,
+            const fs::path& log) {
+  auto variables = environment(more);
+  const auto argv = pointers(arguments), envp = pointers(variables);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(file, 1);
+    ::dup2(file, 2);
+    ::execve(argv[0], argv.data(), envp.data());
+    ::_exit(127);
+  }
+  ::close(file);
+  return pid;
+}
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+nlohmann::ordered_json small_run(int ranks) {
+  return nlohmann::ordered_json::parse(fmt::format(R"({{
+    "version": 1, "experiment": "test", "strategy": "ddp", "backend": "ddp",
+    "backend_version": "0.1.0",
+    "model": {{"name": "small", "family": "gpt", "layers": 2, "hidden": 32, "heads": 4,
+               "vocab": 100, "seq": 16}},
+    "cluster": "local", "partition": "cpu", "gpu": "cpu", "gpus": {0}, "nodes": 1,
+    "gpus_per_node": {0}, "tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": {0},
+    "micro_batch": 2, "accumulate": {1}, "global_batch": 8, "rampup": null,
+    "tokens": 1000000, "steps": 20,
+    "settings": {{"compression": "none", "powersgd_rank": 1, "powersgd_start": 2,
+      "powersgd_min_compression_rate": 1, "optimizer": "adamw", "bucket_mb": 0.01,
+      "overlap": true, "gradient_as_bucket_view": true, "recompute": "none", "dtype": "fp32",
+      "master_weights": true, "flash_attention": false, "fused_kernels": false}},
+    "training": {{"learning_rate": 1e-3, "min_learning_rate": 1e-4, "warmup_steps": 5,
+      "epsilon": 1e-5, "seed": 7, "collective_timeout": 20, "init_std": 0.1}},
+    "job": {{}}
+  }})",
+                                                   ranks, 4 / ranks));
+}
+
+bool Attempt::ok() const {
+  return std::all_of(exit_codes.begin(), exit_codes.end(), [](int code) { return code == 0; });
+}
+
+bool Attempt::finished() const { return fs::exists(folder / "finished"); }
+
+std::vector<nlohmann::json> Attempt::events() const {
+  std::vector<nlohmann::json> all;
+  std::ifstream in(folder / "events.jsonl");
+  for (std::string line; std::getline(in, line);) {
+    auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_discarded()) all.push_back(std::move(json));
+  }
+  return all;
+}
+
+nlohmann::json Attempt::event(const std::string& name) const {
+  nlohmann::json found;
+  for (auto& each : events())
+    if (each.at("event") == name) found = each;
+  return found;
+}
+
+TrainerRun::TrainerRun(nlohmann::ordered_json run_json) {
+  std::string pattern = (fs::temp_directory_path() / "orch-train-XXXXXX").string();
+  if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+  folder_ = pattern;
+  write(run_json);
+}
+
+TrainerRun::~TrainerRun() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void TrainerRun::write(const nlohmann::ordered_json& run_json) {
+  ranks_ = run_json.at("data_parallel").get<int>();
+  std::ofstream(folder_ / "run.json") << run_json.dump(2);
+}
+
+Attempt TrainerRun::attempt(const AttemptOptions& options) {
+  Attempt attempt;
+  attempt.folder = folder_ / "attempts" / std::to_string(++attempts_);
+  fs::create_directories(attempt.folder);
+  const auto port = std::to_string(free_port());
+  const auto began = Clock::now();
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    auto variables = options.environment;
+    variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
+    variables["WORLD_SIZE"] = std::to_string(ranks_);
+    variables["MASTER_ADDR"] = "127.0.0.1";
+    variables["MASTER_PORT"] = port;
+    variables.emplace("OMP_NUM_THREADS", "1");
+    variables.emplace("OPENBLAS_NUM_THREADS", "1");
+    pids.push_back(start({ORCH_TRAINER_PROGRAM, "--run", (folder_ / "run.json").string(),
+                          "--attempt", attempt.folder.string()},
+                         variables, attempt.folder / fmt::format("rank-{}.log", rank)));
+  }
+  if (options.meanwhile) options.meanwhile(pids, attempt.folder);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    int status = 0;
+    while (::waitpid(pids[rank], &status, WNOHANG) == 0) {
+      if (seconds_since(began) > 120) ::kill(pids[rank], SIGKILL);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    attempt.exit_codes.push_back(code_of(status));
+  }
+  attempt.seconds = seconds_since(began);
+  for (int rank = 0; rank < ranks_; ++rank)
+    attempt.output += fmt::format("--- rank {} (exit {})\n{}", rank, attempt.exit_codes[rank],
+                                  read(attempt.folder / fmt::format("rank-{}.log", rank)));
+  return attempt;
+}
+
+std::map<int, double> TrainerRun::losses() const {
+  std::map<int, double> losses;
+  for (int number = 1; number <= attempts_; ++number) {
+    Attempt attempt;
+    attempt.folder = folder_ / "attempts" / std::to_string(number);
+    for (const auto& event : attempt.events())
+      if (event.at("event") == "step") losses[event.at("step")] = event.at("loss");
+  }
+  return losses;
+}
+
+std::vector<float> TrainerRun::saved(const std::string& name) const {
+  const auto latest = checkpoint::open_latest(checkpoints());
+  if (!latest.reader) throw std::runtime_error("no checkpoint");
+  const auto* piece = latest.reader->find(name);
+  if (!piece) throw std::runtime_error("no tensor " + name);
+  const auto wanted = checkpoint::Piece::whole(name, checkpoint::Dtype::f32, piece->shape);
+  std::vector<float> values(static_cast<std::size_t>(wanted.end));
+  const auto status = latest.reader->read(wanted, std::as_writable_bytes(std::span(values)));
+  if (!status) throw std::runtime_error(text(status.error()));
+  return values;
+}
+
+std::map<std::string, std::vector<float>> TrainerRun::weights() const {
+  std::map<std::string, std::vector<float>> all;
+  const auto latest = checkpoint::open_latest(checkpoints());
+  if (!latest.reader) throw std::runtime_error("no checkpoint");
+  for (const auto& name : latest.reader->names())
+    if (name.starts_with("weights/")) all[name.substr(8)] = saved(name);
+  return all;
+}
+
+bool wait_for_step(const fs::path& attempt, int step, double seconds) {
+  const auto began = Clock::now();
+  Attempt seen;
+  seen.folder = attempt;
+  while (seconds_since(began) < seconds) {
+    const auto last = seen.event("step");
+    if (!last.is_null() && last.at("step") >= step) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return most;
+}
+
+double distance(const std::map<std::string, std::vector<float>>& a,
+                const std::map<std::string, std::vector<float>>& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double most = 0;
+  for (const auto& [name, values] : a)
+    most = std::max(most, b.contains(name) ? distance(values, b.at(name)) : INFINITY);
+  return most;
+}
+
+}  // namespace orch::test

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+
+namespace orch::test {
+
+// run.json of a small model on `ranks` ranks of the CPU, as orch would write it; change what a test
+// is about.
+nlohmann::ordered_json small_run(int ranks);
+
+// How the ranks of an attempt ended.
+struct Attempt {
+  std::vector<int> exit_codes;  // 128 + n: by signal n
+  std::string output;           // of all ranks, behind their numbers
+  double seconds = 0;
+  fs::path folder;
+
+  bool ok() const;
+  bool finished() const;  // the file that says so
+  std::vector<nlohmann::json> events() const;
+  nlohmann::json event(const std::string& name) const;  // the last such; null: none
+};
+
+struct AttemptOptions {
+  std::map<std::string, std::string> environment;
+  // While they run, in the test's own process.
+  std::function<void(const std::vector<pid_t>&, const fs::path& attempt)> meanwhile;
+};
+
+// A run folder, in which real trainers are started as the job script would start them.
+class TrainerRun {
+ public:
+  explicit TrainerRun(nlohmann::ordered_json run_json);
+  ~TrainerRun();
+  TrainerRun(const TrainerRun&) = delete;
+  TrainerRun& operator=(const TrainerRun&) = delete;
+
+  void write(const nlohmann::ordered_json& run_json);  // another one: on more ranks, say
+  // One process per rank of run.json's data_parallel, until all have ended (at most two minutes).
+  Attempt attempt(const AttemptOptions& options = {});
+
+  const fs::path& folder() const { return folder_; }
+  fs::path checkpoints() const { return folder_ / "checkpoints"; }
+  // Of all attempts, by step; where a step was done twice, the last.
+  std::map<int, double> losses() const;
+  // A tensor of the last checkpoint, whole, in fp32.
+  std::vector<float> saved(const std::string& name) const;
+  std::map<std::string, std::vector<float>> weights() const;
+
+ private:
+  fs::path folder_;
+  int ranks_ = 1;
+  int attempts_ = 0;
+};
+
+// Waits until an attempt has done so many steps; false if it does not in time.
+bool wait_for_step(const fs::path& attempt, int step, double seconds = 60);
+
+// The largest difference.
+double distance(const std::vector<float>& a, const std::vector<float>& b);
+double distance(const std::map<std::string, std::vector<float>>& a,
+                const std::map<std::string, std::vector<float>>& b);
+
+}  // namespace orch::test
