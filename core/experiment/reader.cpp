@@ -12,9 +12,9 @@ namespace {
 
 using plan::Section;
 
-const std::vector<std::string> kTop{"name",       "doc",    "model",        "hardware",    "batch",
-                                    "strategies", "budget", "tokens",       "constraints", "steps",
-                                    "strict",     "start",  "availability", "search"};
+const std::vector<std::string> kTop{
+    "name",        "doc",   "model",  "hardware", "batch",        "strategies", "budget",  "tokens",
+    "constraints", "steps", "strict", "start",    "availability", "search",     "training"};
 
 // 3.5, 'text', or what cannot be shown by its type.
 std::string shown(const sol::object& value) {
@@ -74,6 +74,7 @@ void Reader::read_top(const sol::table& top) {
   std::move(space.axes.begin(), space.axes.end(), std::back_inserter(out_.batch.axes));
   std::move(space.derived.begin(), space.derived.end(), std::back_inserter(out_.batch.derived));
   read_strategies(get("strategies"));
+  read_training(get("training"));
   read_budget(get("budget"));
   read_constraints(get("constraints"));
   read_search(get("search"));

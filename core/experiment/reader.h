@@ -32,6 +32,7 @@ class Reader {
   void read_rampup(const sol::object& value, const std::string& place);
   void read_strategies(const sol::object& value);
   void read_strategy(const sol::object& value, const std::string& place);
+  void read_training(const sol::object& value);
   void read_calendar(const sol::object& start, const sol::object& availability);
   void read_budget(const sol::object& value);
   void read_constraints(const sol::object& value);

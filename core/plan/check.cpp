@@ -157,6 +157,23 @@ void check_choices(const Run& run, Errors& reasons) {
   }
 }
 
+// A job of a few steps that only measures may stop within the warm-up; a training may not. The rest
+// of the section is the experiment's own (check_training).
+void check_warmup(const Run& run, Errors& reasons, Errors& warnings) {
+  const auto warmup = run.training.warmup_steps;
+  const auto complain = [&](double steps, Errors& to) {
+    to.push_back(
+        {"training.warmup_steps",
+         fmt::format("the learning rate rises for {} steps, but the run has {:.0f}", warmup, steps),
+         fmt::format("use at most {:.0f}, or train for more steps", steps)});
+  };
+  if (warmup == 0) return;
+  if (const auto all = run.steps_of_all_tokens(); static_cast<double>(warmup) > all)
+    complain(all, reasons);
+  else if (run.steps > 0 && warmup > run.steps)
+    complain(static_cast<double>(run.steps), warnings);
+}
+
 void check_amount(const Run& run, Errors& warnings) {
   if (run.tokens < run.tokens_per_step())
     warnings.push_back({"tokens",
@@ -175,6 +192,7 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_model(run, reasons);
   check_format(run, reasons);
   check_choices(run, reasons);
+  check_warmup(run, reasons, warnings);
   check_amount(run, warnings);
 }
 

@@ -22,6 +22,9 @@ struct Gpu {
   Constant memory;            // bytes
   Constant usable_memory;     // bytes a process can allocate
   Constant context_memory;    // bytes the driver and its kernels take
+  // Bytes that the library of collectives takes for each group of ranks. With three kinds of groups,
+  // GPUs hold about 1 GB more than their context, tensors and fragments explain.
+  Constant communicator_memory{200e6, "assumed: NCCL's channels and protocols"};
   Constant memory_bandwidth;  // bytes/s
   Constant peak_fp32;
   Constant peak_tf32;
@@ -45,6 +48,11 @@ struct Efficiency {
   Constant attention;            // batched products of attention
   Constant attention_unaligned;  // the same with head_dim not a multiple of 8
   Constant memory;               // memory-bound kernels, of memory_bandwidth
+  // Of those: norms and activation functions; masks and softmax; cross entropy. Without an origin:
+  // as memory, for devices that compute faster than they read.
+  Constant element_wise;
+  Constant softmax;
+  Constant cross_entropy;
   Constant layer_overhead;       // seconds per layer and pass that nothing hides
   // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
   Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
@@ -101,6 +109,9 @@ struct Partition {
   Gpu gpu;
   std::int64_t gpus_per_node = 0;
   std::int64_t nodes = 0;
+  // Where ranks share a node's cores: the constants are those of a rank among so many; with more,
+  // each gets less. 0: a rank has a device of its own.
+  std::int64_t measured_ranks = 0;
   Link intra_node;
   Link network;
   Link pcie;
@@ -116,11 +127,18 @@ struct Partition {
   const Partition& as_measured(std::string_view backend) const;
 };
 
+// The machine on which a cluster's constants were measured, and when.
+struct Measured {
+  std::string machine;  // "Neoverse-N1 x 2"
+  std::string date;     // YYYY-MM-DD
+};
+
 struct Cluster {
   std::string name;
   std::string doc;
   std::string file;    // where it was read from
   std::string launch;  // "slurm", "local", or "auto": SLURM where it is reachable, else local
+  std::optional<Measured> measured;
   std::vector<Partition> partitions;
 
   const Partition* find(std::string_view partition) const;

@@ -76,6 +76,7 @@ struct Estimate {
   double days_per_100b_tokens = 0;
   double days_to_train = 0;
   double gpu_hours = 0;
+  Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
 
   std::vector<Stretch> schedule;    // the whole training, in order
   std::vector<Item> time;           // one step of the slowest stage

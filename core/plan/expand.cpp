@@ -74,6 +74,7 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.nodes = resolver.integer(Field::nodes);
   run.layout = {resolver.layout("tensor_parallel"), resolver.layout("pipeline_parallel"),
                 resolver.integer(Field::data_parallel)};
+  run.training = frame.experiment().training;
   run.batch = {resolver.integer(Field::micro_batch), resolver.integer(Field::accumulate),
                resolver.integer(Field::global_batch), frame.experiment().rampup};
   const auto* tokens = std::get_if<double>(&resolver.get(static_cast<int>(Field::tokens)));

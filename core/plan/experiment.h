@@ -13,6 +13,7 @@
 #include "core/plan/cluster.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
+#include "core/plan/training.h"
 #include "core/plan/value.h"
 
 namespace orch::plan {
@@ -82,6 +83,7 @@ struct Experiment {
   Space batch;  // with tokens and steps
   std::optional<RampUp> rampup;
   std::vector<AskedStrategy> strategies;
+  Training training;
   std::vector<Constraint> constraints;
   Budget budget;
   Calendar calendar;

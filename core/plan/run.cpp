@@ -176,6 +176,16 @@ std::string label(const Run& run) {
   return out.substr(0, kLongestLabel);
 }
 
+double Run::steps_of_all_tokens() const {
+  double ramp = 0, ramp_samples = 0;
+  for (const auto& step : ramp_steps(batch)) {
+    ramp += step.samples / static_cast<double>(step.global_batch);
+    ramp_samples += step.samples;
+  }
+  const auto rest = std::max(0.0, samples() - ramp_samples);
+  return std::ceil(ramp + rest / static_cast<double>(batch.global_batch));
+}
+
 std::vector<RampStep> ramp_steps(const Batch& batch) {
   std::vector<RampStep> steps;
   if (!batch.rampup || batch.rampup->step <= 0) return steps;

@@ -12,6 +12,7 @@
 #include "core/plan/cluster.h"
 #include "core/plan/model.h"
 #include "core/plan/strategy.h"
+#include "core/plan/training.h"
 
 namespace orch::plan {
 
@@ -68,7 +69,8 @@ struct Run {
   Batch batch;
   double tokens = 0;       // to train on
   std::int64_t steps = 0;  // that the job does; 0: all the tokens
-  Slurm job;               // the partition's words with the experiment's over them
+  Training training;
+  Slurm job;  // the partition's words with the experiment's over them
   std::vector<Error> warnings;
 
   const Value& setting(std::string_view name) const;
@@ -78,6 +80,7 @@ struct Run {
   std::int64_t spare_gpus() const {
     return job.spare_nodes.value_or(0) * std::min(gpus, partition->gpus_per_node);
   }
+  double steps_of_all_tokens() const;  // the ramp-up's smaller ones included
   double samples() const { return tokens / static_cast<double>(model.seq); }
   double tokens_per_step() const {
     return static_cast<double>(batch.global_batch) * static_cast<double>(model.seq);

@@ -80,6 +80,13 @@ void write(JsonWriter& to, const Slurm& job) {
   to.end().field("setup", job.setup).end();
 }
 
+void write(JsonWriter& to, const Training& training) {
+  to.begin("training");
+  for (const auto& field : training_fields())
+    std::visit([&](auto member) { to.field(field.param.name, training.*member); }, field.member);
+  to.end();
+}
+
 void read_model(const Json& json, Model& model) {
   model.name = json.at("name").get<std::string>();
   model.family = parse_family(json.at("family").get<std::string>()).value_or(Family::gpt);
@@ -151,6 +158,21 @@ Status read_strategy(const Json& json, const std::string& place,
   return {};
 }
 
+// A run.json from before there was such a section means the defaults.
+Status read_training(const Json& json, const std::string& place, Training& training) {
+  const auto section = json.find("training");
+  if (section == json.end()) return {};
+  for (const auto& field : training_fields()) {
+    const auto given = section->find(field.param.name);
+    if (given == section->end()) continue;
+    const auto value =
+        conform(field.param, from_json(*given), place + ": training." + field.param.name);
+    if (!value) return value.error();
+    set(training, field, *value);
+  }
+  return {};
+}
+
 Status read_cluster(const Json& json, const std::string& place, const FindCluster& find_cluster,
                     Run& run) {
   const auto cluster = find_cluster(json.at("cluster").get<std::string>());
@@ -194,6 +216,7 @@ std::string run_json(const Run& run) {
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     write(to, run.strategy->params[i].name, run.settings[i]);
   to.end();
+  write(to, run.training);
   write(to, run.job);
   return std::move(to.end()).text();
 }
@@ -215,6 +238,7 @@ Result<Run> parse_run_json(const std::string& text, const std::string& place,
     if (auto status = read_cluster(json, place, find_cluster, run); !status) return status.error();
     read_model(json.at("model"), run.model);
     read_sizes(json, run);
+    if (auto status = read_training(json, place, run.training); !status) return status.error();
     read_job(json.at("job"), run.job);
     return run;
   } catch (const nlohmann::json::exception& error) {
@@ -243,10 +267,11 @@ void write(JsonWriter& to, const Stretch& stretch) {
 
 }  // namespace
 
-std::string estimate_json(const Estimate& estimate) {
+std::string estimate_json(const Run& run, const Estimate& estimate) {
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{kVersion})
+      .field("variant", variant(run))
       .field("fit", name(estimate.fit))
       .field("peak_memory_bytes", estimate.peak_memory)
       .field("memory_low", estimate.memory_low)
@@ -263,6 +288,7 @@ std::string estimate_json(const Estimate& estimate) {
       .field("days_per_100b_tokens", estimate.days_per_100b_tokens)
       .field("days_to_train", estimate.days_to_train)
       .field("gpu_hours", estimate.gpu_hours)
+      .field("communicated_bytes", estimate.communicated)
       .begin_list("schedule");
   for (const auto& stretch : estimate.schedule) write(to, stretch);
   to.end_list();

@@ -21,7 +21,7 @@ Result<Run> parse_run_json(const std::string& text, const std::string& place,
                            const std::vector<StrategyPtr>& strategies,
                            const FindCluster& find_cluster);
 
-// estimate.json: the totals, without the items.
-std::string estimate_json(const Estimate& estimate);
+// estimate.json: the totals, without the items, and the run's variant, which tables show.
+std::string estimate_json(const Run& run, const Estimate& estimate);
 
 }  // namespace orch::plan

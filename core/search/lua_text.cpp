@@ -98,6 +98,14 @@ std::string model_lua(const plan::Model& model) {
   return fmt::format("{} {}", name(model.family), fields.text());
 }
 
+std::string training_lua(const plan::Training& training) {
+  Fields fields;
+  for (const auto& field : plan::training_fields())
+    if (const auto value = get(training, field); value != field.param.default_value)
+      fields.add(field.param.name, literal(value));
+  return fields.text();
+}
+
 std::string budget_lua(const plan::Budget& budget) {
   Fields fields;
   fields.number("gpu_hours", budget.gpu_hours).number("deadline_days", budget.deadline_days);
@@ -136,6 +144,8 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   line("batch", batch_lua(run.batch));
   line("tokens", fmt::format("{}", run.tokens));
   if (run.steps > 0) line("steps", fmt::format("{}", run.steps));
+  if (const auto training = training_lua(run.training); training != "{}")
+    line("training", training);
   if (const auto budget = budget_lua(experiment.budget); budget != "{}") line("budget", budget);
   if (experiment.strict) line("strict", "true");
   line("strategies", fmt::format("{{ {} {} }}", run.strategy->name, settings(run).text()));

@@ -27,7 +27,10 @@ TEST_CASE("what is written reads back as the same run", "[search]") {
                  environment = { A_B = "x y \"z\"", C = "1" }, options = { "--exclusive" } },
     batch = { global_batch = 64, micro_batch = 2,
               rampup = { start = 32, step = 32, samples = 1000000, fewer_nodes = true } },
-    tokens = 341e9, steps = 12, budget = { gpu_hours = 123456.5, reserve_nodes = 1 },
+    tokens = 341e9, steps = 12,
+    training = { learning_rate = 1.2e-4, min_learning_rate = 6e-6, warmup_steps = 3,
+                 schedule = "linear", tensorboard = false, data = "/corpus/a \"b\"" },
+    budget = { gpu_hours = 123456.5, reserve_nodes = 1 },
     strategies = { megatron { tensor_parallel = 2, pipeline_parallel = 4, recompute = "none",
                               stage_partition = "transformer|embedding", zero_stage = 1,
                               fused_kernels = false } },
@@ -48,6 +51,8 @@ TEST_CASE("what is written reads back as the same run", "[search]") {
   CHECK(read.gpus == run.gpus);
   CHECK(read.tokens == run.tokens);
   CHECK(read.steps == run.steps);
+  CHECK(read.training == run.training);
+  CHECK(read.training.data == "/corpus/a \"b\"");
   CHECK(read.job.qos == run.job.qos);
   CHECK(read.job.account == run.job.account);
   CHECK(read.job.time == run.job.time);

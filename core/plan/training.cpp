@@ -1,0 +1,184 @@
+#include "core/plan/training.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+namespace {
+
+// Far beyond what anyone trains with: they stop typing errors, not ambition.
+constexpr double kMostSteps = 1e9;
+constexpr double kLeast = 1e-12;  // above zero
+constexpr double kAlmostOne = 1 - 1e-12;
+
+Param whole(const char* name, double min, double max, const char* doc) {
+  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
+}
+
+Param real(const char* name, double min, double max, const char* doc) {
+  return {name, doc, ParamType::real, {}, {}, min, max, {}, {}};
+}
+
+Param text(const char* name, const char* doc) {
+  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
+}
+
+using T = Training;
+
+std::vector<TrainingField> make_fields() {
+  std::vector<TrainingField> fields{
+      {real("learning_rate", kLeast, 100, "at its peak, after the warm-up"), &T::learning_rate},
+      {real("min_learning_rate", 0, 100, "where the schedule ends"), &T::min_learning_rate},
+      {{"schedule",
+        "of the learning rate after the warm-up",
+        ParamType::choice,
+        {},
+        {"cosine", "linear", "constant"},
+        0,
+        0,
+        {},
+        {}},
+       &T::schedule},
+      {whole("warmup_steps", 0, kMostSteps, "in which the learning rate rises"), &T::warmup_steps},
+      {whole("decay_steps", 0, kMostSteps, "until the minimum is reached; 0: all steps of the run"),
+       &T::decay_steps},
+      {real("weight_decay", 0, 100, "of matrices, not of biases and norms"), &T::weight_decay},
+      {real("beta1", 0, kAlmostOne, "decay of the mean gradient"), &T::beta1},
+      {real("beta2", 0, kAlmostOne, "decay of the mean squared gradient"), &T::beta2},
+      {real("epsilon", 1e-30, 1, "added to the divisor of an update"), &T::epsilon},
+      {real("clip", 0, 1e9, "of the gradient's norm; 0: none"), &T::clip},
+      {real("dropout", 0, 1, "after the embedding, attention and MLP; below 1"), &T::dropout},
+      {real("attention_dropout", 0, 1, "of attention weights; below 1"), &T::attention_dropout},
+      {real("init_std", 0, 100, "standard deviation of the first weights"), &T::init_std},
+      {whole("seed", 0, 4294967295.0, "of weights, dropout and the order of the data"), &T::seed},
+      {real("loss_scale", 1, 0x1p40, "fp16: the first one"), &T::loss_scale},
+      {whole("loss_scale_window", 1, kMostSteps,
+             "fp16: steps without overflow until the scale doubles"),
+       &T::loss_scale_window},
+      {text("data", "prefix of .bin and .idx; empty: synthetic tokens"), &T::data, true},
+      {text("split", "shares of training, evaluation and test"), &T::split},
+      {whole("evaluate_every", 0, kMostSteps, "steps; 0: never"), &T::evaluate_every},
+      {whole("evaluate_batches", 1, kMostSteps, "global batches of one evaluation"),
+       &T::evaluate_batches},
+      {whole("checkpoint_every", 0, kMostSteps, "steps; 0: at the end and when told to stop"),
+       &T::checkpoint_every},
+      {whole("keep_checkpoints", 1, 1e6, "the last so many"), &T::keep_checkpoints},
+      {text("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init,
+       true},
+      {whole("log_every", 1, kMostSteps, "steps between two lines of events"), &T::log_every},
+      {{"tensorboard", "write TensorBoard event files", ParamType::boolean, {}, {}, 0, 0, {}, {}},
+       &T::tensorboard},
+      {real("collective_timeout", 1e-3, 1e6, "seconds until a collective counts as stuck"),
+       &T::collective_timeout},
+  };
+  for (auto& field : fields) field.param.default_value = get(Training{}, field);
+  return fields;
+}
+
+// Three shares such as "969,30,1"; nothing if they are none.
+std::optional<std::vector<double>> shares_of(const std::string& text) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (const auto& part : split(text, ',')) {
+    const auto word = trim(part);
+    double share = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), share);
+    if (error != std::errc() || end != word.data() + word.size() || !(share >= 0 && share < 1e18))
+      return std::nullopt;
+    shares.push_back(share);
+    sum += share;
+  }
+  if (shares.size() != 3 || !(sum > 0)) return std::nullopt;
+  return shares;
+}
+
+void check_rates(const Training& training, const std::string& place, Errors& errors) {
+  const bool falls = training.schedule != "constant";
+  if (falls && training.min_learning_rate > training.learning_rate)
+    errors.push_back({place + ".min_learning_rate",
+                      fmt::format("{} is above learning_rate {}", training.min_learning_rate,
+                                  training.learning_rate),
+                      fmt::format("write min_learning_rate = {:.4g}, a tenth of it",
+                                  training.learning_rate / 10)});
+  if (falls && training.decay_steps > 0 && training.warmup_steps > training.decay_steps)
+    errors.push_back({place + ".warmup_steps",
+                      fmt::format("{} steps of warm-up, but the minimum is reached after {}",
+                                  training.warmup_steps, training.decay_steps),
+                      "lower warmup_steps, or raise decay_steps"});
+}
+
+void check_dropout(std::string_view name, double share, const std::string& place, Errors& errors) {
+  if (share >= 1)
+    errors.push_back({fmt::format("{}.{}", place, name), "1 would drop everything",
+                      "give a number from 0 to below 1, such as 0.1"});
+}
+
+void check_split(const Training& training, const std::string& place, Errors& errors) {
+  const auto shares = shares_of(training.split);
+  const auto shown = show(Value(training.split));
+  if (!shares) {
+    errors.push_back({place + ".split", fmt::format("{} is not three shares", shown),
+                      "write split = \"969,30,1\": of training, evaluation and test"});
+    return;
+  }
+  if ((*shares)[0] == 0)
+    errors.push_back({place + ".split", fmt::format("{} leaves nothing to train on", shown),
+                      "raise the first share, as in \"969,30,1\""});
+  if (training.evaluate_every > 0 && (*shares)[1] == 0)
+    errors.push_back({place + ".evaluate_every",
+                      fmt::format("split {} holds nothing out to evaluate on", shown),
+                      "raise the second share, as in \"969,30,1\", or set evaluate_every = 0"});
+}
+
+}  // namespace
+
+const std::vector<TrainingField>& training_fields() {
+  static const auto kFields = make_fields();
+  return kFields;
+}
+
+const TrainingField* find_training_field(std::string_view name) {
+  for (const auto& field : training_fields())
+    if (field.param.name == name) return &field;
+  return nullptr;
+}
+
+std::vector<std::string> training_names() {
+  std::vector<std::string> names;
+  for (const auto& field : training_fields()) names.push_back(field.param.name);
+  return names;
+}
+
+Value get(const Training& training, const TrainingField& field) {
+  return std::visit([&](auto member) { return Value(training.*member); }, field.member);
+}
+
+void set(Training& training, const TrainingField& field, const Value& conformed) {
+  std::visit(
+      [&](auto member) {
+        training.*member = std::get<std::decay_t<decltype(training.*member)>>(conformed);
+      },
+      field.member);
+}
+
+std::string changes(const Training& training) {
+  std::vector<std::string> out;
+  for (const auto& field : training_fields())
+    if (const auto value = get(training, field); value != field.param.default_value)
+      out.push_back(fmt::format("{} = {}", field.param.name, show(value)));
+  return join(out, ", ");
+}
+
+Errors check_training(const Training& training, const std::string& place) {
+  Errors errors;
+  check_rates(training, place, errors);
+  check_dropout("dropout", training.dropout, place, errors);
+  check_dropout("attention_dropout", training.attention_dropout, place, errors);
+  check_split(training, place, errors);
+  return errors;
+}
+
+}  // namespace orch::plan
