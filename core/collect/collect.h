@@ -15,6 +15,16 @@ namespace orch::collect {
 //   {"event":"step","time":…,"step":12,"loss":3.21,"step_seconds":0.52,"tokens":393216,
 //    "tokens_per_second":63015.4,"peak_memory_bytes":17179869184}
 //   {"event":"checkpoint","time":…,"step":100}    {"event":"end","time":…,"step":500}
+// Our own trainers say more:
+//   start: "device", "torch" (its version), "parameters", "effective":{"attention":"sdpa",…}
+//   step:  "gradient_norm", "learning_rate", "loss_scale", "skipped" (no update: an overflow),
+//          "communicated_bytes" (given to collectives by rank 0 since the attempt began)
+//   {"event":"evaluation","time":…,"step":100,"loss":3.4}    on held-out data
+//   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
+//   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}
+//     seconds of one step and bytes of rank 0, by the estimator's names; the last one counts
+//   {"event":"failed","time":…,"class":"nan","message":"…"}    class: gpu_memory, host_memory,
+//     nccl, data, nan, disk or bad_exit
 // time:               seconds since 1970 by the trainer's clock
 // step:               the number of the step that was just done, counted over all attempts from 1
 // step_seconds:       how long that step took; if missing, the times of two lines tell
@@ -30,10 +40,14 @@ namespace orch::collect {
 // however long it is. now: the file system's own time (see file_system_now), for the age.
 std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now);
 
-// The line that tells of a known failure in the last MiB of stdout.log, or else in its first
-// 64 KiB. The first one of memory or of a node counts before the first one of NCCL: when one rank
-// dies, all others complain of NCCL. Any bytes may be in it; the line is cut to about 200
-// characters around what was found.
+// The last profile that the attempt's trainer wrote in the last 4 MiB of its events.
+std::optional<record::Profile> read_profile(const fs::path& attempt_folder);
+
+// What the trainer's last event "failed" says, if it has one. Where that blames the others (nccl)
+// or nobody (bad_exit), a line of the log counts before it: the line that tells of a known failure
+// in the last MiB of stdout.log, or else in its first 64 KiB. The first one of memory or of a node
+// counts before the first one of NCCL: when one rank dies, all others complain of NCCL. Any bytes
+// may be in it; the line is cut to about 200 characters around what was found.
 record::Confession read_confession(const fs::path& attempt_folder);
 
 // The time that the file system of a folder gives to a new file: clocks of hosts differ.

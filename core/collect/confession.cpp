@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/collect/collect.h"
+#include "core/collect/last_event.h"
 #include "core/collect/window.h"
 
 namespace orch::collect {
@@ -146,13 +147,28 @@ record::Confession look(std::string_view text) {
 
 }  // namespace
 
-record::Confession read_confession(const fs::path& attempt_folder) {
+namespace {
+
+record::Confession read_log(const fs::path& attempt_folder) {
   const Window file(attempt_folder / "stdout.log");
   if (!file.is_open()) return {};
   const auto from = std::max<std::int64_t>(0, file.size() - kEnd);
   auto confession = look(file.read(from, std::min(file.size(), kEnd)));
   if (confession.symptom == Symptom::none && from > 0) confession = look(file.read(0, kBeginning));
   return confession;
+}
+
+}  // namespace
+
+record::Confession read_confession(const fs::path& attempt_folder) {
+  auto event = read_failure(attempt_folder);
+  const bool knows = event.symptom != Symptom::none && event.symptom != Symptom::nccl &&
+                     event.symptom != Symptom::other;
+  if (knows) return event;
+  auto log = read_log(attempt_folder);
+  // The trainer's own words for what both blame.
+  const bool same = log.symptom == Symptom::none || log.symptom == Symptom::nccl;
+  return event.symptom != Symptom::none && same ? event : log;
 }
 
 }  // namespace orch::collect

@@ -97,7 +97,10 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"step_seconds", &Event::step_seconds},
       {"tokens", &Event::tokens},
       {"tokens_per_second", &Event::tokens_per_second},
-      {"peak_memory_bytes", &Event::peak_memory}};
+      {"peak_memory_bytes", &Event::peak_memory},
+      {"gradient_norm", &Event::gradient_norm},
+      {"learning_rate", &Event::learning_rate},
+      {"communicated_bytes", &Event::communicated}};
   for (const auto& [name, member] : kNumbers)
     if (key == name) event.*member = finite(word);
   if (key != "step") return;

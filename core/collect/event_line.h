@@ -16,6 +16,9 @@ struct Event {
   std::optional<double> tokens;
   std::optional<double> tokens_per_second;
   std::optional<double> peak_memory;
+  std::optional<double> gradient_norm;
+  std::optional<double> learning_rate;
+  std::optional<double> communicated;
 };
 
 // Nothing if it is not a whole JSON object with an "event". Values that are no finite numbers, such

@@ -17,7 +17,8 @@ constexpr std::size_t kWarmUp = 3;
 struct Seen {
   std::vector<Event> steps;
   std::optional<Event> end;
-  bool from_start = false;  // whether the first of the steps is that of the attempt
+  std::optional<Event> evaluation;  // the last one
+  bool from_start = false;          // whether the first of the steps is that of the attempt
 };
 
 template <class Visit>
@@ -46,6 +47,8 @@ Seen read_end(const Window& file, std::int64_t bytes) {
       seen.steps.push_back(*event);
     else if (name == "end")
       seen.end = *event;
+    else if (name == "evaluation")
+      seen.evaluation = *event;
   });
   return seen;
 }
@@ -68,6 +71,7 @@ std::optional<double> difference(const std::optional<double>& from,
 struct Rates {
   std::vector<double> step_seconds;
   std::vector<double> tokens_per_second;
+  std::vector<double> communicated;  // bytes of a step
 };
 
 void add_rates(const Event& event, const Event* before, Rates& rates) {
@@ -82,6 +86,12 @@ void add_rates(const Event& event, const Event* before, Rates& rates) {
     rates.tokens_per_second.push_back(*event.tokens_per_second);
   else if (elapsed && trained)
     rates.tokens_per_second.push_back(*trained / *elapsed);
+  // The count begins with the attempt.
+  if (event.communicated && before && before->communicated && steps > 0)
+    rates.communicated.push_back((*event.communicated - *before->communicated) /
+                                 static_cast<double>(steps));
+  else if (event.communicated && *event.step == 1)
+    rates.communicated.push_back(*event.communicated);
 }
 
 Rates rates_of(const Seen& seen) {
@@ -111,9 +121,14 @@ std::optional<record::Progress> read_progress(const fs::path& attempt_folder, do
   }
   progress.age = std::max(0.0, now - file.modified());
   progress.loss = last.loss;
+  progress.gradient_norm = last.gradient_norm;
+  progress.learning_rate = last.learning_rate;
+  if (seen.evaluation) progress.evaluation_loss = seen.evaluation->loss;
   const auto rates = rates_of(seen);
   progress.step_seconds = median(rates.step_seconds);
   progress.tokens_per_second = median(rates.tokens_per_second);
+  if (!rates.communicated.empty())
+    progress.communicated_bytes = std::max(0.0, median(rates.communicated));
   for (const auto& step : seen.steps) {
     progress.peak_memory = std::max(progress.peak_memory, step.peak_memory.value_or(0));
     progress.tokens = step.tokens.value_or(progress.tokens);

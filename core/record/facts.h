@@ -60,12 +60,23 @@ struct Progress {
   std::optional<double> loss;
   double step_seconds = 0;  // median over the steps after warm-up; 0: not known
   double tokens_per_second = 0;
-  double peak_memory = 0;  // bytes, of the fullest rank; 0: not known
-  double tokens = 0;       // trained on so far
+  double peak_memory = 0;                 // bytes, of the fullest rank; 0: not known
+  double tokens = 0;                      // trained on so far
+  std::optional<double> evaluation_loss;  // the last one, on held-out data
+  std::optional<double> gradient_norm;
+  std::optional<double> learning_rate;
+  std::optional<double> communicated_bytes;  // given to collectives in a step, by one rank
 };
 
-// What the tail of a log confesses.
-enum class Symptom { none, gpu_memory, host_memory, nccl, node };
+// What a trainer measured of its own steps, by the estimator's names.
+struct Profile {
+  std::int64_t step = 0;
+  std::map<std::string, double> time_items;    // seconds of one step
+  std::map<std::string, double> memory_items;  // bytes
+};
+
+// What the tail of a log, or the trainer's last event, confesses.
+enum class Symptom { none, gpu_memory, host_memory, nccl, node, data, nan, disk, other };
 struct Confession {
   Symptom symptom = Symptom::none;
   std::string line;  // the one that says it, printable

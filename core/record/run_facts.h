@@ -10,9 +10,11 @@ struct RunFacts {
   std::string experiment;
   std::string id;
   std::string strategy;
+  std::string variant;  // "compression=powersgd dtype=fp32": its settings other than the defaults
   std::string cluster;
   std::int64_t gpus = 0;
   std::int64_t nodes = 0;
+  std::int64_t accumulate = 1;
   std::int64_t steps = 0;      // that the job does: asked for, or all the tokens
   double tokens_per_step = 0;  // at the full batch
   int phases = 0;              // job scripts: job.sbatch, job-2.sbatch, ...; 0: none, a local run
@@ -23,7 +25,8 @@ struct RunFacts {
   double tokens_per_second = 0;
   double peak_memory = 0;  // bytes
   double days_per_100b_tokens = 0;
-  double gpu_hours = 0;  // of the job: its steps, or the whole training
+  double communicated_bytes = 0;  // in a step, by one rank; 0: none, or not known
+  double gpu_hours = 0;           // of the job: its steps, or the whole training
 };
 
 }  // namespace orch::record

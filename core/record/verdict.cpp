@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStates = {"planned",  "pending", "running",  "stopped",
                                                      "finished", "failed",  "cancelled"};
-constexpr std::array<std::string_view, 11> kFailures = {
-    "none", "gpu_memory", "host_memory", "timeout", "node", "preempted",
-    "hang", "nccl",       "bad_exit",    "refused", "lost"};
+constexpr std::array<std::string_view, 14> kFailures = {
+    "none", "gpu_memory", "host_memory", "timeout", "node", "preempted", "hang",
+    "nccl", "bad_exit",   "refused",     "data",    "nan",  "disk",      "lost"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view text) {
@@ -125,6 +125,14 @@ std::optional<Verdict> confessed(const Evidence& evidence) {
       return Verdict{State::failed, Failure::nccl, line};
     case Symptom::node:
       return Verdict{State::failed, Failure::node, line};
+    case Symptom::data:
+      return Verdict{State::failed, Failure::data, line};
+    case Symptom::nan:
+      return Verdict{State::failed, Failure::nan, line};
+    case Symptom::disk:
+      return Verdict{State::failed, Failure::disk, line};
+    case Symptom::other:
+      return Verdict{State::failed, Failure::bad_exit, line};
     case Symptom::none:
       break;
   }

@@ -32,6 +32,9 @@ enum class Failure {
   nccl,
   bad_exit,
   refused,  // the scheduler did not take it
+  data,     // damaged, or not what the run asks for
+  nan,      // the loss is not a number any more
+  disk,     // full, or it fails
   lost,     // gone without a trace: neither SLURM nor the folder knows how it ended
 };
 

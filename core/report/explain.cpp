@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/report/compared.h"
 #include "core/report/report.h"
 #include "core/report/words.h"
 
@@ -38,11 +40,6 @@ Rows memory_rows(const plan::StageMemory& stage) {
 
 bool is_fullest(const plan::StageMemory& stage, const plan::Estimate& estimate) {
   return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
-}
-
-const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
-  return *std::find_if(estimate.memory.begin(), estimate.memory.end(),
-                       [&](const auto& stage) { return is_fullest(stage, estimate); });
 }
 
 Rows stage_rows(const plan::Estimate& estimate) {
@@ -85,6 +82,8 @@ std::string head(const plan::Planned& p, const Screen& screen) {
       "{} tokens\n",
       e.step_seconds, group_digits(e.tokens_per_second), e.days_per_100b_tokens, e.days_to_train,
       group_digits(e.gpu_hours), format_tokens(r.tokens));
+  if (const auto training = changes(r.training); !training.empty())
+    out += fmt::format("  training: {}\n", training);
   const auto hours = e.range_of(e.gpu_hours);
   out += fmt::format("  90 % range: step {:.4g} to {:.4g} s, {} days, {} to {} GPU-hours\n",
                      e.step_low, e.step_high, range_text(e.range_of(e.days_to_train)),
@@ -98,29 +97,100 @@ std::string head(const plan::Planned& p, const Screen& screen) {
   return out;
 }
 
+// Tables with titles between them, for a terminal or as Markdown.
+class Page {
+ public:
+  Page(const Screen& screen, bool markdown) : screen_(screen), markdown_(markdown) {}
+
+  void text(const std::string& lines) { out_ += markdown_ ? "\n" + lines : wrap(lines, screen_); }
+  void table(const std::string& title, const Rows& rows) {
+    if (markdown_)
+      out_ += "\n## " + title + "\n\n" + grid_markdown(rows);
+    else
+      out_ += "\n" + paint(title, "1", screen_) + "\n" + grid(rows, screen_);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  Screen screen_;
+  bool markdown_;
+  std::string out_;
+};
+
+std::string cell(const std::optional<double>& amount, bool bytes) {
+  if (!amount) return "";  // what is missing is said beside the name
+  return bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount);
+}
+
+std::vector<std::string> row_of(const Compared& item, bool bytes) {
+  const auto error = item.error();
+  std::string what = item.name;
+  if (!item.measured) what += " (not measured)";
+  if (!item.estimated) what += " (not estimated)";
+  return {cell(item.measured, bytes), cell(item.estimated, bytes),
+          error ? fmt::format("{:+.1f} %", *error) : "", what};
+}
+
+Rows compared_rows(const Comparison& comparison, bool bytes) {
+  Rows rows{{"measured", "estimated", "error", "item"}};
+  for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
+  rows.push_back(row_of(comparison.sum, bytes));
+  rows.push_back(row_of(comparison.total, bytes));
+  return rows;
+}
+
+void add_measured(const plan::Planned& p, const Measured& measured, Page& page) {
+  if (!measured.profile.time_items.empty() || measured.progress.step_seconds > 0)
+    page.table("Measured: seconds of one step",
+               compared_rows(compare_time(p.estimate, measured), false));
+  if (!measured.profile.memory_items.empty() || measured.progress.peak_memory > 0)
+    page.table("Measured: bytes of one rank",
+               compared_rows(compare_memory(p.estimate, measured), true));
+}
+
+void write(const plan::Planned& p, const plan::Calendar& calendar, const Measured* measured,
+           Page& page) {
+  page.table("Schedule", schedule_rows(p.estimate, calendar));
+  page.table("Time of one step, slowest stage", time_rows(p.estimate));
+  const auto& fullest = fullest_stage(p.estimate);
+  page.table(stage_title(fullest, p), memory_rows(fullest));
+  if (p.estimate.memory.size() > 1)
+    page.table("Memory by stage (--format json has the items of each)", stage_rows(p.estimate));
+  if (p.estimate.host_memory > 0)
+    page.text(fmt::format("\nHost memory per node: {} of {}\n",
+                          format_bytes(p.estimate.host_memory),
+                          format_bytes(p.run.partition->host_memory.value)));
+  if (measured) add_measured(p, *measured, page);
+  for (const auto& warning : p.run.warnings) page.text("\nwarning: " + warning.text() + "\n");
+}
+
+std::string top(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen) {
+  auto out = head(p, screen);
+  if (calendar.start)
+    out += fmt::format("  begins {} and {}\n", format_date(*calendar.start),
+                       ends_text(calendar, p.estimate));
+  return out;
+}
+
 }  // namespace
 
-std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen) {
-  auto top = head(p, screen);
-  if (calendar.start)
-    top += fmt::format("  begins {} and {}\n", format_date(*calendar.start),
-                       ends_text(calendar, p.estimate));
-  std::string out = wrap(top, screen) + "\n";
-  out += paint("Schedule", "1", screen) + "\n" + schedule(p.estimate, calendar, screen) + "\n";
-  out += paint("Time of one step, slowest stage", "1", screen) + "\n";
-  out += grid(time_rows(p.estimate), screen);
-  const auto& fullest = fullest_stage(p.estimate);
-  out += "\n" + paint(stage_title(fullest, p), "1", screen) + "\n" +
-         grid(memory_rows(fullest), screen);
-  if (p.estimate.memory.size() > 1)
-    out += "\n" + paint("Memory by stage (--format json has the items of each)", "1", screen) +
-           "\n" + grid(stage_rows(p.estimate), screen);
-  if (p.estimate.host_memory > 0)
-    out += fmt::format("\nHost memory per node: {} of {}\n", format_bytes(p.estimate.host_memory),
-                       format_bytes(p.run.partition->host_memory.value));
-  for (const auto& warning : p.run.warnings)
-    out += wrap("\nwarning: " + warning.text() + "\n", screen);
-  return out;
+std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
+                    const Measured* measured) {
+  Page page(screen, false);
+  page.text(top(p, calendar, screen));
+  write(p, calendar, measured, page);
+  return page.take();
+}
+
+// The head as a list: its first line is the run's id.
+std::string explain_markdown(const plan::Planned& p, const plan::Calendar& calendar,
+                             const Measured* measured) {
+  Page page({}, true);
+  auto lines = split(trim(top(p, calendar, {})), '\n');
+  std::string head = "# " + lines.front() + "\n\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) head += fmt::format("- {}\n", trim(lines[i]));
+  write(p, calendar, measured, page);
+  return head + page.take();
 }
 
 }  // namespace orch::report

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/units.h"
+#include "core/report/compared.h"
 #include "core/report/ranking.h"
 #include "core/report/report.h"
 
@@ -103,7 +104,8 @@ Json run_fields(const plan::Planned& p) {
             {"days_to_train", e.days_to_train},
             {"days_low", e.range_of(e.days_to_train).low},
             {"days_high", e.range_of(e.days_to_train).high},
-            {"gpu_hours", e.gpu_hours}};
+            {"gpu_hours", e.gpu_hours},
+            {"communicated_bytes", whole(e.communicated)}};
   if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;
   if (!r.warnings.empty()) json["warnings"] = errors_json(r.warnings);
   return json;
@@ -154,7 +156,32 @@ std::string json(const Result& result, const Standings* standings) {
                {"rejected", std::move(rejected)}});
 }
 
-std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar) {
+namespace {
+
+Json compared_json(const Compared& item) {
+  const auto maybe = [](const std::optional<double>& number) {
+    return number ? Json(*number) : Json();
+  };
+  Json json{{"name", item.name},
+            {"measured", maybe(item.measured)},
+            {"estimated", maybe(item.estimated)},
+            {"error_percent", maybe(item.error())}};
+  if (!item.parts.empty()) json["parts"] = item.parts;
+  return json;
+}
+
+Json comparison_json(const Comparison& comparison) {
+  Json items = Json::array();
+  for (const auto& item : comparison.items) items.push_back(compared_json(item));
+  return {{"items", std::move(items)},
+          {"sum", compared_json(comparison.sum)},
+          {"total", compared_json(comparison.total)}};
+}
+
+}  // namespace
+
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
+                         const Measured* measured) {
   Json json = run_fields(run);
   add_dates(run.estimate, calendar, json);
   json["time"] = items_json(run.estimate.time, "seconds");
@@ -165,6 +192,9 @@ std::string explain_json(const plan::Planned& run, const plan::Calendar& calenda
                       {"bytes", stage.total},
                       {"items", items_json(stage.items, "bytes")}});
   json["memory"] = std::move(stages);
+  if (measured)
+    json["measured"] = {{"time", comparison_json(compare_time(run.estimate, *measured))},
+                        {"memory", comparison_json(compare_memory(run.estimate, *measured))}};
   return dump({{"version", 1}, {"run", std::move(json)}});
 }
 

@@ -74,12 +74,20 @@ std::string ties_text(const Result& result);
 std::string warnings_by_subject(const Result& result);
 
 // The stretches of a training as a table: by date where it has a start, else by day.
+std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
+                                                    const plan::Calendar& calendar);
 std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
                      const Screen& screen);
 
-// Memory and time of one run, item by item, with formulas; the items add up to the totals.
-std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen);
-std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar);
+// Memory and time of one run, item by item, with formulas; the items add up to the totals. With
+// what was measured of it, where it was run.
+struct Measured;  // compared.h
+std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
+                    const Measured* measured = nullptr);
+std::string explain_markdown(const plan::Planned& run, const plan::Calendar& calendar,
+                             const Measured* measured = nullptr);
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
+                         const Measured* measured = nullptr);
 
 // A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
 // last column of text goes below its row where the screen is too narrow for it.

@@ -20,8 +20,8 @@ std::string day_text(const plan::Calendar& calendar, double days) {
 
 }  // namespace
 
-std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
-                     const Screen& screen) {
+std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
+                                                    const plan::Calendar& calendar) {
   std::vector<std::vector<std::string>> rows{
       {"phase", "batch", "nodes", "tokens", "step s", "TFLOPs", "days", "from", "to"}};
   double days = 0;
@@ -35,7 +35,12 @@ std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calen
                     significant(s.tflops_per_gpu), significant(s.seconds / kDay), from,
                     day_text(calendar, days)});
   }
-  return grid(rows, screen);
+  return rows;
+}
+
+std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
+                     const Screen& screen) {
+  return grid(schedule_rows(estimate, calendar), screen);
 }
 
 }  // namespace orch::report

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <span>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/report/status_columns.h"
 #include "core/report/status_words.h"
 #include "core/report/words.h"
 
@@ -16,7 +15,7 @@ namespace orch::report {
 namespace {
 
 using record::State;
-using Rows = std::vector<std::vector<std::string>>;
+using Runs = std::vector<const RunStatus*>;
 
 // What needs a look first: troubles, then what runs, then what waits, then what is done.
 int urgency(const RunStatus& run) {
@@ -47,80 +46,19 @@ std::vector<const RunStatus*> in_order(const Standings& standings) {
   return runs;
 }
 
-// A column of a table, and how much it is missed: the highest rank is the first to go on a narrow
-// screen, 0 always stays.
-struct Column {
-  std::string title;
-  int rank;
-  std::function<std::string(const RunStatus&)> text;
-};
-
-using Runs = std::vector<const RunStatus*>;
-
-std::vector<std::string> cells(const Column& column, const Runs& runs) {
-  std::vector<std::string> out = {column.title};
-  for (const auto* run : runs) out.push_back(printable(column.text(*run)));
-  return out;
-}
-
-std::size_t width_of(std::span<const std::vector<std::string>> columns) {
-  std::size_t width = 0;
-  for (const auto& column : columns) {
-    std::size_t widest = 0;
-    for (const auto& cell : column) widest = std::max(widest, display_width(cell));
-    width += widest + 2;
-  }
-  return width;
-}
-
-// The columns in which something stands, as many as the screen has room for. A last one of rank 0
-// counts for nothing: it goes below its row.
-Rows rows_of(const std::vector<Column>& all, const Runs& runs, const Screen& screen) {
-  std::vector<std::vector<std::string>> columns;
-  std::vector<int> ranks;
-  for (const auto& column : all) {
-    auto texts = cells(column, runs);
-    if (std::all_of(texts.begin() + 1, texts.end(), [](auto& text) { return text.empty(); }))
-      continue;
-    columns.push_back(std::move(texts));
-    ranks.push_back(column.rank);
-  }
-  while (screen.width > 0 && !ranks.empty()) {
-    const auto beside = columns.size() - (ranks.back() == 0 ? 1 : 0);
-    if (width_of(std::span(columns).first(beside)) <= screen.width + 2) break;
-    const auto least = std::max_element(ranks.begin(), ranks.end());
-    if (least == ranks.end() || *least == 0) break;
-    columns.erase(columns.begin() + (least - ranks.begin()));
-    ranks.erase(least);
-  }
-  Rows rows(runs.size() + 1);
-  for (const auto& column : columns)
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(column[r]);
-  return rows;
-}
-
-std::vector<Column> status_columns(const Standings& standings) {
-  const auto prefix = common_prefix(standings.runs);
-  return {{"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
-          {"state", 0, state_text},
-          {"job", 4, [](const RunStatus& run) { return run.job; }},
-          {"elapsed", 3, elapsed_text},
-          {"step", 1, step_text},
-          {"loss", 2, loss_text},
-          {"tokens/s", 5, rate_text},
-          {"left", 1, left_text},
-          {"s/step", 2, measured_step_text},
-          {"estimated", 2, estimated_step_text},
-          {"reason", 0, reason_text}};
-}
-
 std::string prefix_note(const Standings& standings) {
   const auto prefix = common_prefix(standings.runs);
   if (prefix == 0) return "";
   return fmt::format("runs: {}…\n", printable(standings.runs.front().facts.id.substr(0, prefix)));
 }
 
-std::string known(double value) { return value > 0 ? significant(value) : ""; }
+// What all of them share and no column says.
+std::string measured_note(const Runs& runs) {
+  const auto& first = runs.front()->facts;
+  for (const auto* run : runs)
+    if (run->facts.cluster != first.cluster) return "measured; est.: as estimated\n";
+  return fmt::format("measured on {}; est.: as estimated\n", printable(first.cluster));
+}
 
 }  // namespace
 
@@ -130,15 +68,16 @@ std::string status_table(const Standings& standings, const Screen& screen, std::
   const auto all = runs.size();
   if (top > 0 && runs.size() > top) runs.resize(top);
   auto out =
-      prefix_note(standings) + grid(rows_of(status_columns(standings), runs, screen), screen);
+      prefix_note(standings) + grid(rows_of(status_columns(standings, runs), runs, screen), screen);
   if (runs.size() < all) out += fmt::format("… and {} more (--top 0)\n", all - runs.size());
   return out;
 }
 
 std::string status_markdown(const Standings& standings) {
   if (standings.runs.empty()) return "no runs\n";
+  const auto runs = in_order(standings);
   return prefix_note(standings) + "\n" +
-         grid_markdown(rows_of(status_columns(standings), in_order(standings), {}));
+         grid_markdown(rows_of(status_columns(standings, runs), runs, {}));
 }
 
 std::string status_summary(const Standings& standings) {
@@ -183,31 +122,10 @@ std::string measured_table(const Standings& standings, const Screen& screen) {
   for (const auto& run : standings.runs)
     if (run.outcome.progress && run.outcome.progress->step_seconds > 0) runs.push_back(&run);
   if (runs.empty()) return "";
-  const auto rate = [](const RunStatus* run) { return run->outcome.progress->tokens_per_second; };
-  std::stable_sort(runs.begin(), runs.end(),
-                   [&](const auto* a, const auto* b) { return rate(a) > rate(b); });
-  const auto prefix = common_prefix(standings.runs);
-  const auto memory = [](const RunStatus& run) { return run.outcome.progress->peak_memory; };
-  const std::vector<Column> columns = {
-      {"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
-      {"s/step", 0, measured_step_text},
-      {"est.", 1, estimated_step_text},
-      {"ratio", 0, ratio_text},
-      {"days/100B", 1, [&](const RunStatus& run) { return days_per_100b_text(rate(&run)); }},
-      {"est.", 2,
-       [&](auto& run) { return rate(&run) > 0 ? known(run.facts.days_per_100b_tokens) : ""; }},
-      {"tokens/s", 6, rate_text},
-      {"GiB", 3, [&](auto& run) { return memory(run) > 0 ? format_gib(memory(run)) : ""; }},
-      {"est.", 3,
-       [&](auto& run) {
-         return memory(run) > 0 && run.facts.peak_memory > 0 ? format_gib(run.facts.peak_memory)
-                                                             : "";
-       }},
-      {"GPU-h", 4, [](const RunStatus& run) { return significant(run.outcome.gpu_hours); }},
-      {"est.", 4, [](const RunStatus& run) { return known(run.facts.gpu_hours); }},
-      {"loss", 2, loss_text},
-      {"state", 1, state_text}};
-  return prefix_note(standings) + grid(rows_of(columns, runs, screen), screen);
+  std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
+    return a->outcome.progress->tokens_per_second > b->outcome.progress->tokens_per_second;
+  });
+  return measured_note(runs) + grid(rows_of(measured_columns(runs, screen), runs, screen), screen);
 }
 
 }  // namespace orch::report

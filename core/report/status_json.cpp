@@ -18,19 +18,27 @@ Json estimate(const record::RunFacts& facts) {
           {"tokens_per_second", number(facts.tokens_per_second)},
           {"days_per_100b_tokens", number(facts.days_per_100b_tokens)},
           {"peak_memory_bytes", number(facts.peak_memory)},
+          {"communicated_bytes", number(facts.communicated_bytes)},
           {"gpu_hours", number(facts.gpu_hours)}};
 }
 
 Json measured(const RunStatus& run) {
   const auto& progress = run.outcome.progress;
   if (!progress) return Json();
+  const auto maybe = [](const std::optional<double>& held) {
+    return held ? number(*held) : Json();
+  };
   const auto rate = progress->tokens_per_second;
   return {{"step", progress->step},
-          {"loss", progress->loss ? number(*progress->loss) : Json()},
+          {"loss", maybe(progress->loss)},
+          {"evaluation_loss", maybe(progress->evaluation_loss)},
+          {"gradient_norm", maybe(progress->gradient_norm)},
+          {"learning_rate", maybe(progress->learning_rate)},
           {"step_seconds", known(progress->step_seconds)},
           {"tokens_per_second", known(rate)},
           {"days_per_100b_tokens", rate > 0 ? number(1e11 / rate / 86400) : Json()},
           {"peak_memory_bytes", known(progress->peak_memory)},
+          {"communicated_bytes", maybe(progress->communicated_bytes)},
           {"gpu_hours", number(run.outcome.gpu_hours)}};
 }
 

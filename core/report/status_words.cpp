@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -30,6 +31,11 @@ std::size_t common_prefix(const std::vector<RunStatus>& runs) {
 
 std::string id_text(const RunStatus& run, std::size_t from) {
   return printable(std::string_view(run.facts.id).substr(from));
+}
+
+std::string hash_text(const RunStatus& run) {
+  const auto dash = run.facts.id.rfind('-');
+  return id_text(run, dash == std::string::npos ? 0 : dash + 1);
 }
 
 std::string state_text(const RunStatus& run) {
@@ -60,6 +66,46 @@ std::string loss_text(const RunStatus& run) {
   const auto& progress = run.outcome.progress;
   if (!progress || !progress->loss) return "";
   return std::isfinite(*progress->loss) ? fmt::format("{:.3f}", *progress->loss) : "not a number";
+}
+
+std::string evaluation_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (!progress || !progress->evaluation_loss) return "";
+  return fmt::format("{:.3f}", *progress->evaluation_loss);
+}
+
+std::string error_text(double estimated, double measured) {
+  if (!(estimated > 0) || !(measured > 0)) return "";
+  return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
+}
+
+namespace {
+
+std::vector<std::string> settings_of(const RunStatus& run) {
+  auto words = split(run.facts.variant, ' ');
+  if (run.facts.accumulate > 1) words.push_back(fmt::format("accumulate={}", run.facts.accumulate));
+  std::erase(words, "");
+  return words;
+}
+
+}  // namespace
+
+std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs) {
+  if (runs.size() < 2) return {};
+  std::map<std::string, std::size_t> counts;
+  for (const auto* run : runs)
+    for (const auto& word : settings_of(*run)) ++counts[word];
+  std::set<std::string> shared;
+  for (const auto& [word, count] : counts)
+    if (count == runs.size()) shared.insert(word);
+  return shared;
+}
+
+std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared) {
+  std::string out = printable(run.facts.strategy);
+  for (const auto& word : settings_of(run))
+    if (!shared.contains(word)) out += " " + printable(word);
+  return out;
 }
 
 std::string rate_text(const RunStatus& run) {

@@ -74,6 +74,8 @@ std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& co
   if (const auto left = left_text(run); !left.empty()) parts.push_back(left + " left");
   if (const auto rate = rate_text(run); !rate.empty()) parts.push_back(rate + " tok/s");
   if (const auto loss = loss_text(run); !loss.empty()) parts.push_back("loss " + loss);
+  if (const auto held_out = evaluation_text(run); !held_out.empty())
+    parts.push_back("eval " + held_out);
   if (const auto ratio = ratio_text(run); !ratio.empty())
     parts.push_back("×" + ratio + " of estimate");
   if (const auto reason = reason_text(run); !reason.empty()) parts.push_back(reason);

@@ -24,9 +24,11 @@ void each_column(F& flat, Visit&& visit) {
   visit("experiment", facts.experiment);
   visit("id", facts.id);
   visit("strategy", facts.strategy);
+  visit("variant", facts.variant);
   visit("cluster", facts.cluster);
   visit("gpus", facts.gpus);
   visit("nodes", facts.nodes);
+  visit("accumulate", facts.accumulate);
   visit("steps", facts.steps);
   visit("tokens_per_step", facts.tokens_per_step);
   visit("phases", facts.phases);
@@ -37,6 +39,7 @@ void each_column(F& flat, Visit&& visit) {
   visit("tokens_per_second", facts.tokens_per_second);
   visit("peak_memory", facts.peak_memory);
   visit("days_per_100b_tokens", facts.days_per_100b_tokens);
+  visit("communicated_bytes", facts.communicated_bytes);
   visit("gpu_hours", facts.gpu_hours);
   visit("state", flat.state);
   visit("failure", flat.failure);
@@ -52,6 +55,10 @@ void each_column(F& flat, Visit&& visit) {
   visit("done_time", flat.progress.time);
   visit("done_age", flat.progress.age);
   visit("done_loss", flat.progress.loss);
+  visit("done_evaluation_loss", flat.progress.evaluation_loss);
+  visit("done_gradient_norm", flat.progress.gradient_norm);
+  visit("done_learning_rate", flat.progress.learning_rate);
+  visit("done_communicated_bytes", flat.progress.communicated_bytes);
   visit("done_step_seconds", flat.progress.step_seconds);
   visit("done_tokens_per_second", flat.progress.tokens_per_second);
   visit("done_peak_memory", flat.progress.peak_memory);

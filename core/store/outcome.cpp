@@ -26,6 +26,13 @@ void write(JsonWriter& to, const Progress& progress) {
     to.field("loss", *progress.loss);
   else
     to.null("loss");
+  const auto maybe = [&](const char* key, const std::optional<double>& number) {
+    if (number && std::isfinite(*number)) to.field(key, *number);
+  };
+  maybe("evaluation_loss", progress.evaluation_loss);
+  maybe("gradient_norm", progress.gradient_norm);
+  maybe("learning_rate", progress.learning_rate);
+  maybe("communicated_bytes", progress.communicated_bytes);
   to.field("step_seconds", finite(progress.step_seconds))
       .field("tokens_per_second", finite(progress.tokens_per_second))
       .field("peak_memory_bytes", finite(progress.peak_memory))
@@ -38,7 +45,14 @@ Progress read_progress(Fields& fields) {
   progress.step = fields.whole("step");
   progress.time = fields.number("time");
   progress.age = fields.number("age");
-  if (fields.has("loss")) progress.loss = fields.number("loss");
+  const auto maybe = [&](const char* key, std::optional<double>& to) {
+    if (fields.has(key)) to = fields.number(key);
+  };
+  maybe("loss", progress.loss);
+  maybe("evaluation_loss", progress.evaluation_loss);
+  maybe("gradient_norm", progress.gradient_norm);
+  maybe("learning_rate", progress.learning_rate);
+  maybe("communicated_bytes", progress.communicated_bytes);
   progress.step_seconds = fields.number("step_seconds");
   progress.tokens_per_second = fields.number("tokens_per_second");
   progress.peak_memory = fields.number("peak_memory_bytes");

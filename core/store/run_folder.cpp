@@ -35,6 +35,7 @@ void read_run(Fields& fields, record::RunFacts& facts) {
   facts.gpus = fields.whole("gpus", 1);
   facts.nodes = fields.whole("nodes", 1);
   facts.steps = fields.whole("steps");
+  if (fields.has("accumulate")) facts.accumulate = fields.whole("accumulate", 1);
   auto model = fields.object("model");
   facts.tokens_per_step = static_cast<double>(fields.whole("global_batch", 1)) *
                           static_cast<double>(model.whole("seq", 1));
@@ -43,6 +44,8 @@ void read_run(Fields& fields, record::RunFacts& facts) {
 
 void read_estimate(Fields& fields, record::RunFacts& facts) {
   facts.fit = fields.text("fit");
+  facts.variant = fields.text_or("variant", "");
+  facts.communicated_bytes = fields.number_or("communicated_bytes", 0);
   facts.step_seconds = fields.number("step_seconds");
   facts.step_low = fields.number("step_low");
   facts.step_high = fields.number("step_high");

@@ -119,6 +119,23 @@ TEST_CASE("every class of failure is told apart") {
   is(Case().slurm_says("FAILED").script_says("stopped", "saved"), State::stopped, Failure::none);
 }
 
+TEST_CASE("what a trainer says of its end is the reason") {
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::data, "x.bin is short"),
+     State::failed, Failure::data);
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::nan, "at step 7"),
+     State::failed, Failure::nan);
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::disk, "full"),
+     State::failed, Failure::disk);
+  const auto other =
+      Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::other, "no such layout");
+  is(other, State::failed, Failure::bad_exit);
+  CHECK(other.verdict().reason == "no such layout");
+  for (const auto failure : {Failure::data, Failure::nan, Failure::disk}) {
+    CHECK_FALSE(is_transient(failure));
+    CHECK(parse_failure(name(failure)) == failure);
+  }
+}
+
 TEST_CASE("a run that had stopped and is cancelled in the queue is cancelled") {
   is(Case().slurm_says("CANCELLED").script_says("stopped"), State::cancelled, Failure::none);
   is(Case().slurm_says("CANCELLED").script_says("bad_nodes"), State::cancelled, Failure::none);

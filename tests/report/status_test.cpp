@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/report/status_words.h"
 #include "tests/report/status_support.h"
 
 using namespace orch;
@@ -84,7 +85,7 @@ TEST_CASE("a narrow screen loses columns, not lines: ids, states and reasons sta
       CHECK(table.find(part) != std::string::npos);
     const auto measured = measured_table(mixed(), {width, false});
     CHECK(widest(measured) <= width);
-    CHECK(measured.find("2.00") != std::string::npos);  // the ratio
+    CHECK(measured.find("-50 %") != std::string::npos);  // 0.5 s for what took 1 s
   }
   CHECK(status_table(mixed(), {80, false}, 0).find("120/500") != std::string::npos);
 }
@@ -96,21 +97,56 @@ TEST_CASE("a narrow screen has no empty line below what has no reason", "[report
 
 TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   auto fast = measured("x-fast", State::finished, 500);
-  fast.outcome.progress->tokens_per_second *= 2;
-  fast.outcome.progress->peak_memory = 12.0 * (1 << 30);
+  fast.facts.strategy = "ddp";
+  fast.facts.variant = "dtype=fp32 compression=powersgd";
+  fast.facts.cluster = "local";
+  fast.facts.tokens_per_second = 50000;
   fast.facts.peak_memory = 16.0 * (1 << 30);
-  const auto table = measured_table(standings_of({measured("x-slow", State::finished, 500), fast,
-                                                  run_status("x-none", State::pending)}),
-                                    {});
+  fast.facts.communicated_bytes = 2.5e6;
+  auto& progress = *fast.outcome.progress;
+  progress.tokens_per_second *= 2;
+  progress.peak_memory = 12.0 * (1 << 30);
+  progress.communicated_bytes = 2e6;
+  progress.evaluation_loss = 3.5;
+  auto slow = measured("x-slow", State::finished, 500);
+  slow.facts.strategy = "ddp";
+  slow.facts.variant = "dtype=fp32";
+  slow.facts.accumulate = 4;
+  slow.facts.cluster = "local";
+  const auto table =
+      measured_table(standings_of({slow, fast, run_status("x-none", State::pending)}), {});
   CHECK(
       table ==
-      "runs: x-…\n"
-      "run   s/step              est.  ratio  days/100B  est.  tokens/s   GiB  est.  GPU-h  est.   "
-      "loss  state\n"
-      "fast    1.00  0.50 (0.40–0.60)   2.00       20.0  20.0    57,870  12.0  16.0   1.50  2.00  "
-      "3.142  finished\n"
-      "slow    1.00  0.50 (0.40–0.60)   2.00       40.0  20.0    28,935               1.50  2.00  "
-      "3.142  finished\n");
+      "measured on local; est.: as estimated\n"
+      "strategy                  ranks   loss  eval loss  step s  est.  error  tokens/s    est.   "
+      "GiB  est.  error  MB/step  est.  days/100B  est.  GPU-h  est.  state     run\n"
+      "ddp compression=powersgd      4  3.142      3.500    1.00  0.50  -50 %    57,870  50,000  "
+      "12.0  16.0  +33 %     2.00  2.50       20.0  20.0   1.50  2.00  finished  fast\n"
+      "ddp accumulate=4              4  3.142               1.00  0.50  -50 %    28,935            "
+      "      "
+      "                               40.0  20.0   1.50  2.00  finished  slow\n");
+}
+
+TEST_CASE("small amounts are in units that show them", "[report][status]") {
+  auto run = measured("a", State::finished, 5);
+  run.outcome.progress->peak_memory = 37.0 * 1024 * 1024;
+  run.facts.peak_memory = 30.0 * 1024 * 1024;
+  run.outcome.progress->communicated_bytes = 4000;
+  const auto head = lines_of(measured_table(standings_of({run}), {}))[1];
+  CHECK(head.find("MiB") != std::string::npos);
+  CHECK(head.find("kB/step") != std::string::npos);
+  CHECK(head.find("GiB") == std::string::npos);
+}
+
+TEST_CASE("one run alone shows all its settings, several what tells them apart",
+          "[report][status]") {
+  auto a = run_status("a", State::finished), b = a;
+  a.facts.strategy = b.facts.strategy = "ddp";
+  a.facts.variant = "dtype=fp32 optimizer=adafactor";
+  b.facts.variant = "dtype=fp32";
+  CHECK(strategy_text(a, shared_settings({&a})) == "ddp dtype=fp32 optimizer=adafactor");
+  CHECK(strategy_text(a, shared_settings({&a, &b})) == "ddp optimizer=adafactor");
+  CHECK(strategy_text(b, shared_settings({&a, &b})) == "ddp");
 }
 
 TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
@@ -119,12 +155,12 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
   run.facts.gpu_hours = run.facts.days_per_100b_tokens = 0;
   run.facts.steps = 0;
   const auto table = measured_table(standings_of({run}), {});
-  CHECK(table.find("est.") == std::string::npos);
-  CHECK(table.find("ratio") == std::string::npos);
+  CHECK(lines_of(table)[1].find("est.") == std::string::npos);
+  CHECK(table.find("error  ") == std::string::npos);
   CHECK(table.find("inf") == std::string::npos);
   CHECK(table.find("nan") == std::string::npos);
   const auto csv = lines_of(status_csv({standings_of({run})})).back();
-  CHECK(csv.ends_with(",1.5,"));
+  CHECK(csv.ends_with(",1.5,,,,,,"));
 }
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
@@ -196,19 +232,26 @@ TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]")
 TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
+  other.runs[0].facts.peak_memory = 5;
+  other.runs[0].facts.communicated_bytes = 7;
+  other.runs[0].outcome.progress->evaluation_loss = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
   run.outcome.verdict.failure = Failure::bad_exit;
   CHECK(status_csv({standings_of({run}), other}) ==
         "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,loss,tokens_per_second,"
-        "step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours\n"
-        "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,,,,0.5,0,2\n"
-        "other,b,running,none,,,754,3,500,3.14159,28935.185185185186,1,0.5,1.5,2\n");
+        "step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours,peak_memory_bytes,"
+        "estimated_peak_memory_bytes,communicated_bytes,estimated_communicated_bytes,"
+        "evaluation_loss\n"
+        "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,,,,0.5,0,2,,,,,\n"
+        "other,b,running,none,,,754,3,500,3.14159,28935.185185185186,1,0.5,1.5,2,,5,,7,3.5\n");
 }
 
 TEST_CASE("JSON is one document for all experiments", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
   other.silent_seconds = 12;
+  other.runs[0].facts.communicated_bytes = 8192;
+  other.runs[0].outcome.progress->communicated_bytes = 4096;
   const auto json = nlohmann::json::parse(status_json({mixed(), other}));
   CHECK(json["version"] == 1);
   REQUIRE(json["experiments"].size() == 2);
@@ -226,6 +269,9 @@ TEST_CASE("JSON is one document for all experiments", "[report][status]") {
   CHECK(failed["job"] == "17_3");
   CHECK(failed["measured"].is_null());
   const auto& running = json["runs"][5];
+  CHECK(running["measured"]["communicated_bytes"] == 4096);
+  CHECK(running["measured"]["learning_rate"].is_null());
+  CHECK(running["estimate"]["communicated_bytes"] == 8192);
   CHECK(running["experiment"] == "other");
   CHECK(running["measured"]["step"] == 3);
   CHECK(running["measured"]["step_seconds"] == 1);

@@ -69,8 +69,8 @@ std::string output_of(const std::string& command) {
 TEST_CASE("a row is read as it was put", "[store][index]") {
   const Place place;
   Index::Row full;
-  full.facts = {"x",     "a-1", "zero3", "jz", 16,  2,      286103, 1048576, 3,
-                "tight", 2.5,   2,       3,    4e5, 7.5e10, 2.75,   3178.5};
+  full.facts = {"x", "a-1",   "zero3", "stage=2", "jz", 16,  2,      4,    286103, 1048576,
+                3,   "tight", 2.5,     2,         3,    4e5, 7.5e10, 2.75, 4096,   3178.5};
   full.outcome.verdict = {record::State::failed, record::Failure::nccl, "it's \"broken\"; --"};
   full.outcome.cancel_asked = true;
   full.outcome.retries_from = 7;
@@ -78,7 +78,8 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   full.outcome.elapsed_seconds = 3600.5;
   full.outcome.end = 1763193600.5;
   full.outcome.submission = std::string("77_\0x", 5);
-  full.outcome.progress = record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, INFINITY};
+  full.outcome.progress =
+      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, INFINITY, 2.5, std::nullopt, 1e-3, 4096};
   full.updated = 1763193601;
   {
     auto index = Index::open(place.root());
@@ -92,9 +93,12 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   CHECK(facts.experiment == "x");
   CHECK(facts.id == "a-1");
   CHECK(facts.strategy == "zero3");
+  CHECK(facts.variant == "stage=2");
   CHECK(facts.cluster == "jz");
   CHECK(facts.gpus == 16);
   CHECK(facts.nodes == 2);
+  CHECK(facts.accumulate == 4);
+  CHECK(facts.communicated_bytes == 4096);
   CHECK(facts.steps == 286103);
   CHECK(facts.tokens_per_step == 1048576);
   CHECK(facts.phases == 3);
@@ -123,6 +127,10 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   CHECK(outcome.progress->tokens_per_second == 1e6);
   CHECK(outcome.progress->peak_memory == 7e10);
   CHECK(outcome.progress->tokens == INFINITY);
+  CHECK(outcome.progress->evaluation_loss == 2.5);
+  CHECK_FALSE(outcome.progress->gradient_norm);
+  CHECK(outcome.progress->learning_rate == 1e-3);
+  CHECK(outcome.progress->communicated_bytes == 4096);
   CHECK(updated == 1763193601);
   CHECK_FALSE(rows[1].outcome.progress);
   CHECK_FALSE(rows[1].outcome.cancel_asked);
@@ -222,7 +230,7 @@ TEST_CASE("an index of another version is emptied", "[store][index]") {
   const auto file = (place.root() / "index.sqlite").string();
   Index::open(place.root()).put({row("x", "a-1")});
   auto text = *read_file(file);
-  REQUIRE(text.substr(60, 4) == std::string("\0\0\0\2", 4));  // user_version
+  REQUIRE(text.substr(60, 4) == std::string("\0\0\0\3", 4));  // user_version
   text[63] = 99;
   place.file("index.sqlite", text);
   auto index = Index::open(place.root());

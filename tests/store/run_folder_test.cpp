@@ -236,6 +236,10 @@ TEST_CASE("an outcome is read as it was written", "[store][folder]") {
   outcome.end = 1763193600.5;
   outcome.submission = "77_3";
   outcome.progress = record::Progress{120, 1763193599.5, 3.5, 2.25, 0.5, 1e6, 7e10, 1.5e9};
+  outcome.progress->evaluation_loss = 2.5;
+  outcome.progress->gradient_norm = 0.75;
+  outcome.progress->learning_rate = 1e-3;
+  outcome.progress->communicated_bytes = 4096;
   REQUIRE(write_outcome(place.root(), outcome));
   auto got = read_outcome(place.root());
   REQUIRE(got);
@@ -259,13 +263,19 @@ TEST_CASE("an outcome is read as it was written", "[store][folder]") {
   CHECK(progress->tokens_per_second == 1e6);
   CHECK(progress->peak_memory == 7e10);
   CHECK(progress->tokens == 1.5e9);
+  CHECK(progress->evaluation_loss == 2.5);
+  CHECK(progress->gradient_norm == 0.75);
+  CHECK(progress->learning_rate == 1e-3);
+  CHECK(progress->communicated_bytes == 4096);
 
   outcome.progress->loss = std::nan("");
   outcome.progress->tokens_per_second = INFINITY;
+  outcome.progress->evaluation_loss = std::nan("");
   REQUIRE(write_outcome(place.root(), outcome));
   got = read_outcome(place.root());
   REQUIRE(got);
   CHECK_FALSE((*got)->progress->loss);
+  CHECK_FALSE((*got)->progress->evaluation_loss);
   CHECK((*got)->progress->tokens_per_second == 0);
 }
 

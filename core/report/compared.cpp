@@ -1,0 +1,105 @@
+#include "core/report/compared.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+namespace orch::report {
+namespace {
+
+using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// The estimate's name -> the trainer's. A trainer adds to gradients within the products, and cannot
+// tell the cost of its launches from anything else.
+const Names kTime{{"attention scores", "attention"},
+                  {"attention context", "attention"},
+                  {"scores forward", "attention"},
+                  {"scores backward", "attention"},
+                  {"norms, dropout, GELU forward", "norms, dropout, GELU"},
+                  {"norms, dropout, GELU backward", "norms, dropout, GELU"},
+                  {"embedding forward", "embedding"},
+                  {"embedding backward", "embedding"},
+                  {"uncompressed gradient all-reduce", "gradient all-reduce"},
+                  {"PowerSGD factors all-reduce", "gradient all-reduce"},
+                  {"PowerSGD products", "gradient all-reduce"},
+                  {"PowerSGD passes", "gradient all-reduce"},
+                  {"gradient casts", "gradient all-reduce"},
+                  {"gradient accumulation", "other"},
+                  {"layer overhead", "other"},
+                  {"fixed cost of a step", "other"}};
+
+const Names kMemory{{"recomputed layer", "activations"}};
+
+// "layer: QKV" and "end of step: layer: optimizer": the operation is what comes last.
+std::string_view operation(std::string_view name) {
+  const auto colon = name.rfind(": ");
+  return colon == std::string_view::npos ? name : name.substr(colon + 2);
+}
+
+std::string target(std::string_view own, const Names& names,
+                   const std::map<std::string, double>& measured) {
+  if (measured.contains(std::string(own))) return std::string(own);
+  for (const auto& [estimated, trainer] : names)
+    if (own == estimated && measured.contains(std::string(trainer))) return std::string(trainer);
+  return std::string(own);
+}
+
+Compared& find_or_add(std::vector<Compared>& items, const std::string& name) {
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  if (found != items.end()) return *found;
+  return items.emplace_back(Compared{name, std::nullopt, std::nullopt});
+}
+
+void add(std::optional<double>& sum, const std::optional<double>& more) {
+  if (more) sum = sum.value_or(0) + *more;
+}
+
+Comparison join(const std::vector<plan::Item>& estimated,
+                const std::map<std::string, double>& measured, const Names& names) {
+  Comparison out;
+  for (const auto& item : estimated) {
+    auto& row = find_or_add(out.items, target(operation(item.name), names, measured));
+    add(row.estimated, item.amount);
+    if (std::find(row.parts.begin(), row.parts.end(), item.name) == row.parts.end())
+      row.parts.push_back(item.name);
+  }
+  for (const auto& [name, amount] : measured) find_or_add(out.items, name).measured = amount;
+  out.sum.name = "sum of the items";
+  for (const auto& item : out.items) {
+    add(out.sum.measured, item.measured);
+    add(out.sum.estimated, item.estimated);
+  }
+  return out;
+}
+
+std::optional<double> known(double amount) {
+  return amount > 0 ? std::optional(amount) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> Compared::error() const {
+  if (!measured || !estimated || !(*measured > 0)) return std::nullopt;
+  return 100 * (*estimated / *measured - 1);
+}
+
+const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
+  return *std::find_if(estimate.memory.begin(), estimate.memory.end(), [&](const auto& stage) {
+    return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
+  });
+}
+
+Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
+  auto out = join(estimate.time, measured.profile.time_items, kTime);
+  out.total = {"one step", known(measured.progress.step_seconds), estimate.step_seconds};
+  return out;
+}
+
+Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
+  auto out = join(fullest_stage(estimate).items, measured.profile.memory_items, kMemory);
+  out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
+  return out;
+}
+
+}  // namespace orch::report
