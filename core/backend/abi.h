@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 1u
-#define ORCH_ABI_MINOR 1u
+#define ORCH_ABI_MINOR 2u
 
 /* ---- describe ---- */
 
@@ -103,6 +103,14 @@ enum {
   ORCH_SEND = 5 /* to the next rank of the group */
 };
 
+/* What limits an ORCH_MEMORY operation besides the memory, where a device computes slowly. */
+enum {
+  ORCH_STREAMS = 0,      /* nothing: copies, sums, the optimizer */
+  ORCH_ELEMENT_WISE = 1, /* norms, activation functions, dropout */
+  ORCH_SOFTMAX = 2,      /* masks and softmax */
+  ORCH_CROSS_ENTROPY = 3
+};
+
 /* One operation of a block and how often it happens: forward, recompute and backward count per
  * micro-batch, step per step (after the last micro-batch). */
 typedef struct orch_op {
@@ -120,6 +128,7 @@ typedef struct orch_op {
   int64_t group_size;    /* ranks in the group */
   int64_t group_stride;  /* distance between neighbours in global rank order */
   double calls;          /* collectives it is split into: each pays the latency; 0 means 1 */
+  uint32_t kernel;       /* ORCH_STREAMS, ...; since 1.2 */
 } orch_op;
 
 /* Stages first..last (inclusive) run the blocks so often: counts[i] of the i-th block emitted. */
@@ -130,7 +139,11 @@ typedef struct orch_stages {
   const double* counts;
 } orch_stages;
 
-enum { ORCH_DEVICE = 0, ORCH_HOST_MEMORY = 1 };
+enum {
+  ORCH_DEVICE = 0,
+  ORCH_HOST_MEMORY = 1,
+  ORCH_COMMUNICATORS = 2 /* on the device: so many groups of ranks, in bytes; since 1.2 */
+};
 
 typedef struct orch_memory {
   uint32_t struct_size;
@@ -138,7 +151,7 @@ typedef struct orch_memory {
   const char* name;
   const char* formula;
   int64_t first, last; /* stages */
-  double bytes;        /* on one rank of such a stage */
+  double bytes;        /* on one rank of such a stage; of ORCH_COMMUNICATORS, their number */
 } orch_memory;
 
 /* ---- the sink: where a backend puts its answers ---- */

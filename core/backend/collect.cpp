@@ -76,7 +76,8 @@ bool makes_sense(const orch_op& op) {
   return op.kind <= ORCH_STAGE_OVERHEAD && op.collective <= ORCH_SEND && is_amount(op.forward) &&
          is_amount(op.recompute) && is_amount(op.backward) && is_amount(op.step) &&
          is_amount(2 * op.m * op.n * op.k * op.batch) && is_amount(op.bytes) &&
-         is_amount(op.calls) && op.group_size >= 0 && op.group_stride >= 0;
+         is_amount(op.calls) && op.kernel <= ORCH_CROSS_ENTROPY && op.group_size >= 0 &&
+         op.group_stride >= 0;
 }
 
 void on_op(void* context, const orch_op* from) {
@@ -114,7 +115,8 @@ void on_memory(void* context, const orch_memory* from) {
   const bool same = from->struct_size == sizeof(orch_memory);
   const auto older = same ? orch_memory{} : known_part(from);
   const auto& item = same ? *from : older;
-  if (!is_amount(item.bytes) || item.first < 0 || item.last < item.first)
+  if (!is_amount(item.bytes) || item.place > ORCH_COMMUNICATORS || item.first < 0 ||
+      item.last < item.first)
     return self.flawed(fmt::format("the memory '{}' of stages {} to {} has {} bytes",
                                    copied(item.name), item.first, item.last, item.bytes));
   auto& memory = self.work->memory.emplace_back();

@@ -47,9 +47,10 @@ inline orch_op attention(const char* name, double m, double n, double k, double 
 }
 
 // kind: ORCH_MEMORY, ORCH_COPY or ORCH_HOST.
-inline orch_op moved(std::uint32_t kind, const char* name, double bytes) {
+inline orch_op moved(std::uint32_t kind, const char* name, double bytes,
+                     std::uint32_t kernel = ORCH_STREAMS) {
   auto op = make_op(kind, name);
-  op.bytes = bytes;
+  op.bytes = bytes, op.kernel = kernel;
   return op;
 }
 

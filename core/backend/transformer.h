@@ -120,9 +120,10 @@ inline void core_attention(const Transformer& model, WorkSink& sink) {
 }
 
 inline void traffic(const Transformer& model, WorkSink& sink, const char* name, double each,
-                    double count, const char* what, Passes passes) {
+                    double count, const char* what, Passes passes,
+                    std::uint32_t kernel = ORCH_STREAMS) {
   const double bytes = each * count * model.element / 2;
-  sink.op(during(moved(ORCH_MEMORY, name, bytes), passes), [&] {
+  sink.op(during(moved(ORCH_MEMORY, name, bytes, kernel), passes), [&] {
     return say(each * model.element / 2, " B x ", count, " ", what, " = ", Size{bytes});
   });
 }
@@ -136,9 +137,9 @@ inline void element_wise(const Transformer& model, WorkSink& sink) {
   const double t = model.tensor_parallel, replicas = model.sequence_parallel ? t : 1;
   const double apart = model.fused_kernels ? 1 : kUnfused;
   traffic(model, sink, "norms, dropout, GELU forward", apart * (22 / replicas + 20 / t),
-          model.sbh(), "s*b*h", {1, model.full() ? 1.0 : 0.0, 0, 0});
+          model.sbh(), "s*b*h", {1, model.full() ? 1.0 : 0.0, 0, 0}, ORCH_ELEMENT_WISE);
   traffic(model, sink, "norms, dropout, GELU backward", apart * (26 / replicas + 28 / t),
-          model.sbh(), "s*b*h", {0, 0, 1, 0});
+          model.sbh(), "s*b*h", {0, 0, 1, 0}, ORCH_ELEMENT_WISE);
 }
 
 // Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
@@ -148,8 +149,9 @@ inline void softmax(const Transformer& model, WorkSink& sink) {
   if (model.flash_attention) return;  // the scores never leave the chip
   const double factor = model.fused_softmax ? 1 : 3;
   traffic(model, sink, "scores forward", 9 * factor + 4, model.scores(), "scores",
-          {1, model.again() ? 1.0 : 0.0, 0, 0});
-  traffic(model, sink, "scores backward", 11 * factor + 8, model.scores(), "scores", {0, 0, 1, 0});
+          {1, model.again() ? 1.0 : 0.0, 0, 0}, ORCH_SOFTMAX);
+  traffic(model, sink, "scores backward", 11 * factor + 8, model.scores(), "scores", {0, 0, 1, 0},
+          ORCH_SOFTMAX);
 }
 
 inline void tensor_collective(const Transformer& model, WorkSink& sink, const char* name,
@@ -214,7 +216,7 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
                ", ", n, "]");
   });
   const double bytes = 25 * model.logits();
-  sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes), {1, 0, 1, 0}), [&] {
+  sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes, ORCH_CROSS_ENTROPY), {1, 0, 1, 0}), [&] {
     return say("25 B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
   });
   if (t <= 1) return;
@@ -270,16 +272,12 @@ inline void emit_activations(const Transformer& model, WorkSink& sink, std::int6
   });
 }
 
-// "communicators": what NCCL holds for each group of more than one rank, whatever its size. Some
-// hundred MB for channels and protocols: with three kinds of groups, GPUs hold about 1 GB more
-// than their context, tensors and fragments explain.
-inline constexpr double kCommunicator = 200e6;
-
+// "communicators": what NCCL (or Gloo) holds for each group of more than one rank, whatever its
+// size.
 inline void emit_communicators(WorkSink& sink, std::int64_t last, int groups) {
-  if (groups == 0) return;
-  const double bytes = kCommunicator * groups;
-  sink.memory("communicators", 0, last, bytes,
-              [&] { return say(groups, " kinds of groups x ", Size{kCommunicator}); });
+  sink.memory(
+      "communicators", 0, last, groups, [&] { return say(groups, " kinds of groups"); },
+      ORCH_COMMUNICATORS);
 }
 
 // "recomputed layer" of the stages 0..last, and "logits" of the last. The head is done before the

@@ -18,6 +18,8 @@ void Phases::add(const Phases& other, double times) {
   backward_hidden += times * other.backward_hidden;
   step_open += times * other.step_open;
   step_hidden += times * other.step_hidden;
+  micro_bytes += times * other.micro_bytes;
+  step_bytes += times * other.step_bytes;
 }
 
 double exposed(double hidden, double open, double overlap) {
@@ -36,6 +38,9 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
       (hidden ? phases.backward_hidden : phases.backward_open) +=
           (op.recompute + op.backward) * seconds;
       (hidden ? phases.step_hidden : phases.step_open) += op.step * seconds;
+      if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
+      phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
+      phases.step_bytes += op.step * op.bytes;
     }
   }
 }
@@ -57,6 +62,7 @@ void Estimator::price_stages(const Work& work) {
     stage.micro = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap) +
                   p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
     stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap);
+    stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);
     if (stage.micro > stages_[slowest_].micro) slowest_ = stages_.size() - 1;
@@ -68,7 +74,10 @@ void Estimator::price_stages(const Work& work) {
 // and interleaved chunks shorten that (Narayanan et al. 2021).
 void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   once_through_ = 0;
-  for (const auto& stage : stages_) once_through_ += stage.count * stage.micro;
+  for (const auto& stage : stages_) {
+    once_through_ += stage.count * stage.micro;
+    out.communicated = std::max(out.communicated, stage.bytes);
+  }
   const double beat = stages_[slowest_].micro;
   bubble_ = (once_through_ - beat) / static_cast<double>(work.chunks);
   const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
@@ -81,11 +90,12 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
   const auto n = static_cast<std::size_t>(work.stages);
   device_.assign(n, 0);
   host_.assign(n, 0);
+  const auto& partition = *at_;
   for (const auto& item : work.memory)
     for (auto stage = item.first; stage <= item.last; ++stage)
-      (item.place == ORCH_DEVICE ? device_ : host_)[static_cast<std::size_t>(stage)] += item.bytes;
+      (item.place == ORCH_HOST_MEMORY ? host_ : device_)[static_cast<std::size_t>(stage)] +=
+          bytes_of(item, partition);
 
-  const auto& partition = *at_;
   const auto peak = std::max_element(device_.begin(), device_.end());
   out.peak_stage = peak - device_.begin();
   const auto in_all = [&](double held) {

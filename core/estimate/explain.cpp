@@ -50,6 +50,12 @@ std::string with_rate(const backend::Op& op, const Price& price, double times) {
                      price.rate(op.data), format_number(times));
 }
 
+std::string formula_of(const backend::Memory& item, const plan::Partition& partition) {
+  if (item.place != ORCH_COMMUNICATORS) return std::string(item.formula);
+  const auto& each = partition.gpu.communicator_memory;
+  return fmt::format("{} x {}; {}", item.formula, format_bytes(each.value), each.origin);
+}
+
 // Calls visit(block, op, count of the block in the stage) for what a stage does.
 template <class F>
 void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
@@ -123,10 +129,10 @@ void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {
     stage.last_stage = *std::next(it) - 1;
     double held = 0;
     for (const auto& item : work.memory) {
-      if (item.place != ORCH_DEVICE || item.first > *it || item.last < *it) continue;
-      held += item.bytes;
-      stage.items.push_back(
-          {std::string(item.name), "device", item.bytes, std::string(item.formula)});
+      if (item.place == ORCH_HOST_MEMORY || item.first > *it || item.last < *it) continue;
+      const double bytes = bytes_of(item, partition);
+      held += bytes;
+      stage.items.push_back({std::string(item.name), "device", bytes, formula_of(item, partition)});
     }
     const double slack = allocator_slack(partition, held);
     const auto& share = partition.efficiency.allocator_slack;

@@ -19,6 +19,11 @@ constexpr double kLeast = 0.05;
 
 }  // namespace
 
+double bytes_of(const backend::Memory& item, const plan::Partition& partition) {
+  if (item.place != ORCH_COMMUNICATORS) return item.bytes;
+  return item.bytes * partition.gpu.communicator_memory.value;
+}
+
 double allocator_slack(const plan::Partition& partition, double held) {
   const double rest = partition.gpu.usable_memory.value - partition.gpu.context_memory.value - held;
   const double wanted = partition.efficiency.allocator_slack.value * held;

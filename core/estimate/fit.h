@@ -2,10 +2,14 @@
 
 #include <string>
 
+#include "core/backend/work.h"
 #include "core/plan/cluster.h"
 #include "core/plan/estimate.h"
 
 namespace orch::estimate {
+
+// Bytes of an item of memory: the hardware knows what a communicator takes.
+double bytes_of(const backend::Memory& item, const plan::Partition& partition);
 
 // Bytes that a caching allocator holds and no tensor uses, when `held` bytes are needed: a share of
 // them, less as the device fills up (it gives blocks back before it fails), but never nothing.

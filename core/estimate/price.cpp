@@ -16,6 +16,13 @@ namespace {
 // all-reduce over all GPUs was measured at 40.5 (A100 nodes of Jean Zay).
 constexpr double kTogether = 0.18;
 
+// How many times as long a rank takes for everything that cores do.
+double crowd(const plan::Partition& partition, std::int64_t gpus) {
+  if (partition.measured_ranks == 0) return 1;
+  const auto ranks = std::min(partition.gpus_per_node, gpus);
+  return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
+}
+
 }  // namespace
 
 double wire_factor(std::uint32_t collective, std::int64_t group_size) {
@@ -34,7 +41,10 @@ double wire_factor(std::uint32_t collective, std::int64_t group_size) {
 }
 
 Price::Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype)
-    : partition_(partition), gpus_(gpus), peak_(partition.gpu.peak(dtype).value) {}
+    : partition_(partition),
+      gpus_(gpus),
+      peak_(partition.gpu.peak(dtype).value),
+      crowd_(crowd(partition, gpus)) {}
 
 std::int64_t Price::ranks_on_node() const { return std::min(partition_.gpus_per_node, gpus_); }
 
@@ -44,9 +54,20 @@ double Price::host_bandwidth() const {
 
 double Price::flops_rate(const orch_op& op) const {
   const auto& efficiency = partition_.efficiency;
-  if (op.kind == ORCH_GEMM) return peak_ * efficiency.gemm.value;
+  if (op.kind == ORCH_GEMM) return peak_ * efficiency.gemm.value / crowd_;
   const bool aligned = op.align % 8 == 0;
-  return peak_ * (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
+  return peak_ / crowd_ *
+         (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
+}
+
+double Price::memory_rate(const orch_op& op) const {
+  const auto& efficiency = partition_.efficiency;
+  const auto own = op.kernel == ORCH_ELEMENT_WISE    ? efficiency.element_wise.value
+                   : op.kernel == ORCH_SOFTMAX       ? efficiency.softmax.value
+                   : op.kernel == ORCH_CROSS_ENTROPY ? efficiency.cross_entropy.value
+                                                     : 0;
+  const double share = own > 0 ? own : efficiency.memory.value;
+  return partition_.gpu.memory_bandwidth.value * share / crowd_;
 }
 
 double Price::raised(double sharing) const {
@@ -62,9 +83,9 @@ Price::Ring Price::ring(const orch_op& op) const {
   const auto stride = std::max<std::int64_t>(1, op.group_stride);
   const auto inside = std::clamp<std::int64_t>(per_node / stride, 1, op.group_size);
   const auto& local = partition_.intra_node;
-  const double local_bandwidth = local.bandwidth.value * local.efficiency.value;
+  const double local_bandwidth = local.bandwidth.value * local.efficiency.value / crowd_;
   if (gpus_ <= per_node || inside >= op.group_size)
-    return {false, local_bandwidth, 1, local.latency.value, 1};
+    return {false, local_bandwidth, 1, local.latency.value * crowd_, 1};
   const auto& network = partition_.network;
   // A send is one plain message: it gets its share of the line, not what collectives reach of it.
   // The ranks whose neighbour is on another node send at the same time.
@@ -103,8 +124,7 @@ double Price::seconds(const orch_op& op) const {
     case ORCH_ATTENTION:
       return 2 * op.m * op.n * op.k * op.batch / flops_rate(op);
     case ORCH_MEMORY:
-      return op.bytes /
-             (partition_.gpu.memory_bandwidth.value * partition_.efficiency.memory.value);
+      return op.bytes / memory_rate(op);
     case ORCH_COLLECTIVE:
       return collective_seconds(op);
     case ORCH_COPY:
@@ -113,9 +133,9 @@ double Price::seconds(const orch_op& op) const {
     case ORCH_HOST:  // the ranks of a node share its memory
       return op.bytes * static_cast<double>(ranks_on_node()) / host_bandwidth();
     case ORCH_OVERHEAD:
-      return partition_.efficiency.layer_overhead.value;
+      return partition_.efficiency.layer_overhead.value * crowd_;
     case ORCH_STAGE_OVERHEAD:
-      return partition_.efficiency.stage_overhead.value;
+      return partition_.efficiency.stage_overhead.value * crowd_;
     default:
       return 0;
   }
@@ -127,8 +147,7 @@ std::string Price::rate(const orch_op& op) const {
     case ORCH_ATTENTION:
       return fmt::format("at {:.4g} TFLOPs", flops_rate(op) / 1e12);
     case ORCH_MEMORY:
-      return fmt::format("at {}/s", format_bytes(partition_.gpu.memory_bandwidth.value *
-                                                 partition_.efficiency.memory.value));
+      return fmt::format("at {}/s", format_bytes(memory_rate(op)));
     case ORCH_COLLECTIVE: {
       if (op.group_size <= 1) return "one rank";
       const auto path = ring(op);

@@ -34,12 +34,14 @@ class Price {
   std::int64_t ranks_on_node() const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
+  double memory_rate(const orch_op& op) const;
   double host_bandwidth() const;
   double raised(double sharing) const;  // to the power that rings gain together
 
   const plan::Partition& partition_;
   std::int64_t gpus_;
   double peak_;
+  double crowd_;  // where ranks share cores: so many times as slow as measured
   // Most collectives of a run share alike, and powers are slow.
   mutable double sharing_ = 1, raised_ = 1;
 };

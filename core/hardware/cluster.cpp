@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/date.h"
 #include "core/base/text.h"
 #include "core/hardware/calibration.h"
 #include "core/hardware/constants.h"
@@ -129,8 +130,8 @@ std::string read_name(const Map& map, std::string_view example) {
 
 plan::Partition read_partition(const Field& field, const GpuCatalog& gpus) {
   static const std::vector<std::string> known{
-      "name",    "gpu",  "gpu_constants", "gpus_per_node", "nodes", "intra_node",
-      "network", "pcie", "host",          "efficiency",    "slurm", "fitted"};
+      "name", "gpu",  "gpu_constants", "gpus_per_node", "nodes",  "intra_node",    "network",
+      "pcie", "host", "efficiency",    "slurm",         "fitted", "measured_ranks"};
   plan::Partition partition;
   const Map map(field, known);
   partition.name = read_name(map, "a100-80g");
@@ -140,6 +141,8 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus) {
     partition.gpus_per_node = count->integer(1, 1024).value_or(0);
   if (const auto* count = map.require("nodes", "16"))
     partition.nodes = count->integer(1, 1'000'000).value_or(0);
+  if (const auto* count = map.find("measured_ranks"))
+    partition.measured_ranks = count->integer(1, 1024).value_or(0);
   partition.intra_node = read_link(map, "intra_node");
   partition.network = read_link(map, "network");
   partition.pcie = read_link(map, "pcie");
@@ -175,6 +178,20 @@ void read_launch(const Map& map, plan::Cluster& cluster) {
   cluster.launch = *launch;
 }
 
+plan::Measured read_measured(const Field& field) {
+  const Map map(field, {"machine", "date"});
+  plan::Measured measured;
+  if (const auto* machine = map.require("machine", "\"Neoverse-N1 x 2\""))
+    measured.machine = machine->text().value_or("");
+  if (const auto* date = map.require("date", "\"2026-11-15\"")) {
+    measured.date = date->text().value_or("");
+    if (!parse_date(measured.date))
+      date->problem(fmt::format("'{}' is not a day", printable(measured.date)),
+                    "write it like \"2026-11-15\"");
+  }
+  return measured;
+}
+
 // Experiments name a cluster, and the name leads to the file: the two must agree.
 void check_file_name(const Map& map, const plan::Cluster& cluster) {
   const auto stem = fs::path(cluster.file).stem().string();
@@ -187,11 +204,12 @@ void check_file_name(const Map& map, const plan::Cluster& cluster) {
 plan::Cluster read_cluster(const Field& document, const std::string& file, const GpuCatalog& gpus) {
   plan::Cluster cluster;
   cluster.file = file;
-  const Map map(document, {"name", "doc", "launch", "partitions"});
+  const Map map(document, {"name", "doc", "launch", "measured", "partitions"});
   cluster.name = read_name(map, "the file's name without .yaml");
   check_file_name(map, cluster);
   if (const auto* doc = map.find("doc")) cluster.doc = trim(doc->text().value_or(""));
   read_launch(map, cluster);
+  if (const auto* measured = map.find("measured")) cluster.measured = read_measured(*measured);
   read_partitions(map, gpus, cluster);
   return cluster;
 }

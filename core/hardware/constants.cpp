@@ -32,10 +32,11 @@ const Kind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
 const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
 const Kind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
-const std::array<ConstantField<plan::Gpu>, 8> kGpuFields{{
+const std::array<ConstantField<plan::Gpu>, 9> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},
     {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
     {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
+    {"communicator_memory", &plan::Gpu::communicator_memory, &kSmallMemory, false},
     {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
     {"peak_fp32", &plan::Gpu::peak_fp32, &kFlops},
     {"peak_tf32", &plan::Gpu::peak_tf32, &kFlops, false},
@@ -49,11 +50,14 @@ const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
     {"efficiency", &plan::Link::efficiency, &kShare},
 }};
 
-const std::array<ConstantField<plan::Efficiency>, 13> kEfficiencyFields{{
+const std::array<ConstantField<plan::Efficiency>, 16> kEfficiencyFields{{
     {"gemm", &plan::Efficiency::gemm, &kShare},
     {"attention", &plan::Efficiency::attention, &kShare},
     {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
     {"memory", &plan::Efficiency::memory, &kShare},
+    {"element_wise", &plan::Efficiency::element_wise, &kShare, false},
+    {"softmax", &plan::Efficiency::softmax, &kShare, false},
+    {"cross_entropy", &plan::Efficiency::cross_entropy, &kShare, false},
     {"layer_overhead", &plan::Efficiency::layer_overhead, &kOverhead},
     {"stage_overhead", &plan::Efficiency::stage_overhead, &kOverhead, false},
     {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},

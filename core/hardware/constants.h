@@ -41,9 +41,9 @@ struct ConstantField {
   bool required = true;
 };
 
-extern const std::array<ConstantField<plan::Gpu>, 8> kGpuFields;
+extern const std::array<ConstantField<plan::Gpu>, 9> kGpuFields;
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
-extern const std::array<ConstantField<plan::Efficiency>, 13> kEfficiencyFields;
+extern const std::array<ConstantField<plan::Efficiency>, 16> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
 
 void read_constant(const Field& field, const Kind& kind, plan::Constant& out);

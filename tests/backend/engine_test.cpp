@@ -144,18 +144,17 @@ TEST_CASE("with recomputation a stage also keeps what it hands over", "[megatron
   CHECK(memory(work_with({}, {4, 1, 1}), 0, "activations") == Approx(65 * 2 * kSbh));
 }
 
-// 200 MB for each kind of group of more than one rank, and for that of all ranks where there are
-// several.
+// One for each kind of group of more than one rank, and one of all ranks where there are several.
 TEST_CASE("every kind of group keeps a communicator", "[megatron][memory]") {
-  const auto bytes = [](plan::Layout layout, std::int64_t stage) {
-    return memory(work_with({}, layout), stage, "communicators");
+  const auto groups = [](plan::Layout layout, std::int64_t stage) {
+    return memory(work_with({}, layout), stage, "communicators", ORCH_COMMUNICATORS);
   };
-  CHECK(bytes({1, 1, 1}, 0) == 0);
-  CHECK(bytes({4, 1, 1}, 0) == 200e6);
-  CHECK(bytes({1, 1, 8}, 0) == 200e6);
-  CHECK(bytes({1, 8, 1}, 7) == 200e6);
-  CHECK(bytes({4, 1, 2}, 0) == 600e6);
-  for (const std::int64_t stage : {0, 3, 7}) CHECK(bytes({4, 8, 2}, stage) == 800e6);
+  CHECK(groups({1, 1, 1}, 0) == 0);
+  CHECK(groups({4, 1, 1}, 0) == 1);
+  CHECK(groups({1, 1, 8}, 0) == 1);
+  CHECK(groups({1, 8, 1}, 7) == 1);
+  CHECK(groups({4, 1, 2}, 0) == 3);
+  for (const std::int64_t stage : {0, 3, 7}) CHECK(groups({4, 8, 2}, stage) == 4);
 }
 
 TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not interleave",

@@ -96,7 +96,7 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
     CHECK(has(message, "\n  "));
   };
   check("no_entry", "has no function orch_backend_entry");
-  check("null_backend", "declines to work with ABI 1.1");
+  check("null_backend", "declines to work with ABI 1.2");
   check("wrong_major", "speaks ABI 2, this orch speaks ABI 1");
   check("small_struct", "describes itself in 16 bytes");
   check("null_fields", "lacks the function check");

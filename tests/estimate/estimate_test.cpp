@@ -100,6 +100,32 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
   CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
 }
 
+// Five micro-batches of two layers, each gathering 30 bytes forward and 10 back; after the last one
+// 100 bytes are reduced. A group of one moves nothing.
+TEST_CASE("what a rank gives to collectives in a step is counted", "[estimate]") {
+  Toy toy;
+  toy.work.micro_batches = 5;
+  const auto collective = [&](double bytes, std::int64_t ranks, double forward, double backward,
+                              double step) {
+    toy.op(forward, backward, step, 0);
+    auto& data = toy.work.ops.back().data;
+    data.kind = ORCH_COLLECTIVE;
+    data.collective = ORCH_ALL_REDUCE;
+    data.bytes = bytes;
+    data.group_size = ranks;
+    data.group_stride = 1;
+  };
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  collective(10, 4, 3, 1, 0);
+  collective(1000, 1, 1, 1, 1);
+  toy.block("end");
+  collective(100, 4, 0, 0, 1);
+  toy.stages(0, 0, {2, 1});
+  Estimator estimator;
+  CHECK(estimator.estimate(toy.run, toy.work).communicated == Approx(5 * 2 * (30 + 10) + 100));
+}
+
 TEST_CASE("communication hides under half of the computation and no more", "[estimate]") {
   Toy toy;
   toy.work.micro_batches = 10;
@@ -137,6 +163,22 @@ TEST_CASE("memory is that of the fullest stage, with slack and context", "[estim
   CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::tight);
   toy.work.memory.back().bytes = 30e9;
   CHECK(estimator.estimate(toy.run, toy.work).fit == plan::Fit::oom);
+}
+
+TEST_CASE("the hardware says what a communicator takes", "[estimate]") {
+  Toy toy;
+  toy.block("layer");
+  toy.op(1, 2, 0, 1);
+  toy.stages(0, 0, {1});
+  toy.work.memory.push_back({"weights", "", ORCH_DEVICE, 0, 0, 1e9});
+  const double without = Estimator().estimate(toy.run, toy.work).peak_memory;
+  toy.work.memory.push_back({"communicators", "3 kinds of groups", ORCH_COMMUNICATORS, 0, 0, 3});
+  const auto estimate = Estimator().explain(toy.run, toy.work);
+  CHECK(estimate.peak_memory == Approx(without + 1.1 * 3 * 200e6));  // assumed, with slack
+  REQUIRE(estimate.memory.size() == 1);
+  CHECK(estimate.memory[0].items[1].amount == Approx(600e6));
+  CHECK(estimate.memory[0].items[1].formula ==
+        "3 kinds of groups x 200.0 MB; assumed: NCCL's channels and protocols");
 }
 
 TEST_CASE("a host that is too small is out of memory as well", "[estimate]") {

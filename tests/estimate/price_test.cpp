@@ -73,6 +73,43 @@ TEST_CASE("bytes take their way's bandwidth", "[estimate][price]") {
   CHECK(price.seconds(op(ORCH_OVERHEAD)) == Approx(3e-4));
 }
 
+TEST_CASE("kernels that compute have a share of their own, where it is known",
+          "[estimate][price]") {
+  auto hardware = partition();
+  auto bytes = op(ORCH_MEMORY);
+  bytes.bytes = 1e9;
+  bytes.kernel = ORCH_SOFTMAX;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));  // as any other
+  hardware.efficiency.softmax = {0.1, "measured"};
+  hardware.efficiency.element_wise = {0.25, "measured"};
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(5e-3));  // at 200 GB/s
+  bytes.kernel = ORCH_ELEMENT_WISE;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(2e-3));
+  bytes.kernel = ORCH_CROSS_ENTROPY;  // nobody said anything
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
+  bytes.kernel = ORCH_STREAMS;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
+}
+
+TEST_CASE("more ranks than were measured share the cores", "[estimate][price]") {
+  auto hardware = partition();
+  hardware.measured_ranks = 2;
+  hardware.intra_node.latency.value = 1e-3;
+  auto bytes = op(ORCH_MEMORY);
+  bytes.bytes = 1e9;
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  const Price one(hardware, 1, "bf16"), two(hardware, 2, "bf16"), six(hardware, 6, "bf16");
+  for (const auto& each :
+       {bytes, gemm, op(ORCH_OVERHEAD), collective(ORCH_ALL_REDUCE, 1e9, 2, 1)}) {
+    CHECK(one.seconds(each) == Approx(two.seconds(each)));
+    CHECK(six.seconds(each) == Approx(3 * two.seconds(each)));
+  }
+  CHECK(two.seconds(gemm) == Approx(1e-3));
+  hardware.measured_ranks = 0;  // each has a device of its own
+  CHECK(Price(hardware, 6, "bf16").seconds(gemm) == Approx(1e-3));
+}
+
 TEST_CASE("a ring inside a node uses its links", "[estimate][price]") {
   const auto hardware = partition();
   const Price price(hardware, 32, "bf16");
@@ -85,9 +122,9 @@ TEST_CASE("a ring inside a node uses its links", "[estimate][price]") {
 TEST_CASE("rings that leave a node share its network", "[estimate][price]") {
   const auto hardware = partition();
   const Price price(hardware, 32, "bf16");
-  // Tensor parallel 8 fills a node: each of its 8 data-parallel rings gets an eighth of 20 GB/s, which
-  // together they drive 8^0.18 = 1.454 times better. 2 * 3/4 * 1 GB at 2.5 GB/s, and 2 * log2(4) hops
-  // of 1 ms.
+  // Tensor parallel 8 fills a node: each of its 8 data-parallel rings gets an eighth of 20 GB/s,
+  // which together they drive 8^0.18 = 1.454 times better. 2 * 3/4 * 1 GB at 2.5 GB/s, and 2 *
+  // log2(4) hops of 1 ms.
   CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 4, 8)) ==
         Approx(0.6 / 1.45397 + 0.004).epsilon(1e-5));
   // Data parallel over whole nodes is one ring with 20 GB/s: 2 * 31/32 GB, 2 * 5 hops.

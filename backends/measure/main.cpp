@@ -1,0 +1,107 @@
+// orch-measure [--output FILE]: measures what a rank gets of this machine while all ranks work.
+//
+// Started as a trainer is, once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
+// MASTER_PORT. Rank 0 writes one JSON document.
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "backends/measure/collectives.h"
+#include "backends/measure/device.h"
+#include "backends/measure/passes.h"
+#include "backends/measure/products.h"
+#include "backends/measure/timing.h"
+#include "core/base/files.h"
+
+#ifdef ORCH_CUDA
+#include <c10/cuda/CUDAFunctions.h>
+#endif
+
+namespace orch::measure {
+namespace {
+
+constexpr double kSecondsEach = 0.05;
+
+bool has_gpu() {
+#ifdef ORCH_CUDA
+  return c10::cuda::device_count() > 0;
+#else
+  return false;
+#endif
+}
+
+// What a process has before its first tensor, and what it takes to know the others.
+Json memory(double before, double after, double with_products, at::Device device) {
+  return {{"in_all", bytes_in_all(device)},
+          {"context", with_products - (after - before)},
+          {"communicator", std::max(0.0, after - before)}};
+}
+
+Json measure() {
+  auto options = train::world_options_from_environment();
+  options.cuda = has_gpu();
+  options.timeout_seconds = 60;
+  const at::Device device =
+      options.cuda ? at::Device(at::kCUDA, static_cast<at::DeviceIndex>(options.local_rank))
+                   : at::Device(at::kCPU);
+  at::ones({1}, device).add_(1);
+  const double before = bytes_taken(device);
+  train::World world(options);
+  Bench bench(world.world(), world.device(), kSecondsEach);
+  world.world().all_reduce(at::ones({1024}, world.device())).wait();
+  const double after = bytes_taken(device);
+  at::mm(at::ones({64, 64}, device), at::ones({64, 64}, device));
+  synchronize(device);
+  const double with_products = bytes_taken(device);
+  Json out{{"version", 1},
+           {"torch", TORCH_VERSION},
+           {"device", options.cuda ? "cuda" : "cpu"},
+           {"name", name_of(device)},
+           {"ranks", world.size()},
+           {"memory", memory(before, after, with_products, device)},
+           {"threads", at::get_num_threads()}};
+  out["best_threads"] = best_threads(bench);
+  out["launch_seconds"] = launch_seconds(bench);
+  out["products"] = products(bench);
+  out["attention"] = attention_products(bench);
+  const auto size = layer_size(device);
+  out["layer"] = size.json();
+  out["passes"] = passes(bench, size);
+  out["all_reduce"] = all_reduces(bench);
+  out["copies"] = copies(bench);
+  world.world().barrier();
+  return world.rank() == 0 ? out : Json();
+}
+
+int write(const Json& json, const std::string& file) {
+  if (json.is_null()) return 0;
+  const auto text = json.dump(1) + "\n";
+  if (file.empty()) return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0;
+  const auto status = write_file_atomically(file, text);
+  if (!status) std::fprintf(stderr, "orch-measure: %s\n", orch::text(status.error()).c_str());
+  return status ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace orch::measure
+
+int main(int argc, char** argv) {
+  std::string file;
+  if (argc == 3 && std::string_view(argv[1]) == "--output") {
+    file = argv[2];
+  } else if (argc != 1) {
+    std::fputs("usage: orch-measure [--output FILE]\n", stderr);
+    return 2;
+  }
+  try {
+    return orch::measure::write(orch::measure::measure(), file);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "orch-measure: %s\n", error.what());
+    return 1;
+  }
+}

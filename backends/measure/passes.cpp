@@ -1,0 +1,149 @@
+#include "backends/measure/passes.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "backends/runtime/attention.h"
+#include "backends/runtime/ops.h"
+#include "backends/runtime/optimizer.h"
+#include "backends/runtime/parameters.h"
+
+namespace orch::measure {
+namespace {
+
+namespace ops = train::ops;
+
+at::Tensor random(Bench& bench, std::vector<std::int64_t> sizes) {
+  return at::randn(sizes, at::TensorOptions(at::kFloat).device(bench.device()));
+}
+
+Json row(const char* op, std::int64_t elements, std::int64_t passes, double seconds) {
+  return {
+      {"op", op}, {"elements", elements}, {"bytes", 4 * passes * elements}, {"seconds", seconds}};
+}
+
+void streams(Json& rows, Bench& bench, std::int64_t elements) {
+  const auto a = random(bench, {elements}), b = random(bench, {elements});
+  rows.push_back(row("copy", elements, 2, bench.seconds_of([&] { a.copy_(b); })));
+  rows.push_back(row("add", elements, 3, bench.seconds_of([&] { a.add_(b); })));
+}
+
+// Gradients, weights and two moments: read, and all but the first written.
+void optimizer(Json& rows, Bench& bench, std::int64_t elements) {
+  train::ParameterOptions options;
+  options.device = bench.device();
+  train::Parameters parameters({{"weight", {elements / 1024, 1024}, -1, train::Init::normal, true}},
+                               options);
+  const auto adamw = train::make_optimizer("adamw", parameters, {});
+  std::int64_t step = 0;
+  rows.push_back(
+      row("optimizer", elements, 7, bench.seconds_of([&] { adamw->step(1e-4, 1.0, ++step); })));
+}
+
+// Two norms with the residual before them, GELU, and the biases' gradients.
+double element_wise_seconds(Bench& bench, const LayerSize& size) {
+  const auto n = size.tokens(), h = size.hidden;
+  const auto x = random(bench, {n, h}), y = random(bench, {n, h});
+  const auto wide = random(bench, {n, 4 * h}), qkv = random(bench, {n, 3 * h});
+  const auto weight = random(bench, {h}), bias = random(bench, {h});
+  const auto up = random(bench, {4 * h, h}), up_bias = random(bench, {4 * h});
+  const auto dweight = at::zeros_like(weight), dbias = at::zeros_like(bias);
+  const auto dup_bias = at::zeros_like(up_bias), dqkv = random(bench, {3 * h});
+  const auto saved = ops::layer_norm(x, weight, bias);
+  const double norms = bench.seconds_of([&] { ops::add_layer_norm(y, x, weight, bias, {}); });
+  const double with_gelu = bench.seconds_of([&] { ops::linear_gelu(x, up, up_bias); });
+  const double without = bench.seconds_of([&] { ops::linear(x, up, up_bias); });
+  const double backward = bench.seconds_of([&] {
+    ops::gelu_backward(wide, wide, dup_bias);
+    for (int i = 0; i < 2; ++i) {
+      ops::layer_norm_backward(y, x, saved, weight, dweight, dbias, x);
+      ops::add_bias_gradient(dbias, y);
+    }
+    ops::add_bias_gradient(dqkv, qkv);
+  });
+  return 2 * norms + std::max(0.0, with_gelu - without) + backward;
+}
+
+// Attention forward and backward, less its six products.
+double scores_seconds(Bench& bench, const LayerSize& size) {
+  train::AttentionOptions options;
+  options.heads = size.heads;
+  options.head_dim = size.hidden / size.heads;
+  options.seq = size.seq;
+  const train::Attention attention(options, at::kFloat, bench.device());
+  const auto qkv = random(bench, {size.tokens(), 3 * size.hidden});
+  const auto dout = random(bench, {size.tokens(), size.hidden});
+  train::AttentionSaved saved;
+  attention.forward(qkv, {}, saved);
+  const auto batch = size.micro_batch * size.heads;
+  const auto q = random(bench, {batch, size.seq, options.head_dim});
+  const auto p = random(bench, {batch, size.seq, size.seq});
+  const double all = bench.seconds_of([&] {
+    train::AttentionSaved own;
+    attention.forward(qkv, {}, own);
+  }) + bench.seconds_of([&] { attention.backward(dout, qkv, {}, saved); });
+  const double products = 2 * bench.seconds_of([&] { at::bmm(q, q.transpose(1, 2)); }) +
+                          2 * bench.seconds_of([&] { at::bmm(p, q); }) +
+                          2 * bench.seconds_of([&] { at::bmm(p.transpose(1, 2), q); });
+  return std::max(all - products, 0.1 * all);
+}
+
+double cross_entropy_seconds(Bench& bench, const LayerSize& size) {
+  const auto logits = random(bench, {size.tokens(), size.vocab});
+  const auto targets =
+      at::zeros({size.tokens()}, at::TensorOptions(at::kLong).device(bench.device()));
+  return bench.seconds_of([&] { ops::cross_entropy(logits, targets, size.vocab, 1e-3); });
+}
+
+}  // namespace
+
+Json LayerSize::json() const {
+  return {{"hidden", hidden},
+          {"heads", heads},
+          {"seq", seq},
+          {"vocab", vocab},
+          {"micro_batch", micro_batch}};
+}
+
+LayerSize layer_size(at::Device device) {
+  if (device.is_cuda()) return {2048, 16, 1024, 50304, 8};
+  return {128, 4, 128, 512, 4};
+}
+
+Json passes(Bench& bench, const LayerSize& size) {
+  auto rows = Json::array();
+  const bool cuda = bench.device().is_cuda();
+  streams(rows, bench, std::int64_t{cuda ? 256 : 16} << 20);
+  optimizer(rows, bench, std::int64_t{cuda ? 256 : 1} << 20);
+  const auto elements = size.tokens() * size.hidden;
+  rows.push_back(row("element-wise", elements, 1, element_wise_seconds(bench, size)));
+  const auto scores = size.micro_batch * size.heads * size.seq * size.seq;
+  rows.push_back(row("scores", scores, 1, scores_seconds(bench, size)));
+  rows.push_back(
+      row("cross entropy", size.tokens() * size.vocab, 1, cross_entropy_seconds(bench, size)));
+  return rows;
+}
+
+Json copies(Bench& bench) {
+  auto rows = Json::array();
+  if (!bench.device().is_cuda()) return rows;
+  for (const std::int64_t bytes : {std::int64_t{4} << 10, std::int64_t{64} << 20}) {
+    const auto host = at::empty({bytes}, at::kByte).pin_memory();
+    const auto device = at::empty({bytes}, at::TensorOptions(at::kByte).device(bench.device()));
+    rows.push_back({{"direction", "to_device"}, {"bytes", bytes}, {"seconds", bench.seconds_of([&] {
+                                                                     device.copy_(host, true);
+                                                                   })}});
+    rows.push_back({{"direction", "to_host"}, {"bytes", bytes}, {"seconds", bench.seconds_of([&] {
+                                                                   host.copy_(device, true);
+                                                                 })}});
+  }
+  return rows;
+}
+
+double launch_seconds(Bench& bench) {
+  const auto x = random(bench, {1}), y = random(bench, {1});
+  return bench.seconds_of([&] { at::add(x, y); });
+}
+
+}  // namespace orch::measure

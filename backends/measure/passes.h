@@ -1,0 +1,33 @@
+#pragma once
+
+#include "backends/measure/timing.h"
+
+namespace orch::measure {
+
+// A layer for what does not multiply matrices: small on the CPU, so that tests of it are short, and
+// large enough on a GPU to fill it.
+struct LayerSize {
+  std::int64_t hidden, heads, seq, vocab, micro_batch;
+
+  std::int64_t tokens() const { return seq * micro_batch; }
+  Json json() const;
+};
+LayerSize layer_size(at::Device device);
+
+// {"op", "elements", "bytes", "seconds"}: operations that move bytes through the device's memory,
+// in fp32; bytes are those that must be read and written.
+//   copy, add      beyond every cache
+//   optimizer      a step of AdamW
+//   element-wise   norms, biases, residuals and GELU of a layer, forward and backward
+//   scores         what its attention does besides its products
+//   cross entropy  of its tokens
+// The last four are the trainers' own.
+Json passes(Bench& bench, const LayerSize& size);
+
+// {"direction", "bytes", "seconds"} between host and device, from pinned memory. Empty on the CPU.
+Json copies(Bench& bench);
+
+// Seconds that an operation on nothing takes.
+double launch_seconds(Bench& bench);
+
+}  // namespace orch::measure

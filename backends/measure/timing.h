@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "backends/runtime/comm.h"
+
+namespace orch::measure {
+
+using Json = nlohmann::ordered_json;
+
+// Takes times while the other ranks do the same thing, and puts them into a list of JSON objects:
+// {"op": "copy", "bytes": 1024, "seconds": 1e-6}. Times are the mean over the ranks of what a call
+// usually takes: the lower quarter of those seen.
+class Bench {
+ public:
+  // seconds: how long to repeat each thing.
+  Bench(train::Group& ranks, at::Device device, double seconds)
+      : ranks_(ranks), device_(device), seconds_(seconds) {}
+
+  at::Device device() const { return device_; }
+  train::Group& ranks() const { return ranks_; }
+
+  // The same calls in the same order on every rank.
+  double seconds_of(const std::function<void()>& call);
+  // As often on every rank, since they wait for each other in it.
+  double seconds_together(const std::function<void()>& call);
+
+ private:
+  double mean_over_ranks(double seconds);
+
+  train::Group& ranks_;
+  at::Device device_;
+  double seconds_;
+};
+
+}  // namespace orch::measure

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/cluster.h"
+
+namespace orch::hardware {
+
+// A cluster as the text of its file, every constant with its origin: what parse_cluster reads back,
+// numbers to a hundredth of a percent. What is said to SLURM and what was fitted are not written.
+std::string cluster_text(const plan::Cluster& cluster, const std::string& comment);
+
+// A partition's constants by their places in the file, those that somebody gave.
+struct NamedConstant {
+  std::string name;   // "efficiency.gemm"
+  std::string value;  // "0.81", "45.2 GFLOPs"
+  plan::Constant constant;
+};
+std::vector<NamedConstant> named_constants(const plan::Partition& partition);
+
+}  // namespace orch::hardware
