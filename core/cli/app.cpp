@@ -50,6 +50,19 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
                           "raise time, or lower accumulate"});
 }
 
+// Not a mistake here: the files may be on the cluster only. A local run refuses them.
+std::vector<Error> missing_files(const plan::Training& training) {
+  std::vector<Error> warnings;
+  std::error_code code;
+  if (!training.data.empty() && !fs::exists(training.data + ".idx", code))
+    warnings.push_back({"training.data", printable(training.data) + ".idx is not on this machine",
+                        "name the prefix of a .bin and an .idx that the nodes can read"});
+  if (!training.init.empty() && !fs::exists(training.init, code))
+    warnings.push_back({"training.init", printable(training.init) + " is not on this machine",
+                        "name a checkpoint that the nodes can read"});
+  return warnings;
+}
+
 // A deadline counts from today where nobody says when the training begins.
 void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment) {
   auto& start = experiment.calendar.start;
@@ -73,7 +86,7 @@ bool interrupted() { return stop_requested != 0; }
 App::App(Places places, backend::Backends backends)
     : places_(std::move(places)),
       backends_(std::move(backends)),
-      clusters_({places_.clusters()}, places_.gpus()),
+      clusters_(places_.cluster_folders(), places_.gpus()),
       loader_(backends_.strategies(), places_.models()) {}
 
 Result<std::unique_ptr<App>> App::create() {
@@ -87,8 +100,10 @@ Result<std::unique_ptr<App>> App::create() {
 void App::look_beside(const fs::path& experiment_file) {
   const auto beside = experiment_file.parent_path() / "clusters";
   std::error_code code;
-  if (fs::is_directory(beside, code) && !fs::equivalent(beside, places_.clusters(), code))
-    clusters_ = hardware::Catalog({beside, places_.clusters()}, places_.gpus());
+  if (!fs::is_directory(beside, code) || fs::equivalent(beside, places_.clusters(), code)) return;
+  auto folders = places_.cluster_folders();
+  folders.insert(folders.begin(), beside);
+  clusters_ = hardware::Catalog(std::move(folders), places_.gpus());
 }
 
 plan::FindCluster App::find_cluster() {
@@ -140,6 +155,7 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   outcome.runs.reserve(runs.size());
   std::unordered_set<std::string> ids;
   ids.reserve(runs.size());
+  const auto missing = missing_files(outcome.experiment.training);
   for (auto& run : runs) {
     if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
     auto json = plan::run_json(run);
@@ -152,6 +168,7 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
     auto estimate = estimator.estimate(run, work);
     if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
+    run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
     outcome.runs.push_back({std::move(run), std::move(id), std::move(json), std::move(estimate)});
   }
   return {};

@@ -40,7 +40,8 @@ class App {
   hardware::Catalog& clusters() { return clusters_; }
   experiment::Loader& loader() { return loader_; }
 
-  // Clusters beside an experiment (clusters/*.yaml in its folder) go before the shipped ones.
+  // Clusters beside an experiment (clusters/*.yaml in its folder) go before one's own and the
+  // shipped ones.
   void look_beside(const fs::path& experiment_file);
 
   plan::FindCluster find_cluster();

@@ -12,6 +12,7 @@
 #include "core/cli/calibrate_write.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/measure.h"
 #include "core/cli/rows.h"
 #include "core/measured/score.h"
 #include "core/plan/tunable.h"
@@ -152,6 +153,7 @@ std::string unused(const MeasuredRows& rows) {
 
 int calibrate_command(const CalibrateArguments& arguments) {
   if (auto status = check_output(arguments.output); !status) return fail(status.error(), kUsage);
+  if (arguments.this_machine) return measure_command(arguments);
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
   if (auto status = check_cluster(**app, arguments.files, arguments.cluster); !status)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,39 @@ struct CalibrateArguments {
   std::string output;
   bool write = false;
   bool fresh = false;
+  bool this_machine = false;
+  std::int64_t ranks = 0;  // to measure with; 0: as many as suit the machine
+};
+
+struct DataBuildArguments {
+  std::vector<std::string> inputs;  // files, or - for stdin
+  std::string output;
+  std::string tokenizer = "byte";
+  std::string type = "auto";  // text, jsonl
+  std::string json_key = "text";
+  std::string eod;  // a token, instead of the tokenizer's own
+  bool append_eod = true;
+  bool split_lines = false;
+  bool force = false;
+};
+
+struct DataShowArguments {
+  Common common;
+  std::string prefix;
+  std::string tokenizer;  // to show text too
+  bool quick = false;
+};
+
+struct ExportArguments {
+  std::string from;
+  std::string output;
+  std::int64_t step = -1;  // the newest
+  std::string dtype = "f32";
+};
+
+struct ImportArguments {
+  std::string from;
+  std::string output;
 };
 
 // Each does its verb, prints to stdout and stderr, and returns the program's exit code.
@@ -92,6 +126,10 @@ int clusters_command(const ListArguments& arguments);
 int models_command(const ModelArguments& arguments);
 int validate_command(const ValidateArguments& arguments);
 int calibrate_command(const CalibrateArguments& arguments);
+int data_build_command(const DataBuildArguments& arguments);
+int data_show_command(const DataShowArguments& arguments);
+int export_command(const ExportArguments& arguments);
+int import_command(const ImportArguments& arguments);
 int completion_command(const CLI::App& program, const std::string& shell);
 
 // Prints errors to stderr and returns the code.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "core/base/text.h"
 #include "core/cli/commands.h"
@@ -14,15 +15,31 @@ namespace {
 struct Verb {
   std::string name;
   std::string doc;
+  std::vector<std::string> verbs;  // of its own
   std::vector<std::string> options;
+
+  std::string words() const {
+    auto all = verbs;
+    all.insert(all.end(), options.begin(), options.end());
+    return join(all, " ");
+  }
 };
+
+void add_options(const CLI::App& app, std::vector<std::string>& to) {
+  for (const auto* option : app.get_options())
+    for (const auto& name : option->get_lnames())
+      if (std::find(to.begin(), to.end(), "--" + name) == to.end()) to.push_back("--" + name);
+}
 
 std::vector<Verb> verbs(const CLI::App& program) {
   std::vector<Verb> out;
   for (const auto* verb : verbs_for_people(program)) {
-    out.push_back({verb->get_name(), verb->get_description(), {}});
-    for (const auto* option : verb->get_options())
-      for (const auto& name : option->get_lnames()) out.back().options.push_back("--" + name);
+    out.push_back({verb->get_name(), verb->get_description(), {}, {}});
+    add_options(*verb, out.back().options);
+    for (const auto* own : verb->get_subcommands({})) {
+      out.back().verbs.push_back(own->get_name());
+      add_options(*own, out.back().options);
+    }
   }
   return out;
 }
@@ -36,7 +53,7 @@ std::vector<std::string> names(const std::vector<Verb>& all) {
 std::string bash(const std::vector<Verb>& all) {
   std::string cases;
   for (const auto& verb : all)
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", verb.name, join(verb.options, " "));
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", verb.name, verb.words());
   return fmt::format(R"(# orch completion bash >> ~/.bash_completion
 _orch() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} words="{}"
@@ -56,7 +73,7 @@ std::string zsh(const std::vector<Verb>& all) {
   std::string list, cases;
   for (const auto& verb : all) {
     list += fmt::format("    '{}:{}'\n", verb.name, verb.doc);
-    cases += fmt::format("    {}) compadd -- {} ;;\n", verb.name, join(verb.options, " "));
+    cases += fmt::format("    {}) compadd -- {} ;;\n", verb.name, verb.words());
   }
   return fmt::format(R"(#compdef orch
 # orch completion zsh > a file named _orch in a folder of $fpath
@@ -78,6 +95,9 @@ std::string fish(const std::vector<Verb>& all) {
   for (const auto& verb : all) {
     out += fmt::format("complete -c orch -n __fish_use_subcommand -f -a {} -d '{}'\n", verb.name,
                        verb.doc);
+    for (const auto& own : verb.verbs)
+      out += fmt::format("complete -c orch -n '__fish_seen_subcommand_from {}' -a {}\n", verb.name,
+                         own);
     for (const auto& option : verb.options)
       out += fmt::format("complete -c orch -n '__fish_seen_subcommand_from {}' -l {}\n", verb.name,
                          option.substr(2));

@@ -4,6 +4,9 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/collect/collect.h"
+#include "core/report/compared.h"
+#include "core/store/run_folder.h"
 #include "core/store/store.h"
 
 namespace orch::cli {
@@ -43,6 +46,26 @@ std::variant<Chosen, int> stored(App& app, const ExplainArguments& arguments) {
   return Chosen{std::move(*run), {parse_date(arguments.start), 1}};
 }
 
+// Of the last attempt that got so far; nothing of a run that nobody has run.
+std::optional<report::Measured> measured_in(const fs::path& folder) {
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts) return std::nullopt;
+  for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
+    const auto place = folder / "attempts" / std::to_string(attempt->number);
+    const auto progress = collect::read_progress(place, 0);
+    if (!progress) continue;
+    return report::Measured{*progress, collect::read_profile(place).value_or(record::Profile())};
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
+                    const report::Measured* measured, const Common& common) {
+  if (common.format == "json") return report::explain_json(planned, calendar, measured);
+  if (common.format == "md") return report::explain_markdown(planned, calendar, measured);
+  return report::explain(planned, calendar, common.screen, measured);
+}
+
 }  // namespace
 
 int explain_command(const ExplainArguments& arguments) {
@@ -51,11 +74,13 @@ int explain_command(const ExplainArguments& arguments) {
   auto chosen = is_experiment(arguments.run) ? best_of(**app, arguments) : stored(**app, arguments);
   if (const int* code = std::get_if<int>(&chosen)) return *code;
   auto& [run, calendar] = std::get<Chosen>(chosen);
+  std::error_code ignored;
   const auto planned = (*app)->explain(std::move(run));
   if (!planned) return fail(planned.error(), kError);
-  print(arguments.common.format == "json"
-            ? report::explain_json(*planned, calendar)
-            : report::explain(*planned, calendar, arguments.common.screen));
+  auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->id;
+  if (const fs::path named = arguments.run; fs::exists(named / "run.json", ignored)) folder = named;
+  const auto measured = measured_in(folder);
+  print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
   return kOk;
 }
 

@@ -56,6 +56,7 @@ const std::vector<Named>& fields() {
        [](const Planned& p) -> Value { return p.estimate.days_per_100b_tokens; }},
       {"days_to_train", [](const Planned& p) -> Value { return p.estimate.days_to_train; }},
       {"gpu_hours", [](const Planned& p) -> Value { return p.estimate.gpu_hours; }},
+      {"communicated_bytes", [](const Planned& p) -> Value { return p.estimate.communicated; }},
       {"warnings",
        [](const Planned& p) -> Value { return static_cast<std::int64_t>(p.run.warnings.size()); }},
   };

@@ -28,6 +28,7 @@ struct RunArguments {
   bool oom = false;      // also what the estimate says does not fit
   bool yes = false;
   bool detach = false;
+  bool no_calibrate = false;  // take `local` as it is
 };
 
 struct LogsArguments {

@@ -9,6 +9,7 @@
 #include "core/cli/follow_arguments.h"
 #include "core/cli/live.h"
 #include "core/cli/session.h"
+#include "core/cli/trainers.h"
 #include "core/report/words.h"
 #include "core/store/run_folder.h"
 
@@ -109,6 +110,7 @@ int submit_again(Campaign& campaign, const Target& target, const FollowArguments
     return kOk;
   }
   if (auto status = campaign.check_budget(due); !status) return fail(status.error(), kOverBudget);
+  if (const int code = build_trainers(local_backends(campaign, due)); code != kOk) return code;
   double hours = 0;
   for (const auto place : due) hours += campaign.gpu_hours_left(place);
   const auto question =
@@ -149,7 +151,7 @@ std::string final_text(const report::Standings& standings, const report::Screen&
   });
   const auto measured = report::measured_table(standings, screen);
   std::string out;
-  if (!measured.empty()) out += "measured, and as estimated (est.):\n" + measured;
+  if (!measured.empty()) out += measured;
   if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + report::status_table(rest, screen, 20);
   return out + "\n" + report::wrap(report::status_summary(standings), screen);
 }

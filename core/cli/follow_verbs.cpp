@@ -159,11 +159,15 @@ void add_run(CLI::App& program, RunArguments& to) {
   verb->add_flag("--oom", to.oom, "Submit also what should not fit the memory");
   verb->add_flag("--over-budget", to.options.over_budget, "Submit also what goes over the budget");
   verb->add_flag("--detach", to.detach, "Submit and leave; orch watch follows");
+  verb->add_flag("--no-calibrate", to.no_calibrate,
+                 "Do not measure this machine before its first run");
   add_following(verb, to.options);
   verb->footer(R"(
 Runs that fit are submitted: to SLURM, those that ask for the same as one array, phases of a ramp-up
 as jobs that wait for each other; or to this machine, where the cluster's file says launch: local.
 Same file, same runs: what is finished or on its way is not submitted again. Ctrl-C only leaves.
+Before the first run on the cluster `local`, this machine is measured (some 10 s), if orch-measure is
+built: see orch calibrate --this-machine.
 
 Examples:
   orch run experiments/200b.lua

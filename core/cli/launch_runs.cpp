@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/cli/exit.h"
 #include "core/cli/preflight.h"
+#include "core/cli/trainers.h"
 #include "core/report/report.h"
 #include "core/report/words.h"
 #include "core/store/store.h"
@@ -79,9 +80,11 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
   const auto submit = fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
                                   sbatch_by_hand(plan::phases(best.run).size()));
   if (slurm == launch::Slurm::absent) {
-    tell(arguments, fmt::format("stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
-                                "next, on the cluster: {}\n",
-                                submit));
+    tell(arguments,
+         fmt::format(
+             "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
+             "next, on the cluster: {}\n",
+             submit));
     return arguments.yes ? kSchedulerUnreachable : kOk;
   }
   const auto& name = best.run.experiment;
@@ -91,9 +94,10 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
   return kSchedulerUnreachable;
 }
 
-// Hundreds of jobs that all end with "no such program" help nobody.
-std::optional<fs::path> missing_trainer(const App& app, const Chosen& chosen) {
+// Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
+std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const Chosen& chosen) {
   for (const auto* run : chosen) {
+    if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
     const auto& environment = run->run.job.environment;
     if (environment.contains("ORCH_TRAINER") || std::getenv("ORCH_TRAINER")) continue;
     const auto trainer = app.places().trainers / ("orch-train-" + run->run.strategy->backend);
@@ -104,9 +108,13 @@ std::optional<fs::path> missing_trainer(const App& app, const Chosen& chosen) {
 
 int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments) {
   tell(arguments,
-       fmt::format("stopped here: there is no trainer to start: {}\n"
-                   "next: build it, or name a program in ORCH_TRAINER; or orch explain {}\n",
-                   printable(trainer.string()), shell_path(folder_of(*chosen.front(), arguments))));
+       fmt::format(
+           "stopped here: there is no trainer to start: {}\n"
+           "next: build it (./orch of a clone does so by itself; or cmake --preset cpu and cmake "
+           "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
+           "explain {}\n",
+           printable(trainer.string()), printable(trainer.filename().string()),
+           shell_path(folder_of(*chosen.front(), arguments))));
   return kOk;
 }
 
@@ -228,11 +236,13 @@ int hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgumen
   return handed.runs == 0 && handed.refused > 0 ? kRunsFailed : kOk;
 }
 
-// Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks.
-int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order,
+// Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks. Runs on
+// this machine spend nobody's hours: without a terminal they just begin.
+int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bool is_local,
         const RunArguments& arguments) {
   if (auto status = campaign.check_budget(order.runs); !status)
     return fail(status.error(), kOverBudget);
+  if (is_local && !can_ask()) return kOk;
   const auto jobs = follow::Submitter(campaign).count_jobs(order.runs);
   if (!jobs) return fail(jobs.error(), kError);
   const auto question = question_of(campaign, order, *jobs, chosen);
@@ -254,7 +264,7 @@ int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArg
         return fail(status.error(), kError);
     return without_slurm(chosen, session.slurm(), arguments);
   }
-  if (const auto trainer = missing_trainer(app, chosen))
+  if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
     return without_trainer(*trainer, chosen, arguments);
   if (needs_slurm)
     if (auto status = preflight(session, chosen); !status) {
@@ -274,7 +284,9 @@ int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArg
   const auto order = order_of(campaign, chosen);
   tell(arguments, already_text(order));
   if (!order.runs.empty()) {
-    if (const int code = ask(campaign, chosen, order, arguments); code != kOk) return code;
+    if (const int code = build_trainers(local_backends(campaign, order.runs)); code != kOk)
+      return code;
+    if (const int code = ask(campaign, chosen, order, !needs_slurm, arguments); code != kOk) return code;
     if (const int code = hand_over(campaign, chosen, arguments); code != kOk) return code;
   }
   Target target{name, {}};

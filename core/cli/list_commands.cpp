@@ -7,6 +7,7 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/plan/training.h"
 #include "core/plan/tunable.h"
 
 namespace orch::cli {
@@ -27,19 +28,21 @@ std::string kind_of(const plan::Param& param) {
   return std::string(plan::name(param.type)) + range;
 }
 
+Json param_json(const plan::Param& param) {
+  return {
+      {"name", param.name},
+      {"type", kind_of(param)},
+      {"default", plan::is_given(param.default_value) ? Json(plain(param.default_value)) : Json()},
+      {"doc", param.doc}};
+}
+
 Json backends_json(const backend::Backends& backends) {
   Json list = Json::array();
   for (const auto& backend : backends.all()) {
     Json strategies = Json::array();
     for (const auto& strategy : backend.strategies()) {
       Json params = Json::array();
-      for (const auto& param : strategy->params)
-        params.push_back(
-            {{"name", param.name},
-             {"type", kind_of(param)},
-             {"default",
-              plan::is_given(param.default_value) ? Json(plain(param.default_value)) : Json()},
-             {"doc", param.doc}});
+      for (const auto& param : strategy->params) params.push_back(param_json(param));
       strategies.push_back(
           {{"name", strategy->name}, {"doc", strategy->doc}, {"params", std::move(params)}});
     }
@@ -49,20 +52,30 @@ Json backends_json(const backend::Backends& backends) {
                     {"file", backend.file().string()},
                     {"strategies", std::move(strategies)}});
   }
-  return {{"version", 1}, {"backends", std::move(list)}};
+  Json training = Json::array();
+  for (const auto& field : plan::training_fields()) training.push_back(param_json(field.param));
+  return {{"version", 1}, {"backends", std::move(list)}, {"training", std::move(training)}};
 }
 
-Rows param_rows(const plan::Strategy& strategy) {
+std::string in_format(const Rows& rows, const Common& common) {
+  return common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen);
+}
+
+Rows param_rows(const std::vector<plan::Param>& params) {
   Rows rows{{"parameter", "default", "values", "what"}};
-  for (const auto& param : strategy.params)
+  for (const auto& param : params)
     rows.push_back({param.name,
                     plan::is_given(param.default_value) ? plain(param.default_value) : "required",
                     kind_of(param), param.doc});
   return rows;
 }
 
-std::string in_format(const Rows& rows, const Common& common) {
-  return common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen);
+// The section that every strategy shares.
+std::string training_text(const Common& common) {
+  std::vector<plan::Param> params;
+  for (const auto& field : plan::training_fields()) params.push_back(field.param);
+  return "training = {}: how the runs of an experiment learn, whatever their strategy\n" +
+         in_format(param_rows(params), common);
 }
 
 Json constant_json(const plan::Constant& constant) {
@@ -96,6 +109,7 @@ Rows constant_rows(const plan::Partition& p) {
   bytes("memory", p.gpu.memory);
   bytes("usable memory", p.gpu.usable_memory);
   bytes("driver context", p.gpu.context_memory);
+  bytes("a communicator", p.gpu.communicator_memory);
   bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
   for (const auto& [name, peak] :
        {std::pair("peak fp32", &p.gpu.peak_fp32), std::pair("peak tf32", &p.gpu.peak_tf32),
@@ -114,6 +128,10 @@ Rows constant_rows(const plan::Partition& p) {
   number("attention", p.efficiency.attention, 1, "");
   number("attention, unaligned", p.efficiency.attention_unaligned, 1, "");
   number("memory-bound", p.efficiency.memory, 1, "");
+  for (const auto& [name, share] : {std::pair("  norms, GELU", &p.efficiency.element_wise),
+                                    std::pair("  softmax", &p.efficiency.softmax),
+                                    std::pair("  cross entropy", &p.efficiency.cross_entropy)})
+    if (share->value > 0) number(name, *share, 1, "");
   number("layer overhead", p.efficiency.layer_overhead, 1e-6, " us");
   number("stage overhead", p.efficiency.stage_overhead, 1e-3, " ms");
   number("step overhead", p.efficiency.step_overhead, 1e-3, " ms");
@@ -200,8 +218,11 @@ int backends_command(const ListArguments& arguments) {
         continue;
       out += fmt::format("{}{}{{}}: {} (backend {} {})\n", out.empty() ? "" : "\n", strategy->name,
                          strategy->doc, backend.name(), backend.version());
-      out += in_format(param_rows(*strategy), arguments.common);
+      out += in_format(param_rows(strategy->params), arguments.common);
     }
+  names.emplace_back("training");
+  if (arguments.name.empty() || arguments.name == "training")
+    out += (out.empty() ? "" : "\n") + training_text(arguments.common);
   if (out.empty())
     return fail(Error{printable(arguments.name), "no such strategy or backend",
                       suggestion(arguments.name, names)},
@@ -213,7 +234,9 @@ int backends_command(const ListArguments& arguments) {
 int clusters_command(const ListArguments& arguments) {
   const auto places = find_places();
   if (!places) return fail(places.error(), kError);
-  hardware::Catalog catalog({fs::path("clusters"), places->clusters()}, places->gpus());
+  auto folders = places->cluster_folders();
+  folders.insert(folders.begin(), "clusters");
+  hardware::Catalog catalog(std::move(folders), places->gpus());
   if (!arguments.name.empty()) return show_cluster(catalog, arguments);
   Rows rows{{"cluster", "partition", "gpu", "per node", "nodes", "bf16 TFLOPs", "GiB", "what"}};
   Json list = Json::array();

@@ -39,7 +39,9 @@ constexpr const char* kExitCodes = R"(
 Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment, 4 some runs failed,
   5 scheduler unreachable, 6 over budget, 130 interrupted.
 Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PLUGINS (folders),
-  ORCH_TRAINER (the program that a run starts on every GPU, instead of the backend's own).)";
+  ORCH_TRAINER (the program that a run starts on every GPU, instead of the backend's own),
+  ORCH_BUILD_TRAINERS (the script that builds the backends' own before a local run; ./orch sets it),
+  ORCH_MEASURE (the program that measures this machine, instead of orch-measure; empty: none).)";
 
 int dispatch(const CLI::App& program, const Arguments& arguments) {
   const auto chosen = program.get_subcommands().front()->get_name();
@@ -62,6 +64,12 @@ int dispatch(const CLI::App& program, const Arguments& arguments) {
   if (chosen == "models") return models_command(arguments.models);
   if (chosen == "validate") return validate_command(arguments.validate);
   if (chosen == "calibrate") return calibrate_command(arguments.calibrate);
+  if (chosen == "data")
+    return program.get_subcommand("data")->got_subcommand("build")
+               ? data_build_command(arguments.data_build)
+               : data_show_command(arguments.data_show);
+  if (chosen == "export") return export_command(arguments.exports);
+  if (chosen == "import") return import_command(arguments.imports);
   return completion_command(program, arguments.shell);
 }
 
@@ -76,6 +84,8 @@ int main_in(int argc, char** argv) {
   add_following_verbs(program, arguments);
   add_planning_verbs(program, arguments);
   add_knowledge_verbs(program, arguments);
+  add_data_verbs(program, arguments);
+  add_weights_verbs(program, arguments);
   auto* completion = program.add_subcommand("completion", "Completion for a shell");
   completion->add_option("SHELL", arguments.shell, "bash, zsh or fish")
       ->required()

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "core/base/text.h"
+#include "core/launch/local_machine.h"
 
 namespace orch::cli {
 namespace {
@@ -20,7 +21,27 @@ fs::path home_of(const fs::path& program) {
   return {};
 }
 
+// By host: a home is often shared by machines of several kinds.
+fs::path own_clusters() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path folder;
+  if (data && *data == '/')
+    folder = data;
+  else if (home && *home == '/')
+    folder = fs::path(home) / ".local/share";
+  else
+    return {};
+  return folder / "orch/machines" / launch::host_name();
+}
+
 }  // namespace
+
+std::vector<fs::path> Places::cluster_folders() const {
+  std::error_code none;
+  if (!fs::is_directory(own_clusters, none)) return {clusters()};
+  return {own_clusters, clusters()};
+}
 
 Result<Places> find_places() {
   std::error_code code;
@@ -42,6 +63,7 @@ Result<Places> find_places() {
   for (const auto& folder : own)
     if (fs::is_directory(folder, code)) places.plugins.push_back(folder);
   places.trainers = program.parent_path();
+  places.own_clusters = own_clusters();
   return places;
 }
 

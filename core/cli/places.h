@@ -14,6 +14,11 @@ struct Places {
   std::vector<fs::path> plugins;  // folders, the first counts most
   fs::path trainers;              // where orch-train-<backend> would be
 
+  // Clusters that were measured for this user on this machine; empty where there is no home.
+  fs::path own_clusters;
+
+  // Where clusters are looked for, the first counts most.
+  std::vector<fs::path> cluster_folders() const;
   fs::path models() const { return home / "experiments/models.lua"; }
   fs::path gpus() const { return home / "experiments/gpus.yaml"; }
   fs::path clusters() const { return home / "experiments/clusters"; }

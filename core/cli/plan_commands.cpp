@@ -13,6 +13,7 @@
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
 #include "core/cli/launch_runs.h"
+#include "core/cli/measure.h"
 #include "core/hardware/origins.h"
 #include "core/plan/run_json.h"
 #include "core/render/job.h"
@@ -55,8 +56,11 @@ std::string origin_text(const report::Result& result) {
   for (const auto* run : result.runs) {
     const auto& partition = *run->run.partition;
     const auto& backend = run->run.strategy->backend;
-    runs_of[join(hardware::fitted_on(partition.as_measured(backend)), ", ")].insert(
-        run->run.cluster->name + "/" + partition.name + " " + backend);
+    const auto& measured = run->run.cluster->measured;
+    auto rows = hardware::fitted_on(partition.as_measured(backend));
+    if (measured)
+      rows.push_back(fmt::format("measurements of {} on {}", measured->machine, measured->date));
+    runs_of[join(rows, ", ")].insert(run->run.cluster->name + "/" + partition.name + " " + backend);
   }
   std::vector<std::string> parts;
   for (const auto& [rows, names] : runs_of) {
@@ -129,7 +133,7 @@ Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const stor
   store::Folder folder;
   folder.id = planned.id;
   folder.files = {{"run.json", planned.json},
-                  {"estimate.json", plan::estimate_json(planned.estimate)}};
+                  {"estimate.json", plan::estimate_json(planned.run, planned.estimate)}};
   if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   render::Context context;
   context.id = planned.id;
@@ -240,6 +244,7 @@ int plan_command(const PlanArguments& arguments) {
 
 int run_command(const RunArguments& arguments) {
   if (arguments.plan.dry_run) return plan_command(arguments.plan);
+  if (!arguments.no_calibrate) measure_before_run(arguments.plan.file);
   return with_outcome(arguments.plan, [&](App& app, const Outcome& outcome, const auto& result) {
     return write_and_show(app, outcome, result, arguments);
   });

@@ -105,17 +105,19 @@ Examples:
 }
 
 void add_explain(CLI::App& program, ExplainArguments& to) {
-  auto* verb =
-      program.add_subcommand("explain", "Memory and time of one run, item by item, with formulas");
+  auto* verb = program.add_subcommand(
+      "explain", "Memory and time of one run, item by item, and what was measured of it");
   verb->add_option("RUN", to.run,
                    "Run id, its beginning or hash, a run folder, or FILE.lua (its best)")
       ->required();
-  add_format(verb, to.common, {"table", "json"});
+  add_format(verb, to.common, {"table", "md", "json"});
   verb->add_option("--where", to.where,
                    "With FILE.lua: the best of the runs for which this is true");
   add_start(verb, to.start);
   verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
   verb->footer(R"(
+Of a run that was run it also shows each item as its trainer measured it, beside the estimate.
+
 Examples:
   orch explain experiments/200b.lua
   orch explain experiments/200b.lua --where 'pipeline_parallel == 12'

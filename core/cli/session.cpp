@@ -116,8 +116,10 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
 // --- talking
 // ----------------------------------------------------------------------------------------
 
+bool can_ask() { return isatty(0) != 0 && isatty(2) != 0; }
+
 bool confirm(const std::string& question) {
-  if (!isatty(0) || !isatty(2)) {
+  if (!can_ask()) {
     std::fprintf(stderr, "%s\nnothing was done: there is no terminal to ask on; -y does it\n",
                  question.c_str());
     return false;

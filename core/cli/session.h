@@ -46,6 +46,7 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
 // Prints what could not be read or written; whether there was anything.
 bool tell_troubles(follow::Campaign& campaign);
 
+bool can_ask();  // there is a terminal to ask on
 // Asks on the terminal; false without one, after saying that -y is needed.
 bool confirm(const std::string& question);
 

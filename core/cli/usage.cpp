@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "core/base/date.h"
 #include "core/base/text.h"
@@ -23,10 +24,25 @@ std::optional<double> finite_number(const std::string& text) {
   return number;
 }
 
-const CLI::App* find_verb(const CLI::App& program, const std::vector<std::string>& words) {
-  for (const auto* verb : program.get_subcommands({}))
-    if (!words.empty() && verb->get_name() == words.front()) return verb;
-  return nullptr;
+// "orch data build": a verb may have verbs of its own.
+struct Verb {
+  const CLI::App* app = nullptr;  // none: the program itself
+  std::string place = "orch";
+  std::vector<std::string> rest;  // of the words
+};
+
+Verb find_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  Verb found{nullptr, "orch", words};
+  const auto* among = &program;
+  while (among && !found.rest.empty()) {
+    const auto* in = std::exchange(among, nullptr);
+    for (const auto* verb : in->get_subcommands({}))
+      if (verb->get_name() == found.rest.front()) among = found.app = verb;
+    if (!among) break;
+    found.place += " " + found.rest.front();
+    found.rest.erase(found.rest.begin());
+  }
+  return found;
 }
 
 std::vector<std::string> options_of(const CLI::App& app) {
@@ -95,23 +111,23 @@ std::vector<const CLI::App*> verbs_for_people(const CLI::App& program) {
 
 int usage_error(const CLI::App& program, const CLI::ParseError& error,
                 const std::vector<std::string>& words) {
-  const auto* verb = find_verb(program, words);
-  const auto place = verb ? "orch " + verb->get_name() : std::string("orch");
-  const auto known = options_of(verb ? *verb : program);
-  if (const auto unknown = unknown_option(words, known))
-    return fail(Error{place, fmt::format("no option '{}'", printable(*unknown)),
+  const auto verb = find_verb(program, words);
+  const auto& app = verb.app ? *verb.app : program;
+  const auto known = options_of(app);
+  if (const auto unknown = unknown_option(verb.rest, known))
+    return fail(Error{verb.place, fmt::format("no option '{}'", printable(*unknown)),
                       suggestion(*unknown, known)},
                 kUsage);
-  if (!verb) {
+  if (const auto among = verbs_for_people(app); !among.empty()) {
     std::vector<std::string> names;
-    for (const auto* candidate : verbs_for_people(program)) names.push_back(candidate->get_name());
-    if (words.empty())
-      return fail(Error{place, "no verb given", "one of: " + join(names, ", ")}, kUsage);
-    return fail(Error{place, fmt::format("no such verb '{}'", printable(words.front())),
-                      suggestion(words.front(), names)},
+    for (const auto* candidate : among) names.push_back(candidate->get_name());
+    if (verb.rest.empty())
+      return fail(Error{verb.place, "no verb given", "one of: " + join(names, ", ")}, kUsage);
+    return fail(Error{verb.place, fmt::format("no such verb '{}'", printable(verb.rest.front())),
+                      suggestion(verb.rest.front(), names)},
                 kUsage);
   }
-  return fail(Error{place, printable(error.what()), place + " --help shows how"}, kUsage);
+  return fail(Error{verb.place, printable(error.what()), verb.place + " --help shows how"}, kUsage);
 }
 
 }  // namespace orch::cli

@@ -23,6 +23,10 @@ struct Arguments {
   ModelArguments models;
   ValidateArguments validate;
   CalibrateArguments calibrate;
+  DataBuildArguments data_build;
+  DataShowArguments data_show;
+  ExportArguments exports;
+  ImportArguments imports;
   std::string shell;
 };
 
@@ -31,6 +35,8 @@ void add_run(CLI::App& program, RunArguments& to);
 void add_planning_verbs(CLI::App& program, Arguments& to);   // plan, search, explain
 void add_following_verbs(CLI::App& program, Arguments& to);  // status, watch, logs, ...
 void add_knowledge_verbs(CLI::App& program, Arguments& to);  // backends, models, validate, ...
+void add_data_verbs(CLI::App& program, Arguments& to);       // data build, data show
+void add_weights_verbs(CLI::App& program, Arguments& to);    // export, import
 
 // What several verbs take.
 void add_format(CLI::App* verb, Common& common, std::vector<std::string> formats);

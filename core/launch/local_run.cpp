@@ -56,6 +56,10 @@ Result<LocalRun> read_local_run(const fs::path& run_folder, const ParseTime& par
     run.ranks = json.at("gpus").get<std::int64_t>();
     run.data_parallel = json.at("data_parallel").get<std::int64_t>();
     read_batch(json, run);
+    if (const auto training = json.find("training"); training != json.end()) {
+      run.data = training->value("data", "");
+      run.init = training->value("init", "");
+    }
     if (auto status = read_job(json.at("job"), parse_time, place, run); !status)
       return status.error();
   } catch (const Json::exception& error) {
@@ -81,11 +85,27 @@ Trainer find_trainer(const LocalRun& run, const fs::path& trainers) {
   return trainer;
 }
 
+namespace {
+
+void check_files(const LocalRun& run, Errors& errors) {
+  std::error_code code;
+  for (const char* ending : {".idx", ".bin"})
+    if (!run.data.empty() && !fs::exists(run.data + ending, code))
+      errors.push_back({run.id, fmt::format("no such file: {}{}", printable(run.data), ending),
+                        "name the prefix of both in training.data; empty: synthetic tokens"});
+  if (!run.init.empty() && !fs::exists(run.init, code))
+    errors.push_back({run.id, fmt::format("no such checkpoint: {}", printable(run.init)),
+                      "name another in training.init; empty: random weights"});
+}
+
+}  // namespace
+
 Errors check_local_run(const LocalRun& run, const fs::path& trainers) {
   Errors errors;
   if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())
     errors.push_back({run.id, fmt::format("no such program: {}", printable(trainer.wanted)),
                       "name another in ORCH_TRAINER (the environment)"});
+  check_files(run, errors);
   if (run.time_limit && run.signal_seconds >= *run.time_limit)
     errors.push_back({run.id,
                       fmt::format("job.time is {:.0f} s, but signal_seconds {:.0f}: it would be "

@@ -30,6 +30,8 @@ struct LocalRun {
   std::optional<double> time_limit;  // seconds
   double signal_seconds = 0;         // USR1 so long before the limit
   std::map<std::string, std::string> environment;
+  std::string data;   // prefix of the .bin and .idx to train on; empty: synthetic tokens
+  std::string init;   // the checkpoint to begin with; empty: none
   std::string setup;  // shell text of the site, run before the trainer
 };
 

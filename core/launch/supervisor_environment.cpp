@@ -40,21 +40,45 @@ std::string all_gpus(int count) {
 
 }  // namespace
 
-Environment rank_environment(const LocalRun& run, const LocalAttempt& attempt,
-                             const std::string& submission) {
+Environment machine_environment(std::int64_t ranks) {
   auto all = own_environment();
-  for (const char* name :
-       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "PYTHONUNBUFFERED"})
-    all[name] = "1";
   const auto cores = usable_cores().size();
-  const auto share = std::max<std::size_t>(1, cores / static_cast<std::size_t>(run.ranks));
+  const auto share = std::max<std::size_t>(1, cores / static_cast<std::size_t>(ranks));
   all["OMP_NUM_THREADS"] = std::to_string(share);
   if (const int gpus = gpu_count(); gpus > 0 && !all.count("CUDA_VISIBLE_DEVICES"))
     all["CUDA_VISIBLE_DEVICES"] = all_gpus(gpus);
-  for (const auto& [name, value] : run.environment) all[name] = value;
-  all["WORLD_SIZE"] = std::to_string(run.ranks);
+  return all;
+}
+
+void meet_here(std::int64_t ranks, Environment& all) {
+  all["WORLD_SIZE"] = std::to_string(ranks);
   all["MASTER_ADDR"] = "127.0.0.1";
   all["MASTER_PORT"] = std::to_string(free_port(static_cast<int>(::getpid())));
+}
+
+std::vector<RankCommand> spread(const RankCommand& command, std::int64_t count) {
+  const auto cores = usable_cores();
+  const auto ranks = static_cast<std::size_t>(count);
+  const auto share = cores.size() / ranks;
+  std::vector<RankCommand> commands(ranks, command);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    commands[rank].environment["RANK"] = std::to_string(rank);
+    commands[rank].environment["LOCAL_RANK"] = std::to_string(rank);
+    if (share == 0) continue;
+    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(rank * share);
+    commands[rank].cores.assign(first, first + static_cast<std::ptrdiff_t>(share));
+  }
+  return commands;
+}
+
+Environment rank_environment(const LocalRun& run, const LocalAttempt& attempt,
+                             const std::string& submission) {
+  auto all = machine_environment(run.ranks);
+  for (const char* name :
+       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "PYTHONUNBUFFERED"})
+    all[name] = "1";
+  for (const auto& [name, value] : run.environment) all[name] = value;
+  meet_here(run.ranks, all);
   all["ORCH_RUN_FOLDER"] = run.folder.string();
   all["ORCH_ATTEMPT_FOLDER"] = attempt.folder().string();
   all["ORCH_SUBMISSION"] = submission;
@@ -69,24 +93,12 @@ Environment rank_environment(const LocalRun& run, const LocalAttempt& attempt,
 
 std::vector<RankCommand> rank_commands(const LocalRun& run, const LocalAttempt& attempt,
                                        const std::string& submission, const fs::path& trainer) {
-  const auto environment = rank_environment(run, attempt, submission);
-  const auto cores = usable_cores();
-  const auto ranks = static_cast<std::size_t>(run.ranks);
-  const auto share = cores.size() / ranks;
   std::vector<std::string> argv = {trainer.string(), "--run", (run.folder / "run.json").string(),
                                    "--attempt", attempt.folder().string()};
   // The site's own text, as in a job script: modules and their like.
   if (!run.setup.empty())
     argv.insert(argv.begin(), {"/bin/bash", "-c", run.setup + "\nexec \"$@\"", "orch-rank"});
-  std::vector<RankCommand> commands(ranks, {argv, environment, {}, run.folder});
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    commands[rank].environment["RANK"] = std::to_string(rank);
-    commands[rank].environment["LOCAL_RANK"] = std::to_string(rank);
-    if (share == 0) continue;
-    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(rank * share);
-    commands[rank].cores.assign(first, first + static_cast<std::ptrdiff_t>(share));
-  }
-  return commands;
+  return spread({argv, rank_environment(run, attempt, submission), {}, run.folder}, run.ranks);
 }
 
 }  // namespace orch::launch

@@ -10,6 +10,16 @@
 
 namespace orch::launch {
 
+// Our own environment without what a SLURM job left in it, with a rank's share of the cores as the
+// number of its threads.
+std::map<std::string, std::string> machine_environment(std::int64_t ranks);
+
+// Where so many ranks meet: a free port of the loopback.
+void meet_here(std::int64_t ranks, std::map<std::string, std::string>& environment);
+
+// The command as ranks 0, 1, ... Our cores are divided among them where there are enough.
+std::vector<RankCommand> spread(const RankCommand& command, std::int64_t ranks);
+
 // What all ranks of a run share: our own environment without what a SLURM job left in it, the
 // job's, and what a script and a trainer agree on (templates/slurm/README.md).
 std::map<std::string, std::string> rank_environment(const LocalRun& run,

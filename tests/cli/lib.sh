@@ -7,7 +7,8 @@ orch_program=$(realpath -- "$1")
 here=$(realpath -- "$(dirname -- "$0")")
 ORCH_HOME=$(realpath -- "$here/../..")
 export ORCH_HOME # the build folder may be anywhere
-unset COLUMNS NO_COLOR ORCH_PLUGINS
+unset COLUMNS NO_COLOR ORCH_PLUGINS ORCH_BUILD_TRAINERS
+export ORCH_MEASURE= # measures nothing by itself
 
 # Thousands of small files: in memory where there is a gigabyte to spare.
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ] 2>/dev/null; then
@@ -15,6 +16,7 @@ if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 1000000 ] 2>/de
 fi
 work=$(mktemp -d)
 mkdir "$work/here" "$work/no_programs"
+export HOME=$work/home XDG_DATA_HOME=$work/home/data # nobody's own clusters
 cd "$work/here"
 failures=0
 

@@ -51,7 +51,10 @@ err=$(cat "$work/err")
 exits 1 'no plug-ins'
 has "$err" 'no orch-*.so' 'no plug-ins'
 
-# A local experiment stops where there is no trainer.
+# A local experiment stops where there is no trainer, as beside that copy.
+ORCH_PLUGINS=$(dirname -- "$(dirname -- "$orch_program")")/plugins
+export ORCH_PLUGINS
+orch_program=$PWD/alone/bin/orch
 cat >local.lua <<'LUA'
 return experiment {
   name = "at-home",

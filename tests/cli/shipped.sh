@@ -5,12 +5,12 @@
 
 for file in "$ORCH_HOME"/experiments/*.lua; do
   name=$(basename -- "$file" .lua)
-  if [ "$name" = models ]; then continue; fi
+  # tiny would train: tests/train/tiny.sh lets it.
+  if [ "$name" = models ] || [ "$name" = tiny ]; then continue; fi
   orch run "$file" --runs "runs"
   exits 0 "run $name"
   folders=(runs/"$name"/*/)
   if [ ! -e "${folders[0]}/run.json" ]; then bad "$name: run folders" "${folders[@]}"; fi
-  if [ "$name" = tiny ]; then continue; fi # local: no scheduler
   for folder in "${folders[@]}"; do
     if ! bash -n "$folder/job.sbatch"; then bad "$folder: job.sbatch"; fi
   done

@@ -11,7 +11,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   same '' "$out" "orch $*: nothing on stdout"
 }
 wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, backends, clusters, models, validate, calibrate, completion"
+explain, backends, clusters, models, validate, calibrate, data, export, import, completion"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x
@@ -33,6 +33,9 @@ wrong "'xml' is not one of table, md, csv, json" plan x.lua --format xml
 wrong "'-1' is not a whole number" run --top -1 x.lua
 wrong "'nan' is not a whole number" plan --max-runs nan x.lua
 wrong "'0' is not a whole number" plan --max-runs 0 x.lua
+wrong "RUN is required" export -o x
+wrong "--output is required" import x
+wrong "'int8' is not one of f32, bf16, f16" export x -o y --dtype int8
 wrong "y.lua" plan x.lua y.lua
 wrong "RUN is required" explain
 wrong "'tcsh' is not one of bash, zsh, fish" completion tcsh
@@ -49,7 +52,7 @@ orch --help
 exits 0 --help
 has "$out" 'Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment' --help
 for verb in run status watch logs cancel resume retry inspect doctor index plan search explain backends \
-  clusters models completion; do
+  clusters models export import completion; do
   orch "$verb" --help
   exits 0 "$verb --help"
   has "$out" 'Examples:' "$verb --help"
@@ -159,6 +162,6 @@ complete_words() { # WORDS...: what bash would offer for the last of them
   bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _orch; echo "${COMPREPLY[*]}"' \
     - "$work/out" "$@"
 }
-same 'explain' "$(complete_words orch exp)" 'completion of a verb'
+same 'explain' "$(complete_words orch expl)" 'completion of a verb'
 same '--format' "$(complete_words orch run --for)" 'completion of an option'
 has "$(complete_words orch plan lo)" 'long.lua' 'completion of a file'

@@ -137,6 +137,26 @@ TEST_CASE("a run whose trainer is not there fails and says so", "[launch][local]
   CHECK(tested.error().front().fact == "no such program: /nowhere/trainer");
 }
 
+TEST_CASE("a local run needs its data and its first weights", "[launch][local]") {
+  launch::LocalRun run;
+  run.id = "a";
+  run.environment["ORCH_TRAINER"] = "/bin/sh";
+  CHECK(launch::check_local_run(run, "/nowhere").empty());
+  const auto folder = fs::temp_directory_path() / "orch-local-data";
+  fs::create_directories(folder);
+  std::ofstream(folder / "half.idx") << "x";
+  run.data = folder / "half";
+  run.init = folder / "none";
+  const auto errors = launch::check_local_run(run, "/nowhere");
+  REQUIRE(errors.size() == 2);
+  CHECK(errors[0].fact == "no such file: " + (folder / "half.bin").string());
+  CHECK(errors[1].fact == "no such checkpoint: " + (folder / "none").string());
+  std::ofstream(folder / "half.bin") << "x";
+  run.init = folder;
+  CHECK(launch::check_local_run(run, "/nowhere").empty());
+  fs::remove_all(folder);
+}
+
 TEST_CASE("a node that fails the site's check does not train", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;

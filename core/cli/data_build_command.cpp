@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/cli/data_documents.h"
+#include "core/cli/exit.h"
+#include "core/data/indexed_writer.h"
+#include "core/tokenize/tokenizer.h"
+
+namespace orch::cli {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+using Clock = std::chrono::steady_clock;
+
+// One line on stderr that is drawn over itself; nothing where nobody looks.
+class Progress {
+ public:
+  void show(std::int64_t documents, std::int64_t tokens) {
+    if (!terminal_ || Clock::now() - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = Clock::now();
+    std::fprintf(stderr, "\r%s documents, %s tokens, %s/s\033[K",
+                 group_digits(static_cast<double>(documents)).c_str(),
+                 format_tokens(static_cast<double>(tokens)).c_str(),
+                 format_tokens(static_cast<double>(tokens) / seconds()).c_str());
+  }
+  void clear() {
+    if (terminal_) std::fputs("\r\033[K", stderr);
+  }
+  double seconds() const { return std::max(1e-9, Seconds(Clock::now() - began_).count()); }
+
+ private:
+  bool terminal_ = isatty(2) == 1;
+  Clock::time_point began_ = Clock::now(), shown_ = began_;
+};
+
+const Error kInterruptedError{"orch data build", "interrupted: nothing was written", ""};
+
+class Builder {
+ public:
+  Builder(tokenize::Tokenizer& tokenizer, std::optional<std::int32_t> eod,
+          data::IndexedWriter writer)
+      : tokenizer_(tokenizer), eod_(eod), writer_(std::move(writer)) {}
+
+  Status add(std::string_view text) {
+    bytes_ += static_cast<double>(text.size());
+    if (text.empty()) {
+      ++empty_;
+      return {};
+    }
+    Status status;
+    tokenizer_.encode(text, [&](std::span<const std::int32_t> tokens) {
+      status = interrupted() ? Status(kInterruptedError) : writer_.add(tokens);
+      tokens_ += static_cast<std::int64_t>(tokens.size());
+      progress_.show(writer_.documents(), tokens_);
+      return static_cast<bool>(status);
+    });
+    if (status && eod_) status = writer_.add(std::span(&*eod_, 1));
+    if (status) status = writer_.end_document();
+    return status;
+  }
+
+  Status finish() {
+    progress_.clear();
+    if (interrupted()) return kInterruptedError;
+    return writer_.finish();
+  }
+
+  void clear() { progress_.clear(); }
+
+  std::string summary() const {
+    const double seconds = progress_.seconds();
+    const auto left_out = empty_ > 0 ? fmt::format(" ({} empty left out)", empty_) : "";
+    return fmt::format("{} document{}{}, {} tokens from {} in {} ({}/s)",
+                       group_digits(static_cast<double>(writer_.documents())),
+                       writer_.documents() == 1 ? "" : "s", left_out,
+                       group_digits(static_cast<double>(writer_.tokens())), format_bytes(bytes_),
+                       format_seconds(seconds), format_bytes(bytes_ / seconds));
+  }
+  std::int64_t documents() const { return writer_.documents(); }
+
+ private:
+  tokenize::Tokenizer& tokenizer_;
+  std::optional<std::int32_t> eod_;
+  data::IndexedWriter writer_;
+  Progress progress_;
+  std::int64_t tokens_ = 0;
+  std::int64_t empty_ = 0;
+  double bytes_ = 0;
+};
+
+Result<std::optional<std::int32_t>> eod_of(const tokenize::Tokenizer& tokenizer,
+                                           const DataBuildArguments& arguments) {
+  if (!arguments.append_eod) return std::optional<std::int32_t>();
+  if (arguments.eod.empty()) {
+    if (const auto end = tokenizer.end_of_text()) return end;
+    return Error{printable(arguments.tokenizer), "has no end-of-text token that we know",
+                 "name it with --eod TOKEN, or give --no-eod"};
+  }
+  if (const auto token = tokenizer.find(arguments.eod)) return token;
+  return Error{"--eod",
+               fmt::format("'{}' is no token of {}", printable(arguments.eod),
+                           printable(arguments.tokenizer)),
+               "name one of its tokens"};
+}
+
+Status build(const DataBuildArguments& arguments, Builder& builder) {
+  const DocumentOptions options{arguments.type, arguments.json_key, arguments.split_lines};
+  for (const auto& input : arguments.inputs) {
+    auto status = each_document(input, options, [&](std::string_view text) {
+      return interrupted() ? Status(kInterruptedError) : builder.add(text);
+    });
+    if (!status) return status;
+    if (interrupted()) return kInterruptedError;
+  }
+  if (builder.documents() == 0)
+    return Error{"orch data build", "there is no text in the inputs", "nothing was written"};
+  return builder.finish();
+}
+
+}  // namespace
+
+int data_build_command(const DataBuildArguments& arguments) {
+  auto tokenizer = tokenize::open_tokenizer(arguments.tokenizer);
+  if (!tokenizer) return fail(tokenizer.error(), kError);
+  const auto eod = eod_of(**tokenizer, arguments);
+  if (!eod) return fail(eod.error(), kUsage);
+  const auto vocab = (*tokenizer)->vocab_size();
+  const auto dtype = data::dtype_for(vocab);
+  auto writer = data::IndexedWriter::create(arguments.output, dtype, arguments.force);
+  if (!writer) return fail(writer.error(), kError);
+  Builder builder(**tokenizer, *eod, std::move(*writer));
+  if (auto status = build(arguments, builder); !status) {
+    builder.clear();
+    return fail(status.error(), interrupted() ? kInterrupted : kError);
+  }
+  print(
+      fmt::format("{0}.bin and {0}.idx: {1}\nvocabulary {2}, {3} each\n"
+                  "next: orch data show {0}\n",
+                  printable(arguments.output), builder.summary(), vocab, data::name(dtype)));
+  return kOk;
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+
+#include "core/cli/app.h"
+#include "core/cli/commands.h"
+#include "core/machine/measurement.h"
+
+namespace orch::cli {
+
+// This machine as a cluster, and what was measured for it.
+struct MeasuredHere {
+  machine::Measurement measurement;
+  plan::Cluster cluster;
+  plan::Partition shipped;  // what its constants were before
+};
+
+// Starts the measuring program as so many ranks (0: as many as suit the machine) and makes a
+// cluster of that name of what it says. The program is built first where somebody told us how.
+Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std::string& name);
+
+// Its text to a file whose folder is made; read again before it is written.
+Status write_measured(const App& app, const MeasuredHere& measured, const fs::path& file);
+
+// "Neoverse-N1 x 2"
+std::string this_machine();
+
+// The measuring program; empty: there is none.
+fs::path find_measure(const Places& places);
+
+// orch calibrate --this-machine
+int measure_command(const CalibrateArguments& arguments);
+
+// Measures this machine if the experiment runs on the cluster `local` and nobody has measured it,
+// or only another machine was. Says what it does; where it cannot, the run goes on with what there
+// is.
+void measure_before_run(const std::string& experiment_file);
+
+}  // namespace orch::cli

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/cli/commands.h"
+#include "core/cli/exit.h"
+#include "core/huggingface/huggingface.h"
+
+namespace orch::cli {
+namespace {
+
+std::string describe(const huggingface::Model& m) {
+  return fmt::format("{}: {} layers x {} hidden, {} heads, vocabulary {}, {} tokens", m.family,
+                     m.layers, m.hidden, m.heads, m.vocab, m.seq);
+}
+
+checkpoint::Dtype dtype_of(const std::string& name) {
+  if (name == "bf16") return checkpoint::Dtype::bf16;
+  return name == "f16" ? checkpoint::Dtype::f16 : checkpoint::Dtype::f32;
+}
+
+Errors none_found(const ExportArguments& arguments, const checkpoint::Latest& latest) {
+  Errors errors;
+  for (const auto& reason : latest.skipped) errors.push_back(reason);
+  const auto what = arguments.step < 0
+                        ? std::string("no checkpoint here that is whole")
+                        : fmt::format("no whole checkpoint of step {} here", arguments.step);
+  errors.push_back({printable(arguments.from), what, "name a run folder or a checkpoint"});
+  return errors;
+}
+
+}  // namespace
+
+int export_command(const ExportArguments& arguments) {
+  const auto step = arguments.step < 0 ? std::nullopt : std::optional(arguments.step);
+  const auto latest = checkpoint::open_at(arguments.from, step);
+  if (!latest.reader) return fail(none_found(arguments, latest), kError);
+  for (const auto& reason : latest.skipped) fmt::print(stderr, "warning: {}\n", reason.text());
+  huggingface::ExportOptions options;
+  options.dtype = dtype_of(arguments.dtype);
+  const auto done = huggingface::export_model(*latest.reader, arguments.output, options);
+  if (!done) return fail(done.error(), kError);
+  print(fmt::format("{}\nstep {}, {} in {}, {} file{}: {}\n", describe(done->model), done->step,
+                    format_bytes(static_cast<double>(done->bytes)), arguments.dtype, done->files,
+                    done->files == 1 ? "" : "s", printable(arguments.output)));
+  return kOk;
+}
+
+int import_command(const ImportArguments& arguments) {
+  const auto done = huggingface::import_model(arguments.from, arguments.output);
+  if (!done) return fail(done.error(), kError);
+  print(
+      fmt::format("{}\n{} of weights in f32: {}\nbegin with them: training = {{ init = \"{}\" }}\n",
+                  describe(done->model), format_bytes(static_cast<double>(done->bytes)),
+                  printable(done->checkpoint.string()), printable(arguments.output)));
+  return kOk;
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,94 @@
+#!/bin/bash
+# Trainers are built before the first local run, where ORCH_BUILD_TRAINERS names who can. orch is a
+# copy here: beside it are the trainers of this test.
+. "$(dirname -- "$0")/lib.sh"
+. "$here/runs.sh"
+. "$here/local.sh"
+ORCH_PLUGINS=$(dirname -- "$(dirname -- "$orch_program")")/plugins
+export ORCH_PLUGINS
+mkdir "$work/bin"
+cp -- "$orch_program" "$work/bin/orch"
+orch_program=$work/bin/orch
+for tool in cp chmod rm; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
+export TEST_BIN=$work/bin STAND_IN=$stand_in CALLS=$work/calls
+
+# Notes that it was called, and "builds" what it is told to.
+cat >"$work/build" <<'SH'
+#!/usr/bin/env bash
+echo "$*" >>"$CALLS"
+echo "setup: building the trainer orch-train-$1" # on stdout, which is the table's
+case $1 in ddp) ;; *) exit 3 ;; esac
+[ -z "${FAIL-}" ] || { echo 'setup: the compiler says no' >&2; exit 1; }
+cp -- "$STAND_IN" "$TEST_BIN/orch-train-$1"
+SH
+chmod +x "$work/build"
+
+# one NAME STRATEGY [BEHAVIOUR]: one run on this machine.
+one() {
+  cat >"$1.lua" <<LUA
+return experiment {
+  name = "$1", model = "gpt-tiny", hardware = { cluster = "local", gpus = 1, environment = { BEHAVIOUR = "${3-steps 8 0.02}" } },
+  batch = { global_batch = 8 }, tokens = 1e6, strategies = { $2 },
+}
+LUA
+}
+calls() { cat "$CALLS" 2>/dev/null || true; }
+
+# Nobody can: what is missing, and what to do.
+one alone 'ddp { dtype = "fp32" }'
+local_orch run alone.lua -y
+exits 0 'nobody can build'
+has "$out" "there is no trainer to start: $work/bin/orch-train-ddp" 'nobody can build'
+has "$out" './orch of a clone' 'nobody can build'
+has "$out" '--target orch-train-ddp' 'nobody can build'
+
+# It is built, said so on stderr only, and the run goes on.
+export ORCH_BUILD_TRAINERS=$work/build
+local_orch run alone.lua -y --format json
+exits 0 'built'
+same ddp "$(calls)" 'built once'
+has "$err" 'setup: building the trainer orch-train-ddp' 'built'
+same "['finished']" "$(json '[run["state"] for run in doc["runs"]]')" 'built'
+local_orch run alone.lua -y
+same ddp "$(calls)" 'nothing is left to run: nothing is built'
+has "$out" '1 finished' 'nothing is left to run'
+
+# A build that fails starts nothing.
+one broken 'ddp { dtype = "fp32" }'
+FAIL=yes local_orch run broken.lua -y
+exits 1 'a build that fails'
+has "$err" 'the compiler says no' 'a build that fails'
+has "$err" 'orch-train-ddp: could not be built' 'a build that fails'
+same 0 "$(find runs/broken/submissions -mindepth 1 2>/dev/null | wc -l)" 'a build that fails'
+
+# A backend that only estimates.
+one estimates 'zero3 { dtype = "fp32" }'
+local_orch run estimates.lua -y
+exits 1 'no such trainer'
+has "$err" 'orch-train-zero3: there is no such trainer yet' 'no such trainer'
+has "$err" "--where 'backend ~= \"zero3\"'" 'no such trainer'
+
+# A program of the user's own needs no trainer; one that cannot be started is an error.
+: >"$CALLS"
+ORCH_TRAINER=$stand_in local_orch run broken.lua -y
+exits 0 'ORCH_TRAINER'
+same '' "$(calls)" 'ORCH_TRAINER'
+one nobody 'ddp { dtype = "fp32" }'
+ORCH_BUILD_TRAINERS=/no/such/script local_orch run nobody.lua -y
+exits 1 'no such script'
+has "$err" '/no/such/script' 'no such script'
+
+# Also before a run is tried again.
+one again 'ddp { dtype = "fp32" }' 'exit 3'
+local_orch run again.lua -y
+exits 4 'a run that fails'
+: >"$CALLS"
+local_orch retry again -y
+exits 4 retry
+same ddp "$(calls)" retry
+
+# The clone's own script: no trainer, no build.
+code=0
+"$ORCH_HOME/cmake/trainers" no-such-backend 2>"$work/err" || code=$?
+exits 3 'a backend that the clone does not have'
+same '' "$(cat "$work/err")" 'a backend that the clone does not have'
