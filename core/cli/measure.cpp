@@ -151,6 +151,18 @@ Result<plan::Partition> base_partition(const plan::Cluster& shipped,
   return base;
 }
 
+// What is measured is an idle machine's; on a busy one runs take longer.
+std::string busy_note() {
+  double load = 0;
+  const auto cores = static_cast<double>(launch::usable_cores().size());
+  if (::getloadavg(&load, 1) != 1 || load < 0.5 * cores) return {};
+  return fmt::format(
+      "other programs use this machine (load {:.1f} on {:g} cores): while they do, runs take "
+      "longer "
+      "than estimated",
+      load, cores);
+}
+
 std::string today() {
   return format_date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
 }
@@ -172,11 +184,12 @@ Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std:
   if (!shipped) return shipped.error();
   const auto program = measuring_program(app.places());
   if (!program) return program.error();
+  MeasuredHere out;
+  out.busy = busy_note();
   auto measured = measure(*program, ranks > 0 ? ranks : fitting_ranks());
   if (!measured) return measured.error();
   auto base = base_partition(*shipped, *gpus, *measured);
   if (!base) return base.error();
-  MeasuredHere out;
   out.cluster.name = name;
   out.cluster.launch = "local";
   out.cluster.measured = plan::Measured{this_machine(), today()};

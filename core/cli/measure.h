@@ -13,6 +13,7 @@ struct MeasuredHere {
   machine::Measurement measurement;
   plan::Cluster cluster;
   plan::Partition shipped;  // what its constants were before
+  std::string busy;         // what to say of other programs that use the machine; empty: nothing
 };
 
 // Starts the measuring program as so many ranks (0: as many as suit the machine) and makes a

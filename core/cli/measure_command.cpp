@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kLocal = "local";
 
 std::string table(const MeasuredHere& measured) {
-  const auto& [measurement, cluster, shipped] = measured;
+  const auto& [measurement, cluster, shipped, busy] = measured;
   auto out = fmt::format("{}: {} ranks of {} thread{}, LibTorch {}\n", cluster.measured->machine,
                          measurement.ranks, measurement.threads,
                          measurement.threads == 1 ? "" : "s", measurement.torch);
@@ -100,6 +100,7 @@ int measure_command(const CalibrateArguments& arguments) {
     return fail(status.error(), kError);
   print(arguments.common.format == "json" ? json(*measured, file) : table(*measured));
   std::fprintf(stderr, "written to %s\n", printable(file.string()).c_str());
+  if (!measured->busy.empty()) say(measured->busy);
   return kOk;
 }
 
@@ -116,9 +117,10 @@ void measure_before_run(const std::string& experiment_file) {
   const auto file = (*app)->places().own_clusters / (std::string(kLocal) + ".yaml");
   const auto measured = measure_here(**app, 0, kLocal);
   auto status = measured ? write_measured(**app, *measured, file) : Status(measured.error());
-  if (status)
+  if (status) {
     say("measured; " + printable(file.string()));
-  else if (!interrupted())
+    if (!measured->busy.empty()) say(measured->busy);
+  } else if (!interrupted())
     say("could not be measured, so its estimates are guesses: " + text(status.error()));
 }
 
