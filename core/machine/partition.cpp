@@ -32,6 +32,7 @@ std::vector<Product> aligned(const std::vector<Product>& all, bool wanted) {
 
 Line line_of(const std::vector<Product>& products) {
   std::vector<Point> points;
+  points.reserve(products.size());
   for (const auto& product : products) points.push_back({product.flops(), product.seconds});
   return fit_line(points);
 }
