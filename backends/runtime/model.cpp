@@ -26,7 +26,7 @@ AttentionOptions attention_options(const ModelOptions& options) {
   attention.seq = options.config.seq;
   attention.alibi = options.config.family == Family::bloom;
   attention.sdpa = options.sdpa;
-  attention.keep_scores = options.recompute == Recompute::none;
+  attention.keep_scores = options.recompute != Recompute::selective;
   return attention;
 }
 
