@@ -5,6 +5,7 @@
 #include "core/collect/collect.h"
 #include "core/collect/event_line.h"
 #include "core/collect/window.h"
+#include "core/statistics/interval.h"
 
 namespace orch::collect {
 namespace {
@@ -53,12 +54,8 @@ Seen read_end(const Window& file, std::int64_t bytes) {
   return seen;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+double median(const std::vector<double>& values) {  // 0: not known
+  return values.empty() ? 0 : statistics::median(values);
 }
 
 // From one line to the next, if time went on and both tell.

@@ -44,6 +44,17 @@ struct ExperimentFacts {
 Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder);
 Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts);
 
+// runs/<experiment>/<id>/provenance.json: where a run is from, as its folder was written.
+struct Provenance {
+  std::string orch;             // its version
+  std::string experiment_file;  // as it was given
+  std::string cluster_file;
+  std::string commit;    // of the repository that holds the experiment's file; empty: none
+  bool changed = false;  // the file differs from that commit's
+};
+Result<std::optional<Provenance>> read_provenance(const fs::path& run_folder);
+std::string provenance_json(const Provenance& provenance);
+
 // runs/<experiment>/wanted: the runs that someone asked to be submitted, one id per line, so that a
 // resume after a crash submits those and no others. add_wanted keeps what is there; call it under
 // the experiment's lock.

@@ -14,6 +14,8 @@
 namespace orch::store {
 namespace {
 
+constexpr const char* kProvenance = "provenance.json";
+
 constexpr std::size_t kBatch = 512;  // folders per sync: one for each would wait for the disk
 
 using Ids = std::set<std::string>;
@@ -51,7 +53,7 @@ Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& sub
                    "move that folder away"};
     if (auto status = write_file_atomically(place / file.name, file.text); !status)
       return status.error();
-    changed = true;
+    changed = changed || file.name != kProvenance;  // where it is from is news to nobody
   }
   return changed;
 }

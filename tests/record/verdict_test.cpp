@@ -83,6 +83,8 @@ TEST_CASE("a job that was put back waits, whatever its last attempt said") {
 }
 
 TEST_CASE("a job that waits says why in words") {
+  CHECK(Case().slurm_says("PENDING", "BeginTime").verdict().reason ==
+        "put back by SLURM, starts soon");
   CHECK(Case().slurm_says("PENDING", "Resources").verdict().reason == "waiting for free nodes");
   CHECK(Case().slurm_says("PENDING", "PartitionNodeLimit").verdict().reason ==
         "more nodes than the partition allows: never starts");

@@ -1,0 +1,103 @@
+#include "core/record/record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace orch::record {
+
+std::string text(const FieldValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
+  return std::get<std::string>(value);
+}
+
+const std::vector<std::string>& field_names() {
+  static const std::vector<std::string> kNames{"strategy",
+                                               "framework",
+                                               "cluster",
+                                               "partition",
+                                               "gpu",
+                                               "gpus",
+                                               "nodes",
+                                               "gpus_per_node",
+                                               "model",
+                                               "params",
+                                               "layers",
+                                               "hidden",
+                                               "heads",
+                                               "vocab",
+                                               "seq",
+                                               "tensor_parallel",
+                                               "pipeline_parallel",
+                                               "data_parallel",
+                                               "interleave",
+                                               "micro_batch",
+                                               "accumulate",
+                                               "global_batch",
+                                               "stage",
+                                               "zero_stage",
+                                               "offload",
+                                               "offload_activations",
+                                               "recompute",
+                                               "flash_attention",
+                                               "sequence_parallel",
+                                               "dtype",
+                                               "optimizer",
+                                               "compression",
+                                               "master_weights",
+                                               "fp32_accumulate",
+                                               "launch_blocking",
+                                               "partition_method"};
+  return kNames;
+}
+
+const FieldValue* Record::field(std::string_view name) const {
+  for (const auto& held : fields)
+    if (held.name == name) return &held.value;
+  return nullptr;
+}
+
+std::string Record::field_text(std::string_view name) const {
+  const auto* held = field(name);
+  return held != nullptr ? text(*held) : std::string();
+}
+
+std::optional<double> Record::field_number(std::string_view name) const {
+  const auto* held = field(name);
+  if (held == nullptr) return std::nullopt;
+  if (const auto* whole = std::get_if<std::int64_t>(held)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(held)) return *real;
+  return std::nullopt;
+}
+
+namespace {
+
+std::size_t place_of(std::string_view name) {
+  const auto& names = field_names();
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+}  // namespace
+
+void Record::set(std::string_view name, FieldValue value, bool assumed) {
+  for (auto& held : fields)
+    if (held.name == name) {
+      held.value = std::move(value);
+      held.assumed = assumed;
+      return;
+    }
+  const auto place = place_of(name);
+  const auto after = std::find_if(fields.begin(), fields.end(), [place](const Field& held) {
+    return place_of(held.name) > place;
+  });
+  fields.insert(after, Field{std::string(name), std::move(value), assumed});
+}
+
+bool Record::has_measurement() const {
+  return measured.step_seconds || measured.tokens_per_second || measured.days_per_100b_tokens ||
+         !measured.tflops.empty() || measured.peak_memory_bytes || measured.last_loss;
+}
+
+}  // namespace orch::record

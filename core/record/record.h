@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/record/verdict.h"
+#include "core/statistics/interval.h"
+#include "core/statistics/steps.h"
+
+namespace orch::record {
+
+using FieldValue = std::variant<bool, std::int64_t, double, std::string>;
+
+// One thing that is known of what was run, by its name in Lua: tensor_parallel, micro_batch, ...
+struct Field {
+  std::string name;
+  FieldValue value;
+  bool assumed = false;  // nobody said so: a habit of the framework or of the source
+  bool operator==(const Field&) const = default;
+};
+
+std::string text(const FieldValue& value);  // "true", "8", "0.5", "bf16"
+
+// Where a record is from.
+struct Origin {
+  std::string kind;  // run (a run folder), log, table (a row), plan (nothing was measured)
+  std::string file;  // the log, the table, or the run folder
+  std::int64_t first_line = 0, last_line = 0;  // of a log or table, from 1; 0: not known
+  std::string date;                            // YYYY-MM-DD, or as far as it is known
+  double start = 0, end = 0;                   // seconds since 1970; 0: not known
+  std::string experiment, experiment_file, cluster_file, commit;
+  std::string job;                                            // ids, separated by ", "
+  std::vector<std::string> nodes;                             // names
+  std::vector<std::pair<std::string, std::string>> versions;  // torch 2.11, orch 0.6, nccl ...
+};
+
+// A point of the loss curve.
+struct LossPoint {
+  std::int64_t step = 0;
+  double tokens = 0;  // trained on so far; 0: not known
+  double loss = 0;    // finite
+};
+
+// A jump of the loss at a place where the run was resumed, or anywhere.
+struct Spike {
+  std::int64_t step = 0;
+  double before = 0, peak = 0;
+  std::int64_t recovered = 0;  // the first step that is back; 0: never
+  bool at_resume = false;
+};
+
+struct Tflops {
+  double value = 0;  // per GPU
+  std::string
+      convention;         // megatron, simple8, simple6, deepspeed-profiler, log (as it was printed)
+  bool computed = false;  // by us, from time and size; else it was stated
+};
+
+struct TimeItem {
+  std::string name;
+  std::string group;  // compute, bubble, communication, optimizer, other
+  double seconds = 0;
+};
+
+// A node or rank that is slower, or fuller, than the others.
+struct OddNode {
+  std::string name;  // as the log calls it
+  double value = 0, typical = 0;
+  std::string what;  // "seconds per step", "peak memory"
+};
+
+// What was measured. Absent is absent: 0 is never "not known".
+struct Measurement {
+  std::optional<statistics::Interval> step_seconds;
+  std::string step_seconds_from;  // how, where it is not the median of steps: "512 samples / 3.663
+                                  // samples per second (train_samples_per_second)"
+  statistics::Window window;
+  std::vector<statistics::OddStep> odd_steps;
+  std::size_t odd_step_count = 0;
+  std::vector<OddNode> odd_nodes;
+  std::optional<double> tokens_per_second, days_per_100b_tokens;
+  std::vector<Tflops> tflops;               // one per convention, the stated ones first
+  std::optional<double> peak_memory_bytes;  // of the fullest rank
+  std::string peak_memory_from;  // "max reserved", "nvidia-smi", "max allocated", "Max_CA"
+  std::optional<double> host_memory_bytes;
+  std::optional<double> gpu_hours;
+  std::optional<double> last_loss;
+  std::int64_t steps = 0;           // the last one done
+  std::int64_t steps_planned = 0;   // 0: not known
+  std::int64_t restarts = 0;        // starts after the first in this record
+  std::int64_t repeated_steps = 0;  // done twice after a restart, the later ones count
+  std::int64_t skipped_steps = 0, nan_steps = 0;
+  std::vector<LossPoint> losses;      // thinned to some thousand points, the extremes kept
+  std::vector<std::int64_t> resumes;  // steps at which the run was resumed
+  std::vector<Spike> spikes;
+  std::vector<TimeItem> time_items;  // of one step
+};
+
+// What the estimator says of the same run.
+struct Estimated {
+  std::string fit;                                       // fits, tight, oom
+  double step_seconds = 0, step_low = 0, step_high = 0;  // 90 % range
+  double peak_memory_bytes = 0, memory_low = 0, memory_high = 0, usable_memory_bytes = 0;
+  double tokens_per_second = 0, days_per_100b_tokens = 0;
+  double tflops_per_gpu = 0;         // megatron convention
+  double tflops_per_gpu_simple = 0;  // simple convention
+  double mfu = 0;
+  double gpu_hours = 0, days_to_train = 0;  // 0: no tokens were given
+  std::vector<TimeItem> time_items;         // of one step
+};
+
+// Why a number is not to be believed.
+struct Doubt {
+  std::string
+      kind;  // topology, batch, over_peak, tflops, swapped, memory, repeat, scaling, unit ...
+  std::string field;   // the one that is likely wrong, or several with ", "
+  std::string reason;  // a sentence with the numbers
+};
+
+// What happened: one run, as a run folder, a log or a published table tells it.
+struct Record {
+  std::string id;      // a run's id, a row's id, or "file.out#2"
+  std::string source;  // the experiment, the table's source, or the log's name
+  std::string table;
+  std::vector<Field> fields;  // in the order of field_names()
+  Origin origin;
+  State state = State::planned;  // finished, failed, running (a log that just ends), stopped, ...
+  Failure failure = Failure::none;
+  std::string reason;  // the line or the words that say so, printable
+  Measurement measured;
+  std::optional<Estimated> estimated;
+  std::string not_estimated;  // why there is no estimate
+  std::vector<Doubt> doubts;
+  std::string notes;
+
+  const FieldValue* field(std::string_view name) const;  // null: not known
+  std::string field_text(std::string_view name) const;   // "": not known
+  std::optional<double> field_number(std::string_view name) const;
+  void set(std::string_view name, FieldValue value, bool assumed = false);
+  bool has_measurement() const;  // a time, a rate, TFLOPs, memory or a loss
+};
+
+// The names of fields in the order in which people look at them. Others come after these.
+const std::vector<std::string>& field_names();
+
+}  // namespace orch::record
