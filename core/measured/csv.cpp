@@ -207,4 +207,8 @@ std::string csv_cell(std::string_view text) {
   return out + '"';
 }
 
+std::string inert(std::string text) {
+  return text.starts_with('=') || text.starts_with('@') ? "'" + text : text;
+}
+
 }  // namespace orch::measured

@@ -29,6 +29,9 @@ Result<Csv> parse_csv(std::string_view text, const std::string& file);
 // A cell as CSV wants it: quoted where it must be.
 std::string csv_cell(std::string_view text);
 
+// A text that no spreadsheet takes for a formula.
+std::string inert(std::string text);
+
 // "file:12", or "file:12: column".
 std::string csv_place(const std::string& file, std::size_t line, std::string_view column = {});
 

@@ -6,15 +6,10 @@
 #include <cstdlib>
 
 #include "core/measured/framework.h"
+#include "core/statistics/interval.h"
 
 namespace orch::measured {
 namespace {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 bool is_megatron(const std::string& formula) { return formula.starts_with("megatron"); }
 
@@ -62,7 +57,7 @@ std::optional<double> disagreement(const Row& row, const std::string& formula, C
 }  // namespace
 
 std::int64_t padded_vocab(std::int64_t vocab, std::int64_t tensor_parallel) {
-  const auto multiple = 128 * tensor_parallel;
+  const auto multiple = 128 * std::max<std::int64_t>(1, tensor_parallel);
   return (vocab + multiple - 1) / multiple * multiple;
 }
 
@@ -120,12 +115,12 @@ Peers::Peers(const std::vector<Row>& rows) {
       if (const auto error = disagreement(row, formula_used, way))
         errors[{row.source, formula_used}][static_cast<std::size_t>(way)].push_back(*error);
   }
-  for (const auto& [names, found] : widths) hidden_[names] = median(found);
+  for (const auto& [names, found] : widths) hidden_[names] = statistics::median(found);
   for (const auto& [names, by_way] : errors) {
     double least = 0.02;  // worse than that, no way to count explains them
     for (std::size_t way = 0; way < by_way.size(); ++way)
-      if (!by_way[way].empty() && median(by_way[way]) < least) {
-        least = median(by_way[way]);
+      if (!by_way[way].empty() && statistics::median(by_way[way]) < least) {
+        least = statistics::median(by_way[way]);
         counted_[names] = static_cast<Counted>(way);
       }
   }

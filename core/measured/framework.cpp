@@ -104,14 +104,6 @@ void add_common(const Row& row, const plan::Gpu& gpu, Way& way, std::vector<std:
   way.settings.emplace_back("compression", compression.empty() ? "none" : compression);
 }
 
-// Which of our strategies it is; "" if none.
-std::string strategy_of(const Row& row, std::int64_t zero_stage) {
-  const auto name = lower(row.framework);
-  if (name == "ddp" || name == "fsdp") return name;
-  if (name.starts_with("megatron")) return zero_stage >= 2 ? "deepspeed" : "megatron";
-  return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
-}
-
 // What a run does anyway when a strategy has no such parameter.
 bool happens_anyway(const std::string& setting, const Value& value) {
   if (setting == "tensor_parallel" || setting == "pipeline_parallel" || setting == "interleave")
@@ -121,6 +113,15 @@ bool happens_anyway(const std::string& setting, const Value& value) {
 }
 
 }  // namespace
+
+std::string strategy_of(const Row& row) {
+  std::vector<std::string> assumed;
+  const auto name = lower(row.framework);
+  if (name == "ddp" || name == "fsdp") return name;
+  if (name.starts_with("megatron"))
+    return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
+  return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
+}
 
 bool is_megatron(const Row& row) { return lower(row.framework).starts_with("megatron"); }
 
@@ -136,7 +137,7 @@ std::string recompute_of(const Row& row) {
 Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
   Way way;
   const auto zero_stage = zero_stage_of(row, assumed);
-  way.strategy = strategy_of(row, zero_stage);
+  way.strategy = strategy_of(row);
   if (way.strategy.empty())
     return Error{
         "framework",

@@ -27,6 +27,9 @@ Result<std::vector<plan::Value>> settings_of(const Way& way, const plan::Strateg
 
 bool is_megatron(const Row& row);  // or a relative of it
 
+// Which of our strategies the row's framework is; "" if none.
+std::string strategy_of(const Row& row);
+
 // Whether the run computes activations again ("full", "selective" or "none"), by cell or habit.
 std::string recompute_of(const Row& row);
 

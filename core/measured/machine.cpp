@@ -13,19 +13,6 @@ namespace {
 using plan::Cluster, plan::Partition;
 using ClusterPtr = std::shared_ptr<const Cluster>;
 
-// "A100 80GB", "a100_80g" and "NVIDIA A100-80GB" are one GPU.
-std::string plain_name(std::string_view gpu) {
-  std::string out;
-  for (const char c : gpu) {
-    const bool gap = c == ' ' || c == '_' || c == '-';
-    if (gap && (out.empty() || out.back() == '-')) continue;
-    out += gap ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  if (out.starts_with("nvidia-")) out.erase(0, 7);
-  if (out.ends_with("gb")) out.pop_back();
-  return out;
-}
-
 bool is(const Partition& partition, const std::string& gpu) {
   return partition.gpu.name == gpu || partition.name == gpu;
 }
@@ -41,6 +28,9 @@ bool known(const Machines& machines, const std::string& name) {
 
 Result<ClusterPtr> by_gpu(const std::string& gpu, const Machines& machines,
                           std::vector<std::string>& assumed) {
+  if (gpu.empty())
+    return Error{"site", "neither the site nor the GPU is said",
+                 "--cluster and --set gpu=… say them"};
   std::vector<std::string> owners;
   ClusterPtr owner;
   for (const auto& name : machines.names) {
@@ -67,7 +57,7 @@ Result<ClusterPtr> cluster_of(const Row& row, const Machines& machines,
     assumed.push_back("site " + machines.otherwise + ", as asked");
     return machines.find(machines.otherwise);
   }
-  if (row.site.empty()) return by_gpu(plain_name(row.gpu), machines, assumed);
+  if (row.site.empty()) return by_gpu(plain_gpu(row.gpu), machines, assumed);
   const auto near = nearest(row.site, machines.names);
   return Error{"site", "no cluster '" + printable(row.site) + "'",
                near ? "did you mean '" + *near + "'?" : "name a cluster with --cluster"};
@@ -90,7 +80,7 @@ Result<const Partition*> partition_of(const Row& row, const Cluster& cluster,
   if (row.gpu.empty() && cluster.partitions.size() > 1)
     return Error{"gpu", "names none, and " + cluster.name + " has several",
                  "one of: " + join(gpus, ", ")};
-  const auto gpu = plain_name(row.gpu);
+  const auto gpu = plain_gpu(row.gpu);
   const auto found =
       row.gpu.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
   if (found.size() != 1)
@@ -101,6 +91,18 @@ Result<const Partition*> partition_of(const Row& row, const Cluster& cluster,
 }
 
 }  // namespace
+
+std::string plain_gpu(std::string_view gpu) {
+  std::string out;
+  for (const char c : gpu) {
+    const bool gap = c == ' ' || c == '_' || c == '-';
+    if (gap && (out.empty() || out.back() == '-')) continue;
+    out += gap ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (out.starts_with("nvidia-")) out.erase(0, 7);
+  if (out.ends_with("gb")) out.pop_back();
+  return out;
+}
 
 Result<Machine> machine_of(const Row& row, const Machines& machines,
                            std::vector<std::string>& assumed) {

@@ -16,6 +16,9 @@ struct Machines {
   std::string otherwise;  // for rows whose site is none of them; empty: they are skipped
 };
 
+// A GPU's name as gpus.yaml has it: "A100 80GB", "a100_80g" and "NVIDIA A100-80GB" are one.
+std::string plain_gpu(std::string_view name);
+
 // Where a row ran.
 struct Machine {
   std::shared_ptr<const plan::Cluster> cluster;

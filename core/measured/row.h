@@ -39,9 +39,11 @@ struct Row {
   std::optional<double> days_per_100b_tokens;
   std::optional<double> mem_gb;  // as nvidia-smi shows it: GiB
   std::string mem_of;            // first: of the first pipeline stage; else of the fullest
-  std::string status;            // ok, oom, hang or nothing
+  std::string status;            // ok, oom, hang, failed (for another reason) or nothing
   std::optional<bool> suspect;   // contradicts itself
   std::string dup_of;            // printed elsewhere as well
+  std::string notes;             // in the words of whoever made the table
+  std::string inferred;          // columns that the source does not say, separated by ";"
 
   std::vector<std::string> assumed;  // cells that a habit filled
   Errors flaws;                      // cells that could not be read

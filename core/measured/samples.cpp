@@ -137,9 +137,18 @@ Sample make_sample(const Row& row, plan::Run run, Assumed assumed, const Peers& 
   return sample;
 }
 
+Result<Sample> sample_of(const Row& row, const Maker& maker, const Peers& peers) {
+  if (!row.flaws.empty()) return row.flaws;
+  Assumed assumed = row.assumed;
+  auto run = maker.run(row, assumed);
+  if (!run) return run.error();
+  return make_sample(row, std::move(*run), std::move(assumed), peers);
+}
+
 // Why a row says nothing that a prediction could be held against; "" if it does.
 std::string says_nothing(const Sample& sample) {
   if (sample.step_seconds || sample.memory_bytes || sample.oom || sample.status == "ok") return "";
+  if (sample.status == "failed") return "status: it failed, and no time is given";
   if (sample.status == "hang") return "status: it hung, and no time is given";
   return "status: neither a result nor whether it ran is given";
 }
@@ -158,18 +167,24 @@ Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
     else if (!row.dup_of.empty())
       ++out.duplicates;
     if (row.left_out()) continue;
-    Assumed assumed = row.assumed;
-    auto run = row.flaws.empty() ? maker.run(row, assumed) : Result<plan::Run>(row.flaws);
-    std::string reason;
-    if (run) {
-      auto sample = make_sample(row, std::move(*run), std::move(assumed), peers);
-      reason = says_nothing(sample);
-      if (reason.empty()) out.samples.push_back(std::move(sample));
-    } else {
-      reason = reason_text(run.error());
-    }
-    if (!reason.empty()) out.skipped.push_back({row.id, row.source, row.table, reason});
+    auto sample = sample_of(row, maker, peers);
+    const auto reason = sample ? says_nothing(*sample) : reason_text(sample.error());
+    if (reason.empty())
+      out.samples.push_back(std::move(*sample));
+    else
+      out.skipped.push_back({row.id, row.source, row.table, reason});
   }
+  return out;
+}
+
+std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines& machines,
+                                    const std::vector<plan::StrategyPtr>& strategies,
+                                    const plan::CheckBackend& check_backend) {
+  const Peers peers(rows);
+  const Maker maker(machines, strategies, check_backend, peers);
+  std::vector<Result<Sample>> out;
+  out.reserve(rows.size());
+  for (const auto& row : rows) out.push_back(sample_of(row, maker, peers));
   return out;
 }
 

@@ -22,6 +22,12 @@ Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend);
 
+// Every row as a run, or why it is none: also those that contradict themselves, were printed before
+// or say nothing that was measured.
+std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines& machines,
+                                    const std::vector<plan::StrategyPtr>& strategies,
+                                    const plan::CheckBackend& check_backend);
+
 // Which samples are judged together while the others are fitted: the table, where a source has
 // three or more of them on a cluster with a step time; else its rows there in turn, in five folds.
 // Never empty; samples of one fold have the same name.

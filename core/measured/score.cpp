@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/statistics/interval.h"
+
 namespace orch::measured {
 namespace {
 
@@ -47,8 +49,8 @@ void score_time(const Rows& rows, Score& score) {
   score.n = errors.size();
   if (errors.empty()) return;
   score.mape = mean(errors);
-  score.median = quantile(errors, 0.5);
-  score.p90 = quantile(errors, 0.9);
+  score.median = statistics::quantile(errors, 0.5);
+  score.p90 = statistics::quantile(errors, 0.9);
   score.bias = mean(signed_errors);
   score.coverage90 = 100 * static_cast<double>(inside) / static_cast<double>(score.n);
   score.spearman = spearman(measured, predicted);
@@ -180,14 +182,6 @@ void calibrate_on_first(std::vector<Judged>& judged) {
     row.prediction.step_low *= place->second;
     row.prediction.step_high *= place->second;
   }
-}
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {

@@ -79,9 +79,6 @@ std::string shown_source(const Sample& sample, const std::set<std::string>& apar
 // Spearman's rank correlation, ties averaged; nothing for fewer than three values or a constant.
 std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b);
 
-// The q-quantile with linear interpolation between the two values around it.
-double quantile(std::vector<double> values, double q);
-
 // Rows of one table are choices between each other when they have the same number of GPUs and the
 // same global batch (to 1 %), and models whose sizes differ by at most 15 %. They compare by
 // seconds per model FLOP (without recomputation), so that the larger model is not blamed for its

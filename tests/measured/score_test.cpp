@@ -39,13 +39,6 @@ struct World {
   }
 };
 
-TEST_CASE("quantiles interpolate", "[measured][score]") {
-  CHECK(quantile({3, 1, 2}, 0.5) == 2);
-  CHECK(quantile({4, 1, 2, 3}, 0.5) == Approx(2.5));
-  CHECK(quantile({0, 10}, 0.9) == Approx(9));
-  CHECK(quantile({7}, 0.9) == 7);
-}
-
 TEST_CASE("rank correlation by hand", "[measured][score]") {
   CHECK(*spearman({1, 2, 3}, {10, 20, 30}) == Approx(1));
   CHECK(*spearman({1, 2, 3}, {30, 20, 10}) == Approx(-1));

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/measured/row.h"
+#include "core/record/record.h"
+
+namespace orch::measured {
+
+// What a row says of a run, by the names that Lua has for it: tp is tensor_parallel. Measured cells
+// are not among them. The framework is the field strategy.
+std::vector<record::Field> fields_of(const Row& row);
+
+// What a row says was measured.
+void add_measurement(const Row& row, record::Record& record);
+
+// Adds the TFLOPs per GPU that follow from a record's step time and its row's sizes, by the
+// megatron convention, unless the record has them stated by it or something is not known.
+void add_tflops(const Row& row, record::Record& record);
+
+// A row as a record of a table: fields, measurement, state, origin.
+record::Record record_of(const Row& row);
+
+// Sets a cell by its column ("tp") or its field ("tensor_parallel"); a wrong name or value is an
+// error with a suggestion. Given cells are replaced.
+Status set_cell(Row& row, std::string_view name, std::string_view value);
+
+// Rows in the schema that parse_rows reads, with a header.
+std::string rows_csv(const std::vector<Row>& rows);
+
+}  // namespace orch::measured
