@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace orch::ingest {
+
+// A line as it is handed on: without its end, escape codes and NUL bytes.
+struct Line {
+  std::string_view text;
+  std::uint64_t number = 0;  // from 1
+  bool whole = true;         // false: the file ends in it
+};
+
+struct ReadOptions {
+  std::size_t block = std::size_t{512} << 10;
+  std::size_t longest_line = std::size_t{256} << 10;  // what is beyond it is skipped
+  std::function<bool()> interrupted;
+  std::function<void(std::uint64_t bytes)> progress;
+};
+
+struct ReadResult {
+  std::uint64_t bytes = 0, lines = 0;
+  std::uint64_t cut_lines = 0;  // longer than the longest
+  std::string not_text;         // why it is no log; the rest was not read
+  bool interrupted = false;
+};
+
+// Reads an open file to its end, block by block, and calls take with every line; a carriage return
+// ends a line too, as progress bars have them, but does not count. Errors are of reading.
+Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,
+                              const std::function<void(const Line&)>& take);
+
+// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
+std::string why_not_text(std::string_view beginning);
+
+}  // namespace orch::ingest

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ingest/rules.h"
+#include "core/ingest/series.h"
+
+namespace orch::ingest {
+
+// The settings of a run, as far as a log has said them.
+class Settings {
+ public:
+  struct Cell {
+    double number = 0;
+    std::string text;
+    int weight = -1;  // of the rule that said so; -1: nobody did
+  };
+  // What a line says; a lighter rule does not replace what a heavier one said.
+  void take(const Values& values, int weight);
+  void merge(const Settings& later);
+
+  bool has(Target target) const { return cell(target).weight >= 0; }
+  std::optional<double> number(Target target) const;
+  std::optional<std::int64_t> whole(Target target) const;
+  std::optional<bool> flag(Target target) const;
+  const std::string& text(Target target) const { return cell(target).text; }
+  bool empty() const { return count_ == 0; }
+  // Whether both name a setting that tells runs apart, and differently.
+  bool contradicts(const Settings& other) const;
+
+ private:
+  const Cell& cell(Target target) const { return cells_[static_cast<std::size_t>(target)]; }
+  std::array<Cell, kSettings> cells_;
+  std::size_t count_ = 0;
+};
+
+// The peaks of one rank in bytes; 0: not said.
+struct RankMemory {
+  double max_reserved = 0, max_cached = 0, max_allocated = 0, max_active = 0;
+};
+
+// A progress bar of so many steps.
+struct Bar {
+  std::int64_t total = 0, last = 0;
+  double last_elapsed = 0;
+  StepTimes times;
+};
+
+// What a log tells of one run, while it is read. Its size is bounded, whatever the log.
+struct Run {
+  Settings settings;
+  std::set<std::string> frameworks;
+  const Rule* last_rule = nullptr;  // whose framework is among them
+  std::set<const Rule*> marks;      // of its beginning
+  std::map<std::string, std::string> more, versions;
+  std::set<std::string> jobs;
+  std::set<std::int64_t> world_sizes;  // of rules that should know
+  std::uint64_t first_line = 0, last_line = 0;
+  std::string first_stamp, last_stamp;
+
+  // Steps, by the best kind of line that tells of them.
+  int step_weight = -1;
+  StepTimes times;
+  Sample tflops, tflops_profiler, samples_per_second;
+  bool tflops_before = false;  // they are told before their step
+  std::string step_label;
+  bool labelled = false;
+  std::int64_t first_step = -1, last_step = -1;
+  double first_batch = 0, batch = 0;  // of steps; 0: they do not say
+  double seq = 0;
+  std::uint64_t timeless = 0;    // steps with a time that cannot be one
+  bool means = false;            // a line tells the mean time of the steps since the one before
+  std::uint64_t ramp_steps = 0;  // with a smaller batch than the last ones
+  std::int64_t skipped = 0, nan = 0;
+  std::int64_t overflows = 0;  // lines of their own that say a step was skipped
+  double consumed_tokens = 0, consumed_samples = 0;
+
+  // The mean time of each label's steps but the first, where lines have labels.
+  struct Mean {
+    double sum = 0;
+    std::uint64_t count = 0;
+  };
+  std::map<std::string, Mean, std::less<>> rank_seconds;
+
+  int loss_weight = -1;
+  LossCurve losses;
+  std::string loss_label;
+  double last_loss = 0, last_epoch = -1;  // as they were told
+  std::int64_t loss_count = 0;
+  bool mean_is_nan = false;  // of the whole training
+
+  std::map<std::string, RankMemory> memory;  // by rank
+  double host_memory = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
+  std::map<std::string, Sample, std::less<>> timers;  // seconds
+  std::vector<Bar> bars;
+
+  // How it went on.
+  bool start_waits = true;          // the next step is the first after a start
+  bool resume_waits = false;        // and the start was not the first one
+  bool copying = false;             // the steps that come are those of before, word for word
+  std::int64_t resumed_after = -1;  // the step that the start behind it goes on from
+  std::int64_t restarts = 0, repeated = 0;
+  std::vector<std::int64_t> resumes;
+
+  // How it ended.
+  bool finished = false, stopped = false, cancelled = false;
+  std::string end_words;
+  record::Failure failure = record::Failure::none;
+  int failure_priority = -1;
+  std::string failure_words;
+  int steps_since_failure = 0;
+  std::map<Target, double> totals;  // train_runtime and its kind
+  std::string after_end;            // what failed when all was done
+
+  bool has_steps() const { return last_step >= 0 || !totals.empty(); }
+  bool has_ended() const { return finished || stopped || cancelled || failure_priority >= 0; }
+  bool says_anything() const;
+
+  void note_failure(const Rule& rule, std::string words);
+  void clear_failure();
+  // Those of a run of which this one is a repeat.
+  void take_settings(const Run& before);
+  // What a later start of the same run said before its first step.
+  void merge_start(const Run& later);
+
+ private:
+  void merge_bars(const Run& later);
+};
+
+}  // namespace orch::ingest

@@ -1,0 +1,115 @@
+-- DeepSpeed: its configuration, its timers, its throughput and its memory.
+-- Inside Megatron its world size is the number of data-parallel ranks, so it sets dp.
+
+local GB = 2 ^ 30
+
+return {
+  framework = "deepspeed",
+
+  arguments = {
+    { name = "configuration", after = ":print]", weight = 2,
+      keys = {
+        world_size = "dp",
+        train_batch_size = "gbs",
+        train_micro_batch_size_per_gpu = "mbs",
+        gradient_accumulation_steps = "gas",
+        zero_optimization_stage = "zero_stage",
+        fp16_enabled = { when = "True", dtype = "fp16" },
+        float16_enabled = { when = "True", dtype = "fp16" },
+        bfloat16_enabled = { when = "True", dtype = "bf16" },
+        optimizer_name = "optimizer",
+        steps_per_print = "more_steps_per_print",
+      } },
+  },
+
+  lines = {
+    { name = "engine", has = "DeepSpeed info: version=", begins_run = true,
+      match = [[DeepSpeed info: version=(?<version_deepspeed>[^,\s]+)]] },
+    { name = "start of the configuration", has = "DeepSpeedEngine configuration:", begins_run = true },
+    { name = "launcher", has = "dist_world_size=", weight = 3, match = [[dist_world_size=(?<gpus>\d+)]] },
+    { name = "launcher of a node", has = "num_local_procs=", weight = 1,
+      match = [[nnodes=(?<nodes>\d+), num_local_procs=(?<gpus_per_node>\d+)]] },
+    { name = "end of a process", has = "exits with return code = ", failure = "bad_exit", priority = 9,
+      match = [[exits with return code = (?!0\b)]] },
+    { name = "batch in JSON", has = [["train_micro_batch_size_per_gpu":]], weight = 1,
+      match = [["train_micro_batch_size_per_gpu": (?<mbs>[\d.e+]+)]] },
+    { name = "global batch in JSON", has = [["train_batch_size":]], weight = 1,
+      match = [["train_batch_size": (?<gbs>[\d.e+]+)]] },
+    { name = "accumulation in JSON", has = [["gradient_accumulation_steps":]], weight = 1,
+      match = [["gradient_accumulation_steps": (?<gas>[\d.e+]+)]] },
+    { name = "pipeline", has = "CONFIG: micro_batches=", weight = 2,
+      match = [[CONFIG: micro_batches=(?<gas>\d+) micro_batch_size=(?<mbs>\d+)]] },
+    { name = "optimizer", has = "DeepSpeed Basic Optimizer", weight = 3,
+      match = [[DeepSpeed Basic Optimizer(?: \([^)]*\))? = (?<optimizer>\w+)]] },
+
+    -- Offload: nested JSON of old, one line today.
+    { name = "weights section", has = [["offload_param": {]], opens = "offload_param" },
+    { name = "optimizer section", has = [["offload_optimizer": {]], opens = "offload_optimizer" },
+    { name = "weights away", has = [["device":]], within = "offload_param", weight = 2,
+      match = [["device": "(?<offload_weights>cpu|nvme)"]] },
+    { name = "optimizer away", has = [["device":]], within = "offload_optimizer", weight = 2,
+      match = [["device": "(?<offload_optimizer>cpu|nvme)"]] },
+    { name = "weights away today", has = "DeepSpeedZeroOffloadParamConfig(", weight = 2,
+      match = [[DeepSpeedZeroOffloadParamConfig\(device=<?[^'"]*['"](?<offload_weights>cpu|nvme)]] },
+    { name = "optimizer away today", has = "DeepSpeedZeroOffloadOptimizerConfig(", weight = 2,
+      match = [[DeepSpeedZeroOffloadOptimizerConfig\(device=<?[^'"]*['"](?<offload_optimizer>cpu|nvme)]] },
+
+    { name = "parameters of a pipeline", has = "UNIQUE_PARAMS=", weight = 7,
+      match = [[UNIQUE_PARAMS=(?<params>\d+)]] },
+    { name = "share of a rank under ZeRO-3", has = "Largest partitioned param numel",
+      match = [[Largest partitioned param numel = (?<partition_params>\d+)]] },
+    { name = "parameters under ZeRO-3", has = "num_elems = ", scale = { params = 1e9 },
+      match = [[finished initializing model.*num_elems = (?<params>[\d.]+)B]] },
+    { name = "partition of stages", has = "Partitioning pipeline stages with method", weight = 2,
+      match = [[Partitioning pipeline stages with method (?<partition_method>\S+)]] },
+
+    { name = "memory", has = "Max_CA ", kind = "memory", scale = { max_cached = GB, max_active = GB },
+      match = [[Max_MA (?<max_active>[\d.]+) GB\s+CA [\d.]+ GB\s+Max_CA (?<max_cached>[\d.]+) GB]] },
+    { name = "memory of the host", has = "CPU Virtual Memory:", scale = { host_memory = GB },
+      match = [[used = (?<host_memory>[\d.]+) GB]] },
+
+    { name = "steps of the pipeline engine", has = "iter time (s):", kind = "step", weight = 5,
+      match = [[steps: (?<step>\d+) loss: (?<loss>[-\w.+]+) iter time \(s\): (?<step_seconds>[\d.]+) samples/sec: (?<samples_per_second>[\d.]+)]] },
+    { name = "throughput", has = "CurrSamplesPerSec=", kind = "step", weight = 4,
+      match = [[(?:global_step=|\d/)(?<step>\d+), RunningAvgSamplesPerSec=[\d.]+, CurrSamplesPerSec=(?<samples_per_second>[\d.]+)]] },
+    { name = "throughput of old", has = ", SamplesPerSec=", kind = "step", weight = 3,
+      match = [[\d/(?<step>\d+), SamplesPerSec=(?<samples_per_second>[\d.]+)]] },
+    { name = "memory of the throughput", has = "MaxMemAllocated=", kind = "memory",
+      scale = { max_allocated = GB }, match = [[MaxMemAllocated=(?<max_allocated>[\d.]+)GB]] },
+    { name = "steps", has = "] step=", kind = "step", weight = 0,
+      match = [[\] step=(?<step>[1-9]\d*), skipped=\d+, lr=]] },
+
+    { name = "throughput of DeepSpeed-Chat", has = "Model Parameters: ", weight = 1,
+      scale = { params = 1e9 },
+      match = [[Model Parameters: (?<params>[\d.]+) B, Latency: [\d.]+s, TFLOPs: (?<tflops>[\d.]+), .*Sequence Length: (?<seq>\d+)]] },
+    { name = "processes end well", has = "exits successfully.", finished = true,
+      match = [[launch\.py:.*Process \d+ exits successfully]] },
+    { name = "profiler", has = "/ iter latency", match =
+      [[FLOPS per GPU = [^:]*/ iter latency:\s+(?<tflops_profiler>[\d.]+) TFLOPS]] },
+    { name = "profiler's size", has = "params of model = params per GPU", weight = 1,
+      scale = { params = 1e6 }, match = [[mp_size:\s+(?<params>[\d.]+) M\b]] },
+    { name = "profiler's size in billions", has = "params of model = params per GPU", weight = 1,
+      scale = { params = 1e9 }, match = [[mp_size:\s+(?<params>[\d.]+) [BG]\b]] },
+    { name = "overflow of fused optimizers", has = "Overflow detected. Skipping step",
+      match = [=[\[Rank 0\] Overflow detected]=], set = { skipped = 1 } },
+    { name = "overflow", has = "OVERFLOW!", match = [[OVERFLOW! Rank 0 Skipping step]],
+      set = { skipped = 1 } },
+  },
+
+  timers = {
+    compute = { "fwd", "bwd_inner", "bwd", "backward_inner" },
+    communication = { "bwd_allreduce", "backward_allreduce", "pipe_send_output", "pipe_recv_input",
+      "pipe_send_grad", "pipe_recv_grad", "comms" },
+    optimizer = { "step" },
+    none = { "fwd_microstep", "bwd_microstep", "bwd_inner_microstep", "bwd_allreduce_microstep",
+      "step_microstep", "forward_microstep", "backward_microstep", "backward_inner_microstep",
+      "backward_allreduce_microstep", "optimizer_gradients", "optimizer_step",
+      "optimizer_allgather", "train_batch", "batch_input" },
+    parts = {
+      ["bwd_inner"] = "bwd",
+      ["bwd_allreduce"] = "bwd",
+      ["backward_inner"] = "backward",
+      ["backward_allreduce"] = "backward",
+    },
+  },
+}
