@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+// What the page brings along, made into texts at build time (embed.cmake).
+namespace orch::page::assets {
+
+extern const std::string_view kStart, kD3, kScript, kStyle;
+// Their SHA-256 in hexadecimal digits.
+extern const std::string_view kStartHash, kD3Hash, kScriptHash, kStyleHash;
+
+}  // namespace orch::page::assets

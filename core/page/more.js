@@ -1,0 +1,36 @@
+// A row opens to everything that is known of its run.
+
+let chapters = null;  // parsed when it is first asked for: it is most of the page
+
+function chapterElement([heading, pairs]) {
+  const list = element('dl');
+  for (const [name, value] of pairs)
+    list.append(element('div', {}, element('dt', {}, name), element('dd', {}, value)));
+  return element('section', {}, element('h3', {}, heading), list);
+}
+
+function moreRow(item) {
+  if (!chapters) chapters = read('chapter-data');
+  const content = element('div', {class: 'chapters'}, ...chapters[item.i].map(chapterElement));
+  const cell = element('td', {colspan: item.row.cells.length}, content);
+  return element('tr', {class: 'more', id: `more-${item.i}`}, cell);
+}
+
+function toggle(item) {
+  item.open = !item.open;
+  if (!item.more) item.more = moreRow(item);
+  if (item.open) item.row.after(item.more);
+  else item.more.remove();
+  item.opener.setAttribute('aria-expanded', String(item.open));
+}
+
+function addOpener(item) {
+  if (item.opener) return;
+  const head = item.row.cells[0];
+  item.opener = element('button', {
+    type: 'button', class: 'opener', 'aria-expanded': 'false', 'aria-controls': `more-${item.i}`,
+    'aria-label': `All of ${head.textContent}`,
+  });
+  item.opener.addEventListener('click', () => toggle(item));
+  head.prepend(item.opener);
+}

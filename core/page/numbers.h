@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/record.h"
+
+namespace orch::page {
+
+// A value, with limits where there are any. All are finite.
+struct Range {
+  double value = 0;
+  std::optional<double> low, high;
+
+  bool has_limits() const { return low && high; }
+  Range times(double factor) const;
+  Range inverse(double numerator) const;  // numerator / value
+};
+
+// The numbers of a record that the page shows: what follows from others is filled in, and what is
+// not finite or not positive is left out. Limits of what was measured hold with 95 % confidence,
+// those of an estimate in 90 % of cases.
+struct Numbers {
+  std::optional<Range> step, estimated_step;  // seconds
+  std::optional<double> error;  // of the estimated time, in percent; positive: it is too long
+  std::optional<Range> tokens_per_second, estimated_tokens_per_second;
+  std::optional<Range> days, estimated_days;      // per 100B tokens
+  std::optional<Range> memory, estimated_memory;  // bytes on the fullest GPU
+  std::optional<double> memory_limit;
+
+  // What a run is ranked by: days per 100B tokens, measured or else estimated.
+  const std::optional<Range>& best_days() const { return days ? days : estimated_days; }
+};
+
+Numbers numbers_of(const record::Record& record);
+
+// The names under which runs are compared.
+std::string strategy_of(const record::Record& record);  // or framework
+std::string model_of(const record::Record& record);     // its name, or its size; empty: not known
+
+// The settings in which the records differ, besides those that have a column of their own.
+std::vector<std::string> differing_settings(const std::vector<record::Record>& records);
+// "stage=3, recompute=full", of those settings.
+std::string variant_of(const record::Record& record, const std::vector<std::string>& settings);
+
+// Why the speed of a run does not count, after "runs that": "ran out of memory"; empty: it counts.
+// How a run ended is no reason, once its steps were timed.
+std::string not_counted(const record::Record& record);
+inline bool counts_for_speed(const record::Record& record) { return not_counted(record).empty(); }
+
+// What a run is called on the page: an id of ours ("gpt-199b-megatron-384gpu-tp4-pp12-dp8-mb2-…-
+// 09bef858") by its layout and its hash, any other as it is. The id itself is in the details.
+std::string run_name(const record::Record& record);
+
+}  // namespace orch::page

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/record/record.h"
+
+namespace orch::page {
+
+struct RejectedRun {
+  std::string label;
+  std::vector<std::string> reasons;  // each with its fix
+};
+
+struct Budget {
+  std::string limits;   // "3,000,000 GPU-hours and 200 days"; empty: none
+  std::string verdict;  // in words
+  double gpu_hours = 0, used_gpu_hours = 0, committed_gpu_hours = 0;  // 0: none
+};
+
+// A file that the report is made of, shown under provenance.
+struct Attachment {
+  std::string name;
+  std::string text;
+};
+
+// Everything that a report shows.
+struct Page {
+  std::string title;
+  std::string doc;      // a sentence below the title
+  std::string command;  // that made it
+  std::string created;  // date and time
+  std::vector<record::Record> records;
+  std::vector<RejectedRun> rejected;
+  Budget budget;
+  std::vector<std::pair<std::string, std::string>> provenance;  // name and value, in order
+  std::vector<Attachment> attachments;
+};
+
+// One HTML file that needs nothing else. Any text may be in the records: all of it is escaped.
+std::string html(const Page& page);
+
+// Days per 100B tokens by number of GPUs (of the best runs, where all have as many), estimated and
+// measured, as a picture of its own that follows the reader's light or dark mode.
+std::string svg(const Page& page);
+
+}  // namespace orch::page

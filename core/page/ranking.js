@@ -1,0 +1,51 @@
+// Days per 100B tokens where all runs have as many GPUs: the best runs, one below the other.
+
+function rankingFinding(lines) {
+  const best = lines[0];
+  const words = `Fewest: ${text(days(best))} days, ${cut(runLabel(best), 80)}, ` +
+    `${best.days ? 'measured' : 'estimated'}.`;
+  const second = lines.find((run) => seriesOf(run) !== seriesOf(best));
+  return second === undefined ? words : `${words} The best of ${seriesOf(second)}: ` +
+    `${text(days(second))} days, ${percent(days(second) / days(best) - 1)} more.`;
+}
+
+function drawRanked(svg, run, i, y, scale) {
+  for (const [kind, range] of [['estimated', run.estimatedDays], ['measured', run.days]]) {
+    if (!range) continue;
+    if (range[1] !== undefined)
+      svg.append('line').attr('class', `limits ${kind} s${i}`).attr('x1', scale(range[1]))
+        .attr('x2', scale(range[2])).attr('y1', y).attr('y2', y);
+    mark(svg, kind, i, run, `${run.id || ''}: ${ranged(range)} days, ${kind}`)
+      .attr('d', shape(i)).attr('transform', `translate(${scale(range[0])} ${y})`);
+  }
+}
+
+function rankingPoints(lines, places) {
+  return lines.flatMap((run) => [['measured', run.days], ['estimated', run.estimatedDays]]
+    .filter(([, range]) => range)
+    .map(([kind, range]) => ({run, kind, range, i: places.get(seriesOf(run))})));
+}
+
+function rankingChart(all) {
+  const {shown, note} = firstSeries(all.slice(0, kSingle).map(seriesOf));
+  const places = new Map(shown.map(({name, i}) => [name, i]));
+  const lines = all.slice(0, kSingle).filter((run) => places.has(seriesOf(run)));
+  const points = rankingPoints(lines, places);
+  const draw = (svg, width) => {
+    const scale = d3.scaleLinear().domain([0, d3.max(points.flatMap((p) => p.range)) * 1.03])
+      .range([8, width - 12]);
+    const bottom = lines.length * 38 + 6;
+    xAxis(svg, scale, scale.ticks(width < 500 ? 4 : 8), bottom, 0, 'days per 100B tokens');
+    lines.forEach((run, n) => {
+      rowLabel(svg, run, n * 38, width);
+      drawRanked(svg, run, places.get(seriesOf(run)), n * 38 + 26, scale);
+    });
+    return bottom + kMargin.bottom;
+  };
+  return {
+    finding: rankingFinding(lines), draw, legend: seriesLegend(shown, points),
+    note: notes(leftOut(all.length, kSingle, 'run'), note, notCounted(hasDays)),
+    columns: ['Run', 'Kind', 'Days', 'Low', 'High'],
+    rows: points.map((p) => [p.run.id || '', p.kind, ...three(p.range)]),
+  };
+}

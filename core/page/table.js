@@ -1,0 +1,125 @@
+// The table: sorted by any column, filtered by words and choices. Of many rows the first ones are
+// in the document, as laying out thousands takes long; the others come when one scrolls to them.
+
+const kFirst = 50;
+const kNext = 100;
+const collator = new Intl.Collator('en', {numeric: true});
+
+function valueOf(row, column, isNumber) {
+  const cell = row.cells[column];
+  if (!isNumber) return cell.textContent.trim().toLowerCase();
+  return cell.dataset.v === undefined ? NaN : Number(cell.dataset.v);
+}
+
+// What is missing comes last, whichever the direction; equals keep their order.
+function compare(a, b, direction) {
+  const missing = (v) => v === '' || Number.isNaN(v);
+  if (missing(a) || missing(b)) return missing(a) - missing(b);
+  if (typeof a === 'number') return direction * (a - b);
+  return direction * collator.compare(a, b);
+}
+
+class Table {
+  constructor(table) {
+    this.box = table.parentElement;
+    this.body = table.tBodies[0];
+    this.heads = [...table.tHead.rows[0].cells];
+    this.rows = [...this.body.rows].map((row, i) => ({row, i, shown: true}));
+    this.addHeads();
+    this.addControls(document.getElementById('controls'));
+    this.box.addEventListener('scroll', () => this.follow(), {passive: true});
+    const section = this.box.parentElement;  // as wide as an open row may be
+    new ResizeObserver(() => this.box.style.setProperty('--box', `${section.clientWidth - 2}px`))
+      .observe(section);
+    this.display();
+  }
+
+  addHeads() {
+    this.heads.forEach((head, column) => {
+      const button = element('button', {type: 'button'});
+      button.append(...head.childNodes);
+      head.append(button);
+      head.setAttribute('aria-sort', 'none');
+      button.addEventListener('click', () => this.sort(column));
+    });
+  }
+
+  sort(column) {
+    const head = this.heads[column];
+    const direction = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
+    for (const other of this.heads) other.setAttribute('aria-sort', 'none');
+    head.setAttribute('aria-sort', direction > 0 ? 'ascending' : 'descending');
+    const isNumber = head.classList.contains('number');
+    for (const item of this.rows) item.value = valueOf(item.row, column, isNumber);
+    this.rows.sort((a, b) => compare(a.value, b.value, direction) || a.i - b.i);
+    this.display();
+  }
+
+  addControls(place) {
+    this.words = element('input', {type: 'search', id: 'words', autocomplete: 'off'});
+    this.words.addEventListener('input', () => this.filter());
+    place.append(element('label', {for: 'words'}, 'Search all columns', this.words));
+    this.choices = [];
+    this.heads.forEach((head, column) => {
+      if ('choices' in head.dataset) this.addChoice(place, head, column);
+    });
+    this.all = element('button', {type: 'button', id: 'all'}, 'Lay out all at once');
+    this.all.addEventListener('click', () => this.append(Infinity));
+    place.append(this.all);
+  }
+
+  // The first words of a cell: what is small beside them, or opens, is not chosen by.
+  choiceOf(row, column) {
+    const cell = row.cells[column];
+    const first = cell.querySelector('summary') || cell.firstChild;
+    return first ? first.textContent.trim() : '';
+  }
+
+  addChoice(place, head, column) {
+    const values = [...new Set(this.rows.map(({row}) => this.choiceOf(row, column)))];
+    if (values.length < 2 || values.length > 40) return;
+    values.sort(collator.compare);
+    const select = element('select', {id: `choice-${head.dataset.name}`},
+      element('option', {value: ''}, 'all'),
+      ...values.map((value) => element('option', {value: `=${value}`}, value || '(none)')));
+    select.addEventListener('change', () => this.filter());
+    place.append(element('label', {for: select.id}, head.textContent, select));
+    this.choices.push({select, column});
+  }
+
+  filter() {
+    const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const item of this.rows) {
+      if (item.text === undefined)
+        item.text = [...item.row.cells].map((c) => c.textContent).join(' ').toLowerCase();
+      item.shown = words.every((word) => item.text.includes(word)) &&
+        this.choices.every(({select, column}) =>
+          select.value === '' || select.value === `=${this.choiceOf(item.row, column)}`);
+    }
+    this.display();
+  }
+
+  display() {
+    this.matching = this.rows.filter((item) => item.shown);
+    this.laid = 0;
+    this.body.replaceChildren();
+    this.box.scrollTop = 0;
+    this.append(kFirst);
+    const [n, all] = [this.matching.length, this.rows.length];
+    document.getElementById('shown').textContent =
+      n === all ? `All ${counted(all, 'run')} shown` : `${text(n)} of ${counted(all, 'run')} shown`;
+  }
+
+  append(count) {
+    const next = this.matching.slice(this.laid, this.laid + count);
+    next.forEach(addOpener);
+    this.body.append(...next.flatMap(({row, more, open}) => open ? [row, more] : [row]));
+    this.laid += next.length;
+    this.all.hidden = this.laid === this.matching.length;
+  }
+
+  follow() {
+    const {scrollTop, clientHeight, scrollHeight} = this.box;
+    if (scrollTop + 2 * clientHeight > scrollHeight && !this.all.hidden) this.append(kNext);
+  }
+}
