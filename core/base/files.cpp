@@ -74,7 +74,9 @@ Result<std::string> read_file(const fs::path& path) {
 
 Status write_file_atomically(const fs::path& path, std::string_view text) {
   const fs::path temp = path.string() + ".tmp" + std::to_string(::getpid());
-  Descriptor file(::open(temp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  ::unlink(temp.c_str());  // of a process that died here and had our number
+  // Exclusive: in a folder that others may write to, the name could be a link of theirs.
+  Descriptor file(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.get() < 0) return file_error(path, "cannot create", errno);
   if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || file.close() != 0) {
     const int code = errno;
@@ -86,6 +88,23 @@ Status write_file_atomically(const fs::path& path, std::string_view text) {
     ::unlink(temp.c_str());
     return file_error(path, "cannot put in place", code);
   }
+  return {};
+}
+
+Status write_output(const fs::path& path, std::string_view text) {
+  std::error_code code;
+  const auto about = fs::status(path, code);
+  if (fs::is_directory(about)) return file_error(path, "cannot write", EISDIR);
+  if (!fs::exists(about) || fs::is_regular_file(about)) {
+    auto place =
+        fs::is_symlink(path, code) ? path.parent_path() / fs::read_symlink(path, code) : path;
+    if (fs::exists(about)) place = fs::canonical(path, code);
+    return write_file_atomically(code ? path : place, text);
+  }
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return file_error(path, "cannot open", errno);
+  if (!write_all(file.get(), text) || file.close() != 0)
+    return file_error(path, "cannot write", errno);
   return {};
 }
 

@@ -16,6 +16,10 @@ Result<std::string> read_file(const fs::path& path);
 // Written beside its place, synced and renamed: the path holds the old or the new text, never half.
 Status write_file_atomically(const fs::path& path, std::string_view text);
 
+// What a user asked to have written there: a file as above, with links followed to where they lead;
+// a device or a pipe is written to.
+Status write_output(const fs::path& path, std::string_view text);
+
 // "Permission denied" and its kind, as an Error with a next step.
 Error file_error(const fs::path& path, std::string_view doing, int code);
 

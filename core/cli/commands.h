@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,35 @@ struct ImportArguments {
   std::string output;
 };
 
+// What the verbs take that look at records.
+struct RecordArguments {
+  Common common;
+  std::vector<std::string> words;     // what to look at
+  std::string runs = "runs";          // the folder of the run folders
+  std::string cluster;                // for rows and logs whose site is none of ours
+  std::vector<std::string> set;       // name=value
+  std::vector<std::string> patterns;  // more files of patterns
+  std::string output;                 // a file instead of stdout
+};
+
+struct IngestArguments {
+  RecordArguments records;
+  bool csv = false;  // the paths are tables of measurements
+};
+
+struct CompareArguments {
+  RecordArguments records;
+  std::vector<std::string> in;  // where to choose from
+  bool same_size = false;
+};
+
+struct ReportArguments {
+  RecordArguments records;
+  std::optional<std::size_t> top;  // rows on the terminal; not given: all of a table, else 20
+  bool open = false;
+  bool attach = false;  // the texts of experiment and clusters
+};
+
 // Each does its verb, prints to stdout and stderr, and returns the program's exit code.
 int plan_command(const PlanArguments& arguments);
 int search_command(const SearchArguments& arguments);
@@ -130,6 +160,9 @@ int data_build_command(const DataBuildArguments& arguments);
 int data_show_command(const DataShowArguments& arguments);
 int export_command(const ExportArguments& arguments);
 int import_command(const ImportArguments& arguments);
+int ingest_command(const IngestArguments& arguments);
+int compare_command(const CompareArguments& arguments);
+int report_command(const ReportArguments& arguments);
 int completion_command(const CLI::App& program, const std::string& shell);
 
 // Prints errors to stderr and returns the code.

@@ -286,7 +286,8 @@ int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArg
   if (!order.runs.empty()) {
     if (const int code = build_trainers(local_backends(campaign, order.runs)); code != kOk)
       return code;
-    if (const int code = ask(campaign, chosen, order, !needs_slurm, arguments); code != kOk) return code;
+    if (const int code = ask(campaign, chosen, order, !needs_slurm, arguments); code != kOk)
+      return code;
     if (const int code = hand_over(campaign, chosen, arguments); code != kOk) return code;
   }
   Target target{name, {}};

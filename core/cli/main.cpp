@@ -68,6 +68,9 @@ int dispatch(const CLI::App& program, const Arguments& arguments) {
     return program.get_subcommand("data")->got_subcommand("build")
                ? data_build_command(arguments.data_build)
                : data_show_command(arguments.data_show);
+  if (chosen == "ingest") return ingest_command(arguments.ingest);
+  if (chosen == "compare") return compare_command(arguments.compare);
+  if (chosen == "report") return report_command(arguments.report);
   if (chosen == "export") return export_command(arguments.exports);
   if (chosen == "import") return import_command(arguments.imports);
   return completion_command(program, arguments.shell);
@@ -83,6 +86,7 @@ int main_in(int argc, char** argv) {
   add_run(program, arguments.run);
   add_following_verbs(program, arguments);
   add_planning_verbs(program, arguments);
+  add_record_verbs(program, arguments);
   add_knowledge_verbs(program, arguments);
   add_data_verbs(program, arguments);
   add_weights_verbs(program, arguments);

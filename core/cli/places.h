@@ -23,6 +23,7 @@ struct Places {
   fs::path gpus() const { return home / "experiments/gpus.yaml"; }
   fs::path clusters() const { return home / "experiments/clusters"; }
   fs::path measured() const { return home / "experiments/measured"; }
+  fs::path logs() const { return home / "templates/logs"; }  // patterns, a file per framework
   fs::path templates() const { return home / "templates/slurm"; }
 };
 

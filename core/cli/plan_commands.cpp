@@ -14,6 +14,7 @@
 #include "core/cli/exit.h"
 #include "core/cli/launch_runs.h"
 #include "core/cli/measure.h"
+#include "core/cli/provenance.h"
 #include "core/hardware/origins.h"
 #include "core/plan/run_json.h"
 #include "core/render/job.h"
@@ -127,13 +128,16 @@ int verdict_code(const report::Result& result) {
   return report::budget_verdict(result).over ? kOverBudget : kOk;
 }
 
-// run.json, estimate.json and, where SLURM will run it, the job scripts.
+// run.json, estimate.json, provenance.json and, where SLURM will run it, the job scripts.
 Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const store::Store& store,
-                                const plan::Planned& planned, launch::Slurm slurm) {
+                                const plan::Planned& planned, launch::Slurm slurm,
+                                store::Provenance provenance) {
   store::Folder folder;
   folder.id = planned.id;
+  provenance.cluster_file = planned.run.cluster->file;
   folder.files = {{"run.json", planned.json},
-                  {"estimate.json", plan::estimate_json(planned.run, planned.estimate)}};
+                  {"estimate.json", plan::estimate_json(planned.run, planned.estimate)},
+                  {"provenance.json", store::provenance_json(provenance)}};
   if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   render::Context context;
   context.id = planned.id;
@@ -210,11 +214,13 @@ int write_and_show(App& app, const Outcome& outcome, const report::Result& resul
   store::Store store(asked.runs);
   render::Renderer renderer(app.places().templates());
   Progress progress(outcome.runs.size());
+  const auto commit = commit_of(session.shell(), asked.file);
+  const store::Provenance provenance{ORCH_VERSION, asked.file, "", commit.id, commit.changed};
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
         progress.at(i);
-        return folder_of(app, renderer, store, outcome.runs[i], session.slurm());
+        return folder_of(app, renderer, store, outcome.runs[i], session.slurm(), provenance);
       },
       interrupted);
   if (!written) return fail(written.error(), kError);

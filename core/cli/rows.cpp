@@ -74,19 +74,29 @@ Result<UnexplainedRows> read_unexplained(const fs::path& folder) {
   return measured::parse_unexplained(*text, file.string());
 }
 
-measured::Samples samples_of(App& app, const std::vector<measured::Row>& rows,
-                             const std::string& otherwise) {
-  measured::Machines machines;
-  machines.find = [&app](std::string_view name) { return app.clusters().find(name); };
-  machines.names = app.clusters().names();
-  machines.otherwise = otherwise;
-  return measured::to_samples(rows, machines, app.backends().strategies(),
-                              [&app](const plan::Run& run, auto& reasons, auto& warnings) {
-                                app.backends().of(*run.strategy).check(run, reasons, warnings);
-                              });
+}  // namespace
+
+measured::Machines machines(App& app, const std::string& otherwise) {
+  measured::Machines out;
+  out.find = [&app](std::string_view name) { return app.clusters().find(name); };
+  out.names = app.clusters().names();
+  out.otherwise = otherwise;
+  return out;
 }
 
-}  // namespace
+plan::CheckBackend check_backend(App& app) {
+  return [&app](const plan::Run& run, auto& reasons, auto& warnings) {
+    app.backends().of(*run.strategy).check(run, reasons, warnings);
+  };
+}
+
+Result<std::vector<measured::Row>> read_table(App& app, const fs::path& file) {
+  return read_rows({file}, app.places().measured());
+}
+
+Result<std::vector<fs::path>> shipped_tables(const App& app) {
+  return shipped(app.places().measured());
+}
 
 std::set<std::string> MeasuredRows::apart() const {
   std::set<std::string> ids;
@@ -115,7 +125,9 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
   if (!rows) return rows.error();
   auto unexplained = read_unexplained(folder);
   if (!unexplained) return unexplained.error();
-  return MeasuredRows{samples_of(app, *rows, cluster), std::move(*unexplained)};
+  return MeasuredRows{measured::to_samples(*rows, machines(app, cluster),
+                                           app.backends().strategies(), check_backend(app)),
+                      std::move(*unexplained)};
 }
 
 }  // namespace orch::cli

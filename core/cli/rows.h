@@ -28,4 +28,13 @@ Status check_cluster(App& app, const std::vector<std::string>& files, const std:
 Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& files,
                                const std::string& cluster);
 
+// The rows themselves, as they are written, and the files of those that come with orch. Habits fill
+// empty cells.
+Result<std::vector<measured::Row>> read_table(App& app, const fs::path& file);
+Result<std::vector<fs::path>> shipped_tables(const App& app);
+
+// For turning rows into runs: our clusters, with one for rows of other sites, and our backends.
+measured::Machines machines(App& app, const std::string& otherwise);
+plan::CheckBackend check_backend(App& app);
+
 }  // namespace orch::cli

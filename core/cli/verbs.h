@@ -27,6 +27,9 @@ struct Arguments {
   DataShowArguments data_show;
   ExportArguments exports;
   ImportArguments imports;
+  IngestArguments ingest;
+  CompareArguments compare;
+  ReportArguments report;
   std::string shell;
 };
 
@@ -37,6 +40,7 @@ void add_following_verbs(CLI::App& program, Arguments& to);  // status, watch, l
 void add_knowledge_verbs(CLI::App& program, Arguments& to);  // backends, models, validate, ...
 void add_data_verbs(CLI::App& program, Arguments& to);       // data build, data show
 void add_weights_verbs(CLI::App& program, Arguments& to);    // export, import
+void add_record_verbs(CLI::App& program, Arguments& to);     // ingest, compare, report
 
 // What several verbs take.
 void add_format(CLI::App* verb, Common& common, std::vector<std::string> formats);

@@ -44,16 +44,20 @@ std::size_t text_start(const std::string& line) {
   return gap == std::string::npos ? 0 : std::min(gap + 2, line.size());
 }
 
-std::string escape_cell(const std::string& text) {
+}  // namespace
+
+std::string markdown_text(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
-    if (c == '|' || c == '\\') out += '\\';
+    if (c == '<') {
+      out += "&lt;";
+      continue;
+    }
+    if (std::string_view("|\\[*`").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }
   return out;
 }
-
-}  // namespace
 
 std::string paint(std::string_view text, std::string_view code, const Screen& screen) {
   if (!screen.color) return std::string(text);
@@ -121,7 +125,7 @@ std::string grid_markdown(const Rows& rows) {
   std::string out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     out += "|";
-    for (const auto& cell : rows[i]) out += " " + escape_cell(cell) + " |";
+    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
     out += "\n";
     if (i > 0) continue;
     out += "|";

@@ -94,6 +94,9 @@ std::string explain_json(const plan::Planned& run, const plan::Calendar& calenda
 std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
 std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
 
+// A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
+std::string markdown_text(std::string_view text);
+
 // The text in at most so many columns, its end replaced by "…" if it is longer.
 std::string cut(const std::string& text, std::size_t width);
 

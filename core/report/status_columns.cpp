@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 
 #include "core/base/text.h"
 #include "core/report/status_words.h"
+#include "core/report/text_columns.h"
 #include "core/report/words.h"
 
 namespace orch::report {
@@ -21,40 +21,12 @@ std::vector<std::string> cells(const StatusColumn& column, const Runs& runs) {
   return out;
 }
 
-std::size_t width_of(std::span<const std::vector<std::string>> columns) {
-  std::size_t width = 0;
-  for (const auto& column : columns) {
-    std::size_t widest = 0;
-    for (const auto& cell : column) widest = std::max(widest, display_width(cell));
-    width += widest + 2;
-  }
-  return width;
-}
-
 }  // namespace
 
 Rows rows_of(const std::vector<StatusColumn>& all, const Runs& runs, const Screen& screen) {
-  std::vector<std::vector<std::string>> columns;
-  std::vector<int> ranks;
-  for (const auto& column : all) {
-    auto texts = cells(column, runs);
-    if (std::all_of(texts.begin() + 1, texts.end(), [](auto& text) { return text.empty(); }))
-      continue;
-    columns.push_back(std::move(texts));
-    ranks.push_back(column.rank);
-  }
-  while (screen.width > 0 && !ranks.empty()) {
-    const auto beside = columns.size() - (ranks.back() == 0 ? 1 : 0);
-    if (width_of(std::span(columns).first(beside)) <= screen.width + 2) break;
-    const auto least = std::max_element(ranks.begin(), ranks.end());
-    if (least == ranks.end() || *least == 0) break;
-    columns.erase(columns.begin() + (least - ranks.begin()));
-    ranks.erase(least);
-  }
-  Rows rows(runs.size() + 1);
-  for (const auto& column : columns)
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(column[r]);
-  return rows;
+  std::vector<TextColumn> columns;
+  for (const auto& column : all) columns.push_back({column.rank, cells(column, runs)});
+  return fitting_rows(std::move(columns), screen);
 }
 
 namespace {

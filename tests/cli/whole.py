@@ -12,10 +12,11 @@ def read(folder, name):
 
 
 def check(folder, reference):
-    files = ("estimate.json", "job.sbatch", "run.json")
+    files = ("estimate.json", "job.sbatch", "provenance.json", "run.json")
     assert sorted(os.listdir(folder)) == sorted(files), os.listdir(folder)
     run = read(folder, "run.json")
-    json.loads(run), json.loads(read(folder, "estimate.json"))
+    for text in (run, read(folder, "estimate.json"), read(folder, "provenance.json")):
+        json.loads(text)
     script = read(folder, "job.sbatch")
     assert script.startswith(b"#!/bin/bash\n") and script.endswith(b"\nmain\n"), folder
     if reference:

@@ -83,9 +83,9 @@ TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
   const int victim = GENERATE(1, 0);  // 0: the store hangs with it
   const auto outcomes =
       run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight("stopped"));
-  check_survivors(outcomes, victim, kTimeout + 4, "all_reduce #4 of 'data'",
+  check_survivors(outcomes, victim, kTimeout + 15, "all_reduce #4 of 'data'",
                   fmt::format("rank {} does not answer (process ", victim));
-  check_survivors(outcomes, victim, kTimeout + 4, "all_reduce #4 of 'data'", "which is stopped");
+  check_survivors(outcomes, victim, kTimeout + 15, "all_reduce #4 of 'data'", "which is stopped");
 }
 
 TEST_CASE("a rank that computes for too long is named, and what it does", "[comm][failure]") {

@@ -1,0 +1,254 @@
+#include "core/cli/gather.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "core/base/text.h"
+#include "core/cli/judge_rows.h"
+#include "core/cli/rows.h"
+#include "core/cli/run_records.h"
+#include "core/compare/spikes.h"
+#include "core/measured/fields.h"
+#include "core/record/records_json.h"
+#include "core/store/run_folder.h"
+#include "core/store/store.h"
+
+namespace orch::cli {
+namespace {
+
+using record::Record;
+using Records = std::vector<Record>;
+
+bool is_there(const fs::path& path) {
+  std::error_code code;
+  return fs::exists(path, code);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code code;
+  return fs::is_directory(path, code);
+}
+
+// Whether the name of a file and its beginning agree: people name logs as they like. One that is
+// missing is what its name says.
+bool looks_like(const fs::path& path, const char* part) {
+  std::ifstream in(path);
+  if (!in) return true;
+  std::string head(8192, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.find(part) != std::string::npos;
+}
+
+void append(Records& to, Records&& from) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+// The patterns that come with orch, then the user's, which go before them.
+Result<ingest::Patterns> load_patterns(const App& app, const std::vector<std::string>& more) {
+  std::vector<fs::path> files;
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(app.places().logs(), code))
+    if (entry.path().extension() == ".lua") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  if (files.empty())
+    return Error{printable(app.places().logs().string()), "holds no patterns of logs",
+                 "ORCH_HOME names the folder that has experiments/ and templates/"};
+  files.insert(files.end(), more.begin(), more.end());
+  return ingest::Patterns::load(files);
+}
+
+// A line for people who wait for a large file.
+void show_progress(const ingest::Progress& progress) {
+  constexpr std::uint64_t kLarge = 256 << 20;
+  if (progress.of < kLarge || isatty(2) == 0) return;
+  if (progress.bytes >= progress.of)
+    std::fputs("\r\033[K", stderr);
+  else
+    std::fprintf(stderr, "\r%s: %.1f of %.1f GB", printable(progress.file).c_str(),
+                 static_cast<double>(progress.bytes) / 1e9, static_cast<double>(progress.of) / 1e9);
+}
+
+// A log that just ends is of a run that goes on only if it grew lately.
+void settle(Record& record) {
+  constexpr double kLeast = 600, kSteps = 20;
+  if (record.state != record::State::running) return;
+  std::error_code code;
+  const auto written = fs::last_write_time(record.origin.file, code);
+  const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
+  const auto& step = record.measured.step_seconds;
+  if (code || age.count() > std::max(kLeast, step ? kSteps * step->value : 0))
+    record.state = record::State::stopped;
+}
+
+Error nothing_named(const std::string& word) {
+  return {printable(word), "is no file, experiment, run, row or source that is known here",
+          "orch status lists runs, ls experiments/measured the published sources"};
+}
+
+}  // namespace
+
+Gatherer::Gatherer(App& app, GatherOptions options) : app_(app), options_(std::move(options)) {}
+
+bool Gatherer::is_place(const std::string& word) const {
+  if (word == "-" || is_there(word) || is_there(app_.places().measured() / (word + ".csv")))
+    return true;
+  const auto experiments = store::experiments(options_.runs);
+  return std::find(experiments.begin(), experiments.end(), word) != experiments.end() ||
+         store::Store(options_.runs).find(word).has_value();
+}
+
+Result<Records> Gatherer::find(const std::string& word) {
+  const fs::path path = word;
+  if (word.ends_with(".lua") && looks_like(path, "experiment")) return experiment(word);
+  if (word.ends_with(".csv") && looks_like(path, "gpus")) return table(path);
+  if (word.ends_with(".json") && looks_like(path, "\"records\"")) {
+    const auto text = read_file(path);
+    if (!text) return text.error();
+    return record::parse_records_json(*text, printable(word));
+  }
+  if (is_there(path / "run.json")) return run_folder(path);
+  if (is_folder(path) && !store::experiments(path).empty()) {
+    Records out;
+    for (const auto& name : store::experiments(path)) {
+      auto found = run_records(app_, path, name, {}, troubles_);
+      if (!found) return found.error();
+      append(out, std::move(*found));
+    }
+    return out;
+  }
+  if (const auto name = path.filename().string(); is_folder(path) && !store::run_ids(path).empty())
+    return run_records(app_, fs::absolute(path).lexically_normal().parent_path(), name, {},
+                       troubles_);
+  if (is_there(path) || word == "-") return logs({word});
+  if (const auto file = app_.places().measured() / (word + ".csv"); is_there(file))
+    return table(file);
+  const auto experiments = store::experiments(options_.runs);
+  if (std::find(experiments.begin(), experiments.end(), word) != experiments.end())
+    return runs_of(word, {});
+  if (const auto folder = store::Store(options_.runs).find(word)) return run_folder(*folder);
+  return row(word);
+}
+
+Result<Records> Gatherer::experiment(const std::string& file) {
+  auto outcome = app_.plan(file);
+  if (!outcome) return outcome.error();
+  Records out;
+  std::vector<std::string> ids;
+  const auto name = outcome->experiment.name;
+  const auto there = store::run_ids(fs::path(options_.runs) / name);
+  for (auto& planned : outcome->runs) {
+    if (interrupted()) return Error{file, "interrupted", ""};
+    ids.push_back(planned.id);
+    auto explained = app_.explain(planned.run);
+    out.push_back(planned_record(explained ? *explained : planned, file));
+  }
+  outcomes_.push_back(std::move(*outcome));
+  if (there.empty()) return out;
+  auto done = run_records(app_, options_.runs, name, ids, troubles_);
+  if (!done) return done.error();
+  for (auto& record : *done)
+    for (auto& planned : out)
+      if (planned.id == record.id) planned = std::move(record);
+  return out;
+}
+
+Result<Records> Gatherer::runs_of(const std::string& experiment,
+                                  const std::vector<std::string>& ids) {
+  return run_records(app_, options_.runs, experiment, ids, troubles_);
+}
+
+Result<Records> Gatherer::run_folder(const fs::path& folder) {
+  const auto whole = fs::weakly_canonical(folder);
+  const auto experiment = whole.parent_path();
+  return run_records(app_, experiment.parent_path(), experiment.filename().string(),
+                     {whole.filename().string()}, troubles_);
+}
+
+Result<Records> Gatherer::every_run() {
+  Records out;
+  for (const auto& name : store::experiments(options_.runs)) {
+    auto found = runs_of(name, {});
+    if (!found) return found.error();
+    append(out, std::move(*found));
+  }
+  return out;
+}
+
+Status Gatherer::set_cells(measured::Row& row) const {
+  Errors errors;
+  for (const auto& word : options_.set) {
+    const auto equals = word.find('=');
+    const auto status =
+        equals == std::string::npos
+            ? Status(Error{"--set " + printable(word), "has no '='",
+                           "write name=value, as in --set gpu=a100-80g"})
+            : measured::set_cell(row, trim(word.substr(0, equals)), word.substr(equals + 1));
+    errors.insert(errors.end(), status.error().begin(), status.error().end());
+  }
+  return errors.empty() ? Status() : Status(errors);
+}
+
+Result<Records> Gatherer::table(const fs::path& file) {
+  auto rows = read_table(app_, file);
+  if (!rows) return rows.error();
+  Records out;
+  for (auto& row : *rows) {
+    if (auto status = set_cells(row); !status) return status.error();
+    out.push_back(measured::record_of(row));
+  }
+  judge(*rows, out);
+  return out;
+}
+
+Result<Records> Gatherer::shipped_rows() {
+  const auto files = shipped_tables(app_);
+  if (!files) return files.error();
+  Records out;
+  for (const auto& file : *files) {
+    auto records = table(file);
+    if (!records) return records.error();
+    append(out, std::move(*records));
+  }
+  return out;
+}
+
+Result<Records> Gatherer::row(const std::string& id) {
+  auto all = shipped_rows();
+  if (!all) return all.error();
+  for (auto& record : *all)
+    if (record.id == id) return Records{std::move(record)};
+  return nothing_named(id);
+}
+
+Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
+  const auto patterns = load_patterns(app_, options_.patterns);
+  if (!patterns) return patterns.error();
+  auto found = ingest::ingest(paths, *patterns, interrupted, show_progress);
+  if (!found) return found.error();
+  passed_.insert(passed_.end(), found->passed.begin(), found->passed.end());
+  Records out;
+  std::vector<measured::Row> rows;
+  for (auto& run : found->runs) {
+    if (auto status = set_cells(run.row); !status) return status.error();
+    run.record.fields = measured::fields_of(run.row);
+    for (auto& field : run.more) run.record.set(field.name, std::move(field.value), field.assumed);
+    settle(run.record);
+    auto& measured = run.record.measured;
+    measured.spikes = compare::find_spikes(measured.losses, measured.resumes);
+    rows.push_back(std::move(run.row));
+    out.push_back(std::move(run.record));
+  }
+  judge(rows, out);
+  return out;
+}
+
+void Gatherer::judge(const std::vector<measured::Row>& rows, Records& records) {
+  judge_rows(app_, rows, options_.cluster, records);
+  rows_.insert(rows_.end(), rows.begin(), rows.end());
+}
+
+}  // namespace orch::cli

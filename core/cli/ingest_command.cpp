@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "core/base/text.h"
+#include "core/cli/exit.h"
+#include "core/cli/record_output.h"
+#include "core/measured/fields.h"
+#include "core/record/records_json.h"
+#include "core/report/records.h"
+#include "core/report/words.h"
+
+namespace orch::cli {
+
+GatherOptions gather_options(const RecordArguments& arguments) {
+  return {arguments.runs, arguments.cluster, arguments.set, arguments.patterns};
+}
+
+Status check_output(const std::string& file, const std::vector<std::string>& inputs) {
+  for (const auto& input : inputs) {
+    std::error_code code;
+    if (fs::equivalent(file, input, code) && fs::is_regular_file(file, code))
+      return Error{printable(file), "is what is read: it would be lost", "-o names another file"};
+  }
+  return {};
+}
+
+int put_out(const std::string& text, const std::string& file,
+            const std::vector<std::string>& inputs) {
+  if (file.empty() || file == "-") {
+    print(text);
+    return kOk;
+  }
+  if (auto status = check_output(file, inputs); !status) return fail(status.error(), kUsage);
+  if (auto status = write_output(file, text); !status) return fail(status.error(), kError);
+  std::fprintf(stderr, "written: %s\n", printable(file).c_str());
+  return kOk;
+}
+
+void tell_passed(const Gatherer& gatherer) {
+  constexpr std::size_t kShown = 10;
+  const auto& passed = gatherer.passed();
+  for (std::size_t i = 0; i < passed.size() && i < kShown; ++i)
+    std::fprintf(stderr, "passed over: %s: %s\n", printable(passed[i].file).c_str(),
+                 printable(passed[i].reason).c_str());
+  if (passed.size() > kShown)
+    std::fprintf(stderr, "passed over: %zu more files\n", passed.size() - kShown);
+  fail(gatherer.troubles(), kError);
+}
+
+namespace {
+
+using Records = std::vector<record::Record>;
+
+Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
+  if (!arguments.csv) return gatherer.logs(arguments.records.words);
+  Records out;
+  Errors errors;
+  for (const auto& file : arguments.records.words) {
+    auto records = gatherer.table(file);
+    if (!records)
+      errors.insert(errors.end(), records.error().begin(), records.error().end());
+    else
+      std::move(records->begin(), records->end(), std::back_inserter(out));
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+// CSV is what validate, calibrate and ingest --csv read: the loop is closed.
+std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
+  if (common.format == "json") return record::records_json(records);
+  if (common.format == "csv") return measured::rows_csv(gatherer.rows());
+  if (common.format == "md") return report::records_markdown(records);
+  return report::records_table(records, common.screen);
+}
+
+}  // namespace
+
+int ingest_command(const IngestArguments& arguments) {
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  Gatherer gatherer(**app, gather_options(arguments.records));
+  const auto records = read(gatherer, arguments);
+  if (!records) return fail(records.error(), interrupted() ? kInterrupted : kError);
+  tell_passed(gatherer);
+  const auto& common = arguments.records.common;
+  if (!records->empty() || common.format == "json")
+    if (const int code = put_out(text_of(*records, gatherer, common), arguments.records.output,
+                                 arguments.records.words);
+        code != kOk)
+      return code;
+  if (!records->empty()) return kOk;
+  return fail(Error{"orch ingest", "no run was found in what was named",
+                    "templates/logs/README.md says how to teach it another framework"},
+              kError);
+}
+
+}  // namespace orch::cli

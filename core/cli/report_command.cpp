@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/cli/exit.h"
+#include "core/cli/provenance.h"
+#include "core/cli/record_output.h"
+#include "core/launch/process_shell.h"
+#include "core/page/page.h"
+#include "core/record/records_json.h"
+#include "core/report/records.h"
+#include "core/report/report.h"
+#include "core/report/words.h"
+
+namespace orch::cli {
+namespace {
+
+using Records = std::vector<record::Record>;
+
+std::string name_of(const std::string& word) {
+  const auto stem = fs::path(word).stem().string();
+  return stem.empty() || stem == "-" ? "report" : stem;
+}
+
+std::string title_of(const Gatherer& gatherer, const std::vector<std::string>& words) {
+  if (words.size() == 1 && gatherer.outcomes().size() == 1)
+    return gatherer.outcomes().front().experiment.name;
+  std::vector<std::string> names;
+  for (const auto& word : words) names.push_back(name_of(word));
+  return join(names, ", ");
+}
+
+std::string now() {
+  const auto time = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", std::gmtime(&time));
+  return text;
+}
+
+void add_outcome(const Outcome& outcome, page::Page& page) {
+  if (page.doc.empty()) page.doc = outcome.experiment.doc;
+  for (const auto& rejected : outcome.rejected) {
+    page::RejectedRun run{rejected.label, {}};
+    for (const auto& reason : rejected.reasons)
+      run.reasons.push_back(reason.place + ": " + reason.fact +
+                            (reason.fix.empty() ? "" : "; " + reason.fix));
+    page.rejected.push_back(std::move(run));
+  }
+  if (!plan::has_limits(outcome.experiment.budget)) return;
+  report::Result result;
+  result.experiment = &outcome.experiment;
+  result.rejected = &outcome.rejected;
+  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  page.budget.limits = report::limits_text(outcome.experiment.budget);
+  page.budget.verdict = report::budget_verdict(result).text;
+  page.budget.gpu_hours = outcome.experiment.budget.gpu_hours;
+}
+
+// What ran used, and what is on its way will take, as estimated.
+void add_used(page::Page& page) {
+  for (const auto& record : page.records) {
+    page.budget.used_gpu_hours += record.measured.gpu_hours.value_or(0);
+    const bool open =
+        record.state == record::State::pending || record.state == record::State::running;
+    if (open && record.estimated && record.origin.kind == "run")
+      page.budget.committed_gpu_hours += record.estimated->gpu_hours;
+  }
+}
+
+void attach(const std::string& file, page::Page& page) {
+  constexpr std::size_t kLargest = 256 << 10;
+  const auto text = read_file(file);
+  if (text && text->size() <= kLargest) page.attachments.push_back({file, *text});
+}
+
+void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page) {
+  launch::ProcessShell shell;
+  std::set<std::string> clusters;
+  for (const auto& outcome : gatherer.outcomes()) {
+    const auto& file = outcome.experiment.file;
+    const auto commit = commit_of(shell, file);
+    page.provenance.emplace_back("experiment file", file);
+    if (!commit.id.empty())
+      page.provenance.emplace_back("commit", commit.id + (commit.changed ? " (changed)" : ""));
+    if (with_texts) attach(file, page);
+    for (const auto& run : outcome.runs) clusters.insert(run.run.cluster->file);
+  }
+  for (const auto& record : page.records)
+    if (!record.origin.cluster_file.empty()) clusters.insert(record.origin.cluster_file);
+  for (const auto& file : clusters) {
+    page.provenance.emplace_back("cluster file", file);
+    if (with_texts) attach(file, page);
+  }
+  page.provenance.emplace_back("orch", ORCH_VERSION);
+}
+
+// What makes the page again.
+std::string command_of(const RecordArguments& arguments) {
+  std::vector<std::string> words{"orch", "report"};
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  if (arguments.runs != "runs") words.insert(words.end(), {"--runs", arguments.runs});
+  if (!arguments.cluster.empty()) words.insert(words.end(), {"--cluster", arguments.cluster});
+  for (const auto& set : arguments.set) words.insert(words.end(), {"--set", set});
+  for (const auto& file : arguments.patterns) words.insert(words.end(), {"--patterns", file});
+  for (auto& word : words) word = shell_quote(word);
+  return join(words, " ");
+}
+
+page::Page page_of(const Gatherer& gatherer, Records records, const ReportArguments& arguments) {
+  const auto& words = arguments.records.words;
+  page::Page page;
+  page.title = title_of(gatherer, words);
+  page.created = now();
+  page.command = command_of(arguments.records);
+  page.records = std::move(records);
+  for (const auto& outcome : gatherer.outcomes()) add_outcome(outcome, page);
+  add_used(page);
+  add_provenance(gatherer, arguments.attach, page);
+  return page;
+}
+
+// Opens the page as the desktop does; a failure is only told.
+void open_page(const std::string& file) {
+  launch::ProcessShell shell;
+  const auto path = fs::absolute(file).string();
+  const auto output = shell.run({.argv = {"xdg-open", path}, .timeout_seconds = 20});
+  if (!output || output->code != 0)
+    std::fprintf(stderr, "could not open it here (xdg-open): open file://%s in a browser\n",
+                 printable(path).c_str());
+}
+
+// A report may replace a report, or nothing.
+bool is_ours(const std::string& file) {
+  std::error_code code;
+  if (!fs::exists(file, code)) return true;
+  std::ifstream in(file);
+  std::string head(2048, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head.find("name=\"generator\" content=\"orch\"") != std::string::npos;
+}
+
+// A published table is printed whole; of an experiment's runs, the best.
+std::size_t rows_shown(const page::Page& page, const ReportArguments& arguments) {
+  constexpr std::size_t kUsual = 20;
+  if (arguments.top) return *arguments.top;
+  const bool table = std::any_of(page.records.begin(), page.records.end(),
+                                 [](const auto& record) { return record.origin.kind == "table"; });
+  return table ? 0 : kUsual;
+}
+
+int write_page(const page::Page& page, const ReportArguments& arguments) {
+  const auto& records = arguments.records;
+  if (records.output == "-") return put_out(page::html(page), "-", {});
+  const auto file =
+      records.output.empty() ? name_of(records.words.front()) + ".html" : records.output;
+  if (records.output.empty() && !is_ours(file))
+    return fail(Error{printable(file), "is there, and no report of orch", "-o names another file"},
+                kUsage);
+  if (auto status = check_output(file, records.words); !status) return fail(status.error(), kUsage);
+  if (auto status = write_output(file, page::html(page)); !status)
+    return fail(status.error(), kError);
+  print(report::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
+  std::fprintf(stderr, "report: %s\n", printable(file).c_str());
+  if (arguments.open) open_page(file);
+  return kOk;
+}
+
+int show(const page::Page& page, const ReportArguments& arguments) {
+  const auto& format = arguments.records.common.format;
+  const auto& file = arguments.records.output;
+  const auto& words = arguments.records.words;
+  if (format == "json") return put_out(record::records_json(page.records), file, words);
+  if (format == "csv") return put_out(report::records_csv(page.records), file, words);
+  if (format == "md") return put_out(report::records_markdown(page.records), file, words);
+  if (format == "svg") return put_out(page::svg(page), file, words);
+  return write_page(page, arguments);
+}
+
+Result<Records> gather(Gatherer& gatherer, const std::vector<std::string>& words) {
+  Records out;
+  Errors errors;
+  for (const auto& word : words) {
+    auto records = gatherer.find(word);
+    if (records)
+      std::move(records->begin(), records->end(), std::back_inserter(out));
+    else
+      errors.insert(errors.end(), records.error().begin(), records.error().end());
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace
+
+int report_command(const ReportArguments& arguments) {
+  auto app = App::create();
+  if (!app) return fail(app.error(), kError);
+  Gatherer gatherer(**app, gather_options(arguments.records));
+  auto records = gather(gatherer, arguments.records.words);
+  if (interrupted()) return kInterrupted;
+  if (!records) return fail(records.error(), kError);
+  tell_passed(gatherer);
+  const auto page = page_of(gatherer, std::move(*records), arguments);
+  if (page.records.empty() && page.rejected.empty())
+    return fail(Error{"orch report", "there is nothing to show in what was named",
+                      "orch status lists runs"},
+                kError);
+  return show(page, arguments);
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,237 @@
+#include "core/cli/run_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/cli/session.h"
+#include "core/collect/history.h"
+#include "core/compare/spikes.h"
+#include "core/store/run_folder.h"
+
+namespace orch::cli {
+namespace {
+
+using record::Record;
+
+// A frozen estimate and one made now are the same one when they agree so far.
+constexpr double kSame = 1e-3;
+
+record::FieldValue value_of(const plan::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return std::string("none");
+}
+
+// Strategies have their own words for it.
+std::string field_name(const std::string& param) { return param == "stage" ? "zero_stage" : param; }
+
+std::string group_of(const plan::Item& item) {
+  if (item.name.find("optimizer") != std::string::npos) return "optimizer";
+  if (item.kind == "bubble") return "bubble";
+  if (item.kind == "collective" || item.kind == "copy") return "communication";
+  return item.kind == "gemm" || item.kind == "memory" ? "compute" : "other";
+}
+
+// Of what our own trainers measure.
+std::string group_of_measured(const std::string& name) {
+  if (name.find("optimizer") != std::string::npos) return "optimizer";
+  if (name.find("all-reduce") != std::string::npos || name.find("gather") != std::string::npos)
+    return "communication";
+  return name == "other" ? "other" : "compute";
+}
+
+std::string day_of(double seconds) {
+  if (seconds <= 0) return "";
+  const auto days = std::chrono::floor<std::chrono::days>(
+      std::chrono::sys_seconds(std::chrono::seconds(static_cast<std::int64_t>(seconds))));
+  const std::chrono::year_month_day date(days);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
+void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
+  const auto provenance = store::read_provenance(folder);
+  if (!provenance) {
+    troubles.insert(troubles.end(), provenance.error().begin(), provenance.error().end());
+    return;
+  }
+  if (!*provenance) return;
+  auto& origin = record.origin;
+  origin.experiment_file = (*provenance)->experiment_file;
+  origin.cluster_file = (*provenance)->cluster_file;
+  origin.commit = (*provenance)->commit + ((*provenance)->changed ? " (changed)" : "");
+  if (!(*provenance)->orch.empty()) origin.versions.emplace_back("orch", (*provenance)->orch);
+}
+
+void add_history(const fs::path& folder, const std::vector<record::Attempt>& attempts,
+                 Record& record) {
+  std::vector<fs::path> folders;
+  std::vector<std::string> jobs;
+  for (const auto& attempt : attempts) {
+    folders.push_back(folder / "attempts" / std::to_string(attempt.number));
+    if (!attempt.job.empty() && (jobs.empty() || jobs.back() != attempt.job))
+      jobs.push_back(attempt.job);
+    for (const auto& node : attempt.nodes)
+      if (std::find(record.origin.nodes.begin(), record.origin.nodes.end(), node) ==
+          record.origin.nodes.end())
+        record.origin.nodes.push_back(node);
+  }
+  auto history = collect::read_history(folders);
+  record.measured = std::move(history.measured);
+  for (auto& item : record.measured.time_items) item.group = group_of_measured(item.name);
+  record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
+  record.origin.job = join(jobs, ", ");
+  record.origin.start = attempts.empty() ? history.start : attempts.front().start;
+  record.origin.end = attempts.empty() ? history.end : attempts.back().end;
+  record.origin.date = day_of(record.origin.start);
+  auto& versions = record.origin.versions;
+  versions.insert(versions.end(), history.versions.begin(), history.versions.end());
+}
+
+// What was estimated before the run counts; the items are of now, and only if it is the same.
+void keep_frozen(const record::RunFacts& facts, record::Estimated& estimated) {
+  if (facts.step_seconds <= 0) return;
+  const bool same =
+      std::abs(estimated.step_seconds / facts.step_seconds - 1) < kSame &&
+      std::abs(estimated.peak_memory_bytes / std::max(facts.peak_memory, 1.0) - 1) < kSame;
+  if (same) return;
+  estimated.fit = facts.fit;
+  estimated.step_seconds = facts.step_seconds;
+  estimated.step_low = facts.step_low;
+  estimated.step_high = facts.step_high;
+  estimated.tokens_per_second = facts.tokens_per_second;
+  estimated.days_per_100b_tokens = facts.days_per_100b_tokens;
+  estimated.peak_memory_bytes = facts.peak_memory;
+  estimated.memory_low = estimated.memory_high = facts.peak_memory;
+  estimated.tflops_per_gpu = estimated.tflops_per_gpu_simple = estimated.mfu = 0;
+  estimated.time_items.clear();
+}
+
+Record record_of(App& app, const fs::path& root, const follow::RunView& view, Errors& troubles) {
+  const auto folder = root / view.facts.experiment / view.facts.id;
+  Record out;
+  out.id = view.facts.id;
+  auto run = app.read_run(folder);
+  if (run) {
+    const auto fields = fields_of(*run, true);
+    auto planned = app.explain(std::move(*run));
+    if (planned) out = planned_record(*planned, "");
+    out.fields = fields;
+    if (out.estimated) keep_frozen(view.facts, *out.estimated);
+  } else {
+    troubles.insert(troubles.end(), run.error().begin(), run.error().end());
+  }
+  out.source = view.facts.experiment;
+  out.origin.kind = "run";
+  out.origin.file = folder.string();
+  out.origin.experiment = view.facts.experiment;
+  out.state = view.verdict().state;
+  out.failure = view.verdict().failure;
+  out.reason = view.verdict().reason;
+  const auto attempts = store::read_attempts(folder);
+  if (attempts)
+    add_history(folder, *attempts, out);
+  else
+    troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
+  add_provenance(folder, out, troubles);
+  // The same work in the measured time.
+  if (const auto& step = out.measured.step_seconds; step && out.estimated)
+    if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)
+      out.measured.tflops.push_back({work / step->value, "megatron", true});
+  out.measured.steps_planned = view.facts.steps;
+  if (view.outcome.gpu_hours > 0) out.measured.gpu_hours = view.outcome.gpu_hours;
+  return out;
+}
+
+}  // namespace
+
+std::vector<record::Field> fields_of(const plan::Run& run, bool training) {
+  Record out;
+  out.set("strategy", run.strategy->name);
+  out.set("cluster", run.cluster->name);
+  out.set("partition", run.partition->name);
+  out.set("gpu", run.partition->gpu.name);
+  out.set("gpus", run.gpus);
+  out.set("nodes", run.nodes);
+  out.set("gpus_per_node", run.partition->gpus_per_node);
+  out.set("model", run.model.name);
+  out.set("params", run.model.params());
+  out.set("layers", run.model.layers);
+  out.set("hidden", run.model.hidden);
+  out.set("heads", run.model.heads);
+  out.set("vocab", run.model.vocab);
+  out.set("seq", run.model.seq);
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    out.set(field_name(run.strategy->params[i].name), value_of(run.settings[i]));
+  if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
+  out.set("tensor_parallel", run.layout.tensor_parallel);
+  out.set("pipeline_parallel", run.layout.pipeline_parallel);
+  out.set("data_parallel", run.layout.data_parallel);
+  out.set("micro_batch", run.batch.micro_batch);
+  out.set("accumulate", run.batch.accumulate);
+  out.set("global_batch", run.batch.global_batch);
+  if (!training) return out.fields;
+  for (const auto& field : plan::training_fields())
+    out.set(field.param.name,
+            std::visit([&](auto member) { return record::FieldValue(run.training.*member); },
+                       field.member));
+  return out.fields;
+}
+
+record::Estimated estimated_of(const plan::Estimate& estimate, double era) {
+  record::Estimated out;
+  out.fit = name(estimate.fit);
+  out.step_seconds = estimate.step_seconds * era;
+  out.step_low = estimate.step_low * era;
+  out.step_high = estimate.step_high * era;
+  out.peak_memory_bytes = estimate.peak_memory;
+  out.memory_low = estimate.memory_low;
+  out.memory_high = estimate.memory_high;
+  out.usable_memory_bytes = estimate.usable_memory;
+  out.tokens_per_second = estimate.tokens_per_second / era;
+  out.days_per_100b_tokens = estimate.days_per_100b_tokens * era;
+  out.tflops_per_gpu = estimate.tflops_per_gpu / era;
+  out.tflops_per_gpu_simple = estimate.tflops_per_gpu_simple / era;
+  out.mfu = estimate.mfu / era;
+  out.gpu_hours = estimate.gpu_hours * era;
+  out.days_to_train = estimate.days_to_train * era;
+  for (const auto& item : estimate.time)
+    out.time_items.push_back({item.name, group_of(item), item.amount * era});
+  return out;
+}
+
+Record planned_record(const plan::Planned& planned, const std::string& experiment_file) {
+  Record out;
+  out.id = planned.id;
+  out.source = planned.run.experiment;
+  out.fields = fields_of(planned.run, false);
+  out.estimated = estimated_of(planned.estimate);
+  out.origin.kind = "plan";
+  out.origin.experiment = planned.run.experiment;
+  out.origin.experiment_file = experiment_file;
+  return out;
+}
+
+Result<std::vector<Record>> run_records(App& app, const fs::path& root,
+                                        const std::string& experiment,
+                                        const std::vector<std::string>& ids, Errors& troubles) {
+  Session session;
+  follow::Campaign campaign(root, experiment, session.world(root / experiment), {});
+  if (auto status = campaign.open(); !status) return status.error();
+  campaign.refresh();
+  const auto told = campaign.take_troubles();
+  troubles.insert(troubles.end(), told.begin(), told.end());
+  std::vector<Record> out;
+  for (const auto& view : campaign.runs())
+    if (ids.empty() || std::find(ids.begin(), ids.end(), view.facts.id) != ids.end())
+      out.push_back(record_of(app, root, view, troubles));
+  return out;
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,197 @@
+#!/bin/bash
+# orch ingest, compare and report: from logs, tables, run folders and experiments to one kind of record.
+. "$(dirname -- "$0")/lib.sh"
+. "$here/local.sh"
+
+# A log as Megatron writes it: NAME SECONDS-PER-STEP(ms) TENSOR_PARALLEL
+megatron_log() {
+  local data=$((64 / 4 / $3)) i
+  {
+    echo "using world size: 64, data-parallel-size: $data, tensor-model-parallel size: $3, pipeline-model-parallel size: 4"
+    echo "------------------------ arguments ------------------------"
+    printf '  %s ........ %s\n' world_size 64 data_parallel_size "$data" tensor_model_parallel_size "$3" \
+      pipeline_model_parallel_size 4 num_layers 40 hidden_size 5120 num_attention_heads 40 seq_length 2048 \
+      micro_batch_size 2 global_batch_size 512 fp16 True checkpoint_activations True padded_vocab_size 50304
+    echo "-------------------- end of arguments ---------------------"
+    for i in $(seq 1 40); do
+      printf ' iteration %8d/     100 | consumed samples: %12d | elapsed time per iteration (ms): %d.0 | global batch size:   512 | lm loss: %d.500000E+00 | number of skipped iterations:   0 |\n' \
+        "$i" $((i * 512)) $(($2 + i % 5)) $((9 - i / 5))
+    done
+  } >"$1"
+}
+
+json() { python3 -c "import json,sys; d=json.load(sys.stdin); print($1)"; }
+
+# --- ingest
+megatron_log slow.out 12000 4
+megatron_log fast.out 10000 2
+orch ingest slow.out
+exits 0 "a log is ingested"
+has "$out" "slow.out  megatron " "its strategy"
+has "$out" "step 1 dropped" "the window is told"
+has "$out" "the log ends at step 40 of 100" "how it ended"
+has "$out" "neither the site nor the GPU is said" "why there is no estimate"
+
+orch ingest slow.out --cluster jean-zay --set gpu=a100-80g --format json
+exits 0 "a log as JSON"
+record=$out
+# 12000 + i % 5 ms: the median of 39 steps is 12.002 s.
+has "$(json "d['version'], len(d['records']), d['records'][0]['measured']['step_seconds']" <<<"$record")" \
+  "1 1 12.002" "the median"
+has "$(json "[d['records'][0][k] for k in ('tensor_parallel','pipeline_parallel','data_parallel','micro_batch','accumulate','global_batch')]" <<<"$record")" \
+  "[4, 4, 4, 2, 64, 512]" "layout and batch"
+has "$(json "d['records'][0]['estimated']['step_seconds'] > 0" <<<"$record")" True "with a cluster there is an estimate"
+printf '%s\n' "$record" >slow.json
+
+orch ingest slow.out --format csv --set gpu=a100-80g --set site=jean-zay
+exits 0 "a log as a row"
+printf '%s\n' "$out" >rows.csv
+orch validate rows.csv
+exits 0 "which validate reads"
+orch ingest --csv rows.csv
+exits 0 "and so does ingest"
+has "$out" "12.0" "with its time"
+
+orch ingest slow.out --set tensor_paralel=4
+exits 1 "a field with a typing error"
+has "$err" "did you mean 'tensor_parallel'?" "and what was meant"
+orch ingest nowhere.out
+exits 1 "a log that is not there"
+: >empty.out
+head -c 4096 /dev/urandom >binary.out
+orch ingest empty.out binary.out slow.out
+exits 0 "what is no log does not spoil the others"
+has "$err" "passed over: empty.out: empty" "an empty file"
+has "$err" "passed over: binary.out" "a binary one"
+orch ingest empty.out
+exits 1 "nothing but an empty file"
+printf 'CUDA out of memory \033[2J\033]0;owned\007 <script>alert(1)</script>\n' >>fast.out
+orch ingest fast.out
+lacks "$out$err" $'\033' "escape codes of a log reach no terminal"
+
+orch ingest slow.out -o /dev/null
+exits 0 "a device is written to"
+[ -c /dev/null ] || bad "and stays a device" "$(ls -l /dev/null)"
+ln -s target.txt link.txt
+orch ingest slow.out -o link.txt
+if [ ! -L link.txt ] || [ ! -s target.txt ]; then bad "a link is followed" "$(ls -l link.txt)"; fi
+cp slow.out kept.out
+orch ingest kept.out --format json -o kept.out
+exits 2 "an output that is the input"
+cmp -s slow.out kept.out || bad "and the input is as it was" ""
+sed 's/lm loss: [45][.]500000E+00/lm loss: nan/' slow.out >nan.out
+orch ingest nan.out
+has "$out" "NaN in 10 of 40 steps" "NaN is told"
+COLUMNS=60 orch ingest slow.out
+has "$out" "no room here for:" "what a narrow screen leaves out"
+cp slow.out '[click](javascript:x).out'
+orch ingest '[click](javascript:x).out' --format md
+lacks "$out" " [click]" "a name is no link"
+
+# --- compare
+megatron_log fast.out 10000 2
+orch compare slow.out fast.out
+exits 0 "two logs"
+has "$out" "tensor_parallel" "the field that differs"
+has "$out" "1.20x faster (1.20 to 1.20)" "the speed-up: 12.002 / 10.002 = 1.2"
+orch compare slow.json fast.out --format json
+exits 0 "records and a log"
+has "$(json "sorted(x['field'] for x in d['differences'] if x['field'].endswith('parallel'))" <<<"$out")" \
+  "tensor_parallel" "as JSON"
+orch compare b7b-0006 b7b-0003 b7b-0027
+exits 0 "published rows"
+for field in strategy recompute optimizer gpus seq zero_stage; do has "$out" "$field" "differing fields"; done
+has "$out" "cannot tell which" "more than one difference says so"
+orch compare --in bloom7b-days framework=ddp,gpus=8,compression=none zero_stage=1,gpus=8,micro_batch=1
+exits 0 "choices from a table"
+has "$out" "b7b-0006" "the first choice"
+has "$out" "b7b-0003" "the second"
+orch compare --in bloom7b-days framework=dpp zero_stage=1
+exits 1 "a choice of nothing"
+has "$err" "there is: ddp" "says what there is"
+orch compare --in bloom7b-days framwork=ddp zero_stage=1
+has "$err" "did you mean 'framework'?" "and guesses at typing errors"
+orch compare slow.out
+exits 2 "one is no comparison"
+orch compare --in bloom-prequel date=2022-02-21,zero_stage=1 date=2022-02-24
+exits 0 "by date"
+has "$out" "mixture" "a choice of several settings says so"
+orch compare ddp zero3
+exits 1 "nothing to choose from"
+has "$err" "--in" "and how to have something"
+
+# --- report
+orch report "$ORCH_HOME/experiments/200b.lua" -o 200b.html
+exits 0 "an experiment as a page"
+has "$err" "report: 200b.html" "where it is"
+has "$(head -c 200 200b.html)" "<!DOCTYPE html>" "it is HTML"
+for source in gpt2-jz-v100 bench-1b3 bloom7b-days bloom-prequel pp-perlmutter; do
+  orch report "$source" --top 0
+  exits 0 "the source $source"
+  has "$out" "est." "with estimates"
+  [ -s "$source.html" ] || bad "$source.html is written" "it is not"
+done
+for format in md csv json svg; do
+  orch report bench-1b3 --format "$format"
+  exits 0 "a report as $format"
+  case $format in
+    md) has "$out" "| jz-1b3-0001 |" "rows of Markdown" ;;
+    csv) has "$(head -n 1 <<<"$out")" "tensor_parallel" "a head of fields" ;;
+    json) has "$(json "len(d['records']) > 20" <<<"$out")" True "records" ;;
+    svg) has "$out" "</svg>" "a picture" ;;
+  esac
+done
+cp slow.out log.html
+orch report log.html
+exits 2 "a page never replaces what is no page"
+cmp -s slow.out log.html || bad "the log is as it was" ""
+orch report slow.out
+orch report slow.out
+exits 0 "but a page replaces a page"
+cat >secret.lua <<'LUA'
+return experiment {
+  name = "secret", model = "gpt-tiny",
+  hardware = { cluster = "local", gpus = 1, environment = { HF_TOKEN = "hf_SECRET" } },
+  batch = { global_batch = 8 }, tokens = 1e6, strategies = { ddp { dtype = "fp32" } },
+}
+LUA
+orch report secret.lua
+exits 0 "an experiment with a secret"
+lacks "$(cat secret.html)" "hf_SECRET" "which is not in the page"
+orch report secret.lua --attach
+has "$(cat secret.html)" "hf_SECRET" "unless its file is asked for"
+orch report slow.out -o no/such/folder/x.html
+exits 1 "a folder that is not there"
+orch report nothing-like-it
+exits 1 "a name that is unknown"
+has "$err" "is no file, experiment, run, row or source" "says so"
+
+# --- our own runs: steps of two seconds with one rank, of one second with two
+# shellcheck disable=SC2016 # the stand-in evaluates it
+measure='for ((i = 1; i <= 40; i++)); do
+  event "\"step\",\"step\":$i,\"loss\":$((9 - i / 10)).5,\"step_seconds\":$((2 / WORLD_SIZE)).0$((i % 4)),\"tokens\":$((i * tokens_per_step)),\"tokens_per_second\":$((1000 * WORLD_SIZE))"
+done
+finish'
+cat >two.lua <<LUA
+return experiment {
+  name = "two", model = "gpt-tiny",
+  hardware = { cluster = "local", gpus = { 1, 2 },
+               environment = { ORCH_TRAINER = "$stand_in", BEHAVIOUR = [[$measure]] } },
+  batch = { global_batch = 8, micro_batch = 4 }, tokens = 1e6, steps = 40,
+  strategies = { ddp { dtype = "fp32" } },
+}
+LUA
+local_orch run two.lua -y
+exits 0 "two runs on this machine"
+orch compare --in runs/two gpus=1 gpus=2
+exits 0 "our own runs"
+has "$out" "the only difference that can explain it: gpus 1" "what differs"
+has "$out" "1.98x faster" "how much faster: medians of 2.02 and 1.02 s"
+orch report two.lua -o two.html
+exits 0 "a report of runs that were run"
+orch report two --format json
+has "$(json "sorted(r['measured']['steps'] for r in d['records'])" <<<"$out")" "[40, 40]" "with their history"
+has "$(json "[r['state'] for r in d['records']]" <<<"$out")" "['finished', 'finished']" "and their state"
+for run in runs/two/*ddp*/; do
+  [ -s "$run/provenance.json" ] || bad "a run folder says where it is from" "$run"
+done
