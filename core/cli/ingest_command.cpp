@@ -1,53 +1,10 @@
-#include <fmt/format.h>
-
-#include <cstdio>
-
-#include "core/base/text.h"
 #include "core/cli/exit.h"
 #include "core/cli/record_output.h"
 #include "core/measured/fields.h"
 #include "core/record/records_json.h"
 #include "core/report/records.h"
-#include "core/report/words.h"
 
 namespace orch::cli {
-
-GatherOptions gather_options(const RecordArguments& arguments) {
-  return {arguments.runs, arguments.cluster, arguments.set, arguments.patterns};
-}
-
-Status check_output(const std::string& file, const std::vector<std::string>& inputs) {
-  for (const auto& input : inputs) {
-    std::error_code code;
-    if (fs::equivalent(file, input, code) && fs::is_regular_file(file, code))
-      return Error{printable(file), "is what is read: it would be lost", "-o names another file"};
-  }
-  return {};
-}
-
-int put_out(const std::string& text, const std::string& file,
-            const std::vector<std::string>& inputs) {
-  if (file.empty() || file == "-") {
-    print(text);
-    return kOk;
-  }
-  if (auto status = check_output(file, inputs); !status) return fail(status.error(), kUsage);
-  if (auto status = write_output(file, text); !status) return fail(status.error(), kError);
-  std::fprintf(stderr, "written: %s\n", printable(file).c_str());
-  return kOk;
-}
-
-void tell_passed(const Gatherer& gatherer) {
-  constexpr std::size_t kShown = 10;
-  const auto& passed = gatherer.passed();
-  for (std::size_t i = 0; i < passed.size() && i < kShown; ++i)
-    std::fprintf(stderr, "passed over: %s: %s\n", printable(passed[i].file).c_str(),
-                 printable(passed[i].reason).c_str());
-  if (passed.size() > kShown)
-    std::fprintf(stderr, "passed over: %zu more files\n", passed.size() - kShown);
-  fail(gatherer.troubles(), kError);
-}
-
 namespace {
 
 using Records = std::vector<record::Record>;

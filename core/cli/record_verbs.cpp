@@ -51,7 +51,7 @@ void add_compare(CLI::App& program, CompareArguments& to) {
   add_format(verb, to.records.common, {"table", "md", "csv", "json"});
   verb->footer(R"(
 Examples:
-  orch compare 4161b3e6 6c35bf62
+  orch compare 09bef858 b7ba89f2
   orch compare b7b-0006 b7b-0003 b7b-0027
   orch compare --in bloom7b-days framework=ddp,gpus=8 framework=deepspeed,zero_stage=1,gpus=8
   orch compare yesterday.out today.out --cluster jean-zay --set gpu=a100-80g

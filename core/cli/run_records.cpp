@@ -48,11 +48,8 @@ std::string group_of_measured(const std::string& name) {
 
 std::string day_of(double seconds) {
   if (seconds <= 0) return "";
-  const auto days = std::chrono::floor<std::chrono::days>(
-      std::chrono::sys_seconds(std::chrono::seconds(static_cast<std::int64_t>(seconds))));
-  const std::chrono::year_month_day date(days);
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return format_date(std::chrono::floor<std::chrono::days>(time));
 }
 
 void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
