@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "backends/runtime/batches.h"
-#include "backends/runtime/failure.h"
-#include "backends/runtime/state.h"
+#include "backends/runtime/step/batches.h"
+#include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/state.h"
 
 namespace orch::ddp {
 namespace {

@@ -3,11 +3,12 @@
 #include <memory>
 
 #include "backends/ddp/reducer.h"
-#include "backends/runtime/comm.h"
-#include "backends/runtime/engine.h"
-#include "backends/runtime/model.h"
-#include "backends/runtime/optimizer.h"
-#include "backends/runtime/profile.h"
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/loop/config.h"
+#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/engine.h"
+#include "backends/runtime/step/optimizer.h"
 
 namespace orch::ddp {
 

@@ -1,5 +1,5 @@
 #include "backends/ddp/engine.h"
-#include "backends/runtime/trainer_main.h"
+#include "backends/runtime/loop/trainer_main.h"
 
 int main(int argc, char** argv) {
   using namespace orch;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/runtime/comm.h"
+#include "backends/runtime/comm/comm.h"
 
 namespace orch::ddp {
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "backends/ddp/powersgd.h"
-#include "backends/runtime/random.h"
+#include "backends/runtime/kernels/random.h"
 
 namespace orch::ddp {
 namespace {

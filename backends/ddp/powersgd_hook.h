@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backends/ddp/meter.h"
-#include "backends/runtime/comm.h"
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/model/parameters.h"
 
 namespace orch::ddp {
 

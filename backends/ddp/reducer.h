@@ -9,8 +9,8 @@
 
 #include "backends/ddp/meter.h"
 #include "backends/ddp/powersgd_hook.h"
-#include "backends/runtime/comm.h"
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/model/parameters.h"
 
 namespace orch::ddp {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "backends/runtime/attention.h"
-#include "backends/runtime/ops.h"
-#include "backends/runtime/optimizer.h"
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/kernels/ops.h"
+#include "backends/runtime/model/attention.h"
+#include "backends/runtime/model/parameters.h"
+#include "backends/runtime/step/optimizer.h"
 
 namespace orch::measure {
 namespace {

@@ -12,7 +12,8 @@
 namespace orch::plan {
 
 // The section `training` of an experiment: how its runs learn. Trainers read it from run.json under
-// the same names (backends/runtime/config.h); what each field means stands in training_fields().
+// the same names (backends/runtime/loop/config.h); what each field means stands in
+// training_fields().
 struct Training {
   double learning_rate = 3e-4;
   double min_learning_rate = 3e-5;

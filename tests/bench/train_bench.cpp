@@ -10,8 +10,8 @@
 #include <functional>
 #include <vector>
 
-#include "backends/runtime/optimizer.h"
-#include "backends/runtime/profile.h"
+#include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/optimizer.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "backends/runtime/config.h"
+#include "backends/runtime/loop/config.h"
 #include "core/plan/check.h"
 #include "core/plan/run_json.h"
 #include "tests/plan/support.h"

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "backends/runtime/optimizer.h"
+#include "backends/runtime/step/optimizer.h"
 
 using namespace orch::train;
 

@@ -1,4 +1,4 @@
-#include "backends/runtime/checkpointer.h"
+#include "backends/runtime/loop/checkpointer.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

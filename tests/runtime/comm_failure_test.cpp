@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "backends/runtime/comm.h"
+#include "backends/runtime/comm/comm.h"
 #include "tests/runtime/ranks.h"
 
 using namespace orch;

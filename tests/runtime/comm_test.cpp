@@ -1,4 +1,4 @@
-#include "backends/runtime/comm.h"
+#include "backends/runtime/comm/comm.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "backends/runtime/config.h"
+#include "backends/runtime/loop/config.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>

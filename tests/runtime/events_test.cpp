@@ -1,4 +1,4 @@
-#include "backends/runtime/events.h"
+#include "backends/runtime/loop/events.h"
 
 #include <sys/resource.h>
 
@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "backends/runtime/failure.h"
+#include "backends/runtime/step/failure.h"
 #include "core/collect/collect.h"
 #include "tests/runtime/folder.h"
 

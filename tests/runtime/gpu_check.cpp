@@ -12,9 +12,9 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
-#include "backends/runtime/model.h"
-#include "backends/runtime/optimizer.h"
-#include "backends/runtime/transport.h"
+#include "backends/runtime/comm/transport.h"
+#include "backends/runtime/model/model.h"
+#include "backends/runtime/step/optimizer.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/model/parameters.h"
 
 namespace orch::test {
 

@@ -1,4 +1,4 @@
-#include "backends/runtime/log_line.h"
+#include "backends/runtime/loop/log_line.h"
 
 #include <ATen/ATen.h>
 
@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "backends/runtime/memory.h"
+#include "backends/runtime/loop/memory.h"
 
 using namespace orch::train;
 

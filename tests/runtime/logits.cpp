@@ -9,8 +9,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "backends/runtime/model.h"
-#include "backends/runtime/state.h"
+#include "backends/runtime/model/model.h"
+#include "backends/runtime/step/state.h"
 #include "core/checkpoint/checkpoint.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/runtime/model.h"
+#include "backends/runtime/model/model.h"
 
 #include <ATen/ATen.h>
 

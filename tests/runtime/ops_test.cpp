@@ -1,4 +1,4 @@
-#include "backends/runtime/ops.h"
+#include "backends/runtime/kernels/ops.h"
 
 #include <ATen/ATen.h>
 
@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 
-#include "backends/runtime/attention.h"
+#include "backends/runtime/model/attention.h"
 
 using namespace orch::train;
 using Catch::Matchers::WithinAbs;
@@ -20,7 +20,8 @@ TEST_CASE("dropout keeps its share, scaled, and the same elements every time", "
   CHECK(at::equal(y, ops::dropout(x, {0.25, 7, 0})));
   CHECK_FALSE(at::equal(y, ops::dropout(x, {0.25, 8, 0})));
   // A part of the batch sees what the whole sees there.
-  CHECK(at::equal(y.narrow(0, 10, 5), ops::dropout(x.narrow(0, 10, 5).contiguous(), {0.25, 7, 1000})));
+  CHECK(at::equal(y.narrow(0, 10, 5),
+                  ops::dropout(x.narrow(0, 10, 5).contiguous(), {0.25, 7, 1000})));
 }
 
 TEST_CASE("cross entropy by hand", "[runtime]") {
@@ -46,8 +47,9 @@ TEST_CASE("large logits do not overflow", "[runtime]") {
 
 TEST_CASE("tokens that occur twice add to one row of the embedding", "[runtime]") {
   auto gradient = at::zeros({3, 2});
-  ops::add_embedding_gradient(gradient, at::tensor({1.f, 2.f, 10.f, 20.f, 100.f, 200.f}).view({3, 2}),
-                         at::tensor({2, 0, 2}, at::kLong));
+  ops::add_embedding_gradient(gradient,
+                              at::tensor({1.f, 2.f, 10.f, 20.f, 100.f, 200.f}).view({3, 2}),
+                              at::tensor({2, 0, 2}, at::kLong));
   CHECK(at::equal(gradient, at::tensor({10.f, 20.f, 0.f, 0.f, 101.f, 202.f}).view({3, 2})));
 }
 

@@ -1,4 +1,4 @@
-#include "backends/runtime/optimizer.h"
+#include "backends/runtime/step/optimizer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "backends/runtime/adamw_kernel.h"
+#include "backends/runtime/kernels/adamw_kernel.h"
 
 using namespace orch::train;
 

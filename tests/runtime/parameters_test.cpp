@@ -1,4 +1,4 @@
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/model/parameters.h"
 
 #include <ATen/ATen.h>
 

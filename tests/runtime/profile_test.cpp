@@ -1,4 +1,4 @@
-#include "backends/runtime/profile.h"
+#include "backends/runtime/model/profile.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/comm.h"
+#include "backends/runtime/comm/comm.h"
 
 namespace orch::test {
 

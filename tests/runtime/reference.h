@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/config.h"
-#include "backends/runtime/parameters.h"
+#include "backends/runtime/loop/config.h"
+#include "backends/runtime/model/parameters.h"
 
 namespace orch::train {
 

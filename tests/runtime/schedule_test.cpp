@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/runtime/optimizer.h"
+#include "backends/runtime/step/optimizer.h"
 
 using namespace orch::train;
 using Catch::Approx;

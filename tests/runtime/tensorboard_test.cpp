@@ -1,11 +1,11 @@
-#include "backends/runtime/tensorboard.h"
+#include "backends/runtime/loop/tensorboard.h"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
 #include <fstream>
 
-#include "backends/runtime/failure.h"
+#include "backends/runtime/step/failure.h"
 #include "core/base/text.h"
 #include "tests/runtime/folder.h"
 

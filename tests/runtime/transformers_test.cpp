@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "backends/runtime/model.h"
-#include "backends/runtime/state.h"
+#include "backends/runtime/model/model.h"
+#include "backends/runtime/step/state.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/huggingface/huggingface.h"
 

@@ -1,0 +1,251 @@
+#include "backends/runtime/comm/comm.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "backends/runtime/comm/group_impl.h"
+#include "core/base/counter_random.h"
+
+namespace orch::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+// When others have raised the alarm, a collective may still end well. Not for long.
+constexpr auto kGrace = 200ms;
+
+// How a collective ended, as the thread that ran it tells.
+struct End {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<Clock::time_point> time;
+};
+
+// LibTorch's messages begin with a place in its source and may end with a stack.
+std::string first_line(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  if (text.starts_with('[') && text.find("] ") != std::string::npos)
+    text = text.substr(text.find("] ") + 2);
+  return text;
+}
+
+void jitter(Common& common) {
+  const auto number = common.started++;
+  if (common.options.jitter_ms <= 0) return;
+  const auto key = counter_random::combine(common.options.jitter_seed,
+                                           static_cast<std::uint64_t>(common.options.rank));
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(
+      common.options.jitter_ms * counter_random::uniform(key, number)));
+}
+
+}  // namespace
+
+class Pending::State {
+ public:
+  State(std::shared_ptr<Group::Impl> group, Entered what) : group_(std::move(group)), what_(what) {
+    auto& common = *group_->common;
+    flight_ = common.recorder->begin(what_.kind, group_->name, what_.bytes);
+    common.watch->enter(what_);
+  }
+
+  void launch(const std::function<Running()>& launch) {
+    try {
+      if (group_->common->watch->is_alarmed()) throw std::runtime_error("not started");
+      running_ = launch();
+    } catch (const std::exception& error) {
+      throw group_->failure(what_, error.what());
+    }
+    if (running_.tells_end)
+      listen();
+    else if (group_->common->options.cuda)
+      follow();
+  }
+
+  void wait() {
+    try {
+      if (running_.tells_end) wait_for_end();
+      if (!running_.tells_end && group_->common->watch->is_alarmed())
+        throw std::runtime_error("abandoned");
+      running_.work->wait();
+      if (running_.finish) running_.finish();
+    } catch (const std::exception& error) {
+      throw group_->failure(what_, error.what());
+    }
+    if (!group_->common->options.cuda) note_end();
+  }
+
+  bool is_done() const {
+    if (!running_.tells_end) return running_.work->isCompleted();
+    const std::lock_guard lock(end_->mutex);
+    return end_->time.has_value();
+  }
+
+  std::optional<Clock::time_point> ended() const {
+    const std::lock_guard lock(end_->mutex);
+    return end_->time;
+  }
+
+ private:
+  void listen() {
+    running_.work->getFuture()->addCallback(
+        [end = end_, common = group_->common, flight = flight_](c10::ivalue::Future& future) {
+          if (!future.hasError()) common->recorder->end(flight);
+          const std::lock_guard lock(end->mutex);
+          end->time = Clock::now();
+          end->changed.notify_all();
+        });
+  }
+
+  void follow() {
+    const auto& options = group_->common->options;
+    const auto timeout = std::chrono::duration<double>(options.timeout_seconds);
+    auto look = [work = running_.work] {
+      if (!work->isCompleted()) return Progress::running;
+      return work->exception() ? Progress::failed : Progress::done;
+    };
+    auto ended = [common = group_->common, flight = flight_] { common->recorder->end(flight); };
+    group_->common->watch->follow(
+        {what_, look, ended, Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout)});
+  }
+
+  void wait_for_end() {
+    std::unique_lock lock(end_->mutex);
+    std::optional<Clock::time_point> alarm;
+    while (!end_->time) {
+      end_->changed.wait_for(lock, 50ms);
+      if (!alarm && group_->common->watch->is_alarmed()) alarm = Clock::now();
+      if (!end_->time && alarm && Clock::now() > *alarm + kGrace) break;
+    }
+    if (end_->time) return;
+    lock.unlock();
+    group_->transport->abort();
+    throw std::runtime_error("abandoned");
+  }
+
+  void note_end() {
+    group_->common->recorder->end(flight_);
+    group_->common->watch->leave(what_);
+    const std::lock_guard lock(end_->mutex);
+    if (!end_->time) end_->time = Clock::now();
+  }
+
+  std::shared_ptr<Group::Impl> group_;
+  Entered what_;
+  std::uint64_t flight_ = 0;
+  Running running_;
+  std::shared_ptr<End> end_ = std::make_shared<End>();
+};
+
+Pending::Pending() = default;
+Pending::Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Pending::Pending(Pending&&) noexcept = default;
+
+Pending& Pending::operator=(Pending&& other) noexcept {
+  if (this != &other) {
+    Pending old(std::move(*this));
+    state_ = std::move(other.state_);
+    waited_ = std::exchange(other.waited_, false);
+  }
+  return *this;
+}
+
+Pending::~Pending() {
+  try {
+    wait();
+  } catch (...) {
+  }
+}
+
+void Pending::wait() {
+  if (!state_ || std::exchange(waited_, true)) return;
+  state_->wait();
+}
+
+bool Pending::is_done() const { return !state_ || state_->is_done(); }
+
+std::optional<Clock::time_point> Pending::ended() const {
+  return state_ ? state_->ended() : std::nullopt;
+}
+
+CommError Group::Impl::failure(const Entered& what, const std::string& reason) const {
+  const auto verdict = common->watch->find_missing(what);
+  const auto peer =
+      what.peer < 0 ? std::string()
+                    : fmt::format(" {} rank {}", what.kind == "send" ? "to" : "from", what.peer);
+  return CommError(fmt::format("{}{} ({} bytes; rank {} of {} ranks) failed: {} [{}]",
+                               name_of(what), peer, what.bytes, common->options.rank, size(),
+                               verdict, first_line(reason)));
+}
+
+Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer,
+                           const std::function<Running()>& launch) {
+  const auto amount = static_cast<std::uint64_t>(largest.defined() ? largest.nbytes() : 0);
+  jitter(*common);
+  ++calls;
+  bytes += amount;
+  const auto sequence = peer < 0 ? ++collectives : ++messages;
+  auto state = std::make_unique<Pending::State>(
+      shared_from_this(),
+      Entered{kind, name, sequence, amount, true,
+              peer < 0 ? -1 : members[static_cast<std::size_t>(peer)], members});
+  state->launch(launch);
+  return Pending(std::move(state));
+}
+
+Group::Group(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Group::~Group() = default;
+
+const std::string& Group::name() const { return impl_->name; }
+int Group::rank() const { return impl_->rank; }
+int Group::size() const { return impl_->size(); }
+Traffic Group::traffic() const { return {impl_->calls, impl_->bytes}; }
+
+Pending Group::all_reduce(const at::Tensor& tensor, Reduce op) {
+  if (size() == 1) return {};
+  return impl_->start("all_reduce", tensor, -1,
+                      [&] { return impl_->transport->all_reduce(tensor, op); });
+}
+
+Pending Group::broadcast(const at::Tensor& tensor, int root) {
+  if (size() == 1) return {};
+  return impl_->start("broadcast", tensor, -1,
+                      [&] { return impl_->transport->broadcast(tensor, root); });
+}
+
+Pending Group::all_gather(const at::Tensor& out, const at::Tensor& in) {
+  if (size() == 1) {
+    out.view({-1}).copy_(in.view({-1}));
+    return {};
+  }
+  return impl_->start("all_gather", out, -1, [&] { return impl_->transport->all_gather(out, in); });
+}
+
+Pending Group::reduce_scatter(const at::Tensor& out, const at::Tensor& in) {
+  if (size() == 1) {
+    out.view({-1}).copy_(in.view({-1}));
+    return {};
+  }
+  return impl_->start("reduce_scatter", in, -1,
+                      [&] { return impl_->transport->reduce_scatter(out, in); });
+}
+
+Pending Group::send(const at::Tensor& tensor, int to, int tag) {
+  return impl_->start("send", tensor, to, [&] { return impl_->transport->send(tensor, to, tag); });
+}
+
+Pending Group::recv(const at::Tensor& tensor, int from, int tag) {
+  return impl_->start("recv", tensor, from,
+                      [&] { return impl_->transport->recv(tensor, from, tag); });
+}
+
+void Group::barrier() {
+  if (size() == 1) return;
+  impl_->start("barrier", {}, -1, [&] { return impl_->transport->barrier(); }).wait();
+}
+
+}  // namespace orch::train

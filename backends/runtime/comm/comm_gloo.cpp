@@ -1,0 +1,137 @@
+#include <ATen/ATen.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <vector>
+
+#include "backends/runtime/comm/transport.h"
+
+namespace orch::train {
+namespace {
+
+at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
+
+// Gloo sums neither bf16 nor small integers, and rounds fp16 at every addition.
+at::ScalarType summed_as(at::ScalarType type) {
+  if (type == at::kHalf || type == at::kBFloat16) return at::kFloat;
+  if (type == at::kBool || type == at::kShort) return at::kInt;
+  return type;
+}
+
+c10d::ReduceOp reduce_op(Reduce op) {
+  return op == Reduce::max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
+}
+
+Running collective(c10::intrusive_ptr<c10d::Work> work, std::function<void()> finish = {}) {
+  return {std::move(work), std::move(finish), true};
+}
+
+// LibTorch 1.13's Gloo lacks bf16, _allgather_base and reduce-scatter: bytes are moved instead, and
+// added up here.
+class Gloo : public Transport {
+ public:
+  explicit Gloo(c10::intrusive_ptr<c10d::ProcessGroupGloo> group) : group_(std::move(group)) {}
+
+  Running all_reduce(const at::Tensor& tensor, Reduce op) override {
+    c10d::AllreduceOptions options;
+    options.reduceOp = reduce_op(op);
+    const auto wide = tensor.view({-1}).to(summed_as(tensor.scalar_type()));  // the same, or a copy
+    std::vector<at::Tensor> tensors = {wide};
+    auto work = group_->allreduce(tensors, options);
+    if (wide.scalar_type() == tensor.scalar_type()) return collective(std::move(work));
+    return collective(std::move(work), [tensor, wide] { tensor.view({-1}).copy_(wide); });
+  }
+
+  Running broadcast(const at::Tensor& tensor, int root) override {
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    return collective(group_->broadcast(tensors, options));
+  }
+
+  Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
+    std::vector<std::vector<at::Tensor>> to = {bytes_of(out).chunk(group_->getSize())};
+    std::vector<at::Tensor> from = {bytes_of(in)};
+    return collective(group_->allgather(to, from));
+  }
+
+  Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
+    const auto parts = at::empty_like(in);
+    auto to = bytes_of(parts), from = bytes_of(in);
+    std::vector<std::int64_t> even;
+    auto work = group_->alltoall_base(to, from, even, even);
+    const auto rows = parts.view({group_->getSize(), -1});
+    return collective(std::move(work), [out, rows] {
+      out.view({-1}).copy_(rows.to(summed_as(rows.scalar_type())).sum(0));
+    });
+  }
+
+  Running send(const at::Tensor& tensor, int to, int tag) override {
+    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    return {group_->send(tensors, to, tag), {}, false};
+  }
+
+  Running recv(const at::Tensor& tensor, int from, int tag) override {
+    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    return {group_->recv(tensors, from, tag), {}, false};
+  }
+
+  Running barrier() override { return collective(group_->barrier()); }
+
+  // Gloo has no such call, but stops whatever a context does when one receipt in it is late.
+  void abort() noexcept override {
+    for (int peer = 0; peer < group_->getSize(); ++peer) try {
+        if (peer == group_->getRank()) continue;
+        std::vector<at::Tensor> nothing = {at::empty({1}, at::kByte)};
+        group_->recv(nothing, peer, kNoTag)->wait(std::chrono::milliseconds(1));
+      } catch (...) {
+      }
+  }
+
+ private:
+  static constexpr int kNoTag = 0x6f726368;  // nobody sends with it
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+};
+
+// The address from which this host reaches rank 0: a UDP socket finds it without a packet.
+std::string own_address(const std::string& address, int port) {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), nullptr, &found) != 0) return "";
+  std::string result;
+  for (auto* at = found; at && result.empty(); at = at->ai_next) {
+    const int fd = ::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage own = {};
+    socklen_t size = sizeof own;
+    char text[NI_MAXHOST] = {};
+    auto* name = reinterpret_cast<sockaddr*>(&own);
+    if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+        ::getsockname(fd, name, &size) == 0 &&
+        ::getnameinfo(name, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
+      result = text;
+    if (fd >= 0) ::close(fd);
+  }
+  ::freeaddrinfo(found);
+  return result;
+}
+
+std::shared_ptr<gloo::transport::Device> device_for(const TransportOptions& options) {
+  if (const char* name = std::getenv("GLOO_SOCKET_IFNAME"); name && *name)
+    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
+  const auto own = own_address(options.address, options.port);
+  return own.empty() ? c10d::ProcessGroupGloo::createDefaultDevice()
+                     : c10d::ProcessGroupGloo::createDeviceForHostname(own);
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_transport(const TransportOptions& options) {
+  auto gloo = c10d::ProcessGroupGloo::Options::create(options.timeout);
+  gloo->devices = {device_for(options)};
+  return std::make_unique<Gloo>(
+      c10::make_intrusive<c10d::ProcessGroupGloo>(options.store, options.rank, options.size, gloo));
+}
+
+}  // namespace orch::train

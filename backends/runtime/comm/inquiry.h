@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <vector>
+
+#include "backends/runtime/comm/blame.h"
+#include "backends/runtime/comm/comm.h"
+
+namespace orch::train {
+
+// What ranks tell each other through the store when something has failed. The first to notice
+// raises the alarm and asks; the others answer; all get the same verdict. For one thread; every
+// call may throw when the store is gone, and be stuck when its host is.
+class Inquiry {
+ public:
+  using EnteredByGroup = std::map<std::string, Entered>;
+
+  Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
+          const Whereabouts& rank0);
+
+  static std::string who_key(int rank);  // where each rank's Whereabouts lie
+
+  bool is_alarm();  // somebody has noticed a failure
+  void answer(const EnteredByGroup& entered);
+  // Raises the alarm, or joins the one that is, and says who is to blame: within some two seconds.
+  std::string verdict(const Entered& here, const EnteredByGroup& entered);
+  // Keeps the verdict of another if there is one: the store may be gone when it is needed.
+  void take_verdict();
+  void wait_until_others_heard(std::chrono::steady_clock::time_point deadline);
+  void announce(const std::string& why, const EnteredByGroup& entered);
+
+  void leave();
+  // Returns at the deadline, or when all have left or are known to be gone or stopped.
+  void wait_until_others_left(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  Whereabouts whereabouts(int rank);
+  bool sight(Sighting& other, bool is_last_time);
+  std::vector<Sighting> sight_others();
+  std::string verdict_of_another();
+  void keep(const std::string& verdict);
+
+  const WorldOptions options_;
+  const c10::intrusive_ptr<c10d::Store> store_;
+  const Whereabouts rank0_;
+  std::string announced_, verdict_;
+};
+
+}  // namespace orch::train

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include "backends/runtime/comm/comm.h"
+
+namespace orch::train {
+
+// A collective as c10d has it under way.
+struct Running {
+  c10::intrusive_ptr<c10d::Work> work;
+  std::function<void()> finish;  // to be called once the work is done; may be empty
+  bool tells_end = false;        // the work's future comes true when it ends or fails
+};
+
+// What lies beneath a group: Gloo or NCCL. Tensors are contiguous, and lie on its device.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual Running all_reduce(const at::Tensor& tensor, Reduce op) = 0;
+  virtual Running broadcast(const at::Tensor& tensor, int root) = 0;
+  virtual Running all_gather(const at::Tensor& out, const at::Tensor& in) = 0;
+  virtual Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) = 0;
+  virtual Running send(const at::Tensor& tensor, int to, int tag) = 0;
+  virtual Running recv(const at::Tensor& tensor, int from, int tag) = 0;
+  virtual Running barrier() = 0;
+  // Ends all that is under way, with an error. From any thread.
+  virtual void abort() noexcept = 0;
+};
+
+struct TransportOptions {
+  c10::intrusive_ptr<c10d::Store> store;  // the group's own part of it
+  int rank = 0;                           // in the group
+  int size = 1;
+  std::chrono::milliseconds timeout{0};
+  std::string address;  // of rank 0 of the world: says which of the host's networks to use
+  int port = 0;
+  at::Device device = at::kCPU;
+};
+
+// The one that is built in: NCCL with CUDA, else Gloo. Connects to the other members.
+std::unique_ptr<Transport> make_transport(const TransportOptions& options);
+
+}  // namespace orch::train

@@ -1,0 +1,255 @@
+#include "backends/runtime/comm/watch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#ifdef ORCH_CUDA
+#include <c10/cuda/CUDAFunctions.h>
+#endif
+
+#include "backends/runtime/comm/inquiry.h"
+
+namespace orch::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto kVerdictWithin = 3s;
+
+// Together the ranks ask the store a few hundred times a second, however many they are.
+std::chrono::milliseconds pause_for(int ranks) {
+  return std::chrono::milliseconds(std::clamp(ranks * 5, 100, 2000));
+}
+
+}  // namespace
+
+// Shared with its own thread, which may have to be left behind when the store's host hangs.
+class Watch::Thread {
+ public:
+  Thread(const WorldOptions& options, Inquiry inquiry, const Whereabouts& rank0,
+         std::function<void()> abort)
+      : is_host_(options.rank == 0),
+        device_(options.cuda ? options.local_rank : -1),
+        pause_(pause_for(options.size)),
+        rank0_(rank0),
+        inquiry_(std::move(inquiry)),
+        abort_(std::move(abort)) {}
+
+  // Runs in the thread; false if it did not end in time, or threw.
+  bool run(std::function<void(Thread&)> task, Clock::duration within) {
+    auto packed = std::make_shared<std::packaged_task<void()>>(
+        [this, task = std::move(task)] { task(*this); });
+    auto done = packed->get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back([packed] { (*packed)(); });
+    }
+    changed_.notify_all();
+    if (!wait_for(done, within)) return false;
+    try {
+      done.get();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    abort_ = {};
+    followed_.clear();
+    changed_.notify_all();
+  }
+
+  void enter(const Entered& what) {
+    const std::lock_guard lock(mutex_);
+    auto& last = entered_[what.group] = what;
+    last.is_inside = true;
+  }
+
+  void leave(const Entered& what) {
+    const std::lock_guard lock(mutex_);
+    auto& last = entered_[what.group];
+    if (last.sequence == what.sequence && last.kind == what.kind) last.is_inside = false;
+  }
+
+  void follow(Followed followed) {
+    const std::lock_guard lock(mutex_);
+    followed_.push_back(std::move(followed));
+  }
+
+  bool is_alarmed() const { return alarmed_; }
+
+  // False at the deadline, or soon when the store's host cannot answer.
+  bool wait_for(const std::future<void>& done, Clock::duration within) {
+    for (const auto began = Clock::now(); done.wait_for(100ms) != std::future_status::ready;) {
+      const auto waited = Clock::now() - began;
+      if (waited >= within || (waited >= 500ms && is_absent(rank0_.look()))) return false;
+    }
+    return true;
+  }
+
+  // In the thread.
+
+  void loop() {
+#ifdef ORCH_CUDA
+    // Else looking at a collective would open a context on the first GPU, for every rank of a node.
+    if (device_ >= 0) c10::cuda::set_device(static_cast<c10::DeviceIndex>(device_));
+#endif
+    std::unique_lock lock(mutex_);
+    while (!stopped_) {
+      changed_.wait_for(lock, pause_, [&] { return stopped_ || !tasks_.empty(); });
+      auto tasks = std::exchange(tasks_, {});
+      lock.unlock();
+      for (auto& task : tasks) task();
+      try {
+        look_after_followed();
+        if (!alarmed_ && inquiry_.is_alarm()) take_alarm();
+        if (alarmed_) {
+          inquiry_.take_verdict();
+          abort_followed();  // also what was begun just before the alarm
+        }
+      } catch (const std::exception&) {  // the store is gone: who fails next will say so
+      }
+      lock.lock();
+    }
+  }
+
+  std::string verdict(const Entered& here) {
+    alarmed_ = true;
+    return inquiry_.verdict(here, entered());
+  }
+  void announce(const std::string& why) {
+    alarmed_ = true;
+    inquiry_.announce(why, entered());
+    // Who announces may end at once, and the store with it.
+    if (is_host_) inquiry_.wait_until_others_heard(Clock::now() + 1s);
+  }
+  Inquiry& inquiry() { return inquiry_; }
+  bool has_left = false;
+
+ private:
+  Inquiry::EnteredByGroup entered() {
+    const std::lock_guard lock(mutex_);
+    return entered_;
+  }
+
+  void take_alarm() {
+    alarmed_ = true;
+    inquiry_.answer(entered());
+    abort_followed();
+  }
+
+  void look_after_followed() {
+    std::unique_lock lock(mutex_);
+    while (!followed_.empty()) {
+      const auto progress = followed_.front().look();
+      if (progress == Progress::running && Clock::now() < followed_.front().deadline) return;
+      if (progress != Progress::done) break;
+      followed_.front().ended();
+      const auto& what = followed_.front().what;
+      auto& last = entered_[what.group];
+      if (last.sequence == what.sequence) last.is_inside = false;
+      followed_.pop_front();
+    }
+    if (followed_.empty()) return;
+    const auto what = followed_.front().what;
+    lock.unlock();
+    alarmed_ = true;
+    try {
+      verdict(what);
+    } catch (const std::exception&) {
+    }
+    abort_followed();
+  }
+
+  // The host may be stuck behind the device: what runs there must end before anybody can throw.
+  void abort_followed() {
+    std::unique_lock lock(mutex_);
+    const bool is_any = !followed_.empty();
+    followed_.clear();
+    const auto abort = abort_;
+    lock.unlock();
+    if (is_any && abort) abort();
+  }
+
+  const bool is_host_;
+  [[maybe_unused]] const int device_;  // -1: none
+  const std::chrono::milliseconds pause_;
+  const Whereabouts rank0_;
+  Inquiry inquiry_;  // the thread's alone
+  std::atomic<bool> alarmed_ = false;
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::function<void()> abort_;
+  std::deque<std::function<void()>> tasks_;
+  std::deque<Followed> followed_;
+  Inquiry::EnteredByGroup entered_;
+  bool stopped_ = false;
+};
+
+Watch::Watch(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
+             const Whereabouts& rank0, std::function<void()> abort)
+    : options_(options),
+      rank0_(rank0),
+      state_(std::make_shared<Thread>(options, Inquiry(options, std::move(store), rank0), rank0,
+                                      std::move(abort))) {
+  std::packaged_task<void()> task([state = state_] { state->loop(); });
+  ended_ = task.get_future();
+  thread_ = std::thread(std::move(task));
+}
+
+Watch::~Watch() {
+  state_->stop();
+  if (ended_.wait_for(1s) == std::future_status::ready)
+    thread_.join();
+  else
+    thread_.detach();  // stuck in a call to the store
+}
+
+void Watch::enter(const Entered& what) { state_->enter(what); }
+void Watch::leave(const Entered& what) { state_->leave(what); }
+void Watch::follow(Followed followed) { state_->follow(std::move(followed)); }
+bool Watch::is_alarmed() const { return state_->is_alarmed(); }
+
+std::string Watch::find_missing(const Entered& here) {
+  const auto found = std::make_shared<std::string>();
+  if (state_->run([here, found](Thread& thread) { *found = thread.verdict(here); }, kVerdictWithin))
+    return *found;
+  if (options_.rank == 0) return "the store does not answer";
+  Sighting host;
+  host.where = rank0_;
+  host.process = rank0_.look();
+  host.last_seen = last_seen(options_.flight_folder, 0);
+  return blame(here, {host}) + "; it hosts the store, so that the others cannot be asked";
+}
+
+void Watch::announce(const std::string& why) noexcept {
+  try {
+    state_->run([why](Thread& thread) { thread.announce(why); }, 2s);
+  } catch (...) {
+  }
+}
+
+void Watch::leave_with_others(std::chrono::milliseconds within) {
+  const auto deadline = Clock::now() + within;
+  state_->run(
+      [deadline](Thread& thread) {
+        if (!std::exchange(thread.has_left, true)) thread.inquiry().leave();
+        if (thread.is_alarmed())
+          thread.inquiry().wait_until_others_heard(deadline);
+        else
+          thread.inquiry().wait_until_others_left(deadline);
+      },
+      within + 500ms);
+}
+
+}  // namespace orch::train

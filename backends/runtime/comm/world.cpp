@@ -1,0 +1,293 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <netdb.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/comm/group_impl.h"
+#include "backends/runtime/comm/inquiry.h"
+
+namespace orch::train {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+constexpr char kOpened[] = "opened";  // empty: all have come; else why not
+constexpr char kHeard[] = "heard";
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+void check_options(const WorldOptions& options) {
+  if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
+    throw CommError(fmt::format("rank {} of {} ranks: RANK must be from 0 to WORLD_SIZE - 1",
+                                options.rank, options.size));
+  if (options.size == 1) return;
+  if (options.port < 1 || options.port > 65535)
+    throw CommError(fmt::format(
+        "port {}: set MASTER_PORT to one that is free on the host of rank 0", options.port));
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(options.address.c_str(), nullptr, nullptr, &found);
+  if (found) ::freeaddrinfo(found);
+  if (code != 0)
+    throw CommError(
+        fmt::format("no host '{}' ({}): set MASTER_ADDR to the address of rank 0's host",
+                    options.address, ::gai_strerror(code)));
+}
+
+Store connect(const WorldOptions& options, bool host) {
+  c10d::TCPStoreOptions store;
+  store.port = static_cast<std::uint16_t>(options.port);
+  store.isServer = host;
+  store.waitWorkers = false;
+  store.timeout = milliseconds(options.timeout_seconds);
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(options.address, store);
+  } catch (const std::exception& error) {
+    const std::string reason = error.what();
+    throw CommError(fmt::format("rank {} cannot {} {}:{} ({})", options.rank,
+                                host ? "listen at" : "reach rank 0 at", options.address,
+                                options.port, reason.substr(0, reason.find('\n'))));
+  }
+}
+
+// What is wrong with those who came, or who did not; empty: nothing.
+std::string roll_call(c10d::Store& store, const WorldOptions& options) {
+  const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
+  std::vector<int> missing;
+  for (int rank = 0; rank < options.size; ++rank) {
+    const auto key = Inquiry::who_key(rank);
+    while (!store.check({key}) && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+    if (!store.check({key})) {
+      missing.push_back(rank);
+      continue;
+    }
+    const auto where = Whereabouts::unpack(text_of(store.get(key)));
+    if (where.world != options.size)
+      return fmt::format("rank {} (process {} on {}) has WORLD_SIZE {}, rank 0 has {}", rank,
+                         where.pid, where.host, where.world, options.size);
+    if (store.add(fmt::format("claims/{}", rank), 0) > 1)
+      return fmt::format("more than one process has come as rank {}", rank);
+  }
+  if (missing.empty()) return {};
+  return fmt::format("rank{} {} did not come within {} s", missing.size() > 1 ? "s" : "",
+                     fmt::join(missing, ", "), options.timeout_seconds);
+}
+
+// Rank 0 waits for all and says whether they came; the others wait for its word.
+void meet(c10d::Store& store, const WorldOptions& options) {
+  store.add(fmt::format("claims/{}", options.rank), 1);
+  store.set(Inquiry::who_key(options.rank), bytes_of(Whereabouts::own(options.size).pack()));
+  std::string problem;
+  if (options.rank == 0) {
+    problem = roll_call(store, options);
+    store.set(kOpened, bytes_of("." + problem));  // some stores know no empty value
+    const auto deadline = Clock::now() + 1s;
+    while (!problem.empty() && Clock::now() < deadline && store.add(kHeard, 0) < options.size - 1)
+      std::this_thread::sleep_for(5ms);
+  } else {
+    try {
+      store.wait({kOpened}, milliseconds(options.timeout_seconds) + 3s);
+      problem = text_of(store.get(kOpened)).substr(1);
+      store.add(kHeard, 1);
+    } catch (const std::exception&) {
+      problem = "rank 0 did not open the run in time";
+    }
+  }
+  if (!problem.empty()) throw CommError("the ranks could not meet: " + problem);
+}
+
+// Gloo and the store write to sockets that a dead peer has closed: an error is wanted, no signal.
+void ignore_broken_pipes() {
+  struct sigaction now = {};
+  if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+template <typename T>
+void read_number(const char* name, T& to) {
+  const auto text = from_environment(name);
+  if (text.empty()) return;
+  try {
+    std::size_t used = 0;
+    to = static_cast<T>(std::stod(text, &used));
+    if (used == text.size()) return;
+  } catch (const std::exception&) {
+  }
+  throw CommError(fmt::format("{}={} in the environment: a number was expected", name, text));
+}
+
+}  // namespace
+
+WorldOptions world_options_from_environment() {
+  WorldOptions options;
+  read_number("RANK", options.rank);
+  read_number("LOCAL_RANK", options.local_rank);
+  read_number("WORLD_SIZE", options.size);
+  read_number("MASTER_PORT", options.port);
+  read_number("ORCH_TEST_JITTER_MS", options.jitter_ms);
+  read_number("ORCH_TEST_JITTER_SEED", options.jitter_seed);
+  if (const auto address = from_environment("MASTER_ADDR"); !address.empty())
+    options.address = address;
+  return options;
+}
+
+class World::Impl {
+ public:
+  explicit Impl(const WorldOptions& options) : common(std::make_shared<Common>()) {
+    check_options(options);
+    common->options = options;
+    common->recorder = options.flight_folder.empty() ? std::make_unique<flight::Recorder>()
+                                                     : std::make_unique<flight::Recorder>(
+                                                           options.flight_folder, options.rank);
+    if (options.size == 1) return;
+    ignore_broken_pipes();
+    store = connect(options, options.rank == 0);
+    meet(*store, options);
+    const auto rank0 = Whereabouts::unpack(text_of(store->get(Inquiry::who_key(0))));
+    common->watch =
+        std::make_unique<Watch>(options, connect(options, false), rank0, [this] { abort_all(); });
+  }
+
+  // Connections that are closed take what is still under way with them: in good order, ranks wait a
+  // little for each other first. Rank 0 leaves last, with the store.
+  ~Impl() {
+    if (!common->watch) return;
+    const bool is_alarmed = common->watch->is_alarmed();
+    if (is_alarmed)
+      abort_all();
+    else
+      common->watch->leave_with_others(1s);
+    handles.clear();
+    groups.clear();
+    const auto stay = is_alarmed ? 1s : 3s;  // the others need no more than the verdict
+    common->watch->leave_with_others(common->options.rank == 0 ? stay : 0s);
+    common->watch.reset();
+  }
+
+  at::Device device() const {
+    if (!common->options.cuda) return at::kCPU;
+    return {at::kCUDA, static_cast<at::DeviceIndex>(common->options.local_rank)};
+  }
+
+  Group* add(const std::string& name, const std::vector<int>& ranks) {
+    const auto number = made++;
+    const auto self = std::find(ranks.begin(), ranks.end(), common->options.rank);
+    if (self == ranks.end()) return nullptr;
+    auto impl = std::make_shared<Group::Impl>();
+    impl->common = common;
+    impl->name = name;
+    impl->members = ranks;
+    impl->rank = static_cast<int>(self - ranks.begin());
+    if (ranks.size() > 1) impl->transport = connect_group(*impl, number);
+    const std::lock_guard lock(mutex);
+    groups.push_back(impl);
+    handles.push_back(std::make_unique<Group>(impl));
+    return handles.back().get();
+  }
+
+  std::shared_ptr<Common> common;
+  Store store;
+  std::mutex mutex;  // of groups: the watch may abort them
+  std::vector<std::shared_ptr<Group::Impl>> groups;
+  std::vector<std::unique_ptr<Group>> handles;
+  int made = 0;
+
+ private:
+  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number) {
+    const auto& options = common->options;
+    Entered what{"connect", group.name, 0, 0, true, -1, group.members};
+    TransportOptions transport;
+    transport.store = c10::make_intrusive<c10d::PrefixStore>(
+        fmt::format("group/{}/{}", number, group.name), store);
+    transport.rank = group.rank;
+    transport.size = group.size();
+    transport.timeout = milliseconds(options.timeout_seconds);
+    transport.address = options.address;
+    transport.port = options.port;
+    transport.device = device();
+    common->watch->enter(what);
+    try {
+      auto connected = make_in_time(transport);
+      common->watch->leave(what);
+      return connected;
+    } catch (const std::exception& error) {
+      throw group.failure(what, error.what());
+    }
+  }
+
+  // Gloo takes its timeout several times over when a rank dies while they connect: then it is left
+  // to itself.
+  std::unique_ptr<Transport> make_in_time(const TransportOptions& options) {
+    std::packaged_task<std::unique_ptr<Transport>()> task(
+        [options] { return make_transport(options); });
+    auto made_one = task.get_future();
+    std::thread(std::move(task)).detach();
+    const auto deadline = Clock::now() + options.timeout;
+    while (made_one.wait_for(20ms) != std::future_status::ready)
+      if (common->watch->is_alarmed() || Clock::now() > deadline)
+        throw std::runtime_error("not connected in time");
+    return made_one.get();
+  }
+
+  void abort_all() {
+    const std::lock_guard lock(mutex);
+    for (const auto& group : groups)
+      if (group->transport) group->transport->abort();
+  }
+};
+
+bool World::is_alarmed() const {
+  return impl_->common->watch && impl_->common->watch->is_alarmed();
+}
+
+void World::check() const {
+  if (!is_alarmed()) return;
+  const auto& common = *impl_->common;
+  std::vector<int> all;
+  for (int rank = 0; rank < common.options.size; ++rank) all.push_back(rank);
+  throw CommError("a collective was abandoned: " +
+                  common.watch->find_missing({"step", "world", 0, 0, true, -1, all}));
+}
+
+World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {
+  std::vector<int> all;
+  for (int rank = 0; rank < options.size; ++rank) all.push_back(rank);
+  impl_->add("world", all);
+}
+
+World::~World() = default;
+
+int World::rank() const { return impl_->common->options.rank; }
+int World::size() const { return impl_->common->options.size; }
+at::Device World::device() const { return impl_->device(); }
+Group& World::world() { return *impl_->handles.front(); }
+Group* World::make_group(const std::string& name, const std::vector<int>& ranks) {
+  return impl_->add(name, ranks);
+}
+flight::Recorder& World::recorder() { return *impl_->common->recorder; }
+
+void World::announce_failure(const std::string& why) noexcept {
+  if (impl_->common->watch) impl_->common->watch->announce(why);
+}
+
+}  // namespace orch::train

@@ -1,0 +1,57 @@
+#pragma once
+
+#ifdef ORCH_CUDA
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "backends/runtime/kernels/ops.h"
+
+// What CUDA needs kernels of our own for: operations that ATen does in several passes over memory.
+// 16-bit and fp32 activations, fp32 gradients (or of the activations' type). All run on the current
+// stream, and give the same bits every time.
+namespace orch::train::cuda {
+
+// gradient += dy' x in fp32, from 16-bit factors, in one product.
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
+void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
+// Bias and GELU in the product's epilogue.
+Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+// With the gradient of the bias in the same pass.
+at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
+                         const at::Tensor& bias_gradient);
+// x undefined: the sum is the residual.
+AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
+                         const at::Tensor& bias, const Dropout& dropout, double epsilon);
+at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                               const at::Tensor& weight, const at::Tensor& weight_gradient,
+                               const at::Tensor& bias_gradient, const at::Tensor& residual);
+void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout);
+void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
+                   double scale, const at::Tensor& losses);
+// q, k and v, [samples, heads, seq, head_dim] with any strides but the last, into each other's
+// neighbourhood: [samples * seq, heads * 3 * head_dim].
+at::Tensor interleave(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
+
+// One step of AdamW on flat buffers, the formula of adamw_kernel.cpp.
+struct AdamwArguments {
+  at::Tensor master;    // fp32, or the 16-bit weights where there are no masters
+  at::Tensor weight;    // the 16-bit copy to write; undefined: the master is the weight
+  at::Tensor gradient;  // fp32 or the weight's type
+  at::Tensor exp_avg;   // both moments in the master's type
+  at::Tensor exp_avg_sq;
+  at::Tensor chunks;  // int64 [n, 3] on the device: offset, count, whether it decays (0 or 1)
+  double learning_rate = 0;
+  double weight_decay = 0;
+  double beta1 = 0;
+  double beta2 = 0;
+  double epsilon = 0;
+  double gradient_scale = 1;
+  std::int64_t step = 1;
+};
+void adamw(const AdamwArguments& arguments);
+
+}  // namespace orch::train::cuda
+
+#endif

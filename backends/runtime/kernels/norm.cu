@@ -1,0 +1,216 @@
+#include <algorithm>
+
+#include "backends/runtime/kernels/device.cuh"
+#include "backends/runtime/kernels/kernels.h"
+#include "backends/runtime/kernels/random.h"
+
+namespace orch::train::cuda {
+namespace {
+
+// A row is held in registers: each thread has up to N vectors of it.
+struct Shape {
+  int threads;
+  int vectors;  // of a row
+  int each;     // vectors per thread: 1, 2, 4, 8 or 16
+};
+
+template <class T>
+Shape shape_of(std::int64_t columns) {
+  const int vectors = static_cast<int>(columns) / Vector<T>::kSize;
+  const int threads = std::min(256, (vectors + 31) / 32 * 32);
+  int each = 1;
+  while (each * threads < vectors) each *= 2;
+  return {threads, vectors, each};
+}
+
+struct Drop {
+  float probability, keep;
+  std::uint64_t key;
+  std::int64_t first;
+};
+
+template <class T, int N>
+__global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, const T* bias,
+                                T* sum, T* y, float* means, float* rstds, int columns, int vectors,
+                                Drop drop, float epsilon) {
+  constexpr int kSize = Vector<T>::kSize;
+  const std::int64_t row = blockIdx.x, begin = row * columns;
+  float values[N][kSize];
+  float2 total = make_float2(0, 0);
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * blockDim.x;
+    if (vector >= vectors) break;
+    const std::int64_t at = begin + vector * kSize;
+    auto base = load_vector(residual + at);
+    if (x) {
+      const auto added = load_vector(x + at);
+      for (int i = 0; i < kSize; ++i) {
+        float value = static_cast<float>(added.values[i]);
+        if (drop.probability > 0)
+          value =
+              uniform(drop.key, drop.first + at + i) >= drop.probability ? value * drop.keep : 0;
+        base.values[i] = static_cast<T>(static_cast<float>(base.values[i]) + value);
+      }
+      store_vector(sum + at, base);
+    }
+    for (int i = 0; i < kSize; ++i) {
+      values[n][i] = static_cast<float>(base.values[i]);
+      total.x += values[n][i];
+    }
+  }
+  const float mean = block_sum(total).x / columns;
+  total = make_float2(0, 0);
+  for (int n = 0; n < N; ++n) {
+    if (threadIdx.x + n * blockDim.x >= vectors) break;
+    for (int i = 0; i < kSize; ++i) total.x += (values[n][i] - mean) * (values[n][i] - mean);
+  }
+  const float rstd = rsqrtf(block_sum(total).x / columns + epsilon);
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * blockDim.x;
+    if (vector >= vectors) break;
+    const auto w = load_vector(weight + vector * kSize), b = load_vector(bias + vector * kSize);
+    Vector<T> out;
+    for (int i = 0; i < kSize; ++i)
+      out.values[i] =
+          static_cast<T>((values[n][i] - mean) * rstd * static_cast<float>(w.values[i]) +
+                         static_cast<float>(b.values[i]));
+    store_vector(y + begin + vector * kSize, out);
+  }
+  if (threadIdx.x == 0) {
+    means[row] = mean;
+    rstds[row] = rstd;
+  }
+}
+
+// Each block takes every gridDim-th row and keeps its share of the parameters' gradients.
+template <class T, int N>
+__global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
+                                     const float* rstds, const T* residual, T* dx, float* parts,
+                                     std::int64_t rows, int columns, int vectors) {
+  constexpr int kSize = Vector<T>::kSize;
+  float dw[N][kSize] = {}, db[N][kSize] = {};
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const std::int64_t begin = row * columns;
+    const float mean = means[row], rstd = rstds[row];
+    float normed[N][kSize], scaled[N][kSize];
+    float2 sums = make_float2(0, 0);
+    for (int n = 0; n < N; ++n) {
+      const int vector = threadIdx.x + n * blockDim.x;
+      if (vector >= vectors) break;
+      const auto g = load_vector(dy + begin + vector * kSize),
+                 v = load_vector(x + begin + vector * kSize);
+      const auto w = load_vector(weight + vector * kSize);
+      for (int i = 0; i < kSize; ++i) {
+        const float gradient = static_cast<float>(g.values[i]);
+        normed[n][i] = (static_cast<float>(v.values[i]) - mean) * rstd;
+        scaled[n][i] = gradient * static_cast<float>(w.values[i]);
+        dw[n][i] += gradient * normed[n][i];
+        db[n][i] += gradient;
+        sums.x += scaled[n][i];
+        sums.y += scaled[n][i] * normed[n][i];
+      }
+    }
+    sums = block_sum(sums);
+    sums.x /= columns;
+    sums.y /= columns;
+    for (int n = 0; n < N; ++n) {
+      const int vector = threadIdx.x + n * blockDim.x;
+      if (vector >= vectors) break;
+      const std::int64_t at = begin + vector * kSize;
+      Vector<T> out;
+      Vector<T> added;
+      if (residual) added = load_vector(residual + at);
+      for (int i = 0; i < kSize; ++i) {
+        float value = rstd * (scaled[n][i] - sums.x - normed[n][i] * sums.y);
+        if (residual) value += static_cast<float>(added.values[i]);
+        out.values[i] = static_cast<T>(value);
+      }
+      store_vector(dx + at, out);
+    }
+  }
+  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * 2 * columns;
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * blockDim.x;
+    if (vector >= vectors) break;
+    for (int i = 0; i < kSize; ++i) {
+      to[vector * kSize + i] = dw[n][i];
+      to[columns + vector * kSize + i] = db[n][i];
+    }
+  }
+}
+
+template <class Call>
+void with_each(int each, Call call) {
+  switch (each) {
+    case 1:
+      return call(std::integral_constant<int, 1>());
+    case 2:
+      return call(std::integral_constant<int, 2>());
+    case 4:
+      return call(std::integral_constant<int, 4>());
+    case 8:
+      return call(std::integral_constant<int, 8>());
+    default:
+      return call(std::integral_constant<int, 16>());
+  }
+}
+
+void check_columns(std::int64_t columns, std::int64_t element) {
+  TORCH_CHECK(columns * element % 16 == 0 && columns <= 16384, "a hidden size of ", columns,
+              " has no kernel: take a multiple of 8 up to 16384");
+}
+
+}  // namespace
+
+AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
+                         const at::Tensor& bias, const Dropout& dropout, double epsilon) {
+  const auto rows = residual.size(0), columns = residual.size(1);
+  check_columns(columns, residual.element_size());
+  const auto statistics = residual.options().dtype(at::kFloat);
+  AddedNorm out{
+      x.defined() ? at::empty_like(residual) : residual,
+      {at::empty_like(residual), at::empty({rows}, statistics), at::empty({rows}, statistics)}};
+  const Drop drop{static_cast<float>(dropout.probability),
+                  static_cast<float>(1 / (1 - dropout.probability)), dropout.key, dropout.first};
+  ORCH_DISPATCH(residual.scalar_type(), "add_layer_norm", [&] {
+    const auto shape = shape_of<scalar_t>(columns);
+    with_each(shape.each, [&](auto each) {
+      add_norm_kernel<scalar_t, decltype(each)::value>
+          <<<static_cast<unsigned>(rows), shape.threads, 0, stream()>>>(
+              x.defined() ? x.data_ptr<scalar_t>() : nullptr, residual.data_ptr<scalar_t>(),
+              weight.data_ptr<scalar_t>(), bias.data_ptr<scalar_t>(), out.sum.data_ptr<scalar_t>(),
+              out.norm.y.data_ptr<scalar_t>(), out.norm.mean.data_ptr<float>(),
+              out.norm.rstd.data_ptr<float>(), static_cast<int>(columns), shape.vectors, drop,
+              static_cast<float>(epsilon));
+    });
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+
+at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                               const at::Tensor& weight, const at::Tensor& weight_gradient,
+                               const at::Tensor& bias_gradient, const at::Tensor& residual) {
+  const auto rows = x.size(0), columns = x.size(1);
+  check_columns(columns, x.element_size());
+  const auto dx = at::empty_like(x);
+  const auto blocks = std::min<std::int64_t>(rows, 132 * 4);
+  const auto parts = at::empty({blocks, 2, columns}, x.options().dtype(at::kFloat));
+  ORCH_DISPATCH(x.scalar_type(), "layer_norm_backward", [&] {
+    const auto shape = shape_of<scalar_t>(columns);
+    with_each(shape.each, [&](auto each) {
+      norm_backward_kernel<scalar_t, decltype(each)::value>
+          <<<static_cast<unsigned>(blocks), shape.threads, 0, stream()>>>(
+              dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weight.data_ptr<scalar_t>(),
+              normed.mean.data_ptr<float>(), normed.rstd.data_ptr<float>(),
+              residual.defined() ? residual.data_ptr<scalar_t>() : nullptr, dx.data_ptr<scalar_t>(),
+              parts.data_ptr<float>(), rows, static_cast<int>(columns), shape.vectors);
+    });
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  add_rows(weight_gradient, parts.select(1, 0));
+  add_rows(bias_gradient, parts.select(1, 1));
+  return dx;
+}
+
+}  // namespace orch::train::cuda

@@ -1,0 +1,195 @@
+#include "backends/runtime/kernels/ops.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+
+#include <cmath>
+
+#include "backends/runtime/kernels/kernels.h"
+#include "backends/runtime/kernels/random.h"
+
+namespace orch::train::ops {
+namespace {
+
+constexpr double kEpsilon = 1e-5;  // of GPT-2's and BLOOM's norms
+
+// On the CPU, 16-bit types are computed in fp32 and rounded: LibTorch 1.13 has no fast products for
+// them there, and for fp16 none at all.
+bool is_emulated(const at::Tensor& x) { return x.is_cpu() && x.scalar_type() != at::kFloat; }
+at::Tensor wide(const at::Tensor& x) { return is_emulated(x) ? x.to(at::kFloat) : x; }
+at::Tensor narrow(const at::Tensor& x, const at::Tensor& like) { return x.to(like.scalar_type()); }
+
+template <class T>
+void drop(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout) {
+  const auto* x = from.data_ptr<T>();
+  auto* y = to.data_ptr<T>();
+  const auto keep = static_cast<float>(1 / (1 - dropout.probability));
+  const auto probability = static_cast<float>(dropout.probability);
+  at::parallel_for(0, from.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i) {
+      const bool kept =
+          uniform(dropout.key, static_cast<std::uint64_t>(dropout.first + i)) >= probability;
+      y[i] = kept ? static_cast<T>(static_cast<float>(x[i]) * keep) : static_cast<T>(0.0f);
+    }
+  });
+}
+
+// The loss of one row; in place its gradient. fp32 throughout.
+template <class T>
+float row_cross_entropy(T* logits, std::int64_t columns, std::int64_t vocab, std::int64_t target,
+                        float scale) {
+  float highest = -INFINITY;
+  for (std::int64_t j = 0; j < vocab; ++j)
+    highest = std::max(highest, static_cast<float>(logits[j]));
+  float sum = 0;
+  for (std::int64_t j = 0; j < vocab; ++j) sum += std::exp(static_cast<float>(logits[j]) - highest);
+  const float loss = std::log(sum) + (highest - static_cast<float>(logits[target]));
+  if (scale == 0) return loss;
+  const float factor = scale / sum;
+  for (std::int64_t j = 0; j < vocab; ++j)
+    logits[j] = static_cast<T>(std::exp(static_cast<float>(logits[j]) - highest) * factor -
+                               (j == target ? scale : 0.0f));
+  for (std::int64_t j = vocab; j < columns; ++j) logits[j] = static_cast<T>(0.0f);
+  return loss;
+}
+
+template <class T>
+void cross_entropy_rows(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
+                        double scale, const at::Tensor& losses) {
+  const auto columns = logits.size(1);
+  auto* values = logits.data_ptr<T>();
+  const auto* target = targets.data_ptr<std::int64_t>();
+  auto* loss = losses.data_ptr<float>();
+  at::parallel_for(0, logits.size(0), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i)
+      loss[i] = row_cross_entropy(values + i * columns, columns, vocab, target[i],
+                                  static_cast<float>(scale));
+  });
+}
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const auto transposed = wide(weight).t();
+  const auto y =
+      bias.defined() ? at::addmm(wide(bias), wide(x), transposed) : at::mm(wide(x), transposed);
+  return narrow(y, x);
+}
+
+at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight) {
+  return narrow(at::mm(wide(dy), wide(weight)), dy);
+}
+
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x) {
+#ifdef ORCH_CUDA
+  if (x.is_cuda() && gradient.scalar_type() != x.scalar_type())
+    return cuda::add_weight_gradient(gradient, dy, x);
+#endif
+  if (gradient.scalar_type() != at::kFloat && x.is_cpu()) {
+    gradient.add_(at::mm(wide(dy).t(), wide(x)));
+    return;
+  }
+  gradient.addmm_(wide(dy).t(), wide(x));
+}
+
+void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
+#ifdef ORCH_CUDA
+  if (dy.is_cuda()) return cuda::add_bias_gradient(gradient, dy);
+#endif
+  gradient.add_(at::sum(wide(dy), {0}));
+}
+
+Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+#ifdef ORCH_CUDA
+  if (x.is_cuda() && x.scalar_type() != at::kFloat) return cuda::linear_gelu(x, weight, bias);
+#endif
+  const auto before = linear(x, weight, bias);
+  return {before, narrow(at::gelu(wide(before), "tanh"), x)};
+}
+
+at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
+                         const at::Tensor& bias_gradient) {
+#ifdef ORCH_CUDA
+  if (dy.is_cuda()) return cuda::gelu_backward(dy, before, bias_gradient);
+#endif
+  const auto dx = narrow(at::gelu_backward(wide(dy), wide(before), "tanh"), dy);
+  add_bias_gradient(bias_gradient, dx);
+  return dx;
+}
+
+Normed layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+#ifdef ORCH_CUDA
+  if (x.is_cuda()) return cuda::add_layer_norm({}, x, weight, bias, {}, kEpsilon).norm;
+#endif
+  auto [y, mean, rstd] =
+      at::native_layer_norm(wide(x), {x.size(1)}, wide(weight), wide(bias), kEpsilon);
+  return {narrow(y, x), mean, rstd};
+}
+
+AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
+                         const at::Tensor& bias, const Dropout& dropped) {
+#ifdef ORCH_CUDA
+  if (x.is_cuda()) return cuda::add_layer_norm(x, residual, weight, bias, dropped, kEpsilon);
+#endif
+  const auto sum = residual + dropout(x, dropped);
+  return {sum, layer_norm(sum, weight, bias)};
+}
+
+at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                               const at::Tensor& weight, const at::Tensor& weight_gradient,
+                               const at::Tensor& bias_gradient, const at::Tensor& residual) {
+#ifdef ORCH_CUDA
+  if (x.is_cuda())
+    return cuda::layer_norm_backward(dy, x, normed, weight, weight_gradient, bias_gradient,
+                                     residual);
+#endif
+  const auto [dx, dw, db] =
+      at::native_layer_norm_backward(wide(dy), wide(x), {x.size(1)}, normed.mean, normed.rstd,
+                                     wide(weight), wide(weight), {true, true, true});
+  weight_gradient.add_(dw);
+  bias_gradient.add_(db);
+  return narrow(residual.defined() ? dx + wide(residual) : dx, dy);
+}
+
+at::Tensor dropout(const at::Tensor& x, const Dropout& dropped) {
+  if (dropped.probability == 0) return x;
+  const auto y = at::empty_like(x);
+#ifdef ORCH_CUDA
+  if (x.is_cuda()) {
+    cuda::dropout(x, y, dropped);
+    return y;
+  }
+#endif
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "dropout",
+                                  [&] { drop<scalar_t>(x, y, dropped); });
+  return y;
+}
+
+at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
+                         double scale) {
+  const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
+#ifdef ORCH_CUDA
+  if (logits.is_cuda()) {
+    cuda::cross_entropy(logits, targets, vocab, scale, losses);
+    return losses;
+  }
+#endif
+  AT_DISPATCH_FLOATING_TYPES_AND2(
+      at::kHalf, at::kBFloat16, logits.scalar_type(), "cross_entropy",
+      [&] { cross_entropy_rows<scalar_t>(logits, targets, vocab, scale, losses); });
+  return losses;
+}
+
+void add_embedding_gradient(const at::Tensor& gradient, const at::Tensor& dy,
+                            const at::Tensor& tokens) {
+  if (dy.is_cuda()) {  // sorted, not atomic: the same to the bit every time
+    gradient.add_(
+        at::embedding_dense_backward(dy.to(at::kFloat), tokens, gradient.size(0), -1, false));
+    return;
+  }
+  const auto rows = wide(dy).to(gradient.scalar_type());
+  gradient.index_add_(0, tokens, rows);  // one thread, in order
+}
+
+}  // namespace orch::train::ops

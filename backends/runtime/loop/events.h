@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "backends/runtime/loop/append_file.h"
+
+namespace orch::train {
+
+struct StartEvent {
+  int ranks = 1;
+  std::string device;  // "cpu", "NVIDIA H200"
+  std::string torch;   // its version
+  std::int64_t parameters = 0;
+  std::map<std::string, std::string> effective;  // see Engine::effective
+};
+
+// Of one step; by the names of core/collect/collect.h.
+struct StepEvent {
+  std::int64_t step = 0;
+  double loss = 0;
+  double step_seconds = 0;
+  std::int64_t tokens = 0;
+  double tokens_per_second = 0;
+  std::int64_t peak_memory_bytes = 0;
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  double loss_scale = 1;
+  bool skipped = false;
+  std::uint64_t communicated_bytes = 0;
+};
+
+// <attempt>/events.jsonl as core/collect/collect.h describes it. Numbers that are not finite are
+// written as null. Safe on several threads: checkpoints end in the background.
+class Events {
+ public:
+  Events() = default;                        // of the ranks that say nothing
+  explicit Events(const fs::path& attempt);  // throws Failed ("disk")
+
+  void start(const StartEvent& event);
+  void step(const StepEvent& event);
+  void evaluation(std::int64_t step, double loss);
+  void checkpoint(std::int64_t step);
+  void checkpoint_failed(std::int64_t step, const std::string& message);
+  // Seconds of a step and bytes, by the estimator's names.
+  void profile(std::int64_t step, const std::map<std::string, double>& time_items,
+               const std::map<std::string, double>& memory_items);
+  // kind: gpu_memory, host_memory, nccl, data, nan, disk, bad_exit.
+  void failed(const std::string& kind, const std::string& message);
+  void end(std::int64_t step);
+
+ private:
+  void write(const std::string& line);
+
+  AppendFile file_;
+  std::atomic<bool> torn_ = false;  // the last line is half
+};
+
+}  // namespace orch::train

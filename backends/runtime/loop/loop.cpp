@@ -1,0 +1,342 @@
+#include "backends/runtime/loop/loop.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <torch/version.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "backends/runtime/loop/checkpointer.h"
+#include "backends/runtime/loop/log_line.h"
+#include "backends/runtime/loop/memory.h"
+#include "backends/runtime/loop/tensorboard.h"
+#include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/optimizer.h"
+#include "core/data/dataset.h"
+
+namespace orch::train {
+namespace {
+
+// On CUDA these steps of an attempt are taken apart, by events: after the first allocations.
+constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
+constexpr std::chrono::milliseconds kLongestPause(500);  // between looks at who is writing
+
+std::string model_json(const ModelConfig& model) {
+  const nlohmann::ordered_json json = {{"family", model.family == Family::bloom ? "bloom" : "gpt"},
+                                       {"layers", model.layers},
+                                       {"hidden", model.hidden},
+                                       {"heads", model.heads},
+                                       {"vocab", model.vocab},
+                                       {"seq", model.seq}};
+  return json.dump();
+}
+
+std::unique_ptr<data::Dataset> open_data(const RunConfig& config, data::Split which,
+                                         std::int64_t samples) {
+  data::Options options;
+  options.prefix = config.training.data;
+  options.split = config.training.split;
+  options.which = which;
+  options.seq = config.model.seq;
+  options.vocab = config.model.vocab;
+  options.seed = config.training.seed;
+  options.samples = samples;
+  auto opened = data::open_dataset(options);
+  if (!opened) throw Failed("data", text(opened.error()));
+  return std::move(*opened);
+}
+
+class Loop {
+ public:
+  Loop(const RunConfig& config, const Job& job, World& world, Events& events,
+       const MakeEngine& make);
+  bool run();
+
+ private:
+  void resume();
+  std::optional<checkpoint::Reader> find_checkpoint();
+  void open_datasets();
+  StartEvent start_event() const;
+  bool phase_ends() const;
+  bool step();
+  void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
+  void evaluate();
+  void save();
+  void wait_for_writers();
+  void tell_checkpoints();
+  void tell_profile();
+  void finish();
+  bool is_first() const { return world_.rank() == 0; }
+  bool due(std::int64_t every) const { return every > 0 && step_ % every == 0; }
+
+  const RunConfig& config_;
+  const Job& job_;
+  World& world_;
+  Events& events_;
+  double context_bytes_;  // of the process before there is a model
+  Profile profile_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<TensorBoard> board_;
+  Checkpointer checkpointer_;
+  std::unique_ptr<data::Dataset> train_data_, held_out_;
+  ScheduleOptions schedule_;
+  std::int64_t steps_;           // of the run
+  std::int64_t step_ = 0;        // the last one done
+  std::int64_t begun_at_ = 0;    // of this attempt
+  std::int64_t saved_at_ = -1;   // the last one saved
+  std::int64_t consumed_ = 0;    // samples
+  std::int64_t skipped_ = 0;     // since the last line of the log
+  double measured_seconds_ = 0;  // of the profiled steps
+  std::int64_t measured_steps_ = 0;
+};
+
+checkpoint::WriteOptions write_options(const RunConfig& config, const Job& job,
+                                       const World& world) {
+  checkpoint::WriteOptions options;
+  options.rank = world.rank();
+  options.attempt = job.attempt.filename().string();
+  options.keep = config.training.keep_checkpoints;
+  options.give_up = [&world] { return world.is_alarmed(); };
+  return options;
+}
+
+Loop::Loop(const RunConfig& config, const Job& job, World& world, Events& events,
+           const MakeEngine& make)
+    : config_(config),
+      job_(job),
+      world_(world),
+      events_(events),
+      context_bytes_(static_cast<double>(current_memory_bytes(world.device()))),
+      profile_(world.device().is_cuda()),
+      engine_(make(config, world, profile_)),
+      board_(is_first() && config.training.tensorboard ? std::make_unique<TensorBoard>(job.attempt)
+                                                       : std::make_unique<TensorBoard>()),
+      checkpointer_(job.checkpoints(), write_options(config, job, world)),
+      steps_(config.total_steps()) {
+  const auto& training = config.training;
+  schedule_ = {training.schedule, training.learning_rate, training.min_learning_rate,
+               training.warmup_steps, training.decay_steps > 0 ? training.decay_steps : steps_};
+}
+
+// The first rank looks for the newest sound checkpoint and reads every byte of it once; the others
+// open the one that it found. Ranks whose file systems differ would train on apart without a word.
+std::optional<checkpoint::Reader> Loop::find_checkpoint() {
+  std::optional<checkpoint::Reader> found;
+  auto step = at::full({1}, -1, at::TensorOptions().dtype(at::kLong));
+  if (is_first()) {
+    auto latest = checkpoint::open_latest(job_.checkpoints());
+    for (const auto& error : latest.skipped)
+      fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
+    if (latest.reader) {
+      step.fill_(latest.reader->facts().step);
+      fmt::print("resuming from {}\n", latest.path.string());
+    }
+    found = std::move(latest.reader);
+  }
+  const auto shared = step.to(world_.device());
+  world_.world().broadcast(shared, 0).wait();
+  const auto agreed = shared.to(at::kCPU).item<std::int64_t>();
+  if (is_first() || agreed < 0) return found;
+  auto opened = checkpoint::Reader::open(job_.checkpoints() / fmt::format("step-{:08d}", agreed),
+                                         /*checksums=*/false);
+  if (!opened)
+    throw Failed("data",
+                 "rank 0 has a checkpoint that this rank has not: is the run folder the "
+                 "same on all nodes? " +
+                     text(opened.error()));
+  return std::move(*opened);
+}
+
+void Loop::resume() {
+  if (const auto reader = find_checkpoint()) {
+    engine_->load(*reader);
+    step_ = saved_at_ = reader->facts().step;
+    consumed_ = reader->facts().consumed_samples;
+  } else if (!config_.training.init.empty()) {
+    const auto first = checkpoint::open_at(config_.training.init);
+    if (!first.reader)
+      throw Failed("data", config_.training.init + ": no sound checkpoint to begin with");
+    engine_->load_weights(*first.reader);
+  }
+  begun_at_ = step_;
+}
+
+void Loop::open_datasets() {
+  const auto& training = config_.training;
+  train_data_ = open_data(config_, data::Split::train, config_.global_batch * steps_);
+  if (training.evaluate_every > 0)
+    held_out_ =
+        open_data(config_, data::Split::valid, training.evaluate_batches * config_.global_batch);
+}
+
+StartEvent Loop::start_event() const {
+  StartEvent event;
+  event.ranks = world_.size();
+  event.device = device_name(world_.device());
+  event.torch = TORCH_VERSION;
+  event.parameters = engine_->parameter_count();
+  event.effective = engine_->effective();
+  return event;
+}
+
+// The next job of a ramp-up goes on, on more nodes.
+bool Loop::phase_ends() const {
+  return !job_.last_phase && config_.batch_at(consumed_) > job_.last_batch;
+}
+
+bool Loop::step() {
+  const auto began = std::chrono::steady_clock::now();
+  const auto number = step_ + 1, of_attempt = number - begun_at_;
+  const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
+  world_.recorder().step(number);
+  const StepBatch batch{number, consumed_, config_.batch_at(consumed_),
+                        learning_rate_at(schedule_, number), stop_was_asked()};
+  profile_.begin_step(profiled);
+  const auto result = engine_->step(batch, *train_data_);
+  profile_.end_step();
+  step_ = number;
+  consumed_ += batch.global_batch;
+  skipped_ += result.skipped ? 1 : 0;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (world_.device().is_cuda() ? profiled : of_attempt > 1) {
+    measured_seconds_ += seconds;
+    ++measured_steps_;
+  }
+  if (due(config_.training.log_every) || step_ == steps_) tell_step(batch, result, seconds);
+  return result.stop;
+}
+
+void Loop::tell_step(const StepBatch& batch, const StepResult& result, double seconds) {
+  const auto peak = at::full({1}, static_cast<double>(peak_memory_bytes(world_.device())),
+                             at::TensorOptions().dtype(at::kFloat).device(world_.device()));
+  world_.world().all_reduce(peak, Reduce::max).wait();
+  if (!is_first()) return;
+  const auto seq = config_.model.seq;
+  const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
+  events_.step({step_, result.loss, seconds, consumed_ * seq, rate,
+                static_cast<std::int64_t>(peak.item<double>()), result.gradient_norm,
+                batch.learning_rate, result.loss_scale, result.skipped,
+                engine_->communicated_bytes()});
+  const bool full = config_.text("recompute") == "full";
+  const double flops = megatron_flops(config_.model, batch.global_batch, full);
+  fmt::print("{}\n",
+             log_line({step_, steps_, consumed_, consumed_ * seq, seconds, batch.learning_rate,
+                       batch.global_batch, result.loss, result.loss_scale, result.gradient_norm,
+                       skipped_, 0, flops / seconds / world_.size() / 1e12}));
+  std::fflush(stdout);
+  skipped_ = 0;
+  board_->scalars(step_, {{"loss", result.loss},
+                          {"learning_rate", batch.learning_rate},
+                          {"gradient_norm", result.gradient_norm},
+                          {"tokens_per_second", rate},
+                          {"step_seconds", seconds}});
+}
+
+// Always the same samples: losses of different steps compare.
+void Loop::evaluate() {
+  const auto count = config_.training.evaluate_batches * config_.global_batch;
+  const double loss = engine_->evaluate(*held_out_, 0, count);
+  if (!is_first()) return;
+  events_.evaluation(step_, loss);
+  board_->scalars(step_, {{"evaluation_loss", loss}});
+  fmt::print(" evaluation after iteration {} | lm loss: {:.6E} | samples: {}\n", step_, loss,
+             count);
+}
+
+void Loop::save() {
+  wait_for_writers();
+  world_.check();
+  checkpoint::Facts facts;
+  facts.step = step_;
+  facts.consumed_samples = consumed_;
+  facts.seed = config_.training.seed;
+  facts.ranks = world_.size();
+  facts.numbers["tokens"] = static_cast<double>(consumed_ * config_.model.seq);
+  facts.texts["model"] = model_json(config_.model);
+  facts.texts["strategy"] = config_.strategy;
+  facts.texts["experiment"] = config_.experiment;
+  auto saved = engine_->save(facts);
+  checkpointer_.save(std::move(facts), std::move(saved));
+  saved_at_ = step_;
+}
+
+// Until no rank is writing any more. Whoever waited for a slow disk alone would keep the others in
+// a collective until that counts as stuck.
+void Loop::wait_for_writers() {
+  for (auto pause = std::chrono::milliseconds(5);; pause = std::min(2 * pause, kLongestPause)) {
+    tell_checkpoints();
+    const auto writing = at::full({1}, checkpointer_.is_writing() ? 1.0 : 0.0,
+                                  at::TensorOptions().dtype(at::kFloat).device(world_.device()));
+    world_.world().all_reduce(writing, Reduce::max).wait();
+    if (writing.item<float>() == 0) return;
+    world_.check();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void Loop::tell_checkpoints() {
+  for (const auto& outcome : checkpointer_.take_outcomes()) {
+    if (!outcome.status) {
+      const auto why = text(outcome.status.error());
+      fmt::print(stderr, "the checkpoint of step {} failed: {}\n", outcome.facts.step, why);
+      if (is_first()) events_.checkpoint_failed(outcome.facts.step, why);
+    } else if (is_first()) {
+      events_.checkpoint(outcome.facts.step);
+    }
+  }
+}
+
+void Loop::tell_profile() {
+  if (!is_first() || measured_steps_ == 0) return;
+  auto times = profile_.seconds_per_step();
+  double other = measured_seconds_ / static_cast<double>(measured_steps_);
+  for (const auto& [item, seconds] : times) other -= seconds;
+  times["other"] = std::max(0.0, other);
+  auto memory = engine_->memory_items();
+  if (world_.device().is_cpu()) memory["driver context"] = context_bytes_;
+  events_.profile(step_, times, memory);
+}
+
+void Loop::finish() {
+  tell_profile();
+  wait_for_writers();
+  const auto status = checkpointer_.finish();
+  tell_checkpoints();
+  if (!status) throw Failed("disk", text(status.error()));
+  world_.world().barrier();  // nobody leaves before the checkpoint is whole
+  world_.check();
+  if (is_first()) events_.end(step_);
+}
+
+bool Loop::run() {
+  resume();
+  open_datasets();
+  if (is_first()) events_.start(start_event());
+  while (step_ < steps_ && !phase_ends()) {
+    const bool stop = step();
+    if (due(config_.training.evaluate_every)) evaluate();
+    if (stop || due(config_.training.checkpoint_every)) save();
+    tell_checkpoints();
+    if (stop && step_ < steps_) {
+      finish();
+      return false;
+    }
+  }
+  if (saved_at_ != step_) save();
+  finish();
+  return true;
+}
+
+}  // namespace
+
+bool train(const RunConfig& config, const Job& job, World& world, Events& events,
+           const MakeEngine& make) {
+  return Loop(config, job, world, events, make).run();
+}
+
+}  // namespace orch::train

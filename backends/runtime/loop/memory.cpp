@@ -1,0 +1,56 @@
+#include "backends/runtime/loop/memory.h"
+
+#include <fstream>
+#include <string>
+
+#ifdef ORCH_CUDA
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#endif
+
+namespace orch::train {
+namespace {
+
+// "VmHWM:     12345 kB" of /proc/self/status.
+std::int64_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == key) {
+      std::int64_t kib = 0;
+      status >> kib;
+      return kib * 1024;
+    }
+  return 0;
+}
+
+#ifdef ORCH_CUDA
+auto reserved(at::Device device) {
+  const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
+  return stats.reserved_bytes[0];  // [0]: of all pools
+}
+#endif
+
+}  // namespace
+
+std::int64_t peak_memory_bytes(at::Device device) {
+#ifdef ORCH_CUDA
+  if (device.is_cuda()) return reserved(device).peak;
+#endif
+  return device.is_cpu() ? status_bytes("VmHWM:") : 0;
+}
+
+std::int64_t current_memory_bytes(at::Device device) {
+#ifdef ORCH_CUDA
+  if (device.is_cuda()) return reserved(device).current;
+#endif
+  return device.is_cpu() ? status_bytes("VmRSS:") : 0;
+}
+
+std::string device_name(at::Device device) {
+#ifdef ORCH_CUDA
+  if (device.is_cuda()) return at::cuda::getDeviceProperties(device.index())->name;
+#endif
+  return device.str();
+}
+
+}  // namespace orch::train

@@ -1,0 +1,186 @@
+#include "backends/runtime/loop/trainer_main.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+#ifdef ORCH_CUDA
+#include <c10/cuda/CUDAFunctions.h>
+#endif
+
+#include "backends/runtime/step/failure.h"
+
+namespace orch::train {
+namespace {
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+struct Arguments {
+  fs::path run, attempt;
+};
+
+std::optional<Arguments> parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--run")
+      arguments.run = argv[i + 1];
+    else if (option == "--attempt")
+      arguments.attempt = argv[i + 1];
+    else
+      return std::nullopt;
+  }
+  if (argc % 2 == 0 || arguments.run.empty() || arguments.attempt.empty()) return std::nullopt;
+  return arguments;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Job job_of(const Arguments& arguments) {
+  Job job;
+  job.run_json = arguments.run;
+  job.attempt = arguments.attempt;
+  const auto phase = variable("ORCH_PHASE"), phases = variable("ORCH_PHASES");
+  job.last_phase = phase == phases;
+  if (!job.last_phase) job.last_batch = std::atoll(variable("ORCH_PHASE_LAST_BATCH").c_str());
+  return job;
+}
+
+// The ranks of a machine share its cores. Under SLURM each has its own already.
+void share_cores(int ranks) {
+  if (!variable("OMP_NUM_THREADS").empty()) return;
+  cpu_set_t mine;
+  int cores = 1;
+  if (::sched_getaffinity(0, sizeof mine, &mine) == 0) cores = CPU_COUNT(&mine);
+  const int threads = std::max(1, variable("SLURM_PROCID").empty() ? cores / ranks : cores);
+  at::set_num_threads(threads);
+  // OpenBLAS has threads of its own.
+  if (auto* set = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))
+    reinterpret_cast<void (*)(int)>(set)(threads);
+}
+
+// A job may show each rank all GPUs of its node or only its own.
+void choose_device([[maybe_unused]] int& local_rank) {
+#ifdef ORCH_CUDA
+  const auto count = c10::cuda::device_count();
+  if (count == 0) throw Failed("node", "no GPU is visible to this rank");
+  local_rank %= count;
+  const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
+  c10::cuda::set_device(device.index());
+  at::empty({1}, at::TensorOptions().device(device));  // the allocator exists from now on
+#else
+  throw Failed("bad_exit",
+               "this trainer was built for the CPU: build one with backends/build cuda");
+#endif
+}
+
+void mark_finished(const fs::path& attempt) {
+  std::ofstream file(attempt / "finished");
+  file.flush();
+  if (!file) throw Failed("disk", (attempt / "finished").string() + ": cannot be written");
+}
+
+struct Told {
+  std::string kind;
+  std::string message;
+};
+
+// Of the exception at hand.
+Told tell() {
+  try {
+    throw;
+  } catch (const Failed& error) {
+    return {error.kind(), error.what()};
+  } catch (const CommError& error) {
+    return {"nccl", error.what()};
+  } catch (const c10::OutOfMemoryError& error) {
+    return {"gpu_memory", error.what_without_backtrace()};
+  } catch (const std::bad_alloc&) {
+    return {"host_memory", "no memory left"};
+  } catch (const c10::Error& error) {
+    return {"bad_exit", error.what_without_backtrace()};
+  } catch (const std::exception& error) {
+    return {"bad_exit", error.what()};
+  }
+}
+
+// Ranks that only lost another one say so in the log; two of them in the events too, for the first
+// may be the one that is gone.
+void report(const Told& told, const WorldOptions& options, const Arguments& arguments) {
+  fmt::print(stderr, "rank {}: {}: {}\n", options.rank, told.kind, told.message);
+  std::fflush(stderr);
+  if (options.rank > 1 && told.kind == "nccl") return;
+  try {
+    Events(arguments.attempt).failed(told.kind, told.message);
+  } catch (const std::exception&) {  // the disk that is full, perhaps
+  }
+}
+
+int run(const RunConfig& config, const Arguments& arguments, WorldOptions options,
+        const MakeEngine& make) {
+  options.cuda = config.gpu != "cpu";
+  options.timeout_seconds = config.training.collective_timeout;
+  options.flight_folder = (arguments.attempt / "flight").string();
+  fs::create_directories(options.flight_folder);
+  if (options.cuda)
+    choose_device(options.local_rank);
+  else
+    share_cores(options.size);
+  World world(options);
+  try {
+    const auto events = options.rank == 0 ? std::make_unique<Events>(arguments.attempt)
+                                          : std::make_unique<Events>();
+    if (train(config, job_of(arguments), world, *events, make) && options.rank == 0)
+      mark_finished(arguments.attempt);
+    return 0;
+  } catch (...) {
+    const auto told = tell();
+    report(told, options, arguments);
+    world.announce_failure(told.kind + ": " + told.message);
+  }
+  // Destructors would wait for ranks that are gone.
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+}  // namespace
+
+bool stop_was_asked() { return stop_asked != 0; }
+
+void catch_stop() {
+  std::signal(SIGUSR1, [](int) { stop_asked = 1; });
+}
+
+int trainer_main(int argc, char** argv, const MakeEngine& make) {
+  const auto arguments = parse(argc, argv);
+  if (!arguments) {
+    fmt::print(stderr, "usage: {} --run RUN.json --attempt FOLDER\n", argv[0]);
+    return 2;
+  }
+  catch_stop();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+  // Job scripts set it for other trainers. Left to itself c10d ends the process without a word
+  // about who is missing; our own watch finds that out.
+  ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
+  WorldOptions options;
+  try {
+    options = world_options_from_environment();
+    const auto config = read_config(arguments->run);
+    if (!config) throw Failed("data", text(config.error()));
+    return run(*config, *arguments, options, make);
+  } catch (...) {
+    report(tell(), options, *arguments);
+    return 1;
+  }
+}
+
+}  // namespace orch::train

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "backends/runtime/loop/loop.h"
+
+namespace orch::train {
+
+// main() of a trainer: `orch-train-x --run RUN.json --attempt FOLDER`, with the environment that
+// templates/slurm/README.md describes. Makes FOLDER/finished when all is done. The exit code: 0,
+// also when it was told to stop and saved; 1 for a failure, told in events.jsonl and on stderr; 2
+// for a wrong call.
+int trainer_main(int argc, char** argv, const MakeEngine& make);
+
+}  // namespace orch::train

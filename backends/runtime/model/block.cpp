@@ -1,0 +1,219 @@
+#include "backends/runtime/model/block.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "backends/runtime/kernels/random.h"
+
+namespace orch::train {
+namespace {
+
+constexpr const char* kNorms = "norms, dropout, GELU";
+
+std::int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
+}
+
+void done(const Ready& ready, std::size_t parameter) {
+  if (ready) ready(parameter);
+}
+
+}  // namespace
+
+Recompute parse_recompute(const std::string& text) {
+  if (text == "none") return Recompute::none;
+  if (text == "selective") return Recompute::selective;
+  if (text == "full") return Recompute::full;
+  throw std::invalid_argument("recompute: '" + text + "' is none of none, selective, full");
+}
+
+std::uint64_t dropout_key(std::uint64_t seed, std::int64_t step, std::int64_t layer, int site) {
+  auto key = combine(seed, static_cast<std::uint64_t>(step));
+  key = combine(key, static_cast<std::uint64_t>(layer));
+  return combine(key, static_cast<std::uint64_t>(site));
+}
+
+std::int64_t BlockSaved::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& tensor :
+       {x, norm1.y, norm1.mean, norm1.rstd, qkv, attention.probabilities, attention.logsumexp,
+        attended, norm2.sum, norm2.norm.y, norm2.norm.mean, norm2.norm.rstd, mlp.before, mlp.after})
+    sum += bytes_of(tensor);
+  return sum;
+}
+
+std::vector<ParameterSpec> Block::specs(std::int64_t layer, std::int64_t hidden) {
+  const auto name = [&](const char* what) { return fmt::format("layers.{}.{}", layer, what); };
+  const auto h = hidden;
+  return {{name("mlp.down.weight"), {h, 4 * h}, 1, Init::scaled_normal, true},
+          {name("mlp.down.bias"), {h}, -1, Init::zeros, false},
+          {name("mlp.up.weight"), {4 * h, h}, 0, Init::normal, true},
+          {name("mlp.up.bias"), {4 * h}, 0, Init::zeros, false},
+          {name("norm2.weight"), {h}, -1, Init::ones, false},
+          {name("norm2.bias"), {h}, -1, Init::zeros, false},
+          {name("attention.out.weight"), {h, h}, 1, Init::scaled_normal, true},
+          {name("attention.out.bias"), {h}, -1, Init::zeros, false},
+          {name("attention.qkv.weight"), {3 * h, h}, 0, Init::normal, true},
+          {name("attention.qkv.bias"), {3 * h}, 0, Init::zeros, false},
+          {name("norm1.weight"), {h}, -1, Init::ones, false},
+          {name("norm1.bias"), {h}, -1, Init::zeros, false}};
+}
+
+Block::Block(const BlockOptions& options, Parameters& parameters, const Attention& attention,
+             Profile* profile)
+    : options_(options), parameters_(&parameters), attention_(&attention), profile_(profile) {
+  const auto find = [&](const char* what) {
+    const auto name = fmt::format("layers.{}.{}", options.layer, what);
+    return Linear{parameters.index(name + ".weight"), parameters.index(name + ".bias")};
+  };
+  norm1_ = find("norm1");
+  qkv_ = find("attention.qkv");
+  out_ = find("attention.out");
+  norm2_ = find("norm2");
+  up_ = find("mlp.up");
+  down_ = find("mlp.down");
+}
+
+Dropout Block::dropout_at(int site, const Place& place) const {
+  return {options_.dropout, dropout_key(options_.seed, place.step, options_.layer, site),
+          place.first_sample * place.seq * options_.hidden};
+}
+
+AttentionPlace Block::attention_at(const Place& place, bool drops) const {
+  return {dropout_key(options_.seed, place.step, options_.layer, 0), place.first_sample,
+          drops ? options_.attention_dropout : 0};
+}
+
+at::Tensor Block::apply(const Linear& linear, const at::Tensor& x, const char* item) const {
+  Profile::Scope scope(profile_, item);
+  return ops::linear(x, weight(linear.weight), weight(linear.bias));
+}
+
+Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) const {
+  BlockSaved local;
+  auto& keep = saved ? *saved : local;
+  {
+    Profile::Scope scope(profile_, kNorms);
+    keep.x = in.residual;
+    if (in.pending.defined()) {
+      auto added = ops::add_layer_norm(in.pending, in.residual, weight(norm1_.weight),
+                                       weight(norm1_.bias), saved ? in.dropout : Dropout());
+      keep.x = added.sum;
+      keep.norm1 = added.norm;
+    } else {
+      keep.norm1 = ops::layer_norm(keep.x, weight(norm1_.weight), weight(norm1_.bias));
+    }
+  }
+  if (!saved || options_.recompute != Recompute::full)
+    return forward_from(keep.norm1, place, saved != nullptr, keep);
+  local.x = keep.x;
+  return forward_from(std::exchange(keep.norm1, {}), place, true, local);
+}
+
+Stream Block::forward_from(const Normed& norm1, const Place& place, bool drops,
+                           BlockSaved& saved) const {
+  const auto x = saved.x;
+  saved.qkv = apply(qkv_, norm1.y, "QKV");
+  {
+    Profile::Scope scope(profile_, "attention");
+    saved.attended = attention_->forward(saved.qkv, attention_at(place, drops), saved.attention);
+  }
+  const auto projected = apply(out_, saved.attended, "attention output");
+  {
+    Profile::Scope scope(profile_, kNorms);
+    saved.norm2 = ops::add_layer_norm(projected, x, weight(norm2_.weight), weight(norm2_.bias),
+                                      drops ? dropout_at(1, place) : Dropout());
+  }
+  {
+    Profile::Scope scope(profile_, "MLP up");
+    saved.mlp = ops::linear_gelu(saved.norm2.norm.y, weight(up_.weight), weight(up_.bias));
+  }
+  return {saved.norm2.sum, apply(down_, saved.mlp.after, "MLP down"), dropout_at(2, place)};
+}
+
+void Block::add_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
+                          const Ready& ready) const {
+  ops::add_weight_gradient(gradient(linear.weight), dy, x);
+  done(ready, linear.weight);
+  ops::add_bias_gradient(gradient(linear.bias), dy);
+  done(ready, linear.bias);
+}
+
+at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+                           const Ready& ready) const {
+  if (options_.recompute == Recompute::full) {
+    {
+      Profile::Scope scope(profile_, kNorms);
+      saved.norm1 = ops::layer_norm(saved.x, weight(norm1_.weight), weight(norm1_.bias));
+    }
+    forward_from(saved.norm1, place, true, saved);
+  }
+  const auto dx2 = mlp_backward(dy, place, saved, ready);
+  const auto dx = attention_backward(dx2, place, saved, ready);
+  saved = {};
+  return dx;
+}
+
+at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+                               const Ready& ready) const {
+  at::Tensor d, dh;
+  {
+    Profile::Scope scope(profile_, kNorms);
+    d = ops::dropout(dy, dropout_at(2, place));
+  }
+  {
+    Profile::Scope scope(profile_, "MLP down");
+    add_gradients(down_, d, saved.mlp.after, ready);
+    d = ops::linear_backward(d, weight(down_.weight));
+    saved.mlp.after.reset();
+  }
+  {
+    Profile::Scope scope(profile_, kNorms);
+    d = ops::gelu_backward(d, saved.mlp.before, gradient(up_.bias));
+  }
+  {
+    Profile::Scope scope(profile_, "MLP up");
+    ops::add_weight_gradient(gradient(up_.weight), d, saved.norm2.norm.y);
+    done(ready, up_.weight);
+    done(ready, up_.bias);
+    dh = ops::linear_backward(d, weight(up_.weight));
+  }
+  Profile::Scope scope(profile_, kNorms);
+  auto dx = ops::layer_norm_backward(dh, saved.norm2.sum, saved.norm2.norm, weight(norm2_.weight),
+                                     gradient(norm2_.weight), gradient(norm2_.bias), dy);
+  done(ready, norm2_.weight);
+  done(ready, norm2_.bias);
+  return dx;
+}
+
+at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
+                                     const Ready& ready) const {
+  at::Tensor d, dh;
+  {
+    Profile::Scope scope(profile_, kNorms);
+    d = ops::dropout(dy, dropout_at(1, place));
+  }
+  {
+    Profile::Scope scope(profile_, "attention output");
+    add_gradients(out_, d, saved.attended, ready);
+    d = ops::linear_backward(d, weight(out_.weight));
+  }
+  {
+    Profile::Scope scope(profile_, "attention");
+    d = attention_->backward(d, saved.qkv, attention_at(place, true), saved.attention);
+  }
+  {
+    Profile::Scope scope(profile_, "QKV");
+    add_gradients(qkv_, d, saved.norm1.y, ready);
+    dh = ops::linear_backward(d, weight(qkv_.weight));
+  }
+  Profile::Scope scope(profile_, kNorms);
+  auto dx = ops::layer_norm_backward(dh, saved.x, saved.norm1, weight(norm1_.weight),
+                                     gradient(norm1_.weight), gradient(norm1_.bias), dy);
+  done(ready, norm1_.weight);
+  done(ready, norm1_.bias);
+  return dx;
+}
+
+}  // namespace orch::train

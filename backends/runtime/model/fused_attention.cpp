@@ -1,0 +1,109 @@
+#include "backends/runtime/model/fused_attention.h"
+
+#include <ATen/ATen.h>
+
+#include <stdexcept>
+
+#include "backends/runtime/kernels/kernels.h"
+#include "backends/runtime/kernels/random.h"
+
+#ifdef ORCH_CUDA
+
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+
+namespace orch::train {
+namespace {
+
+struct Heads {
+  at::Tensor q, k, v;  // [samples, heads, seq, head_dim], views of qkv
+};
+
+Heads split(const at::Tensor& qkv, const AttentionOptions& options) {
+  const auto all = qkv.view({-1, options.seq, options.heads, 3, options.head_dim});
+  return {all.select(3, 0).transpose(1, 2), all.select(3, 1).transpose(1, 2),
+          all.select(3, 2).transpose(1, 2)};
+}
+
+// The generator's state is a function of the place too: a recomputation drops the same.
+void seed(const AttentionPlace& place) {
+  auto generator = at::cuda::detail::getDefaultCUDAGenerator();
+  const auto key = combine(place.key, static_cast<std::uint64_t>(place.first_sample));
+  generator.set_current_seed(key & 0x7fffffffffffffffull);
+}
+
+at::Tensor expand(const at::Tensor& bias, const at::Tensor& q) {
+  return bias.unsqueeze(0).expand({q.size(0), q.size(1), q.size(2), q.size(2)});
+}
+
+}  // namespace
+
+bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype,
+                           at::Device device) {
+  if (!device.is_cuda() || (dtype != at::kBFloat16 && dtype != at::kHalf)) return false;
+  if (options.head_dim % 8 != 0 || options.head_dim > 128) return false;
+  // The one with a bias wants its rows aligned, the one without needs Ampere.
+  return options.alibi ? options.seq % 8 == 0
+                       : at::cuda::getDeviceProperties(device.index())->major >= 8;
+}
+
+at::Tensor fused_attention(const at::Tensor& qkv, const AttentionOptions& options,
+                           const AttentionPlace& place, const at::Tensor& bias,
+                           AttentionSaved& saved) {
+  const auto [q, k, v] = split(qkv, options);
+  if (place.dropout > 0) seed(place);
+  if (options.alibi) {
+    std::tie(saved.out, saved.logsumexp, saved.random_state[0], saved.random_state[1]) =
+        at::_scaled_dot_product_efficient_attention(q, k, v, expand(bias, q), true, place.dropout,
+                                                    false);
+  } else {
+    const auto result = at::_scaled_dot_product_cudnn_attention(q, k, v, std::nullopt, true,
+                                                                place.dropout, true, false);
+    saved.out = std::get<0>(result);
+    saved.logsumexp = std::get<1>(result);
+    saved.random_state[0] = std::get<6>(result);
+    saved.random_state[1] = std::get<7>(result);
+  }
+  return saved.out.transpose(1, 2).reshape({qkv.size(0), -1});
+}
+
+at::Tensor fused_attention_backward(const at::Tensor& dout, const at::Tensor& qkv,
+                                    const AttentionOptions& options, const AttentionPlace& place,
+                                    const at::Tensor& bias, const AttentionSaved& saved) {
+  const auto [q, k, v] = split(qkv, options);
+  const auto dy = dout.view({-1, options.seq, options.heads, options.head_dim}).transpose(1, 2);
+  at::Tensor dq, dk, dv, none;
+  if (options.alibi) {
+    std::tie(dq, dk, dv, none) = at::_scaled_dot_product_efficient_attention_backward(
+        dy, q, k, v, expand(bias, q), saved.out, saved.logsumexp, saved.random_state[0],
+        saved.random_state[1], place.dropout, {true, true, true, false}, false);
+  } else {
+    std::tie(dq, dk, dv) = at::_scaled_dot_product_cudnn_attention_backward(
+        dy, q, k, v, saved.out, saved.logsumexp, saved.random_state[0], saved.random_state[1],
+        at::Tensor(), at::Tensor(), at::Tensor(), options.seq, options.seq, place.dropout, true);
+  }
+  return cuda::interleave(dq, dk, dv);
+}
+
+}  // namespace orch::train
+
+#else
+
+namespace orch::train {
+
+bool fused_attention_works(const AttentionOptions&, at::ScalarType, at::Device) { return false; }
+
+at::Tensor fused_attention(const at::Tensor&, const AttentionOptions&, const AttentionPlace&,
+                           const at::Tensor&, AttentionSaved&) {
+  throw std::logic_error("no fused attention in this build");
+}
+
+at::Tensor fused_attention_backward(const at::Tensor&, const at::Tensor&, const AttentionOptions&,
+                                    const AttentionPlace&, const at::Tensor&,
+                                    const AttentionSaved&) {
+  throw std::logic_error("no fused attention in this build");
+}
+
+}  // namespace orch::train
+
+#endif

@@ -1,0 +1,44 @@
+#include "backends/runtime/step/batches.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "backends/runtime/step/failure.h"
+
+namespace orch::train {
+namespace {
+
+void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_t sample) {
+  for (const auto token : tokens)
+    if (token < 0 || token >= vocab)
+      throw Failed("data", fmt::format("sample {} has the token {}, the model a vocabulary of {}: "
+                                       "take the tokenizer's vocabulary for the model",
+                                       sample, token, vocab));
+}
+
+}  // namespace
+
+MicroBatch read_batch(const data::Dataset& dataset, const ModelConfig& config, at::Device device,
+                      std::int64_t first, std::int64_t count, std::int64_t step) {
+  const auto seq = config.seq;
+  std::vector<std::int32_t> sample(static_cast<std::size_t>(seq) + 1);
+  const auto host = at::TensorOptions().dtype(at::kLong).pinned_memory(device.is_cuda());
+  const auto both = at::empty({2, count * seq}, host);
+  auto* tokens = both.data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    try {
+      dataset.read(first + i, sample);
+    } catch (const std::exception& error) {
+      throw Failed("data", error.what());
+    }
+    check(sample, config.vocab, first + i);
+    std::copy(sample.begin(), sample.end() - 1, tokens + i * seq);
+    std::copy(sample.begin() + 1, sample.end(), tokens + (count + i) * seq);
+  }
+  const auto moved = both.to(device, /*non_blocking=*/true);
+  return {moved.select(0, 0), moved.select(0, 1), step, first};
+}
+
+}  // namespace orch::train

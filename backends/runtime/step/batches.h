@@ -1,0 +1,13 @@
+#pragma once
+
+#include "backends/runtime/model/model.h"
+#include "core/data/dataset.h"
+
+namespace orch::train {
+
+// Samples [first, first + count) as tensors on the device. Throws Failed("data") for damaged data
+// and for tokens that the vocabulary does not have.
+MicroBatch read_batch(const data::Dataset& dataset, const ModelConfig& config, at::Device device,
+                      std::int64_t first, std::int64_t count, std::int64_t step);
+
+}  // namespace orch::train

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/data/dataset.h"
+
+namespace orch::train {
+
+// What one optimizer step did. Losses are of the global batch, the same on every rank.
+struct StepResult {
+  double loss = 0;
+  double gradient_norm = 0;
+  double loss_scale = 1;
+  bool skipped = false;  // an overflow: nothing was updated
+  bool stop = false;     // some rank wants to
+};
+
+// The samples of one step: [first, first + global_batch) of the data's order.
+struct StepBatch {
+  std::int64_t step = 0;  // from 1
+  std::int64_t first = 0;
+  std::int64_t global_batch = 0;
+  double learning_rate = 0;
+  bool stop = false;  // this rank was told to stop
+};
+
+// A parallelism strategy at work: what the loop needs of a backend.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual StepResult step(const StepBatch& batch, const data::Dataset& dataset) = 0;
+  // The mean loss over [first, first + count), without dropout.
+  virtual double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) = 0;
+
+  // A copy of this rank's share of the state, in host memory: training may go on while it is
+  // written. Adds to the facts what else load() needs.
+  virtual checkpoint::Saved save(checkpoint::Facts& facts) = 0;
+  virtual void load(const checkpoint::Reader& from) = 0;  // everything
+  virtual void load_weights(const checkpoint::Reader& from) = 0;
+
+  // What really runs, for the log: "attention": "sdpa", "compression": "powersgd rank 2", ...
+  virtual std::map<std::string, std::string> effective() const = 0;
+  virtual std::int64_t parameter_count() const = 0;  // of the whole model, without padding
+  // Since the start of this attempt: bytes given to collectives.
+  virtual std::uint64_t communicated_bytes() const = 0;
+  // By the estimator's names: "weights", "gradients", "optimizer states", "activations", ...
+  virtual std::map<std::string, double> memory_items() const = 0;
+};
+
+}  // namespace orch::train

@@ -1,0 +1,38 @@
+#include "backends/runtime/step/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "backends/runtime/step/optimizers.h"
+
+namespace orch::train {
+
+std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& parameters,
+                                          const OptimizerOptions& options) {
+  if (name == "adamw") return make_adamw(parameters, options);
+  if (name == "adafactor") return make_adafactor(parameters, options);
+  throw std::invalid_argument(
+      fmt::format("settings.optimizer: no optimizer '{}': use adamw or adafactor", name));
+}
+
+LossScale::LossScale(bool dynamic, double initial, std::int64_t window)
+    : dynamic_(dynamic), scale_(dynamic ? initial : 1), window_(window) {}
+
+void LossScale::update(bool overflow) {
+  if (!dynamic_) return;
+  if (overflow) {
+    scale_ /= 2;
+    good_steps_ = 0;
+  } else if (++good_steps_ >= window_) {
+    scale_ *= 2;
+    good_steps_ = 0;
+  }
+}
+
+void LossScale::restore(std::pair<double, std::int64_t> state) {
+  if (dynamic_) std::tie(scale_, good_steps_) = state;
+}
+
+}  // namespace orch::train

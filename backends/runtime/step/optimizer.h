@@ -1,0 +1,83 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/runtime/model/parameters.h"
+
+namespace orch::train {
+
+struct OptimizerOptions {
+  double weight_decay = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+};
+
+// A state tensor of the optimizer that belongs to a parameter: for checkpoints.
+struct OptimizerState {
+  std::string kind;       // "exp_avg", "exp_avg_sq", "row", "column"
+  std::size_t parameter;  // index in Parameters
+  at::Tensor tensor;      // a view: loading copies into it
+};
+
+// Updates masters from gradients, and writes the weights that the products use in the same pass.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  // gradient_scale multiplies every gradient first (clipping and the loss scale in one); step:
+  // from 1.
+  virtual void step(double learning_rate, double gradient_scale, std::int64_t step) = 0;
+  virtual std::vector<OptimizerState> states() = 0;
+  virtual std::int64_t state_bytes() const = 0;
+};
+
+// "adamw": decoupled weight decay, moments fp32 (in the weights' type without master weights).
+// "adafactor": the variant of Shazeer & Stern 2018 without relative steps and without first moment:
+// beta2 = 1 - t^-0.8, row and column means for matrices, update clipped at RMS 1, the learning rate
+// as given, decoupled weight decay.
+// parameters must outlive the optimizer.
+std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& parameters,
+                                          const OptimizerOptions& options);
+
+// The L2 norm of a flat buffer of gradients, as a tensor of one double on its device (no
+// synchronisation); not finite if any element is not. On the CPU the result does not depend on the
+// number of threads.
+at::Tensor gradient_norm(const at::Tensor& flat);
+
+// max_norm / (norm + 1e-6), at most 1; 1 if max_norm is 0.
+double clip_coefficient(double norm, double max_norm);
+
+// fp16: halves on overflow, doubles after `window` good steps. Other types: always 1.
+class LossScale {
+ public:
+  LossScale(bool dynamic, double initial, std::int64_t window);
+  double scale() const { return scale_; }
+  void update(bool overflow);
+  // For checkpoints.
+  std::pair<double, std::int64_t> state() const { return {scale_, good_steps_}; }
+  void restore(std::pair<double, std::int64_t> state);
+  bool is_exhausted() const { return dynamic_ && scale_ < 1; }
+
+ private:
+  bool dynamic_;
+  double scale_;
+  std::int64_t window_;
+  std::int64_t good_steps_ = 0;
+};
+
+struct ScheduleOptions {
+  std::string schedule = "cosine";  // cosine, linear, constant
+  double learning_rate = 3e-4;
+  double min_learning_rate = 3e-5;
+  std::int64_t warmup_steps = 0;  // linear from 0; the first step has 1/warmup of the rate
+  std::int64_t decay_steps = 0;   // counted from the beginning; after them the minimum
+};
+double learning_rate_at(const ScheduleOptions& options, std::int64_t step);  // step: from 1
+
+}  // namespace orch::train
