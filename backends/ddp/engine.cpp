@@ -20,33 +20,35 @@ at::ScalarType dtype_of(const std::string& name) {
   return at::kFloat;  // fp32 and tf32
 }
 
-ModelOptions model_options(const RunConfig& config, at::Device device) {
+ModelOptions model_options(const plan::Run& config, at::Device device) {
+  const Settings settings(config);
   ModelOptions options;
   options.config = config.model;
-  options.dtype = dtype_of(config.text("dtype"));
+  options.dtype = dtype_of(settings.text("dtype"));
   options.device = device;
-  options.recompute = parse_recompute(config.text("recompute"));
-  options.sdpa = config.flag("flash_attention");
+  options.recompute = parse_recompute(settings.text("recompute"));
+  options.sdpa = settings.flag("flash_attention");
   options.dropout = config.training.dropout;
   options.attention_dropout = config.training.attention_dropout;
   options.seed = config.training.seed;
   return options;
 }
 
-OptimizerOptions optimizer_options(const Training& training) {
+OptimizerOptions optimizer_options(const plan::Training& training) {
   return {training.weight_decay, training.beta1, training.beta2, training.epsilon};
 }
 
-ReducerOptions reducer_options(const RunConfig& config) {
+ReducerOptions reducer_options(const plan::Run& config) {
+  const Settings settings(config);
   ReducerOptions options;
-  options.bucket_bytes = config.real("bucket_mb") * 1048576;
-  options.overlap = config.flag("overlap");
-  options.bucket_view = config.flag("gradient_as_bucket_view");
-  options.compression = parse_compression(config.text("compression"));
+  options.bucket_bytes = settings.real("bucket_mb") * 1048576;
+  options.overlap = settings.flag("overlap");
+  options.bucket_view = settings.flag("gradient_as_bucket_view");
+  options.compression = parse_compression(settings.text("compression"));
   if (options.compression != Compression::powersgd) return options;
-  options.powersgd.rank = config.integer("powersgd_rank");
-  options.powersgd.start = config.integer("powersgd_start");
-  options.powersgd.min_rate = config.real("powersgd_min_compression_rate");
+  options.powersgd.rank = settings.integer("powersgd_rank");
+  options.powersgd.start = settings.integer("powersgd_start");
+  options.powersgd.min_rate = settings.real("powersgd_min_compression_rate");
   options.powersgd.seed = static_cast<std::uint64_t>(config.training.seed);
   return options;
 }
@@ -59,26 +61,26 @@ double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbyte
 
 }  // namespace
 
-Engine::Engine(const RunConfig& config, World& world, Profile& profile)
+Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       world_(world),
       profile_(profile),
       options_(model_options(config, world.device())),
       parameters_(parameter_specs(config.model),
-                  {options_.dtype, config.flag("master_weights"), world.device()}),
+                  {options_.dtype, Settings(config).flag("master_weights"), world.device()}),
       model_(options_, parameters_, &profile),
-      optimizer_(make_optimizer(config.text("optimizer"), parameters_,
+      optimizer_(make_optimizer(Settings(config).text("optimizer"), parameters_,
                                 optimizer_options(config.training))),
       loss_scale_(options_.dtype == at::kHalf, config.training.loss_scale,
                   config.training.loss_scale_window),
       reducer_(parameters_, world.world(), reducer_options(config)) {
-  at::globalContext().setAllowTF32CuBLAS(config.text("dtype") == "tf32");
+  at::globalContext().setAllowTF32CuBLAS(Settings(config).text("dtype") == "tf32");
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
 double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset, bool& stop) {
   const std::int64_t ranks = world_.size(), rank = world_.rank();
-  const auto micro = config_.micro_batch, rounds = batch.global_batch / (ranks * micro);
+  const auto micro = config_.batch.micro_batch, rounds = batch.global_batch / (ranks * micro);
   if (batch.global_batch % (ranks * micro) != 0)
     throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} ranks with "
                                          "micro-batches of {}: start the ranks that were planned",
@@ -142,7 +144,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  const std::int64_t ranks = world_.size(), micro = config_.micro_batch;
+  const std::int64_t ranks = world_.size(), micro = config_.batch.micro_batch;
   const auto rounds = count / (ranks * micro);
   auto sum = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
   for (std::int64_t round = 0; round < rounds; ++round) {
@@ -216,19 +218,19 @@ void Engine::load_weights(const checkpoint::Reader& from) {
 
 std::map<std::string, std::string> Engine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
-          {"compression", world_.size() > 1 ? config_.text("compression") : "none"},
-          {"dtype", config_.text("dtype")},
+          {"compression", world_.size() > 1 ? Settings(config_).text("compression") : "none"},
+          {"dtype", Settings(config_).text("dtype")},
           {"kernels", world_.device().is_cuda() ? "fused" : "plain"},
           {"master_weights", parameters_.has_masters() ? "fp32" : "none"},
-          {"optimizer", config_.text("optimizer")},
-          {"recompute", config_.text("recompute")},
+          {"optimizer", Settings(config_).text("optimizer")},
+          {"recompute", Settings(config_).text("recompute")},
           {"data_parallel", std::to_string(world_.size())}};
 }
 
 std::int64_t Engine::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& parameter : parameters_) count += parameter.count;
-  return count - (config_.model.padded_vocab() - config_.model.vocab) * config_.model.hidden;
+  return count - (padded_vocab(config_.model) - config_.model.vocab) * config_.model.hidden;
 }
 
 std::uint64_t Engine::communicated_bytes() const { return world_.world().traffic().bytes; }

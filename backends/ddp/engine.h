@@ -4,9 +4,9 @@
 
 #include "backends/ddp/reducer.h"
 #include "backends/runtime/comm/comm.h"
-#include "backends/runtime/loop/config.h"
 #include "backends/runtime/model/model.h"
 #include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/optimizer.h"
 
@@ -16,7 +16,7 @@ namespace orch::ddp {
 class Engine : public train::Engine {
  public:
   // All outlive the engine. Random weights; load() replaces them.
-  Engine(const train::RunConfig& config, train::World& world, train::Profile& profile);
+  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
 
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
@@ -37,7 +37,7 @@ class Engine : public train::Engine {
   void rescale_errors(double ratio);
   void update(const train::StepBatch& batch, train::StepResult& result);
 
-  train::RunConfig config_;
+  plan::Run config_;
   train::World& world_;
   train::Profile& profile_;
   train::ModelOptions options_;

@@ -4,7 +4,7 @@
 int main(int argc, char** argv) {
   using namespace orch;
   return train::trainer_main(
-      argc, argv, [](const train::RunConfig& config, train::World& world, train::Profile& profile) {
+      argc, argv, [](const plan::Run& config, train::World& world, train::Profile& profile) {
         return std::make_unique<ddp::Engine>(config, world, profile);
       });
 }

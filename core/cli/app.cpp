@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <numeric>
 #include <tuple>
 #include <unordered_set>
@@ -11,8 +12,10 @@
 #include "core/base/units.h"
 #include "core/cli/fields.h"
 #include "core/plan/check.h"
+#include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"
+#include "core/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
@@ -22,7 +25,7 @@ volatile std::sig_atomic_t stop_requested = 0;
 bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
   const auto key = [](const plan::Planned& p) {
     return std::make_tuple(p.estimate.fit == plan::Fit::oom, p.estimate.days_to_train,
-                           p.estimate.gpu_hours, std::string_view(p.id));
+                           p.estimate.gpu_hours, std::string_view(p.run.id));
   };
   return key(a) < key(b);
 }
@@ -51,16 +54,29 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
 }
 
 // Not a mistake here: the files may be on the cluster only. A local run refuses them.
-std::vector<Error> missing_files(const plan::Training& training) {
+std::vector<Error> missing_files(const plan::Experiment& experiment) {
   std::vector<Error> warnings;
   std::error_code code;
-  if (!training.data.empty() && !fs::exists(training.data + ".idx", code))
+  const auto folder = fs::path(experiment.file).parent_path();
+  const auto& training = experiment.training;
+  const auto is_missing = [&](const std::string& path, const char* ending) {
+    return !path.empty() && !fs::exists(folder / (path + ending), code);
+  };
+  if (is_missing(training.data, ".idx"))
     warnings.push_back({"training.data", printable(training.data) + ".idx is not on this machine",
                         "name the prefix of a .bin and an .idx that the nodes can read"});
-  if (!training.init.empty() && !fs::exists(training.init, code))
+  if (is_missing(training.init, ""))
     warnings.push_back({"training.init", printable(training.init) + " is not on this machine",
                         "name a checkpoint that the nodes can read"});
   return warnings;
+}
+
+// Who names no trainer may name it in the environment; it becomes part of every run.
+void settle_trainer(plan::Experiment& experiment) {
+  const char* own = std::getenv("ORCH_TRAINER");
+  if (!experiment.trainer.empty() || !own || !*own) return;
+  const bool is_path = std::string_view(own).find('/') != std::string_view::npos;
+  experiment.trainer = is_path ? fs::absolute(own).lexically_normal().string() : own;
 }
 
 // A deadline counts from today where nobody says when the training begins.
@@ -116,6 +132,7 @@ Result<plan::Experiment> App::load(const fs::path& experiment_file,
   auto experiment = loader_.load(experiment_file);
   if (!experiment) return experiment;
   settle_start(start, *experiment);
+  settle_trainer(*experiment);
   if (auto status = plan::check_dates(*experiment); !status) return status.error();
   return experiment;
 }
@@ -138,6 +155,7 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
   if (!plan) return plan.error();
   outcome.rejected = std::move(plan->rejected);
   if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
+  if (!options.runs.empty()) adopt_names(options.runs, outcome);
   rank(outcome.runs);
   return outcome;
 }
@@ -155,12 +173,11 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   outcome.runs.reserve(runs.size());
   std::unordered_set<std::string> ids;
   ids.reserve(runs.size());
-  const auto missing = missing_files(outcome.experiment.training);
+  const auto missing = missing_files(outcome.experiment);
   for (auto& run : runs) {
     if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
-    auto json = plan::run_json(run);
-    auto id = plan::run_id(run, json);
-    if (!ids.insert(id).second) {
+    run.id = plan::run_id(run);
+    if (!ids.insert(run.id).second) {
       ++outcome.duplicates;
       continue;
     }
@@ -169,9 +186,27 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
     if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
     run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
-    outcome.runs.push_back({std::move(run), std::move(id), std::move(json), std::move(estimate)});
+    outcome.runs.push_back({std::move(run), std::move(estimate)});
   }
   return {};
+}
+
+// A run that has a folder under another name, because it was written by a version of orch that named
+// runs by another rule, keeps that name: else what has finished would be trained again.
+void App::adopt_names(const fs::path& root, Outcome& outcome) {
+  const auto folder = root / outcome.experiment.name;
+  const auto names = store::run_ids(folder);
+  const auto home = fs::absolute(outcome.experiment.file).parent_path();
+  for (auto& [run, estimate] : outcome.runs) {
+    if (std::binary_search(names.begin(), names.end(), run.id)) continue;
+    const auto prefix = run.id.substr(0, run.id.rfind('-') + 1);
+    for (auto name = std::lower_bound(names.begin(), names.end(), prefix);
+         name != names.end() && name->starts_with(prefix); ++name) {
+      if (name->size() != run.id.size()) continue;
+      const auto there = read_run(folder / *name);
+      if (there && plan::is_same(*there, run, home)) run.id = *name;
+    }
+  }
 }
 
 Status App::keep_where(const std::string& where, Outcome& outcome) {
@@ -201,8 +236,7 @@ Result<plan::Planned> App::explain(plan::Run run) {
   planned.estimate = estimator.explain(run, work);
   if (auto status = estimator.schedule(run, ask_work(), planned.estimate); !status)
     return status.error();
-  planned.json = plan::run_json(run);
-  planned.id = plan::run_id(run, planned.json);
+  if (run.id.empty()) run.id = plan::run_id(run);
   planned.run = std::move(run);
   return planned;
 }
@@ -211,12 +245,14 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
   const auto file = folder / "run.json";
   const auto text = read_file(file);
   if (!text) return text.error();
-  auto run = plan::parse_run_json(*text, file.string(), backends_.strategies(), find_cluster());
-  if (!run) return run;
   // The folder is named after what it holds: a run.json that was edited is no run that was checked.
-  if (plan::run_id(*run, *text) != fs::weakly_canonical(folder).filename())
-    return Error{printable(file.string()), "is not the file that this folder was made with",
-                 "plan the experiment again, or put the folder's own run.json back"};
+  if (auto status = plan::check_frozen(*text, file); !status) return status.error();
+  auto run = plan::parse_run(*text, printable(file.string()));
+  if (!run) return run;
+  run->id = fs::weakly_canonical(folder).filename().string();
+  if (auto status = plan::bind(*run, printable(file.string()), backends_.strategies(), find_cluster());
+      !status)
+    return status.error();
   std::vector<Error> reasons;  // it passed before; only the warnings matter
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
   return run;

@@ -28,6 +28,7 @@ struct Outcome {
 struct PlanOptions {
   double max_runs = 200'000;  // more are refused before any is looked at
   std::optional<Date> start;  // instead of the experiment's
+  fs::path runs;              // where folders of its runs may be already; empty: nowhere
 };
 
 // The parts of orch, wired. Made for one call of the program.
@@ -66,6 +67,7 @@ class App {
 
   estimate::AskWork ask_work() const;
   Status price(std::vector<plan::Run> runs, Outcome& outcome);
+  void adopt_names(const fs::path& root, Outcome& outcome);
 
   Places places_;
   backend::Backends backends_;

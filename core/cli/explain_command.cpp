@@ -21,7 +21,8 @@ struct Chosen {
 
 // The best run of an experiment file, or the exit code once its errors are told.
 std::variant<Chosen, int> best_of(App& app, const ExplainArguments& arguments) {
-  auto outcome = app.plan(arguments.run, {.start = parse_date(arguments.start)});
+  auto outcome = app.plan(arguments.run,
+                          {.start = parse_date(arguments.start), .runs = arguments.runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), kUsage);
@@ -77,7 +78,7 @@ int explain_command(const ExplainArguments& arguments) {
   std::error_code ignored;
   const auto planned = (*app)->explain(std::move(run));
   if (!planned) return fail(planned.error(), kError);
-  auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->id;
+  auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->run.id;
   if (const fs::path named = arguments.run; fs::exists(named / "run.json", ignored)) folder = named;
   const auto measured = measured_in(folder);
   print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));

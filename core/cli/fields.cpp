@@ -19,7 +19,7 @@ struct Named {
 
 const std::vector<Named>& fields() {
   static const std::vector<Named> kFields{
-      {"id", [](const Planned& p) -> Value { return p.id; }},
+      {"id", [](const Planned& p) -> Value { return p.run.id; }},
       {"strategy", [](const Planned& p) -> Value { return p.run.strategy->name; }},
       {"backend", [](const Planned& p) -> Value { return p.run.strategy->backend; }},
       {"model", [](const Planned& p) -> Value { return p.run.model.name; }},

@@ -134,7 +134,7 @@ Result<Records> Gatherer::find(const std::string& word) {
 }
 
 Result<Records> Gatherer::experiment(const std::string& file) {
-  auto outcome = app_.plan(file);
+  auto outcome = app_.plan(file, {.start = {}, .runs = options_.runs});
   if (!outcome) return outcome.error();
   Records out;
   std::vector<std::string> ids;
@@ -142,7 +142,7 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   const auto there = store::run_ids(fs::path(options_.runs) / name);
   for (auto& planned : outcome->runs) {
     if (interrupted()) return Error{file, "interrupted", ""};
-    ids.push_back(planned.id);
+    ids.push_back(planned.run.id);
     auto explained = app_.explain(planned.run);
     out.push_back(planned_record(explained ? *explained : planned, file));
   }

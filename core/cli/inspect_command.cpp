@@ -145,7 +145,6 @@ int supervise_command(const std::string& submission_folder) {
     launch::SupervisorOptions options;
     options.submission = std::move(opened.submission);
     options.trainers = program.parent_path();
-    options.parse_time = plan::parse_slurm_time;
     return launch::supervise(folder, options);
   }
   return fail(Error{printable(submission_folder), "is no submission", ""}, kError);

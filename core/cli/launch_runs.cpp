@@ -44,7 +44,7 @@ std::string shell_path(const fs::path& path) {
 }
 
 fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
-  return fs::path(arguments.plan.runs) / run.run.experiment / run.id;
+  return fs::path(arguments.plan.runs) / run.run.experiment / run.run.id;
 }
 
 // What is worth running: what fits, and keeps the budget's limits by itself.
@@ -98,8 +98,7 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
 std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const Chosen& chosen) {
   for (const auto* run : chosen) {
     if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
-    const auto& environment = run->run.job.environment;
-    if (environment.contains("ORCH_TRAINER") || std::getenv("ORCH_TRAINER")) continue;
+    if (!run->run.trainer.empty()) continue;
     const auto trainer = app.places().trainers / ("orch-train-" + run->run.strategy->backend);
     if (::access(trainer.c_str(), X_OK) != 0) return trainer;
   }
@@ -139,7 +138,7 @@ struct Order {
 Order order_of(const follow::Campaign& campaign, const Chosen& chosen) {
   Order order;
   for (const auto* run : chosen) {
-    const auto place = campaign.find(run->id);
+    const auto place = campaign.find(run->run.id);
     if (!place) continue;
     const auto& view = campaign.runs()[*place];
     const auto state = view.verdict().state;
@@ -170,7 +169,7 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
                         const Chosen& chosen) {
   std::map<std::string, std::size_t> places;
   for (const auto* run : chosen)
-    if (const auto place = campaign.find(run->id);
+    if (const auto place = campaign.find(run->run.id);
         place && std::find(order.runs.begin(), order.runs.end(), *place) != order.runs.end())
       ++places[run->run.cluster->name + "/" + run->run.partition->name];
   std::vector<std::string> where;
@@ -210,7 +209,7 @@ Status ask_for(const Outcome& outcome, const Chosen& chosen, const RunArguments&
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
   if (!lock) return lock.error();
   std::vector<std::string> ids;
-  for (const auto* run : chosen) ids.push_back(run->id);
+  for (const auto* run : chosen) ids.push_back(run->run.id);
   return store::add_wanted(folder, ids);
 }
 
@@ -291,7 +290,7 @@ int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArg
     if (const int code = hand_over(campaign, chosen, arguments); code != kOk) return code;
   }
   Target target{name, {}};
-  for (const auto* run : chosen) target.runs.insert(run->id);
+  for (const auto* run : chosen) target.runs.insert(run->run.id);
   int code = kOk;
   if (arguments.detach)
     tell(arguments, fmt::format("next: orch watch {}\n", name));

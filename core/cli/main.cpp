@@ -39,7 +39,7 @@ constexpr const char* kExitCodes = R"(
 Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment, 4 some runs failed,
   5 scheduler unreachable, 6 over budget, 130 interrupted.
 Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PLUGINS (folders),
-  ORCH_TRAINER (the program that a run starts on every GPU, instead of the backend's own),
+  ORCH_TRAINER (for experiments that name no trainer: the program of each rank; part of a run),
   ORCH_BUILD_TRAINERS (the script that builds the backends' own before a local run; ./orch sets it),
   ORCH_MEASURE (the program that measures this machine, instead of orch-measure; empty: none).)";
 

@@ -16,6 +16,7 @@
 #include "core/cli/measure.h"
 #include "core/cli/provenance.h"
 #include "core/hardware/origins.h"
+#include "core/plan/estimate_json.h"
 #include "core/plan/run_json.h"
 #include "core/render/job.h"
 #include "core/report/report.h"
@@ -128,24 +129,34 @@ int verdict_code(const report::Result& result) {
   return report::budget_verdict(result).over ? kOverBudget : kOk;
 }
 
+bool has_relative_paths(const plan::Training& training) {
+  const auto is_relative = [](const std::string& path) {
+    return !path.empty() && !fs::path(path).is_absolute();
+  };
+  return is_relative(training.data) || is_relative(training.init);
+}
+
 // run.json, estimate.json, provenance.json and, where SLURM will run it, the job scripts.
 Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const store::Store& store,
                                 const plan::Planned& planned, launch::Slurm slurm,
-                                store::Provenance provenance) {
+                                const fs::path& experiment_file, store::Provenance provenance) {
   store::Folder folder;
-  folder.id = planned.id;
-  provenance.cluster_file = planned.run.cluster->file;
-  folder.files = {{"run.json", planned.json},
-                  {"estimate.json", plan::estimate_json(planned.run, planned.estimate)},
+  folder.id = planned.run.id;
+  auto run = planned.run;
+  const auto place = store.folder(run.experiment, run.id);
+  // The file's name alone: where it lay means nothing where the folder may be taken.
+  provenance.cluster_file = fs::path(run.cluster->file).filename();
+  if (has_relative_paths(run.training))
+    run.paths_from = fs::relative(fs::absolute(experiment_file).parent_path(), place).string();
+  folder.files = {{"run.json", plan::run_json(run)},
+                  {"estimate.json", plan::estimate_json(run, planned.estimate)},
                   {"provenance.json", store::provenance_json(provenance)}};
   if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   render::Context context;
-  context.id = planned.id;
-  context.folder = fs::absolute(store.folder(planned.run.experiment, planned.id));
-  context.trainer = app.places().trainers / ("orch-train-" + planned.run.strategy->backend);
+  context.trainers = fs::relative(app.places().trainers, place).string();
   context.version = ORCH_VERSION;
   context.step_seconds = planned.estimate.step_seconds;
-  auto scripts = renderer.render(planned.run, context);
+  auto scripts = renderer.render(run, context);
   if (!scripts) return scripts.error();
   for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
   return folder;
@@ -166,7 +177,8 @@ std::string written_text(const store::Written& written, const fs::path& place) {
 
 // The planned experiment, or the exit code once its errors are told.
 std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
-  auto outcome = app.plan(arguments.file, {arguments.max_runs, parse_date(arguments.start)});
+  auto outcome = app.plan(
+      arguments.file, {arguments.max_runs, parse_date(arguments.start), arguments.runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), kUsage);
@@ -215,12 +227,13 @@ int write_and_show(App& app, const Outcome& outcome, const report::Result& resul
   render::Renderer renderer(app.places().templates());
   Progress progress(outcome.runs.size());
   const auto commit = commit_of(session.shell(), asked.file);
-  const store::Provenance provenance{ORCH_VERSION, asked.file, "", commit.id, commit.changed};
+  const store::Provenance provenance{ORCH_VERSION, fs::path(asked.file).filename(), "", commit.id, commit.changed};
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
         progress.at(i);
-        return folder_of(app, renderer, store, outcome.runs[i], session.slurm(), provenance);
+        return folder_of(app, renderer, store, outcome.runs[i], session.slurm(), asked.file,
+                         provenance);
       },
       interrupted);
   if (!written) return fail(written.error(), kError);

@@ -205,7 +205,7 @@ record::Estimated estimated_of(const plan::Estimate& estimate, double era) {
 
 Record planned_record(const plan::Planned& planned, const std::string& experiment_file) {
   Record out;
-  out.id = planned.id;
+  out.id = planned.run.id;
   out.source = planned.run.experiment;
   out.fields = fields_of(planned.run, false);
   out.estimated = estimated_of(planned.estimate);

@@ -121,7 +121,7 @@ Status SearchVerb::look() {
     if (!filter) return filter.error();
     options.accept = [filter = *filter, strategies = app_.backends().strategies()](
                          const plan::Run& run, const plan::Estimate& estimate) {
-      const plan::Planned planned{run, "", "", estimate};
+      const plan::Planned planned{run, estimate};
       return filter([&](std::string_view name) { return field(planned, name, strategies); });
     };
   }

@@ -33,7 +33,6 @@ follow::World Session::world(const fs::path& experiment_folder) {
   options.experiment_folder = fs::absolute(experiment_folder);
   options.supervisor = {program.string(), "_local"};
   options.trainers = program.parent_path();
-  options.parse_time = plan::parse_slurm_time;
   local_executor_ = std::make_unique<launch::LocalExecutor>(std::move(options), clock_);
   follow::World world;
   world.slurm = slurm_executor_.get();

@@ -13,8 +13,7 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
-#include "core/launch/local_run.h"
-#include "core/plan/slurm.h"
+#include "core/plan/run_json.h"
 
 namespace orch::cli {
 namespace {
@@ -87,12 +86,11 @@ Status build_measure() {
 std::set<std::string> local_backends(const follow::Campaign& campaign,
                                      const std::vector<std::size_t>& runs) {
   std::set<std::string> backends;
-  if (const char* own = std::getenv("ORCH_TRAINER"); own && *own) return backends;
   for (const auto place : runs) {
     const auto& facts = campaign.runs()[place].facts;
     if (facts.phases > 0) continue;  // it has a job script: SLURM's
-    const auto run = launch::read_local_run(campaign.folder() / facts.id, plan::parse_slurm_time);
-    if (run && !run->environment.contains("ORCH_TRAINER")) backends.insert(run->backend);
+    const auto run = plan::read_run(campaign.folder() / facts.id / "run.json");
+    if (run && run->trainer.empty()) backends.insert(run->strategy->backend);
   }
   return backends;
 }

@@ -14,7 +14,8 @@ using plan::Section;
 
 const std::vector<std::string> kTop{
     "name",        "doc",   "model",  "hardware", "batch",        "strategies", "budget",  "tokens",
-    "constraints", "steps", "strict", "start",    "availability", "search",     "training"};
+    "constraints", "steps", "strict", "start",    "availability", "search",     "training",
+    "trainer",     "stack"};
 
 // 3.5, 'text', or what cannot be shown by its type.
 std::string shown(const sol::object& value) {
@@ -63,6 +64,7 @@ void Reader::read_top(const sol::table& top) {
     else
       error("strict", fmt::format("{} is not true or false", shown(strict)), "write strict = true");
   }
+  read_trainer(get("trainer"), get("stack"));
   read_calendar(get("start"), get("availability"));
   read_models(get("model"));
   read_hardware(get("hardware"));
@@ -91,6 +93,25 @@ void Reader::read_name(const sol::object& value) {
     error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   out_.name = name;
+}
+
+void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) {
+  const auto read = [&](const char* name, const sol::object& value, std::string& to) {
+    if (!value.valid()) return;
+    if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
+      to = value.as<std::string>();
+    else
+      error(name, fmt::format("{} is not a text", shown(value)),
+            fmt::format("write {} = \"...\"", name));
+  };
+  read("trainer", trainer, out_.trainer);
+  read("stack", stack, out_.stack);
+  const auto& program = out_.trainer;
+  if (program.find('/') != std::string::npos && !fs::path(program).is_absolute())
+    error("trainer", fmt::format("'{}' is relative, and nodes start it elsewhere", printable(program)),
+          "write its whole path, or a program on PATH");
+  if (program.find_first_of(std::string_view("\0\n", 2)) != std::string::npos)
+    error("trainer", "holds a line break or a NUL character", "rename the program");
 }
 
 bool Reader::is_table(const sol::object& value, const std::string& place,

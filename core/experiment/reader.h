@@ -29,6 +29,7 @@ class Reader {
   void read_environment(const sol::object& value, const std::string& place);
   void read_options(const sol::object& value, const std::string& place);
   void read_batch(const sol::object& value);
+  void read_trainer(const sol::object& trainer, const sol::object& stack);
   void read_rampup(const sol::object& value, const std::string& place);
   void read_strategies(const sol::object& value);
   void read_strategy(const sol::object& value, const std::string& place);

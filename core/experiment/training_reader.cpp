@@ -8,18 +8,13 @@ namespace {
 
 constexpr const char* kExample = "training = { learning_rate = 3e-4, warmup_steps = 100 }";
 
-// A file of the user's stands beside the experiment; the run's folder is somewhere else.
-std::string absolute(const std::string& path, const std::string& experiment_file) {
-  if (path.empty()) return path;
-  return fs::absolute(fs::path(experiment_file).parent_path() / path).lexically_normal().string();
-}
-
 }  // namespace
 
 void Reader::read_training(const sol::object& value) {
   if (!value.valid()) return;
   if (!is_table(value, "training", kExample)) return;
   const auto before = errors_.size();
+  std::set<std::string> given;
   for (const auto& [name, held] :
        fields_of(value.as<sol::table>(), "training", kExample, errors_)) {
     const auto place = "training." + printable(name);
@@ -32,11 +27,11 @@ void Reader::read_training(const sol::object& value) {
             "all runs of an experiment learn alike: give one value");
     else if (auto conformed = plan::conform(field->param, *plain, place); !conformed)
       errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
-    else if (field->is_path)
-      set(out_.training, *field, absolute(std::get<std::string>(*conformed), file_));
     else
       set(out_.training, *field, *conformed);
+    given.insert(name);
   }
+  plan::fill_in(out_.training, given);
   if (errors_.size() > before) return;
   const auto errors = plan::check_training(out_.training, "training");
   errors_.insert(errors_.end(), errors.begin(), errors.end());

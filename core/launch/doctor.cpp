@@ -72,8 +72,8 @@ Check check_trainer(const fs::path& folder, const std::string& backend) {
   if (!find_program(path.string()).empty())
     return {"trainer " + backend, State::ok, printable(path.string()), ""};
   return {"trainer " + backend, State::missing, "no " + printable(path.string()),
-          "build it with 'cmake --preset cpu' or 'cmake --preset gpu', or name another program in "
-          "ORCH_TRAINER (the environment of the job)"};
+          "build it with 'cmake --preset cpu' or 'cmake --preset gpu', or name another program: "
+          "trainer = ... in the experiment"};
 }
 
 Check check_plugins(const fs::path& folder) {

@@ -80,7 +80,7 @@ Status LocalExecutor::test(const Request& request) {
     errors.push_back({request.job_name, "a local run does not wait for another job",
                       "submit all its phases as one"});
   for (const auto& id : request.submission->runs) {
-    const auto run = read_local_run(options_.experiment_folder / id, options_.parse_time);
+    const auto run = read_local_run(options_.experiment_folder / id);
     const auto found = run ? check_local_run(*run, options_.trainers) : run.error();
     errors.insert(errors.end(), found.begin(), found.end());
   }

@@ -13,7 +13,6 @@ struct LocalOptions {
   fs::path experiment_folder;           // runs/<experiment>; submissions are below it
   std::vector<std::string> supervisor;  // words before the submission's folder: orch, _local
   fs::path trainers;                    // for test(): the folder of orch-train-<backend>
-  ParseTime parse_time;                 // for test()
   double answer_seconds = 30;           // for a supervisor to say that it is there
 };
 

@@ -13,7 +13,6 @@ namespace orch::launch {
 struct SupervisorOptions {
   record::Submission submission;   // as its folder has it
   fs::path trainers;               // the folder of orch-train-<backend>
-  ParseTime parse_time;            // for job.time
   fs::path lock;                   // one supervisor at a time works; empty: local_lock_file()
   std::uint64_t memory_limit = 0;  // bytes, of all ranks together; 0: 95 % of what is available
   double kill_after_seconds = 10;  // from TERM to KILL

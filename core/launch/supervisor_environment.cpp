@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "core/launch/local_machine.h"
@@ -71,34 +72,37 @@ std::vector<RankCommand> spread(const RankCommand& command, std::int64_t count) 
   return commands;
 }
 
-Environment rank_environment(const LocalRun& run, const LocalAttempt& attempt,
+Environment rank_environment(const LocalRun& local, const LocalAttempt& attempt,
                              const std::string& submission) {
-  auto all = machine_environment(run.ranks);
+  const auto& run = local.run;
+  auto all = machine_environment(run.gpus);
   for (const char* name :
        {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "PYTHONUNBUFFERED"})
     all[name] = "1";
-  for (const auto& [name, value] : run.environment) all[name] = value;
-  meet_here(run.ranks, all);
-  all["ORCH_RUN_FOLDER"] = run.folder.string();
+  for (const auto& [name, value] : run.job.environment) all[name] = value;
+  meet_here(run.gpus, all);
+  all["ORCH_RUN_FOLDER"] = local.folder.string();
   all["ORCH_ATTEMPT_FOLDER"] = attempt.folder().string();
   all["ORCH_SUBMISSION"] = submission;
   all["ORCH_PHASE"] = "1";
   all["ORCH_PHASES"] = "1";
-  all["ORCH_PHASE_FIRST_BATCH"] = std::to_string(run.first_batch);
-  all["ORCH_PHASE_LAST_BATCH"] = std::to_string(run.last_batch);
-  all["ORCH_PHASE_SAMPLES"] = std::to_string(run.samples);
-  all["ORCH_DATA_PARALLEL"] = std::to_string(run.data_parallel);
+  all["ORCH_PHASE_FIRST_BATCH"] = std::to_string(local.first_batch());
+  all["ORCH_PHASE_LAST_BATCH"] = std::to_string(run.batch.global_batch);
+  all["ORCH_PHASE_SAMPLES"] = std::to_string(std::llround(run.samples()));
+  all["ORCH_DATA_PARALLEL"] = std::to_string(run.layout.data_parallel);
   return all;
 }
 
-std::vector<RankCommand> rank_commands(const LocalRun& run, const LocalAttempt& attempt,
+std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt& attempt,
                                        const std::string& submission, const fs::path& trainer) {
-  std::vector<std::string> argv = {trainer.string(), "--run", (run.folder / "run.json").string(),
+  std::vector<std::string> argv = {trainer.string(), "--run", (local.folder / "run.json").string(),
                                    "--attempt", attempt.folder().string()};
   // The site's own text, as in a job script: modules and their like.
-  if (!run.setup.empty())
-    argv.insert(argv.begin(), {"/bin/bash", "-c", run.setup + "\nexec \"$@\"", "orch-rank"});
-  return spread({argv, rank_environment(run, attempt, submission), {}, run.folder}, run.ranks);
+  const auto& setup = local.run.job.setup;
+  if (!setup.empty())
+    argv.insert(argv.begin(), {"/bin/bash", "-c", setup + "\nexec \"$@\"", "orch-rank"});
+  return spread({argv, rank_environment(local, attempt, submission), {}, local.folder},
+                local.run.gpus);
 }
 
 }  // namespace orch::launch

@@ -22,13 +22,13 @@ std::vector<RankCommand> spread(const RankCommand& command, std::int64_t ranks);
 
 // What all ranks of a run share: our own environment without what a SLURM job left in it, the
 // job's, and what a script and a trainer agree on (templates/slurm/README.md).
-std::map<std::string, std::string> rank_environment(const LocalRun& run,
+std::map<std::string, std::string> rank_environment(const LocalRun& local,
                                                     const LocalAttempt& attempt,
                                                     const std::string& submission);
 
 // The processes of a run. Our cores are divided among the ranks where there are enough; each sees
 // all GPUs and takes the one of its LOCAL_RANK.
-std::vector<RankCommand> rank_commands(const LocalRun& run, const LocalAttempt& attempt,
+std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt& attempt,
                                        const std::string& submission, const fs::path& trainer);
 
 }  // namespace orch::launch

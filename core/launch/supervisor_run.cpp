@@ -100,11 +100,11 @@ LocalTask SupervisedRun::work() {
 
 // The first things that can go wrong, in the order of default.sbatch.
 std::optional<LocalTask> SupervisedRun::prepare() {
-  auto run = read_local_run(folder_, options_.parse_time);
+  auto run = read_local_run(folder_);
   if (run) {
     run_ = std::move(*run);
-    task_.ranks = static_cast<int>(run_.ranks);
-    attempt_->ranks = run_.ranks;
+    task_.ranks = static_cast<int>(run_.run.gpus);
+    attempt_->ranks = run_.run.gpus;
   }
   say(fmt::format("attempt {}, job {}, on {}", attempt_->number(), attempt_->job,
                   attempt_->nodes.front()));
@@ -148,7 +148,7 @@ std::optional<LocalTask> SupervisedRun::check_node() {
 
 LocalTask SupervisedRun::train() {
   Ranks ranks(*log_);
-  const auto trainer = find_trainer(run_, options_.trainers);
+  const auto trainer = find_trainer(run_.run, options_.trainers);
   const auto status =
       ranks.start(rank_commands(run_, *attempt_, options_.submission.id, trainer.path));
   if (!status) return conclude("FAILED", "failed", 1, orch::text(status.error()));
@@ -180,7 +180,7 @@ void SupervisedRun::heed(Ranks& ranks) {
 void SupervisedRun::heed_time(Ranks& ranks) {
   if (!run_.time_limit || why_ != Why::none) return;
   const double elapsed = clock_.steady() - began_;
-  if (elapsed > *run_.time_limit - run_.signal_seconds) warn(ranks, "the time limit is near");
+  if (elapsed > *run_.time_limit - static_cast<double>(run_.run.job.signal_seconds)) warn(ranks, "the time limit is near");
   if (elapsed > *run_.time_limit)
     finish(ranks, Why::time,
            fmt::format("ended at the time limit of {:.0f} s before it had saved", *run_.time_limit),

@@ -161,17 +161,17 @@ void check_choices(const Run& run, Errors& reasons) {
 // of the section is the experiment's own (check_training).
 void check_warmup(const Run& run, Errors& reasons, Errors& warnings) {
   const auto warmup = run.training.warmup_steps;
-  const auto complain = [&](double steps, Errors& to) {
+  const auto complain = [&](std::int64_t steps, Errors& to) {
     to.push_back(
         {"training.warmup_steps",
-         fmt::format("the learning rate rises for {} steps, but the run has {:.0f}", warmup, steps),
-         fmt::format("use at most {:.0f}, or train for more steps", steps)});
+         fmt::format("the learning rate rises for {} steps, but the run has {}", warmup, steps),
+         fmt::format("use at most {}, or train for more steps", steps)});
   };
   if (warmup == 0) return;
-  if (const auto all = run.steps_of_all_tokens(); static_cast<double>(warmup) > all)
+  if (const auto all = run.steps_of_all_tokens(); warmup > all)
     complain(all, reasons);
   else if (run.steps > 0 && warmup > run.steps)
-    complain(static_cast<double>(run.steps), warnings);
+    complain(run.steps, warnings);
 }
 
 void check_amount(const Run& run, Errors& warnings) {
@@ -194,6 +194,14 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_choices(run, reasons);
   check_warmup(run, reasons, warnings);
   check_amount(run, warnings);
+}
+
+void check_sizes(const Run& run, Errors& reasons) {
+  Errors unwise;
+  check_ranks(run, reasons);
+  check_batch(run, reasons);
+  check_rampup(run, reasons, unwise);
+  check_model(run, reasons);
 }
 
 void check_anywhere(const Run& run, Errors& reasons) {

@@ -16,6 +16,9 @@ void check(const Run& run, const Budget& budget, std::vector<Error>& reasons,
 // The reasons among them that hold on any machine: without nodes, limits and the ramp-up.
 void check_anywhere(const Run& run, std::vector<Error>& reasons);
 
+// Those that follow from the document alone: ranks, the batch at every step, the model's sizes.
+void check_sizes(const Run& run, std::vector<Error>& reasons);
+
 // A deadline needs a start, and lies after it.
 Status check_dates(const Experiment& experiment);
 

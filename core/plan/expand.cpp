@@ -48,6 +48,14 @@ Slurm job_words(const Slurm& site, const Slurm& asked) {
   return job;
 }
 
+// A job's environment may name the trainer too, which is no variable of the trainer's.
+void name_trainer(const Experiment& experiment, Run& run) {
+  run.trainer = experiment.trainer;
+  if (auto own = run.job.environment.extract("ORCH_TRAINER"); own && !own.mapped().empty())
+    run.trainer = own.mapped();
+  run.stack = experiment.stack.empty() ? default_stack(run) : experiment.stack;
+}
+
 Model make_model(const Frame& frame, Resolver& resolver) {
   Model model;
   const auto* family = std::get_if<std::string>(&resolver.get(static_cast<int>(Field::family)));
@@ -84,6 +92,7 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
     run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
   if (run.partition) run.job = job_words(run.partition->slurm, frame.experiment().job);
+  name_trainer(frame.experiment(), run);
   return run;
 }
 

@@ -89,6 +89,8 @@ struct Experiment {
   Calendar calendar;
   std::optional<Shapes> shapes;  // only a search looks at them; a plan takes the model as it is
   Slurm job;                     // what the experiment says over the partition's words
+  std::string trainer;           // the program of each rank; empty: the backend's own
+  std::string stack;             // what that is; empty: named after the trainer
   bool strict = false;           // warnings reject
 };
 

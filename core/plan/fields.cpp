@@ -69,13 +69,17 @@ const std::vector<std::string>& fields_of(Section section) {
   return kNames[static_cast<std::size_t>(section)];
 }
 
-Result<Value> conform(Field field, const Value& value, const std::string& place) {
+const Param& param_of(Field field) {
   static const auto kParams = [] {
     std::vector<Param> params;
     for (const auto& info : kInfo) params.push_back(as_param(info));
     return params;
   }();
-  return conform(kParams[static_cast<std::size_t>(field)], value, place);
+  return kParams[static_cast<std::size_t>(field)];
+}
+
+Result<Value> conform(Field field, const Value& value, const std::string& place) {
+  return conform(param_of(field), value, place);
 }
 
 int field_index(std::string_view name, const Strategy& strategy) {

@@ -45,6 +45,9 @@ enum class Section { model, hardware, batch, top };
 std::string_view name(Field field);
 const std::vector<std::string>& fields_of(Section section);
 
+// Its name, type, limits and meaning.
+const Param& param_of(Field field);
+
 // The value in the field's own type and within sane limits, or what is wrong with it.
 Result<Value> conform(Field field, const Value& value, const std::string& place);
 

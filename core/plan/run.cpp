@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 namespace orch::plan {
@@ -176,14 +177,41 @@ std::string label(const Run& run) {
   return out.substr(0, kLongestLabel);
 }
 
-double Run::steps_of_all_tokens() const {
-  double ramp = 0, ramp_samples = 0;
-  for (const auto& step : ramp_steps(batch)) {
-    ramp += step.samples / static_cast<double>(step.global_batch);
-    ramp_samples += step.samples;
+std::int64_t Run::batch_at(std::int64_t consumed_samples) const {
+  const auto& rampup = batch.rampup;
+  if (!rampup || consumed_samples >= rampup->samples) return batch.global_batch;
+  const auto increments = (batch.global_batch - rampup->start) / rampup->step;
+  return rampup->start + consumed_samples * increments / rampup->samples * rampup->step;
+}
+
+// What a loop over batch_at() counts, one ramp step instead of one training step at a time.
+std::int64_t Run::steps_of_all_tokens() const {
+  const auto all = static_cast<std::int64_t>(std::ceil(samples()));
+  std::int64_t count = 0, consumed = 0;
+  while (consumed < all && batch_at(consumed) != batch.global_batch) {
+    const auto size = batch_at(consumed);
+    const auto increments = (batch.global_batch - batch.rampup->start) / batch.rampup->step;
+    const auto next = (size - batch.rampup->start) / batch.rampup->step + 1;
+    // The first sample at which the batch is larger.
+    const auto end =
+        std::min(all, (next * batch.rampup->samples + increments - 1) / increments);
+    const auto taken = (end - consumed + size - 1) / size;
+    count += taken;
+    consumed += taken * size;
   }
-  const auto rest = std::max(0.0, samples() - ramp_samples);
-  return std::ceil(ramp + rest / static_cast<double>(batch.global_batch));
+  return count + std::max<std::int64_t>(0, all - consumed + batch.global_batch - 1) /
+                     batch.global_batch;
+}
+
+std::string Run::resolve(const std::string& path, const std::string& run_folder) const {
+  namespace fs = std::filesystem;
+  if (path.empty() || fs::path(path).is_absolute()) return path;
+  return (fs::absolute(run_folder) / paths_from / path).lexically_normal().string();
+}
+
+std::string default_stack(const Run& run) {
+  if (run.trainer.empty()) return "orch-" + run.strategy->backend;
+  return std::filesystem::path(run.trainer).filename().string();
 }
 
 std::vector<RampStep> ramp_steps(const Batch& batch) {

@@ -55,8 +55,13 @@ struct Phase {
   std::int64_t nodes = 1;
 };
 
-// What will happen: every default filled in, every derived number explicit.
+// What will happen: every default filled in, every derived number explicit. Frozen as run.json
+// (run_json.h), from which trainers, supervisors and followers read it back.
+//
+// A run that was read knows of its strategy, cluster and partition what the document says: names,
+// the GPU's name, GPUs per node. bind() gives it the real ones.
 struct Run {
+  std::string id;  // label and hash (run_id.h); empty: not named yet
   std::string experiment;
   StrategyPtr strategy;
   std::vector<Value> settings;  // in the order of strategy->params
@@ -64,13 +69,19 @@ struct Run {
   std::shared_ptr<const Cluster> cluster;
   const Partition* partition = nullptr;  // in cluster
   std::int64_t gpus = 0;
-  std::int64_t nodes = 0;
+  std::int64_t nodes = 1;
   Layout layout;
   Batch batch;
   double tokens = 0;       // to train on
   std::int64_t steps = 0;  // that the job does; 0: all the tokens
   Training training;
+  // From the run's folder to that of the experiment, where paths of `training` begin that are not
+  // absolute. Empty: there are none, or the run has no folder yet.
+  std::string paths_from;
   Slurm job;  // the partition's words with the experiment's over them
+  // The program of each rank; empty: the backend's own, orch-train-<backend>.
+  std::string trainer;
+  std::string stack;  // the software that trains, as one name: "orch-ddp"
   std::vector<Error> warnings;
 
   const Value& setting(std::string_view name) const;
@@ -80,12 +91,23 @@ struct Run {
   std::int64_t spare_gpus() const {
     return job.spare_nodes.value_or(0) * std::min(gpus, partition->gpus_per_node);
   }
-  double steps_of_all_tokens() const;  // the ramp-up's smaller ones included
+  // The global batch of the step that begins after so many samples (Megatron's rule: equally many
+  // samples at every batch below the full one).
+  std::int64_t batch_at(std::int64_t consumed_samples) const;
+  std::int64_t steps_of_all_tokens() const;  // the ramp-up's smaller ones included
+  // Those that the job does: as asked, or all of them.
+  std::int64_t total_steps() const { return steps > 0 ? steps : steps_of_all_tokens(); }
+  // Where a path of `training` leads, for a run in this folder; empty for an empty one.
+  std::string resolve(const std::string& path, const std::string& run_folder) const;
   double samples() const { return tokens / static_cast<double>(model.seq); }
   double tokens_per_step() const {
     return static_cast<double>(batch.global_batch) * static_cast<double>(model.seq);
   }
 };
+
+// The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the program's
+// file name.
+std::string default_stack(const Run& run);
 
 // A run that cannot work, with every reason.
 struct Rejected {

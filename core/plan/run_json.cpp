@@ -2,25 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/plan/check.h"
+#include "core/plan/fields.h"
+#include "core/plan/run_fields.h"
 
 namespace orch::plan {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+// 1: without id, trainer, stack and checksum; every path absolute.
+constexpr int kVersion = 2;
+constexpr std::size_t kLargest = std::size_t{1} << 20;
+constexpr auto kAgain = "plan the experiment again";
+constexpr std::string_view kChecksum = ",\n  \"checksum\": \"";
 
-Value from_json(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return {};
-}
+// --- writing --------------------------------------------------------------------------------------
 
 void write(JsonWriter& to, std::string_view key, const Value& value) {
   std::visit(
@@ -33,160 +33,205 @@ void write(JsonWriter& to, std::string_view key, const Value& value) {
       value);
 }
 
-void write(JsonWriter& to, const Model& model) {
-  to.begin("model")
-      .field("name", model.name)
-      .field("family", name(model.family))
-      .field("layers", model.layers)
-      .field("hidden", model.hidden)
-      .field("heads", model.heads)
-      .field("vocab", model.vocab)
-      .field("seq", model.seq)
-      .end();
+void write_section(JsonWriter& to, const Run& run, std::string_view section) {
+  for (const auto& field : run_fields())
+    if (field.section == section) write(to, field.param.name, get(run, field));
 }
 
-void write(JsonWriter& to, const std::optional<RampUp>& rampup) {
-  if (!rampup) {
-    to.null("rampup");
-    return;
-  }
-  to.begin("rampup")
-      .field("start", rampup->start)
-      .field("step", rampup->step)
-      .field("samples", rampup->samples)
-      .field("fewer_nodes", rampup->fewer_nodes);
-  if (rampup->phases != RampUp{}.phases) to.field("phases", rampup->phases);
-  to.end();
-}
-
-void write(JsonWriter& to, const Slurm& job) {
-  to.begin("job")
-      .field("partition", job.partition)
-      .field("account", job.account)
-      .field("qos", job.qos)
-      .field("constraint", job.constraint)
-      .field("reservation", job.reservation)
-      .field("hint", job.hint)
-      .field("gres", job.gres)
-      .field("time", job.time)
-      .field("cpus_per_gpu", job.cpus_per_gpu)
-      .field("signal_seconds", job.signal_seconds);
-  // Left out where there are none: the ids of runs from before there could be any stay as they are.
-  if (job.spare_nodes.value_or(0) > 0) to.field("spare_nodes", *job.spare_nodes);
+void write_job(JsonWriter& to, const Run& run) {
+  to.begin("job");
+  write_section(to, run, "job");
+  if (run.job.spare_nodes) to.field("spare_nodes", *run.job.spare_nodes);
   to.begin_list("options");
-  for (const auto& option : job.options) to.item(option);
+  for (const auto& option : run.job.options) to.item(option);
   to.end_list().begin("environment");
-  for (const auto& [variable, value] : job.environment) to.field(variable, value);
-  to.end().field("setup", job.setup).end();
+  for (const auto& [variable, value] : run.job.environment) to.field(variable, value);
+  to.end().end();
 }
 
-void write(JsonWriter& to, const Training& training) {
-  to.begin("training");
-  for (const auto& field : training_fields())
-    std::visit([&](auto member) { to.field(field.param.name, training.*member); }, field.member);
-  to.end();
+std::string checksum_of(std::string_view body) {
+  return fmt::format("{:016x}", stable_hash(body));
 }
 
-void read_model(const Json& json, Model& model) {
-  model.name = json.at("name").get<std::string>();
-  model.family = parse_family(json.at("family").get<std::string>()).value_or(Family::gpt);
-  model.layers = json.at("layers").get<std::int64_t>();
-  model.hidden = json.at("hidden").get<std::int64_t>();
-  model.heads = json.at("heads").get<std::int64_t>();
-  model.vocab = json.at("vocab").get<std::int64_t>();
-  model.seq = json.at("seq").get<std::int64_t>();
+// --- reading --------------------------------------------------------------------------------------
+
+Value from_json(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX) return json.get<double>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  return {};
 }
 
-void read_sizes(const Json& json, Run& run) {
-  run.gpus = json.at("gpus").get<std::int64_t>();
-  run.nodes = json.at("nodes").get<std::int64_t>();
-  run.layout = {json.at("tensor_parallel").get<std::int64_t>(),
-                json.at("pipeline_parallel").get<std::int64_t>(),
-                json.at("data_parallel").get<std::int64_t>()};
-  run.batch.micro_batch = json.at("micro_batch").get<std::int64_t>();
-  run.batch.accumulate = json.at("accumulate").get<std::int64_t>();
-  run.batch.global_batch = json.at("global_batch").get<std::int64_t>();
-  if (const auto& rampup = json.at("rampup"); !rampup.is_null())
-    run.batch.rampup =
-        RampUp{rampup.at("start").get<std::int64_t>(), rampup.at("step").get<std::int64_t>(),
-               rampup.at("samples").get<std::int64_t>(), rampup.at("fewer_nodes").get<bool>(),
-               rampup.value("phases", RampUp{}.phases)};
-  run.tokens = json.at("tokens").get<double>();
-  run.steps = json.at("steps").get<std::int64_t>();
-}
+class Reader {
+ public:
+  Reader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
 
-void read_job(const Json& json, Slurm& job) {
-  job.partition = json.at("partition").get<std::string>();
-  job.account = json.at("account").get<std::string>();
-  job.qos = json.at("qos").get<std::string>();
-  job.constraint = json.at("constraint").get<std::string>();
-  job.reservation = json.at("reservation").get<std::string>();
-  job.hint = json.at("hint").get<std::string>();
-  job.gres = json.at("gres").get<std::string>();
-  job.time = json.at("time").get<std::string>();
-  job.cpus_per_gpu = json.at("cpus_per_gpu").get<std::int64_t>();
-  job.signal_seconds = json.at("signal_seconds").get<std::int64_t>();
-  if (const auto spare = json.find("spare_nodes"); spare != json.end())
-    job.spare_nodes = spare->get<std::int64_t>();
-  job.options = json.at("options").get<std::vector<std::string>>();
-  job.environment = json.at("environment").get<std::map<std::string, std::string>>();
-  job.setup = json.at("setup").get<std::string>();
-}
+  Result<Run> read();
 
-Status read_strategy(const Json& json, const std::string& place,
-                     const std::vector<StrategyPtr>& strategies, Run& run) {
-  const auto wanted = json.at("strategy").get<std::string>();
-  std::vector<std::string> names;
-  for (const auto& strategy : strategies) {
-    names.push_back(strategy->name);
-    if (strategy->name == wanted) run.strategy = strategy;
+ private:
+  // The section of this name; an empty one where it is missing or null.
+  const Json& section(std::string_view name);
+  void complain(std::string_view path, std::string fact, std::string fix = kAgain) {
+    errors_.push_back({at(path), std::move(fact), std::move(fix)});
   }
-  if (!run.strategy)
-    return Error{place, fmt::format("no backend offers the strategy '{}'", printable(wanted)),
-                 suggestion(wanted, names)};
-  for (const auto& param : run.strategy->params) {
-    const auto& settings = json.at("settings");
-    auto value = settings.contains(param.name) ? from_json(settings.at(param.name)) : Value();
-    if (!is_given(value)) value = param.default_value;
-    if (is_given(value)) {  // JSON writes a real 25 like a whole one
-      const auto conformed = conform(param, value, place + ": settings." + param.name);
-      if (!conformed) return conformed.error();
-      value = *conformed;
+  std::string at(std::string_view path) const { return fmt::format("{}: {}", place_, path); }
+  // The value in the parameter's type, or nothing and a problem noted.
+  std::optional<Value> conformed(const Param& param, const Json& held, std::string_view path);
+  std::string text(std::string_view name, bool required = false);
+
+  void read_fields();
+  void read_family();
+  void read_strategy();
+  void read_cluster();
+  void read_training();
+  void read_job();
+
+  const Json& json_;
+  std::string place_;
+  Errors errors_;
+  Run run_;
+};
+
+const Json& Reader::section(std::string_view name) {
+  static const Json kNone = Json::object();
+  const auto found = name.empty() ? json_.end() : json_.find(std::string(name));
+  if (name.empty()) return json_;
+  if (found == json_.end() || found->is_null()) return kNone;
+  if (found->is_object()) return *found;
+  complain(name, "is not an object");
+  return kNone;
+}
+
+std::optional<Value> Reader::conformed(const Param& param, const Json& held,
+                                       std::string_view path) {
+  auto value = conform(param, from_json(held), at(path));
+  if (value) return *value;
+  errors_.insert(errors_.end(), value.error().begin(), value.error().end());
+  return std::nullopt;
+}
+
+std::string Reader::text(std::string_view name, bool required) {
+  const auto found = json_.find(std::string(name));
+  const auto* held = found == json_.end() ? nullptr : found->get_ptr<const std::string*>();
+  if (held && (!required || !held->empty())) return *held;
+  if (required || found != json_.end()) complain(name, held ? "is empty" : "is not a text");
+  return {};
+}
+
+void Reader::read_fields() {
+  if (!section("rampup").empty()) run_.batch.rampup.emplace();
+  for (const auto& field : run_fields()) {
+    if (field.section == "rampup" && !run_.batch.rampup) continue;
+    const auto& from = section(field.section);
+    const auto held = from.find(field.param.name);
+    if (held != from.end()) {
+      if (const auto value = conformed(field.param, *held, field.path())) set(run_, field, *value);
+    } else if (!conform(field.param, field.param.default_value, "")) {
+      complain(field.path(), "is missing");
     }
-    run.settings.push_back(std::move(value));
   }
-  return {};
 }
 
-// A run.json from before there was such a section means the defaults.
-Status read_training(const Json& json, const std::string& place, Training& training) {
-  const auto section = json.find("training");
-  if (section == json.end()) return {};
-  for (const auto& field : training_fields()) {
-    const auto given = section->find(field.param.name);
-    if (given == section->end()) continue;
-    const auto value =
-        conform(field.param, from_json(*given), place + ": training." + field.param.name);
-    if (!value) return value.error();
-    set(training, field, *value);
-  }
-  return {};
+void Reader::read_family() {
+  const auto& model = section("model");
+  const auto held = model.find("family");
+  if (held == model.end()) return complain("model.family", "is missing");
+  if (const auto family = conformed(param_of(Field::family), *held, "model.family"))
+    run_.model.family = *parse_family(std::get<std::string>(*family));
 }
 
-Status read_cluster(const Json& json, const std::string& place, const FindCluster& find_cluster,
-                    Run& run) {
-  const auto cluster = find_cluster(json.at("cluster").get<std::string>());
-  if (!cluster) return cluster.error();
-  run.cluster = *cluster;
-  const auto partition = json.at("partition").get<std::string>();
-  run.partition = run.cluster->find(partition);
-  if (!run.partition)
-    return Error{
-        place,
-        fmt::format("{} has no partition '{}' any more", run.cluster->name, printable(partition)),
-        "plan the experiment again"};
-  return {};
+// As far as the document tells: parameters by name and the type of their value.
+void Reader::read_strategy() {
+  auto strategy = std::make_shared<Strategy>();
+  strategy->name = text("strategy", true);
+  strategy->backend = text("backend", true);
+  strategy->backend_version = text("backend_version");
+  if (!is_plain_name(strategy->backend) && !strategy->backend.empty())
+    complain("backend", fmt::format("'{}' is no backend's name", printable(strategy->backend)));
+  for (const auto& [name, held] : section("settings").items()) {
+    Param param;
+    param.name = name;
+    param.type = held.is_boolean()          ? ParamType::boolean
+                 : held.is_number_integer() ? ParamType::integer
+                 : held.is_number()         ? ParamType::real
+                                            : ParamType::text;
+    strategy->params.push_back(std::move(param));
+    run_.settings.push_back(from_json(held));
+  }
+  run_.strategy = std::move(strategy);
 }
+
+void Reader::read_cluster() {
+  auto cluster = std::make_shared<Cluster>();
+  cluster->name = text("cluster");
+  auto& partition = cluster->partitions.emplace_back();
+  partition.name = text("partition");
+  partition.gpu.name = text("gpu");
+  partition.gpus_per_node = run_.gpus;
+  if (const auto held = json_.find("gpus_per_node"); held != json_.end())
+    if (const auto value = conformed(param_of(Field::gpus_per_node), *held, "gpus_per_node"))
+      partition.gpus_per_node = std::get<std::int64_t>(*value);
+  run_.partition = &partition;
+  run_.cluster = std::move(cluster);
+}
+
+void Reader::read_training() {
+  const auto& held = section("training");
+  std::set<std::string> given;
+  for (const auto& [name, value] : held.items()) {
+    const auto path = "training." + printable(name);
+    given.insert(name);
+    if (const auto* field = find_training_field(name)) {
+      if (const auto found = conformed(field->param, value, path)) set(run_.training, *field, *found);
+    } else {
+      complain(path, "no such field", suggestion(name, training_names()));
+    }
+  }
+  fill_in(run_.training, given);
+  const auto wrong = check_training(run_.training, at("training"));
+  errors_.insert(errors_.end(), wrong.begin(), wrong.end());
+}
+
+void Reader::read_job() {
+  Fields job(section("job"));
+  if (job.has("spare_nodes")) run_.job.spare_nodes = job.whole("spare_nodes");
+  if (job.has("options")) run_.job.options = job.texts("options");
+  if (job.has("environment")) {
+    auto variables = job.object("environment");
+    for (const auto& name : variables.keys()) run_.job.environment[name] = variables.text(name);
+  }
+  for (const auto& problem : job.problems()) complain("job", problem);
+  // As experiments say it, and as documents of version 1 do.
+  if (const auto own = run_.job.environment.extract("ORCH_TRAINER"); !own.empty())
+    run_.trainer = own.mapped();
+}
+
+Result<Run> Reader::read() {
+  const auto version = json_.value("version", Json());
+  if (version != 1 && version != kVersion)
+    return Error{place_, "was written by another version of orch", kAgain};
+  if (version == kVersion) run_.id = text("id");
+  read_fields();
+  read_family();
+  read_strategy();
+  read_cluster();
+  read_training();
+  read_job();
+  if (run_.stack.empty()) run_.stack = default_stack(run_);
+  if (run_.tokens == 0 && run_.steps == 0)
+    complain("tokens", "nothing to train: neither tokens nor steps", "ask for one of them");
+  if (!errors_.empty()) return errors_;
+  std::vector<Error> wrong;
+  check_sizes(run_, wrong);
+  for (auto& reason : wrong) complain(reason.place, reason.fact, reason.fix);
+  if (!errors_.empty()) return errors_;
+  return std::move(run_);
+}
+
+// The part that the checksum is of; all of it where there is none.
+std::string_view body_of(std::string_view text) { return text.substr(0, text.rfind(kChecksum)); }
 
 }  // namespace
 
@@ -194,105 +239,112 @@ std::string run_json(const Run& run) {
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{kVersion})
-      .field("experiment", run.experiment)
+      .field("id", run.id)
       .field("strategy", run.strategy->name)
       .field("backend", run.strategy->backend)
-      .field("backend_version", run.strategy->backend_version);
-  write(to, run.model);
-  to.field("cluster", run.cluster->name)
+      .field("backend_version", run.strategy->backend_version)
+      .field("cluster", run.cluster->name)
       .field("partition", run.partition->name)
       .field("gpu", run.partition->gpu.name)
-      .field("gpus", run.gpus)
-      .field("nodes", run.nodes)
-      .field("gpus_per_node", run.partition->gpus_per_node)
-      .field("tensor_parallel", run.layout.tensor_parallel)
-      .field("pipeline_parallel", run.layout.pipeline_parallel)
-      .field("data_parallel", run.layout.data_parallel)
-      .field("micro_batch", run.batch.micro_batch)
-      .field("accumulate", run.batch.accumulate)
-      .field("global_batch", run.batch.global_batch);
-  write(to, run.batch.rampup);
-  to.field("tokens", run.tokens).field("steps", run.steps).begin("settings");
+      .field("gpus_per_node", run.partition->gpus_per_node);
+  write_section(to, run, "");
+  to.begin("model").field("family", name(run.model.family));
+  write_section(to, run, "model");
+  to.end();
+  if (run.batch.rampup) {
+    to.begin("rampup");
+    write_section(to, run, "rampup");
+    to.end();
+  }
+  to.begin("settings");
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     write(to, run.strategy->params[i].name, run.settings[i]);
+  to.end().begin("training");
+  for (const auto& field : training_fields())
+    write(to, field.param.name, get(run.training, field));
   to.end();
-  write(to, run.training);
-  write(to, run.job);
-  return std::move(to.end()).text();
+  write_job(to, run);
+  auto text = std::move(to.end()).text();
+  text.resize(text.size() - std::string_view("\n}\n").size());
+  const auto checksum = checksum_of(text);
+  return fmt::format("{}{}{}\"\n}}\n", text, kChecksum, checksum);
 }
 
-std::string run_id(const Run& run, const std::string& json) {
-  return fmt::format("{}-{:08x}", label(run), stable_hash(json) >> 32);
+Result<Run> parse_run(const std::string& text, const std::string& place) {
+  const auto json = parse_json(text);
+  if (!json.is_object()) return Error{place, "is not a JSON object", kAgain};
+  if (json.contains("checksum") && json["checksum"] != checksum_of(body_of(text)))
+    return Error{place, "was changed after the run was planned",
+                 "plan the experiment again, or put the folder's own run.json back"};
+  return Reader(json, place).read();
 }
 
-Result<Run> parse_run_json(const std::string& text, const std::string& place,
-                           const std::vector<StrategyPtr>& strategies,
-                           const FindCluster& find_cluster) {
-  try {
-    const auto json = Json::parse(text);
-    if (json.at("version").get<int>() != kVersion)
-      return Error{place, "was written by another version of orch", "plan the experiment again"};
-    Run run;
-    run.experiment = json.at("experiment").get<std::string>();
-    if (auto status = read_strategy(json, place, strategies, run); !status) return status.error();
-    if (auto status = read_cluster(json, place, find_cluster, run); !status) return status.error();
-    read_model(json.at("model"), run.model);
-    read_sizes(json, run);
-    if (auto status = read_training(json, place, run.training); !status) return status.error();
-    read_job(json.at("job"), run.job);
-    return run;
-  } catch (const nlohmann::json::exception& error) {
-    return Error{place, error.what(), "plan the experiment again"};
-  }
+Result<Run> read_run(const fs::path& file) {
+  const auto text = read_if_there(file, kLargest);
+  if (!text) return text.error();
+  const auto place = printable(file.string());
+  if (!*text) return Error{place, "is missing", kAgain};
+  return parse_run(**text, place);
+}
+
+Status check_frozen(const std::string& text, const fs::path& file) {
+  const auto place = printable(file.string());
+  const auto run = parse_run(text, place);
+  if (!run) return run.error();
+  const auto folder = fs::weakly_canonical(file).parent_path().filename().string();
+  // Version 1 named a folder after its text.
+  const bool same = run->id.empty()
+                        ? folder.ends_with(fmt::format("-{:08x}", stable_hash(text) >> 32))
+                        : run->id == folder;
+  if (same) return {};
+  return Error{place, "is not the file that this folder was made with",
+               "plan the experiment again, or put the folder's own run.json back"};
 }
 
 namespace {
 
-void write(JsonWriter& to, const Stretch& stretch) {
-  to.begin()
-      .field("first_batch", stretch.first_batch)
-      .field("last_batch", stretch.last_batch)
-      .field("samples", stretch.samples)
-      .field("tokens", stretch.tokens)
-      .field("data_parallel", stretch.data_parallel)
-      .field("nodes", stretch.nodes)
-      .field("gpus", stretch.gpus)
-      .field("first_step_seconds", stretch.first_step_seconds)
-      .field("last_step_seconds", stretch.last_step_seconds)
-      .field("tflops_per_gpu", stretch.tflops_per_gpu)
-      .field("seconds", stretch.seconds)
-      .field("gpu_hours", stretch.gpu_hours)
-      .end();
+Result<StrategyPtr> find_strategy(const Run& run, const std::string& place,
+                                  const std::vector<StrategyPtr>& strategies) {
+  std::vector<std::string> names;
+  for (const auto& strategy : strategies) {
+    names.push_back(strategy->name);
+    if (strategy->name == run.strategy->name) return strategy;
+  }
+  return Error{place,
+               fmt::format("no backend offers the strategy '{}'", printable(run.strategy->name)),
+               suggestion(run.strategy->name, names)};
 }
 
 }  // namespace
 
-std::string estimate_json(const Run& run, const Estimate& estimate) {
-  JsonWriter to;
-  to.begin()
-      .field("version", std::int64_t{kVersion})
-      .field("variant", variant(run))
-      .field("fit", name(estimate.fit))
-      .field("peak_memory_bytes", estimate.peak_memory)
-      .field("memory_low", estimate.memory_low)
-      .field("memory_high", estimate.memory_high)
-      .field("usable_memory_bytes", estimate.usable_memory)
-      .field("host_memory_bytes", estimate.host_memory)
-      .field("step_seconds", estimate.step_seconds)
-      .field("step_low", estimate.step_low)
-      .field("step_high", estimate.step_high)
-      .field("tflops_per_gpu", estimate.tflops_per_gpu)
-      .field("tflops_per_gpu_simple", estimate.tflops_per_gpu_simple)
-      .field("mfu", estimate.mfu)
-      .field("tokens_per_second", estimate.tokens_per_second)
-      .field("days_per_100b_tokens", estimate.days_per_100b_tokens)
-      .field("days_to_train", estimate.days_to_train)
-      .field("gpu_hours", estimate.gpu_hours)
-      .field("communicated_bytes", estimate.communicated)
-      .begin_list("schedule");
-  for (const auto& stretch : estimate.schedule) write(to, stretch);
-  to.end_list();
-  return std::move(to.end()).text();
+Status bind(Run& run, const std::string& place, const std::vector<StrategyPtr>& strategies,
+            const FindCluster& find_cluster) {
+  const auto strategy = find_strategy(run, place, strategies);
+  if (!strategy) return strategy.error();
+  std::vector<Value> settings;
+  for (const auto& param : (*strategy)->params) {
+    auto value = run.setting(param.name);
+    if (!is_given(value)) value = param.default_value;
+    if (is_given(value)) {  // JSON writes a real 25 like a whole one
+      const auto conformed = conform(param, value, place + ": settings." + param.name);
+      if (!conformed) return conformed.error();
+      value = *conformed;
+    }
+    settings.push_back(std::move(value));
+  }
+  const auto cluster = find_cluster(run.cluster->name);
+  if (!cluster) return cluster.error();
+  const auto* partition = (*cluster)->find(run.partition->name);
+  if (!partition)
+    return Error{place,
+                 fmt::format("{} has no partition '{}' any more", (*cluster)->name,
+                             printable(run.partition->name)),
+                 kAgain};
+  run.strategy = *strategy;
+  run.settings = std::move(settings);
+  run.cluster = *cluster;
+  run.partition = partition;
+  return {};
 }
 
 }  // namespace orch::plan

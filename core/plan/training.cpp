@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/base/text.h"
@@ -162,6 +163,11 @@ void set(Training& training, const TrainingField& field, const Value& conformed)
         training.*member = std::get<std::decay_t<decltype(training.*member)>>(conformed);
       },
       field.member);
+}
+
+void fill_in(Training& training, const std::set<std::string>& given) {
+  if (!given.contains("min_learning_rate"))
+    training.min_learning_rate = std::min(training.min_learning_rate, training.learning_rate);
 }
 
 std::string changes(const Training& training) {

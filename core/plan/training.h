@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,9 +12,8 @@
 
 namespace orch::plan {
 
-// The section `training` of an experiment: how its runs learn. Trainers read it from run.json under
-// the same names (backends/runtime/loop/config.h); what each field means stands in
-// training_fields().
+// The section `training` of an experiment: how its runs learn. What each field means, and its
+// limits, stand in training_fields().
 struct Training {
   double learning_rate = 3e-4;
   double min_learning_rate = 3e-5;
@@ -52,7 +52,7 @@ struct TrainingField {
   std::variant<bool Training::*, std::int64_t Training::*, double Training::*,
                std::string Training::*>
       member;
-  bool is_path = false;  // relative to the experiment's file
+  bool is_path = false;  // relative to the experiment's folder (Run::resolve)
 };
 
 // All of them, in the order of the struct: reading, writing and listing go through this table.
@@ -62,6 +62,9 @@ std::vector<std::string> training_names();
 
 Value get(const Training& training, const TrainingField& field);
 void set(Training& training, const TrainingField& field, const Value& conformed);
+
+// Where the minimum is not among the fields that were given, a small rate is its own minimum.
+void fill_in(Training& training, const std::set<std::string>& given);
 
 // "learning_rate = 0.001, warmup_steps = 5": what is not as by default; empty if all is.
 std::string changes(const Training& training);

@@ -33,17 +33,14 @@ void check_environment(const plan::Slurm& job, Errors& errors) {
   }
 }
 
-void check_context(const Context& context, Errors& errors) {
+void check_names(const plan::Run& run, const Context& context, Errors& errors) {
   const auto check = [&](const char* place, const std::string& text) {
     if (!is_plain_name(text))
       errors.push_back({place, fmt::format("'{}' cannot stand on an #SBATCH line", printable(text)),
                         "use letters, digits, '.', '_' and '-', at most 100 of them"});
   };
-  check("run.id", context.id);
+  check("run.id", run.id);
   check("orch.version", context.version);
-  if (!context.folder.is_absolute())
-    errors.push_back({context.folder.string(), "the run folder's path is not absolute",
-                      "a job may start anywhere: give the whole path"});
 }
 
 std::string script_name(std::size_t index) {
@@ -65,7 +62,7 @@ Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
   Errors errors;
   check_words(run.job, errors);
   check_environment(run.job, errors);
-  check_context(context, errors);
+  check_names(run, context, errors);
   if (!errors.empty()) return errors;
 
   const auto phases = plan::phases(run);

@@ -12,9 +12,7 @@ namespace orch::render {
 
 // What a job script needs to know besides the run.
 struct Context {
-  std::string id;           // the run folder's name; stands on #SBATCH lines, so a plain name
-  fs::path folder;          // the run folder, any name
-  std::string trainer;      // the program that trains: orch-train-<backend>, or a path to it
+  std::string trainers;     // the folder of our own trainers, as seen from the run's folder
   std::string version;      // of orch
   double step_seconds = 0;  // as estimated; a job must be told to stop early enough to end a step
 };

@@ -71,13 +71,14 @@ class Table {
   const char* name_;
 };
 
-void set_run(lua_State* L, const plan::Run& run, const Context& context) {
+void set_run(lua_State* L, const plan::Run& run) {
   Table table(L, "run");
-  table.set("id", context.id);
-  table.set("folder", context.folder.native());
+  table.set("id", run.id);
   table.set("experiment", run.experiment);
   table.set("strategy", run.strategy->name);
   table.set("backend", run.strategy->backend);
+  table.set("trainer", run.trainer);
+  table.set("stack", run.stack);
   table.set("cluster", run.cluster->name);
   table.set("gpus", run.gpus);
   table.set("nodes", run.nodes);
@@ -144,7 +145,7 @@ void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
 
 void set_orch(lua_State* L, const Context& context) {
   Table table(L, "orch");
-  table.set("trainer", context.trainer);
+  table.set("trainers", context.trainers);
   table.set("version", context.version);
 }
 
@@ -153,7 +154,7 @@ void set_orch(lua_State* L, const Context& context) {
 void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase,
                 const Context& context) {
   lua_State* L = lua.lua_state();
-  set_run(L, run, context);
+  set_run(L, run);
   set_model(L, run.model);
   set_settings(L, run);
   set_phase(L, run, phase);

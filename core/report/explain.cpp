@@ -65,7 +65,7 @@ std::string head(const plan::Planned& p, const Screen& screen) {
   const auto& r = p.run;
   const auto& e = p.estimate;
   const auto variant = plan::variant(r);
-  std::string out = paint(p.id, "1", screen) + "\n";
+  std::string out = paint(p.run.id, "1", screen) + "\n";
   out += fmt::format("  {}{}{} on {} x {} ({}/{})\n", r.strategy->name, variant.empty() ? "" : " ",
                      variant, r.gpus, r.partition->gpu.name, r.cluster->name, r.partition->name);
   out += fmt::format(

@@ -69,7 +69,7 @@ void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& js
 Json run_fields(const plan::Planned& p) {
   const auto& r = p.run;
   const auto& e = p.estimate;
-  Json json{{"id", p.id},
+  Json json{{"id", p.run.id},
             {"strategy", r.strategy->name},
             {"variant", plan::variant(r)},
             {"backend", r.strategy->backend},
@@ -144,7 +144,7 @@ std::string json(const Result& result, const Standings* standings) {
     run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
     run["tie"] = places[i].tie;
     add_limits(result.runs[i]->estimate, *result.experiment, run);
-    if (const auto found = ran.find(result.runs[i]->id); found != ran.end())
+    if (const auto found = ran.find(result.runs[i]->run.id); found != ran.end())
       add_status(*found->second, run);
   }
   Json rejected = Json::array();

@@ -72,7 +72,7 @@ void add_entries(const Searched& searched, const List& list, Json& to) {
 }
 
 bool starts_with(const Runs& runs, const Runs& first) {
-  const auto same = [](const plan::Planned* a, const plan::Planned* b) { return a->id == b->id; };
+  const auto same = [](const plan::Planned* a, const plan::Planned* b) { return a->run.id == b->run.id; };
   return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
 }
 

@@ -139,7 +139,7 @@ std::string csv(const Result& result) {
     const auto days = e.range_of(e.days_to_train);
     out +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
-                    place == 0 ? "" : std::to_string(place), tie, csv_cell(p->id), r.strategy->name,
+                    place == 0 ? "" : std::to_string(place), tie, csv_cell(r.id), r.strategy->name,
                     csv_cell(plan::variant(r)), r.strategy->backend, csv_cell(r.model.name),
                     csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus, r.nodes,
                     r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,

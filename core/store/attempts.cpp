@@ -6,7 +6,7 @@
 
 #include "core/base/date.h"
 #include "core/store/entries.h"
-#include "core/store/json_file.h"
+#include "core/base/json_fields.h"
 #include "core/store/run_folder.h"
 
 namespace orch::store {

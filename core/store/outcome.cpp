@@ -3,7 +3,7 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/store/draft.h"
-#include "core/store/json_file.h"
+#include "core/base/json_fields.h"
 #include "core/store/run_folder.h"
 
 namespace orch::store {
@@ -77,7 +77,6 @@ Outcome read(Fields& fields) {
   if (fields.has("progress")) {
     auto progress = fields.object("progress");
     outcome.progress = read_progress(progress);
-    if (!progress.problem().empty()) fields.complain("progress: " + progress.problem());
   }
   return outcome;
 }

@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <cmath>
 
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/plan/run_json.h"
 #include "core/store/draft.h"
 #include "core/store/entries.h"
-#include "core/store/json_file.h"
 
 namespace orch::store {
 namespace {
@@ -28,18 +29,15 @@ int count_scripts(const fs::path& folder) {
   return phases;
 }
 
-void read_run(Fields& fields, record::RunFacts& facts) {
-  facts.experiment = fields.text("experiment");
-  facts.strategy = fields.text("strategy");
-  facts.cluster = fields.text("cluster");
-  facts.gpus = fields.whole("gpus", 1);
-  facts.nodes = fields.whole("nodes", 1);
-  facts.steps = fields.whole("steps");
-  if (fields.has("accumulate")) facts.accumulate = fields.whole("accumulate", 1);
-  auto model = fields.object("model");
-  facts.tokens_per_step = static_cast<double>(fields.whole("global_batch", 1)) *
-                          static_cast<double>(model.whole("seq", 1));
-  if (!model.problem().empty()) fields.complain("model: " + model.problem());
+void take_run(const plan::Run& run, record::RunFacts& facts) {
+  facts.experiment = run.experiment;
+  facts.strategy = run.strategy->name;
+  facts.cluster = run.cluster->name;
+  facts.gpus = run.gpus;
+  facts.nodes = run.nodes;
+  facts.accumulate = run.batch.accumulate;
+  facts.steps = run.total_steps();
+  facts.tokens_per_step = run.tokens_per_step();
 }
 
 void read_estimate(Fields& fields, record::RunFacts& facts) {
@@ -58,19 +56,10 @@ void read_estimate(Fields& fields, record::RunFacts& facts) {
 }  // namespace
 
 Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
-  const auto path = run_folder / "run.json";
-  const auto json = read_json(path, {.fix = kPlanAgain});
-  if (!json) return json.error();
-  if (!*json) return Error{printable(path.string()), "is missing", kPlanAgain};
+  const auto run = plan::read_run(run_folder / "run.json");
+  if (!run) return run.error();
   record::RunFacts facts;
-  Fields run(**json);
-  read_run(run, facts);
-  const bool whole_training = facts.steps == 0;
-  const double steps = std::ceil(run.number("tokens") / facts.tokens_per_step);
-  if (whole_training && steps >= 0 && steps <= static_cast<double>(Fields::kMost))
-    facts.steps = static_cast<std::int64_t>(steps);
-  if (!run.problem().empty()) return damaged(path, run.problem(), kPlanAgain);
-
+  take_run(*run, facts);
   const auto estimate_path = run_folder / "estimate.json";
   const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
   if (!estimate_json) return estimate_json.error();
@@ -78,7 +67,7 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
     Fields estimate(**estimate_json);
     read_estimate(estimate, facts);
     if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
-    if (!whole_training)
+    if (run->steps > 0)
       facts.gpu_hours = static_cast<double>(facts.steps) * facts.step_seconds *
                         static_cast<double>(facts.gpus) / 3600;
   }

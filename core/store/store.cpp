@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/plan/run_json.h"
 #include "core/store/draft.h"
 #include "core/store/entries.h"
 #include "core/store/submissions.h"
@@ -46,11 +47,13 @@ bool holds(const fs::path& path, const std::string& text) {
 Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
   bool changed = false;
   if (was_started(place, submitted)) return changed;
+  const auto run_json = read_file(place / "run.json");
+  if (auto status = run_json ? plan::check_frozen(*run_json, place / "run.json") : run_json.error();
+      !status)
+    return Error{printable(place.string()), "does not hold the run.json that it is named after",
+                 "move that folder away"};
   for (const auto& file : folder.files) {
     if (holds(place / file.name, file.text)) continue;
-    if (file.name == "run.json")
-      return Error{printable(place.string()), "does not hold the run.json that it is named after",
-                   "move that folder away"};
     if (auto status = write_file_atomically(place / file.name, file.text); !status)
       return status.error();
     changed = changed || file.name != kProvenance;  // where it is from is news to nobody

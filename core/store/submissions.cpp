@@ -12,7 +12,7 @@
 #include "core/base/text.h"
 #include "core/store/draft.h"
 #include "core/store/entries.h"
-#include "core/store/json_file.h"
+#include "core/base/json_fields.h"
 
 namespace orch::store {
 namespace {

@@ -57,7 +57,7 @@ exits 1 'an edited run.json'
 has "$err" 'move that folder away' 'an edited run.json'
 orch explain "$first"
 exits 1 'explain an edited run.json'
-has "$err" 'is not the file that this folder was made with' 'explain an edited run.json'
+has "$err" 'was changed after the run was planned' 'explain an edited run.json'
 echo '{' >"$first/run.json"
 orch explain "$first"
 exits 1 'explain a broken run.json'

@@ -134,7 +134,8 @@ class Place {
     const auto id = fmt::format("gpt-ddp-{:08x}", number);
     write(id + "/run.json", R"({"version": 1, "experiment": "sweep", "strategy": "ddp",
       "backend": "ddp", "cluster": "jean-zay", "partition": "v100-32g", "gpus": 4, "nodes": 1,
-      "global_batch": 64, "tokens": 1e6, "steps": 10, "model": {"seq": 2048}})");
+      "global_batch": 64, "tokens": 1e6, "steps": 10, "data_parallel": 4, "accumulate": 16,
+      "model": {"family": "gpt", "layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 2048}})");
     write(id + "/estimate.json", R"({"version": 1, "fit": "fits", "peak_memory_bytes": 1e9,
       "step_seconds": 900, "step_low": 800, "step_high": 1000, "tokens_per_second": 145.6,
       "days_per_100b_tokens": 7949, "gpu_hours": 99})");

@@ -125,7 +125,7 @@ TEST_CASE("before the time limit a run saves and stops", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
   job.ranks = 2;
-  job.time = "60";
+  job.time = "00:01:00";
   job.signal_seconds = 59;
   const auto run = experiment.add_run("a", kSaves, job);
   experiment.submit("0001-s", {"a"});
@@ -141,7 +141,7 @@ TEST_CASE("before the time limit a run saves and stops", "[launch][local]") {
 TEST_CASE("a run that finishes when it is told to stop is finished", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
-  job.time = "60";
+  job.time = "00:01:00";
   job.signal_seconds = 59;
   const auto run =
       experiment.add_run("a", "trap ': >\"$attempt/finished\"; exit 0' USR1; train", job);
@@ -153,7 +153,7 @@ TEST_CASE("a run that finishes when it is told to stop is finished", "[launch][l
 TEST_CASE("a run that does not save is ended at the time limit", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
-  job.time = "2";
+  job.time = "00:00:02";
   job.signal_seconds = 1;
   const auto run = experiment.add_run("a", "trap '' USR1 TERM; train", job);
   experiment.submit("0001-s", {"a"});
@@ -167,7 +167,7 @@ TEST_CASE("a run that does not save is ended at the time limit", "[launch][local
 TEST_CASE("a time limit that leaves no time to train is an error", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
-  job.time = "60";
+  job.time = "00:01:00";
   job.signal_seconds = 600;
   experiment.add_run("a", "exit 0", job);
   experiment.submit("0001-s", {"a"});

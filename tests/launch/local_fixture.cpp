@@ -35,9 +35,6 @@ launch::LocalOptions options_for(const fs::path& root, const fs::path& folder) {
   options.experiment_folder = folder;
   options.supervisor = {ORCH_TEST_SUPERVISOR};
   options.trainers = trainers;
-  options.parse_time = [](std::string_view text) -> std::optional<double> {
-    return std::strtod(std::string(text).c_str(), nullptr);
-  };
   return options;
 }
 
@@ -63,8 +60,10 @@ fs::path LocalExperiment::add_run(const std::string& id, const std::string& beha
   fs::create_directories(run);
   std::ofstream(run / "behaviour") << behaviour << "\n";
   std::ofstream(run / "run.json")
-      << R"({"version": 1, "backend": "ddp", "model": {"seq": 1024}, "gpus": )" << job.ranks
-      << R"(, "data_parallel": )" << job.ranks << R"(, "global_batch": 64, "rampup": )"
+      << R"({"version": 1, "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
+      << R"("layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 1024}, "gpus": )" << job.ranks
+      << R"(, "data_parallel": )" << job.ranks << R"(, "micro_batch": 1, "accumulate": )"
+      << 64 / job.ranks << R"(, "global_batch": )" << 64 / job.ranks * job.ranks << R"(, "rampup": )"
       << job.rampup << R"(, "tokens": 1048576, "steps": 0, "job": {"time": ")" << job.time
       << R"(", "signal_seconds": )" << job.signal_seconds << R"(, "environment": )"
       << job.environment << R"(, "setup": ")" << job.setup << "\"}}\n";

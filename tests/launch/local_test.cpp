@@ -138,22 +138,25 @@ TEST_CASE("a run whose trainer is not there fails and says so", "[launch][local]
 }
 
 TEST_CASE("a local run needs its data and its first weights", "[launch][local]") {
-  launch::LocalRun run;
-  run.id = "a";
-  run.environment["ORCH_TRAINER"] = "/bin/sh";
-  CHECK(launch::check_local_run(run, "/nowhere").empty());
+  launch::LocalRun local;
+  auto& run = local.run;
+  run.strategy = std::make_shared<plan::Strategy>();
+  run.trainer = "/bin/sh";
+  CHECK(launch::check_local_run(local, "/nowhere").empty());
   const auto folder = fs::temp_directory_path() / "orch-local-data";
   fs::create_directories(folder);
   std::ofstream(folder / "half.idx") << "x";
-  run.data = folder / "half";
-  run.init = folder / "none";
-  const auto errors = launch::check_local_run(run, "/nowhere");
+  local.folder = folder / "runs/x/a";
+  run.paths_from = "../../..";
+  run.training.data = "half";
+  run.training.init = folder / "none";
+  const auto errors = launch::check_local_run(local, "/nowhere");
   REQUIRE(errors.size() == 2);
   CHECK(errors[0].fact == "no such file: " + (folder / "half.bin").string());
   CHECK(errors[1].fact == "no such checkpoint: " + (folder / "none").string());
   std::ofstream(folder / "half.bin") << "x";
-  run.init = folder;
-  CHECK(launch::check_local_run(run, "/nowhere").empty());
+  run.training.init = folder;
+  CHECK(launch::check_local_run(local, "/nowhere").empty());
   fs::remove_all(folder);
 }
 

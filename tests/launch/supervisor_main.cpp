@@ -23,9 +23,6 @@ int main(int count, char** words) {
   options.memory_limit = std::strtoull(given("TEST_MEMORY").c_str(), nullptr, 10);
   options.kill_after_seconds = 2;
   options.wait_seconds = 3;
-  options.parse_time = [](std::string_view text) -> std::optional<double> {
-    return std::strtod(std::string(text).c_str(), nullptr);
-  };
   const int code = orch::launch::supervise(folder, options);
   std::fflush(nullptr);
   std::_Exit(code);  // under a sanitizer, the search for leaks at an exit takes many seconds

@@ -1,9 +1,8 @@
 #include "core/plan/run.h"
 
 #include <catch2/catch_test_macros.hpp>
-#include <nlohmann/json.hpp>
-
-#include "core/plan/run_json.h"
+#include <cmath>
+#include <tuple>
 #include "tests/plan/support.h"
 
 using namespace orch;
@@ -119,50 +118,63 @@ TEST_CASE("the phases' samples are all of them", "[plan][run]") {
   CHECK(samples == 20'000'000);
 }
 
-TEST_CASE("run.json reads back as the same run", "[plan][run]") {
-  auto run = test::run();
-  run.batch.rampup = RampUp{192, 16, 9'765'625, true};
-  run.job.account = "six@a100";
-  run.job.environment["X"] = "a\"b\n$(c)";
-  run.job.options = {"--exclusive"};
-  const auto json = run_json(run);
-  CHECK(nlohmann::json::parse(json)["layout"].is_null());
-  CHECK(nlohmann::json::parse(json)["tensor_parallel"] == 8);
-  const auto read = parse_run_json(json, "run.json", {run.strategy}, [&](std::string_view) {
-    return Result<std::shared_ptr<const Cluster>>(run.cluster);
-  });
-  REQUIRE(read);
-  CHECK(run_json(*read) == json);
-  CHECK(run_id(*read, json) == run_id(run, json));
-  CHECK(read->job.environment.at("X") == "a\"b\n$(c)");
+namespace {
+
+Run ramp(std::int64_t start, std::int64_t step, std::int64_t samples, std::int64_t full) {
+  Run run;
+  run.model.seq = 100;
+  run.batch.global_batch = full;
+  run.batch.rampup = RampUp{start, step, samples};
+  return run;
 }
 
-TEST_CASE("spare nodes are in run.json only where there are some", "[plan][run]") {
-  auto run = test::run();
-  const auto without = run_json(run);
-  run.job.spare_nodes = 0;
-  CHECK(run_json(run) == without);  // so that the ids of older runs stay
-  run.job.spare_nodes = 3;
-  const auto json = run_json(run);
-  CHECK(nlohmann::json::parse(json)["job"]["spare_nodes"] == 3);
-  const auto find = [&](std::string_view) {
-    return Result<std::shared_ptr<const Cluster>>(run.cluster);
-  };
-  CHECK(parse_run_json(json, "run.json", {run.strategy}, find)->job.spare_nodes == 3);
-  CHECK_FALSE(parse_run_json(without, "run.json", {run.strategy}, find)->job.spare_nodes);
+}  // namespace
+
+// By hand: three increments, 100 samples at each batch of 4, 6 and 8.
+TEST_CASE("the batch grows by equal shares of the ramp-up's samples", "[plan][run]") {
+  const auto run = ramp(4, 2, 300, 10);
+  CHECK(run.batch_at(0) == 4);
+  CHECK(run.batch_at(99) == 4);
+  CHECK(run.batch_at(100) == 6);
+  CHECK(run.batch_at(199) == 6);
+  CHECK(run.batch_at(200) == 8);
+  CHECK(run.batch_at(299) == 8);
+  CHECK(run.batch_at(300) == 10);
+  CHECK(run.batch_at(1'000'000) == 10);
+  CHECK(ramp(4, 2, 0, 10).batch_at(0) == 10);
+  CHECK(ramp(4, 2, 100'000'000'000, 2'000'004).batch_at(99'999'999'999) == 2'000'002);
 }
 
-TEST_CASE("a torn or foreign run.json is an error, not a crash", "[plan][run]") {
-  const auto run = test::run();
-  const auto json = run_json(run);
-  const auto parse = [&](const std::string& text) {
-    return parse_run_json(text, "run.json", {run.strategy}, [&](std::string_view) {
-      return Result<std::shared_ptr<const Cluster>>(run.cluster);
-    });
-  };
-  CHECK_FALSE(parse(""));
-  CHECK_FALSE(parse("{}"));
-  CHECK_FALSE(parse("[1]"));
-  for (std::size_t cut = 1; cut < json.size() - 2; cut += 37)
-    CHECK_FALSE(parse(json.substr(0, cut)));
+// By hand: 25 steps of 4 (to 100), 17 of 6 (to 202), 13 of 8 (to 306), then tens.
+TEST_CASE("all steps of a run follow from its tokens and ramp-up", "[plan][run]") {
+  auto run = ramp(4, 2, 300, 10);
+  run.tokens = 306 * 100;
+  CHECK(run.total_steps() == 55);
+  run.tokens = 306 * 100 + 1;
+  CHECK(run.total_steps() == 56);
+  run.tokens = 1000 * 100;  // 694 samples left
+  CHECK(run.total_steps() == 55 + 70);
+  run.tokens = 50 * 100;  // within the ramp-up: 13 steps of 4
+  CHECK(run.total_steps() == 13);
+  run.batch.rampup.reset();
+  CHECK(run.total_steps() == 5);
+  run.steps = 7;
+  CHECK(run.total_steps() == 7);
+}
+
+// Step by step, as a trainer goes.
+TEST_CASE("steps are counted as a trainer takes them", "[plan][run]") {
+  for (const auto& [start, step, samples, full] :
+       {std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{384, 384, 9'765'625, 1536},
+        {16, 16, 9'765'625, 2048},
+        {8, 8, 10, 64},  // a batch is larger than its share of the samples
+        {1, 1, 7, 3}}) {
+    auto run = ramp(start, step, samples, full);
+    run.model.seq = 2048;
+    run.tokens = 300e9;
+    const auto all = static_cast<std::int64_t>(std::ceil(run.samples()));
+    std::int64_t count = 0;
+    for (std::int64_t consumed = 0; consumed < all; ++count) consumed += run.batch_at(consumed);
+    CHECK(run.steps_of_all_tokens() == count);
+  }
 }

@@ -82,8 +82,8 @@ class Job {
           "for ((i = 0; i < count; i++)); do echo \"GPU $i: A100\"; done\n",
           true);
     write(fake() / "behaviour", behaviour);
-    write(path() / "run.json", "{}");
-    const auto made = scripts(run, context(path()));
+    write(path() / "run.json", "{\n  \"id\": \"gpt-12345678\"\n}\n");
+    const auto made = scripts(run);
     write(path() / "job.sbatch", made.front().text);
   }
 
@@ -193,10 +193,41 @@ TEST_CASE("a job told to stop before it trains is not requeued", "[render][execu
 
 TEST_CASE("a trainer at another place can be named", "[render][execution]") {
   auto run = two_nodes();
-  run.job.environment["ORCH_TRAINER"] = "another";
+  run.trainer = "another";
   const Job job("exit 0", "run", run);
   fs::rename(job.fake() / "orch-train-megatron", job.fake() / "another");
   CHECK(job.run().exit_code == 0);
+}
+
+// What decides a result is in the plan: a run is not trained by what happens to be in a shell.
+TEST_CASE("a trainer that the run was not planned with is refused", "[render][execution]") {
+  const Job job("exit 0");
+  const auto done = job.start("export ORCH_TRAINER=/bin/true\njob");
+  CHECK(done.exit_code == 1);
+  CHECK(contains(done.output, "ORCH_TRAINER is /bin/true, but the run was planned with the "
+                              "trainer of its backend"));
+  CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
+}
+
+TEST_CASE("a folder that was moved is found by where it was submitted from", "[render][execution]") {
+  const Job job("exit 0");
+  const auto moved = job.path().parent_path() / "moved here";
+  const auto spool = job.fake() / "slurm_script";
+  fs::copy(job.path(), moved, fs::copy_options::recursive);
+  fs::copy_file(job.path() / "job.sbatch", spool);
+  fs::remove_all(job.path() / "job.sbatch");
+  const auto submit = [&](const std::string& from) {
+    return job.start("export SLURM_SUBMIT_DIR=" + shell_quote(from) + "\nexec bash " +
+                     shell_quote(spool.string()));
+  };
+  CHECK(submit(moved.string()).exit_code == 0);
+  CHECK(read(moved / "attempts/1/status.json").find("\"finished\"") != std::string::npos);
+  CHECK_FALSE(fs::exists(job.path() / "attempts"));
+  // Another run's folder is not taken for this one's.
+  write(moved / "run.json", "{\n  \"id\": \"gpt-87654321\"\n}\n");
+  const auto astray = submit(moved.string());
+  CHECK(astray.exit_code == 1);
+  CHECK(contains(astray.output, "not the folder of run gpt-12345678"));
 }
 
 TEST_CASE("USR1 reaches every rank, is recorded, and requeues the job", "[render][execution]") {

@@ -64,6 +64,8 @@ plan::Run make_run(std::int64_t nodes, std::int64_t data_parallel) {
   run.layout = {2, 2, data_parallel};
   run.batch = {2, 2, data_parallel * 4, std::nullopt};
   run.tokens = 3e11;
+  run.id = "gpt-12345678";
+  run.stack = "orch-megatron";
   return run;
 }
 
@@ -84,9 +86,7 @@ plan::Run ramp_up() {
 
 plan::Run bare() { return make_run(1, 1); }
 
-Context context(const fs::path& folder) {
-  return {"gpt-12345678", folder, "orch-train-megatron", "0.1.0"};
-}
+Context context() { return {"../../bin", "0.1.0"}; }
 
 std::vector<Script> scripts(const plan::Run& run, const Context& where) {
   auto source = Template::load(fs::path(ORCH_SOURCE_DIR) / "templates/slurm/default.sbatch");

@@ -20,7 +20,7 @@ plan::Run ramp_up();
 // One node with nothing said that need not be.
 plan::Run bare();
 
-Context context(const fs::path& folder = "/runs/demo/gpt-12345678");
+Context context();
 
 // The scripts of a run with the template that is shipped.
 std::vector<Script> scripts(const plan::Run& run, const Context& where = context());

@@ -24,15 +24,14 @@ bool has_line(const std::string& script, const std::string& line) {
                      [&](const auto& candidate) { return trim(candidate) == line; });
 }
 
-// One run for each hostile string, as folder, trainer and variable.
+// One run for each hostile string, as trainer, place of our trainers and variable.
 std::vector<Script> hostile_scripts() {
   std::vector<Script> all;
   for (const auto& hostile : hostile_strings()) {
     auto run = two_nodes();
     run.job.environment["HOSTILE"] = hostile;
-    auto where = context("/runs/" + hostile);
-    where.trainer = hostile;
-    all.push_back(scripts(run, where).front());
+    run.trainer = hostile;
+    all.push_back(scripts(run, {hostile, "0.1.0"}).front());
   }
   return all;
 }
@@ -45,9 +44,8 @@ std::vector<Script> varied_scripts() {
     hostile.job.environment["V" + std::to_string(hostile.job.environment.size())] = text;
     all_of_them += text;
   }
-  auto where = context("/runs/" + all_of_them);
-  where.trainer = all_of_them;
-  auto all = scripts(hostile, where);
+  hostile.trainer = all_of_them;
+  auto all = scripts(hostile, {all_of_them, "0.1.0"});
   for (const auto& run : {two_nodes(), bare(), ramp_up()})
     for (const auto& script : scripts(run)) all.push_back(script);
   return all;
@@ -152,14 +150,6 @@ TEST_CASE("a cluster's signal does not come at the start of an experiment's shor
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@600"));
   run.job.time = "00:01:00";
   CHECK(has_line(text_of(run), "#SBATCH --signal=B:USR1@30"));
-}
-
-TEST_CASE("where SLURM would misread the path of its log there is none", "[render]") {
-  for (const auto* folder : {"/runs/100%j", "/runs/100%/x", "/runs/back\\slash"}) {
-    const auto script = scripts(two_nodes(), context(folder)).front().text;
-    CHECK(has_line(script, "#SBATCH --output=/dev/null"));
-    CHECK_FALSE(has_line(script, "#SBATCH --output=slurm-%j.log"));
-  }
 }
 
 TEST_CASE("a later phase does not wait forever for one that failed", "[render]") {

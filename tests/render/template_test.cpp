@@ -7,11 +7,10 @@ using namespace orch::render;
 
 TEST_CASE("values come from the run, the phase, the job and orch", "[render]") {
   CHECK(rendered(
-            "{{ run.id }} {{ run.folder }} {{ run.tensor_parallel }} {{ model.hidden }} "
-            "{{ phase.gpus }} {{ phase.tasks_per_node }} {{ job.account }} {{ orch.trainer }} "
+            "{{ run.id }} {{ run.stack }} {{ run.tensor_parallel }} {{ model.hidden }} "
+            "{{ phase.gpus }} {{ phase.tasks_per_node }} {{ job.account }} {{ orch.trainers }} "
             "{{ settings.dtype }} {{ settings.sequence_parallel }} {{ settings.zero_stage }}\n") ==
-        "gpt-12345678 /runs/demo/gpt-12345678 2 2048 8 4 six@a100 orch-train-megatron bf16 true "
-        "1\n");
+        "gpt-12345678 orch-megatron 2 2048 8 4 six@a100 ../../bin bf16 true 1\n");
 }
 
 TEST_CASE("whole numbers are written as such", "[render]") {

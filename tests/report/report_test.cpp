@@ -22,7 +22,7 @@ plan::Planned planned(const std::string& note) {
   cluster->name = "toy";
   cluster->partitions.emplace_back().name = "a100";
   plan::Planned made;
-  made.id = "plain-1";
+  made.run.id = "plain-1";
   made.run.strategy = std::make_shared<const plan::Strategy>(strategy);
   made.run.settings = {note};
   made.run.cluster = cluster;

@@ -17,7 +17,7 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
   cluster->name = "toy";
   cluster->partitions.emplace_back().name = "a100";
   plan::Planned out;
-  out.id = strategy + "-1";
+  out.run.id = strategy + "-1";
   out.run.strategy = std::make_shared<const plan::Strategy>(made);
   out.run.cluster = cluster;
   out.run.partition = &cluster->partitions.front();

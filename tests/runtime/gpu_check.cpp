@@ -18,6 +18,7 @@
 
 namespace {
 
+using namespace orch;
 using namespace orch::train;
 
 int failures = 0;
@@ -64,19 +65,19 @@ struct Trained {
   at::Tensor gradients;
 };
 
-MicroBatch some_batch(const ModelConfig& config, std::int64_t samples) {
+MicroBatch some_batch(const plan::Model& config, std::int64_t samples) {
   const auto all = (at::arange(samples * config.seq + 1, at::kLong) * 7919).remainder(config.vocab);
   return {all.narrow(0, 0, samples * config.seq), all.narrow(0, 1, samples * config.seq), 3, 8};
 }
 
-void compare(const ModelConfig& config, double dropout, Recompute recompute) {
+void compare(const plan::Model& config, double dropout, Recompute recompute) {
   ModelOptions options;
   const auto family = config.family;
   options.config = config;
   options.dropout = dropout;
   const auto batch = some_batch(options.config, 4);
   Trained cpu(options, batch, "adamw");
-  const auto name = std::string(family == Family::gpt ? "gpt " : "bloom ") +
+  const auto name = std::string(family == plan::Family::gpt ? "gpt " : "bloom ") +
                     std::to_string(config.hidden) + (dropout > 0 ? " dropout" : "") +
                     (recompute == Recompute::full ? " recompute" : "");
   options.device = at::Device(at::kCUDA, 0);
@@ -121,7 +122,7 @@ void check_nccl() {
 
 struct Case {
   const char* name;
-  ModelConfig config;
+  plan::Model config;
   std::int64_t micro_batch;
   Recompute recompute;
 };
@@ -166,9 +167,9 @@ void measure(const Case& which, int steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ModelConfig small{Family::gpt, 12, 768, 12, 50257, 1024};
-  const ModelConfig large{Family::gpt, 36, 1280, 20, 50257, 1024};
-  const ModelConfig billion{Family::gpt, 24, 2048, 16, 50257, 2048};
+  const plan::Model small{"", plan::Family::gpt, 12, 768, 12, 50257, 1024};
+  const plan::Model large{"", plan::Family::gpt, 36, 1280, 20, 50257, 1024};
+  const plan::Model billion{"", plan::Family::gpt, 24, 2048, 16, 50257, 2048};
   if (argc > 1 && std::strcmp(argv[1], "--speed") == 0) {
     for (const Case& which :
          {Case{"124M", small, 32, Recompute::none}, Case{"774M", large, 16, Recompute::none},
@@ -177,12 +178,12 @@ int main(int argc, char** argv) {
       measure(which, 20);
     return 0;
   }
-  for (const auto family : {Family::gpt, Family::bloom}) {
-    compare({family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
-    compare({family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);
+  for (const auto family : {plan::Family::gpt, plan::Family::bloom}) {
+    compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
+    compare({"", family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);
   }
-  compare({Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
-  compare({Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);
+  compare({"", plan::Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
+  compare({"", plan::Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);
   check_nccl();
   std::printf("%d failed\n", failures);
   return failures == 0 ? 0 : 1;

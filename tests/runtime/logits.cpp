@@ -18,9 +18,9 @@ namespace {
 using namespace orch;
 using Sequences = std::vector<std::vector<std::int64_t>>;
 
-train::ModelConfig config_of(const checkpoint::Reader& reader) {
+plan::Model config_of(const checkpoint::Reader& reader) {
   const auto json = nlohmann::json::parse(reader.facts().texts.at("model"));
-  return {json.at("family") == "bloom" ? train::Family::bloom : train::Family::gpt,
+  return {"", json.at("family") == "bloom" ? plan::Family::bloom : plan::Family::gpt,
           json.at("layers"),
           json.at("hidden"),
           json.at("heads"),
@@ -28,7 +28,7 @@ train::ModelConfig config_of(const checkpoint::Reader& reader) {
           json.at("seq")};
 }
 
-Sequences sequences(const train::ModelConfig& config, const char* file) {
+Sequences sequences(const plan::Model& config, const char* file) {
   if (file) return nlohmann::json::parse(std::ifstream(file)).at("tokens").get<Sequences>();
   Sequences all(2);
   for (std::int64_t i = 0; i < 2 * config.seq; ++i)

@@ -9,12 +9,13 @@
 
 #include "tests/runtime/reference.h"
 
+using namespace orch;
 using namespace orch::train;
 using Catch::Matchers::WithinAbs;
 
 namespace {
 
-ModelConfig tiny(Family family) { return {family, 2, 32, 4, 100, 16}; }
+plan::Model tiny(plan::Family family) { return {"", family, 2, 32, 4, 100, 16}; }
 
 // 1e-6 of the largest gradient: what fp32 can tell apart over sums of hundreds.
 double distance(const at::Tensor& a, const at::Tensor& b) {
@@ -40,7 +41,7 @@ struct Setup {
   Model model{options, parameters, nullptr};
 };
 
-ModelOptions options_of(Family family) {
+ModelOptions options_of(plan::Family family) {
   ModelOptions options;
   options.config = tiny(family);
   return options;
@@ -49,7 +50,7 @@ ModelOptions options_of(Family family) {
 }  // namespace
 
 TEST_CASE("loss and gradients are those of autograd on another implementation", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom);
+  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
   Setup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(3);
@@ -66,7 +67,7 @@ TEST_CASE("loss and gradients are those of autograd on another implementation", 
 }
 
 TEST_CASE("logits are those of another implementation", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom);
+  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
   Setup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(2);
@@ -75,7 +76,7 @@ TEST_CASE("logits are those of another implementation", "[runtime]") {
 }
 
 TEST_CASE("gradients of micro-batches add up", "[runtime]") {
-  Setup whole(options_of(Family::gpt)), parts(options_of(Family::gpt));
+  Setup whole(options_of(plan::Family::gpt)), parts(options_of(plan::Family::gpt));
   const auto batch = whole.batch(4);
   whole.model.train(batch, 1, {});
   for (int part = 0; part < 2; ++part)
@@ -87,7 +88,7 @@ TEST_CASE("gradients of micro-batches add up", "[runtime]") {
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
   const auto recompute = GENERATE(Recompute::selective, Recompute::full);
-  const auto family = GENERATE(Family::gpt, Family::bloom);
+  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
   auto options = options_of(family);
   options.dropout = 0.1;
   options.attention_dropout = 0.1;
@@ -103,7 +104,7 @@ TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
 }
 
 TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[runtime]") {
-  auto options = options_of(Family::gpt);
+  auto options = options_of(plan::Family::gpt);
   options.dropout = 0.2;
   options.attention_dropout = 0.2;
   Setup whole(options), parts(options);
@@ -123,7 +124,7 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
 }
 
 TEST_CASE("every parameter is told ready once, in the order of the buffers", "[runtime]") {
-  const auto family = GENERATE(Family::gpt, Family::bloom);
+  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
   Setup setup(options_of(family));
   std::vector<std::size_t> order, expected;
   setup.model.train(setup.batch(1), 1, [&](std::size_t index) { order.push_back(index); });
@@ -132,7 +133,7 @@ TEST_CASE("every parameter is told ready once, in the order of the buffers", "[r
 }
 
 TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runtime]") {
-  for (const auto family : {Family::gpt, Family::bloom})
+  for (const auto family : {plan::Family::gpt, plan::Family::bloom})
     for (const auto& spec : parameter_specs(tiny(family))) {
       INFO(spec.name);
       CHECK(spec.decay == (spec.shape.size() == 2));
@@ -142,7 +143,7 @@ TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runti
 }
 
 TEST_CASE("the number of parameters is the published formula's", "[runtime]") {
-  const ModelConfig gpt2{Family::gpt, 12, 768, 12, 50257, 1024};
+  const plan::Model gpt2{"", plan::Family::gpt, 12, 768, 12, 50257, 1024};
   std::int64_t count = 0;
   for (const auto& spec : parameter_specs(gpt2)) {
     std::int64_t elements = 1;
@@ -155,7 +156,7 @@ TEST_CASE("the number of parameters is the published formula's", "[runtime]") {
 
 TEST_CASE("16-bit types follow fp32 as far as they can", "[runtime]") {
   const auto dtype = GENERATE(at::kBFloat16, at::kHalf);
-  auto options = options_of(Family::gpt);
+  auto options = options_of(plan::Family::gpt);
   Setup wide(options);
   options.dtype = dtype;
   Setup half(options);

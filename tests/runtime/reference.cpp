@@ -7,7 +7,7 @@
 
 namespace orch::train {
 
-Reference::Reference(const ModelConfig& config, const Parameters& parameters) : config_(config) {
+Reference::Reference(const plan::Model& config, const Parameters& parameters) : config_(config) {
   for (const auto& parameter : parameters)
     weights_[parameter.spec.name] = parameter.master.to(at::kFloat).clone().set_requires_grad(true);
 }
@@ -19,7 +19,7 @@ at::Tensor Reference::attention(const at::Tensor& x, const std::string& name) co
   const auto q = qkv.select(3, 0).transpose(1, 2), k = qkv.select(3, 1).transpose(1, 2),
              v = qkv.select(3, 2).transpose(1, 2);
   auto scores = at::matmul(q, k.transpose(-1, -2)) / std::sqrt(static_cast<double>(dim));
-  if (config_.family == Family::bloom) {
+  if (config_.family == plan::Family::bloom) {
     // Minus slope times distance, head by head, as the ALiBi paper has it; heads a power of two.
     const auto distance = at::arange(seq).view({seq, 1}) - at::arange(seq).view({1, seq});
     std::vector<at::Tensor> biases;
@@ -53,7 +53,7 @@ at::Tensor Reference::logits(const at::Tensor& tokens) const {
   auto x = weight("word_embedding.weight")
                .index_select(0, tokens)
                .view({-1, config_.seq, config_.hidden});
-  if (config_.family == Family::bloom)
+  if (config_.family == plan::Family::bloom)
     x = at::layer_norm(x, {config_.hidden}, weight("embedding_norm.weight"),
                        weight("embedding_norm.bias"), 1e-5);
   else
@@ -61,7 +61,7 @@ at::Tensor Reference::logits(const at::Tensor& tokens) const {
   for (std::int64_t layer = 0; layer < config_.layers; ++layer) x = block(x, layer);
   x = at::layer_norm(x, {config_.hidden}, weight("final_norm.weight"), weight("final_norm.bias"),
                      1e-5);
-  return at::linear(x, weight("word_embedding.weight")).view({-1, config_.padded_vocab()});
+  return at::linear(x, weight("word_embedding.weight")).view({-1, padded_vocab(config_)});
 }
 
 double Reference::loss(const at::Tensor& tokens, const at::Tensor& targets, double scale) {
@@ -70,7 +70,7 @@ double Reference::loss(const at::Tensor& tokens, const at::Tensor& targets, doub
   return loss.item<double>();
 }
 
-Tokens some_tokens(const ModelConfig& config, std::int64_t samples, std::int64_t seed) {
+Tokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed) {
   const auto all = (at::arange(samples * config.seq + 1, at::kLong) * 7919 + seed * 104729)
                        .remainder(config.vocab);
   return {all.narrow(0, 0, samples * config.seq).clone(),

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/runtime/loop/config.h"
+#include "core/plan/run.h"
 #include "backends/runtime/model/parameters.h"
 
 namespace orch::train {
@@ -14,7 +14,7 @@ namespace orch::train {
 class Reference {
  public:
   // Takes a copy of the weights, as leaves that want gradients.
-  Reference(const ModelConfig& config, const Parameters& parameters);
+  Reference(const plan::Model& config, const Parameters& parameters);
 
   at::Tensor logits(const at::Tensor& tokens) const;  // [samples * seq, padded vocab]
   // The mean loss; its gradients are added to those of weights().
@@ -27,7 +27,7 @@ class Reference {
   at::Tensor attention(const at::Tensor& x, const std::string& name) const;
   const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
 
-  ModelConfig config_;
+  plan::Model config_;
   std::map<std::string, at::Tensor> weights_;
 };
 
@@ -35,6 +35,6 @@ class Reference {
 struct Tokens {
   at::Tensor tokens, targets;
 };
-Tokens some_tokens(const ModelConfig& config, std::int64_t samples, std::int64_t seed);
+Tokens some_tokens(const plan::Model& config, std::int64_t samples, std::int64_t seed);
 
 }  // namespace orch::train

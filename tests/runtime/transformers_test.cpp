@@ -26,7 +26,7 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
   REQUIRE(opened.reader);
 
   train::ModelOptions options;  // three heads: ALiBi's slopes come from two series
-  options.config = {name == "bloom" ? train::Family::bloom : train::Family::gpt, 2, 24, 3, 61, 12};
+  options.config = {"", name == "bloom" ? plan::Family::bloom : plan::Family::gpt, 2, 24, 3, 61, 12};
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, 61));
   train::Model model(options, parameters, nullptr);

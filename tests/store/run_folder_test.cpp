@@ -17,8 +17,9 @@ using Catch::Approx;
 namespace {
 
 const std::string kRun = R"({"version": 1, "experiment": "gpt", "strategy": "zero3",
-  "model": {"name": "gpt-1b", "seq": 2048}, "cluster": "jean-zay", "gpus": 16, "nodes": 2,
-  "global_batch": 512, "rampup": null, "tokens": 300000000000, "steps": 0})";
+  "backend": "zero3", "model": {"name": "gpt-1b", "family": "gpt", "layers": 24, "hidden": 2048,
+  "heads": 16, "vocab": 50257, "seq": 2048}, "cluster": "jean-zay", "gpus": 16, "nodes": 2,
+  "data_parallel": 16, "micro_batch": 32, "global_batch": 512, "rampup": null, "tokens": 300000000000, "steps": 0})";
 const std::string kEstimate = R"({"version": 1, "fit": "tight", "peak_memory_bytes": 7.5e10,
   "step_seconds": 2.5, "step_low": 2, "step_high": 3, "tokens_per_second": 419430.4,
   "days_per_100b_tokens": 2.76, "gpu_hours": 3178.9, "schedule": []})";
@@ -40,7 +41,7 @@ const std::vector<std::string> kRubbish = {"",
                                            "null",
                                            "{}",
                                            std::string("\0\xff\x01{", 4),
-                                           R"({"version": 2})",
+                                           R"({"version": 3})",
                                            R"({"version": "1"})",
                                            R"({"version": -1e999})",
                                            std::string(200'000, '[')};
@@ -110,6 +111,13 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
   CHECK(facts->gpu_hours == 3178.9);
   CHECK(facts->phases == 0);
 
+  // By hand: two steps of 256 and one of 384 reach 896 of the 800 samples; what is left of 300e9 /
+  // 2048 = 146484375 is 146483479, in 286101 steps of 512.
+  place.file("a-1/run.json", with(kRun, "\"rampup\": null", R"("rampup": {"start": 256, "step": 128,
+    "samples": 800, "fewer_nodes": true})"));
+  REQUIRE(read_run_facts(folder));
+  CHECK(read_run_facts(folder)->steps == 286104);
+
   place.file("a-1/run.json", with(kRun, "\"steps\": 0", "\"steps\": 500"));
   CHECK(read_run_facts(folder)->steps == 500);
   CHECK(read_run_facts(folder)->gpu_hours == Approx(500 * 2.5 * 16 / 3600));
@@ -139,7 +147,8 @@ TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
        {with(kRun, "\"gpus\": 16", "\"gpus\": 1e300"), with(kRun, "\"gpus\": 16", "\"gpus\": -1"),
         with(kRun, "\"gpus\": 16", "\"gpus\": 1.5"), with(kRun, "\"seq\": 2048", "\"seq\": 0"),
         with(kRun, "512", "18446744073709551615"), with(kRun, "300000000000", "\"all\""),
-        with(kRun, "{\"name\": \"gpt-1b\", \"seq\": 2048}", "null")}) {
+        with(kRun, "\"gpus\": 16", "\"gpus\": 8"), with(kRun, "\"heads\": 16", "\"heads\": 15"),
+        with(kRun, "\"seq\": 2048", "\"seq\": null"), with(kRun, "\"model\"", "\"mode\"")}) {
     place.file("a-1/run.json", text);
     CHECK_FALSE(read());
   }

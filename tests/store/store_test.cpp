@@ -6,7 +6,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 
+#include "core/plan/run_json.h"
 #include "core/store/submissions.h"
+#include "tests/plan/support.h"
 #include "tests/store/place.h"
 
 using namespace orch;
@@ -14,7 +16,15 @@ using namespace orch::store;
 
 namespace {
 
-Folder folder(const std::string& id) { return {id, {{"run.json", id}, {"job.sbatch", "go"}}}; }
+std::string document(const std::string& id) {
+  auto run = plan::test::run();
+  run.id = id;
+  return plan::run_json(run);
+}
+
+Folder folder(const std::string& id) {
+  return {id, {{"run.json", document(id)}, {"job.sbatch", "go"}}};
+}
 
 bool never() { return false; }
 
@@ -48,7 +58,7 @@ TEST_CASE("a folder is written once, and counted when it is there", "[store]") {
   CHECK(again->created == 1);
   CHECK(again->unchanged == 1);
   CHECK(again->others == 1);
-  CHECK(*read_file(place.root() / "x/a-1/run.json") == "a-1");
+  CHECK(*read_file(place.root() / "x/a-1/run.json") == document("a-1"));
 }
 
 TEST_CASE("the same run asked for twice is one folder", "[store]") {
@@ -96,8 +106,8 @@ TEST_CASE("a folder that another process puts in place first is no error", "[sto
       },
       never);
   REQUIRE(written);
-  CHECK(*read_file(place.root() / "x/a-1/run.json") == "a-1");
-  CHECK(*read_file(place.root() / "x/b-2/run.json") == "b-2");
+  CHECK(*read_file(place.root() / "x/a-1/run.json") == document("a-1"));
+  CHECK(*read_file(place.root() / "x/b-2/run.json") == document("b-2"));
 }
 
 TEST_CASE("an error leaves neither drafts nor the folders made for them", "[store]") {

@@ -49,7 +49,7 @@ std::vector<float> values(const at::Tensor& tensor) {
 
 // All 8 samples of a step at once.
 Expected train_alone(train::Family family) {
-  const train::ModelConfig config{family, 2, 32, 4, 100, 16};
+  const plan::Model config{"", family, 2, 32, 4, 100, 16};
   train::Parameters first(train::parameter_specs(config), {});
   first.initialize(7, 0.1, config.layers);
   train::Reference reference(config, first);
@@ -110,7 +110,7 @@ void check(const TrainerRun& run, const Expected& expected, double most) {
 
 TEST_CASE("one, two and four ranks train as one process that is written another way", "[train]") {
   const auto ranks = GENERATE(1, 2, 4);
-  static const auto expected = train_alone(train::Family::gpt);
+  static const auto expected = train_alone(plan::Family::gpt);
   CHECK(expected.losses.back() < expected.losses.front() - 0.1);  // it does learn
   TrainerRun run(small_run(ranks));
   const auto attempt = run.attempt();
@@ -121,7 +121,7 @@ TEST_CASE("one, two and four ranks train as one process that is written another 
 }
 
 TEST_CASE("BLOOM on two ranks trains as one process", "[train]") {
-  static const auto expected = train_alone(train::Family::bloom);
+  static const auto expected = train_alone(plan::Family::bloom);
   auto json = small_run(2);
   json["model"]["family"] = "bloom";
   TrainerRun run(json);

@@ -15,12 +15,4 @@ std::string log_line(const LogLine& from) {
       from.skipped, from.nans, from.tflops);
 }
 
-double megatron_flops(const ModelConfig& model, std::int64_t global_batch, bool recompute) {
-  const auto batch = static_cast<double>(global_batch), s = static_cast<double>(model.seq),
-             layers = static_cast<double>(model.layers), h = static_cast<double>(model.hidden),
-             vocab = static_cast<double>(model.padded_vocab());
-  return 24 * batch * s * layers * h * h * (recompute ? 4 : 3) *
-         (1 + s / (6 * h) + vocab / (16 * layers * h));
-}
-
 }  // namespace orch::train

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/runtime/loop/config.h"
 
 namespace orch::train {
 
@@ -26,9 +25,5 @@ struct LogLine {
 // The line that Megatron-DeepSpeed writes for an iteration, so that tools for its logs read ours:
 // " iteration        5/      50 | consumed samples: … | … |", without a line break.
 std::string log_line(const LogLine& from);
-
-// The floating-point operations of a step by Megatron's formula, as in "TFLOPs (megatron)":
-// 24 B s L h^2 (3, or 4 with full recompute) (1 + s / 6h + V / 16 L h).
-double megatron_flops(const ModelConfig& model, std::int64_t global_batch, bool recompute);
 
 }  // namespace orch::train

@@ -16,6 +16,7 @@
 #include "backends/runtime/loop/tensorboard.h"
 #include "backends/runtime/step/failure.h"
 #include "backends/runtime/step/optimizer.h"
+#include "backends/runtime/step/settings.h"
 #include "core/data/dataset.h"
 
 namespace orch::train {
@@ -25,8 +26,8 @@ namespace {
 constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
 constexpr std::chrono::milliseconds kLongestPause(500);  // between looks at who is writing
 
-std::string model_json(const ModelConfig& model) {
-  const nlohmann::ordered_json json = {{"family", model.family == Family::bloom ? "bloom" : "gpt"},
+std::string model_json(const plan::Model& model) {
+  const nlohmann::ordered_json json = {{"family", plan::name(model.family)},
                                        {"layers", model.layers},
                                        {"hidden", model.hidden},
                                        {"heads", model.heads},
@@ -35,7 +36,7 @@ std::string model_json(const ModelConfig& model) {
   return json.dump();
 }
 
-std::unique_ptr<data::Dataset> open_data(const RunConfig& config, data::Split which,
+std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
   data::Options options;
   options.prefix = config.training.data;
@@ -52,7 +53,7 @@ std::unique_ptr<data::Dataset> open_data(const RunConfig& config, data::Split wh
 
 class Loop {
  public:
-  Loop(const RunConfig& config, const Job& job, World& world, Events& events,
+  Loop(const plan::Run& config, const Job& job, World& world, Events& events,
        const MakeEngine& make);
   bool run();
 
@@ -73,7 +74,7 @@ class Loop {
   bool is_first() const { return world_.rank() == 0; }
   bool due(std::int64_t every) const { return every > 0 && step_ % every == 0; }
 
-  const RunConfig& config_;
+  const plan::Run& config_;
   const Job& job_;
   World& world_;
   Events& events_;
@@ -94,7 +95,7 @@ class Loop {
   std::int64_t measured_steps_ = 0;
 };
 
-checkpoint::WriteOptions write_options(const RunConfig& config, const Job& job,
+checkpoint::WriteOptions write_options(const plan::Run& config, const Job& job,
                                        const World& world) {
   checkpoint::WriteOptions options;
   options.rank = world.rank();
@@ -104,7 +105,7 @@ checkpoint::WriteOptions write_options(const RunConfig& config, const Job& job,
   return options;
 }
 
-Loop::Loop(const RunConfig& config, const Job& job, World& world, Events& events,
+Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events,
            const MakeEngine& make)
     : config_(config),
       job_(job),
@@ -167,10 +168,10 @@ void Loop::resume() {
 
 void Loop::open_datasets() {
   const auto& training = config_.training;
-  train_data_ = open_data(config_, data::Split::train, config_.global_batch * steps_);
+  train_data_ = open_data(config_, data::Split::train, config_.batch.global_batch * steps_);
   if (training.evaluate_every > 0)
     held_out_ =
-        open_data(config_, data::Split::valid, training.evaluate_batches * config_.global_batch);
+        open_data(config_, data::Split::valid, training.evaluate_batches * config_.batch.global_batch);
 }
 
 StartEvent Loop::start_event() const {
@@ -222,8 +223,9 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
                 static_cast<std::int64_t>(peak.item<double>()), result.gradient_norm,
                 batch.learning_rate, result.loss_scale, result.skipped,
                 engine_->communicated_bytes()});
-  const bool full = config_.text("recompute") == "full";
-  const double flops = megatron_flops(config_.model, batch.global_batch, full);
+  const bool full = Settings(config_).text("recompute") == "full";
+  const double flops =
+      plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);
   fmt::print("{}\n",
              log_line({step_, steps_, consumed_, consumed_ * seq, seconds, batch.learning_rate,
                        batch.global_batch, result.loss, result.loss_scale, result.gradient_norm,
@@ -239,7 +241,7 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
 
 // Always the same samples: losses of different steps compare.
 void Loop::evaluate() {
-  const auto count = config_.training.evaluate_batches * config_.global_batch;
+  const auto count = config_.training.evaluate_batches * config_.batch.global_batch;
   const double loss = engine_->evaluate(*held_out_, 0, count);
   if (!is_first()) return;
   events_.evaluation(step_, loss);
@@ -258,7 +260,7 @@ void Loop::save() {
   facts.ranks = world_.size();
   facts.numbers["tokens"] = static_cast<double>(consumed_ * config_.model.seq);
   facts.texts["model"] = model_json(config_.model);
-  facts.texts["strategy"] = config_.strategy;
+  facts.texts["strategy"] = config_.strategy->name;
   facts.texts["experiment"] = config_.experiment;
   auto saved = engine_->save(facts);
   checkpointer_.save(std::move(facts), std::move(saved));
@@ -334,7 +336,7 @@ bool Loop::run() {
 
 }  // namespace
 
-bool train(const RunConfig& config, const Job& job, World& world, Events& events,
+bool train(const plan::Run& config, const Job& job, World& world, Events& events,
            const MakeEngine& make) {
   return Loop(config, job, world, events, make).run();
 }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backends/runtime/comm/comm.h"
-#include "backends/runtime/loop/config.h"
+#include "core/plan/run.h"
 #include "backends/runtime/loop/events.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/engine.h"
@@ -13,7 +13,7 @@
 namespace orch::train {
 
 // How a backend makes its engine, once all ranks have met.
-using MakeEngine = std::function<std::unique_ptr<Engine>(const RunConfig&, World&, Profile&)>;
+using MakeEngine = std::function<std::unique_ptr<Engine>(const plan::Run&, World&, Profile&)>;
 
 // What the job script says beside run.json.
 struct Job {
@@ -29,7 +29,7 @@ struct Job {
 // Trains from the last sound checkpoint to the end of the run or of the phase, saves and returns
 // true; or, once stop_was_asked() on some rank, saves and returns false. Throws what ends a
 // training.
-bool train(const RunConfig& config, const Job& job, World& world, Events& events,
+bool train(const plan::Run& config, const Job& job, World& world, Events& events,
            const MakeEngine& make);
 
 // SIGUSR1 has come (see catch_stop): save and leave.

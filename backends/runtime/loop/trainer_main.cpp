@@ -15,6 +15,7 @@
 #endif
 
 #include "backends/runtime/step/failure.h"
+#include "core/plan/run_json.h"
 
 namespace orch::train {
 namespace {
@@ -125,9 +126,9 @@ void report(const Told& told, const WorldOptions& options, const Arguments& argu
   }
 }
 
-int run(const RunConfig& config, const Arguments& arguments, WorldOptions options,
+int run(const plan::Run& config, const Arguments& arguments, WorldOptions options,
         const MakeEngine& make) {
-  options.cuda = config.gpu != "cpu";
+  options.cuda = config.partition->gpu.name != "cpu";
   options.timeout_seconds = config.training.collective_timeout;
   options.flight_folder = (arguments.attempt / "flight").string();
   fs::create_directories(options.flight_folder);
@@ -174,8 +175,11 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   WorldOptions options;
   try {
     options = world_options_from_environment();
-    const auto config = read_config(arguments->run);
+    auto config = plan::read_run(arguments->run);
     if (!config) throw Failed("data", text(config.error()));
+    const auto folder = fs::path(arguments->run).parent_path().string();
+    for (auto* path : {&config->training.data, &config->training.init})
+      *path = config->resolve(*path, folder);
     return run(*config, *arguments, options, make);
   } catch (...) {
     report(tell(), options, *arguments);

@@ -15,7 +15,7 @@ constexpr int kEmbeddingSite = 3;  // of dropout; blocks have 0 to 2
 std::int64_t rows_at_a_time(const ModelOptions& options) {
   const std::int64_t bytes = options.device.is_cpu() ? 64 << 20 : 1 << 30;
   const auto row =
-      options.config.padded_vocab() * static_cast<std::int64_t>(at::elementSize(options.dtype));
+      padded_vocab(options.config) * static_cast<std::int64_t>(at::elementSize(options.dtype));
   return std::max<std::int64_t>(bytes / row / 128 * 128, 128);
 }
 
@@ -24,7 +24,7 @@ AttentionOptions attention_options(const ModelOptions& options) {
   attention.heads = options.config.heads;
   attention.head_dim = options.config.head_dim();
   attention.seq = options.config.seq;
-  attention.alibi = options.config.family == Family::bloom;
+  attention.alibi = options.config.family == plan::Family::bloom;
   attention.sdpa = options.sdpa;
   attention.keep_scores = options.recompute != Recompute::selective;
   return attention;
@@ -32,7 +32,7 @@ AttentionOptions attention_options(const ModelOptions& options) {
 
 }  // namespace
 
-std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config) {
   const auto h = config.hidden;
   std::vector<ParameterSpec> specs = {{"final_norm.weight", {h}, -1, Init::ones, false},
                                       {"final_norm.bias", {h}, -1, Init::zeros, false}};
@@ -40,13 +40,13 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
     const auto block = Block::specs(layer, h);
     specs.insert(specs.end(), block.begin(), block.end());
   }
-  if (config.family == Family::bloom) {
+  if (config.family == plan::Family::bloom) {
     specs.push_back({"embedding_norm.weight", {h}, -1, Init::ones, false});
     specs.push_back({"embedding_norm.bias", {h}, -1, Init::zeros, false});
   } else {
     specs.push_back({"position_embedding.weight", {config.seq, h}, -1, Init::normal, true});
   }
-  specs.push_back({"word_embedding.weight", {config.padded_vocab(), h}, 0, Init::normal, true});
+  specs.push_back({"word_embedding.weight", {padded_vocab(config), h}, 0, Init::normal, true});
   return specs;
 }
 
@@ -67,7 +67,7 @@ Model::Model(const ModelOptions& options, Parameters& parameters, Profile* profi
   word_ = parameters.index("word_embedding.weight");
   last_weight_ = parameters.index("final_norm.weight");
   last_bias_ = parameters.index("final_norm.bias");
-  if (options.config.family == Family::bloom) {
+  if (options.config.family == plan::Family::bloom) {
     embedding_weight_ = parameters.index("embedding_norm.weight");
     embedding_bias_ = parameters.index("embedding_norm.bias");
   } else {
@@ -89,7 +89,7 @@ Dropout Model::embedding_dropout(const MicroBatch& batch, bool drops) const {
 Stream Model::embed(const MicroBatch& batch, bool drops, Embedded& saved) {
   Profile::Scope scope(profile_, "embedding");
   auto x = at::embedding(weight(word_), batch.tokens);
-  if (options_.config.family == Family::bloom) {  // it drops nothing here
+  if (options_.config.family == plan::Family::bloom) {  // it drops nothing here
     saved.sum = x;
     saved.norm = ops::layer_norm(x, weight(embedding_weight_), weight(embedding_bias_));
     return {saved.norm.y, {}, {}};
@@ -104,7 +104,7 @@ void Model::embed_backward(at::Tensor dy, const MicroBatch& batch, const Embedde
   const auto done = [&](std::size_t parameter) {
     if (ready) ready(parameter);
   };
-  if (options_.config.family == Family::bloom) {
+  if (options_.config.family == plan::Family::bloom) {
     dy = ops::layer_norm_backward(dy, saved.sum, saved.norm, weight(embedding_weight_),
                                   gradient(embedding_weight_), gradient(embedding_bias_), {});
     done(embedding_weight_);

@@ -1,12 +1,16 @@
 #pragma once
 
 #include "backends/runtime/model/block.h"
-#include "backends/runtime/model/model_config.h"
+#include "core/plan/model.h"
 
 namespace orch::train {
 
+// A multiple of 128, so that products over it are aligned. The rows beyond vocab are never a target
+// and get no probability.
+inline std::int64_t padded_vocab(const plan::Model& model) { return (model.vocab + 127) / 128 * 128; }
+
 struct ModelOptions {
-  ModelConfig config;
+  plan::Model config;
   at::ScalarType dtype = at::kFloat;
   at::Device device = at::kCPU;
   Recompute recompute = Recompute::none;
@@ -26,7 +30,7 @@ struct MicroBatch {
 
 // All parameters in the order in which backward completes their gradients. The word embedding has
 // padded_vocab rows.
-std::vector<ParameterSpec> parameter_specs(const ModelConfig& config);
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config);
 
 // A GPT-2 style or BLOOM language model with tied embeddings. Forward and backward are written out.
 class Model {

@@ -20,7 +20,7 @@ void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_
 
 }  // namespace
 
-MicroBatch read_batch(const data::Dataset& dataset, const ModelConfig& config, at::Device device,
+MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, at::Device device,
                       std::int64_t first, std::int64_t count, std::int64_t step) {
   const auto seq = config.seq;
   std::vector<std::int32_t> sample(static_cast<std::size_t>(seq) + 1);

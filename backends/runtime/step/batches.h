@@ -7,7 +7,7 @@ namespace orch::train {
 
 // Samples [first, first + count) as tensors on the device. Throws Failed("data") for damaged data
 // and for tokens that the vocabulary does not have.
-MicroBatch read_batch(const data::Dataset& dataset, const ModelConfig& config, at::Device device,
+MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, at::Device device,
                       std::int64_t first, std::int64_t count, std::int64_t step);
 
 }  // namespace orch::train

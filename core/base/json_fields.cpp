@@ -1,4 +1,4 @@
-#include "core/store/json_file.h"
+#include "core/base/json_fields.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 
-namespace orch::store {
+namespace orch {
 namespace {
 
 using Json = nlohmann::json;
@@ -16,12 +16,14 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1;
 const Json kNothing;
 
+constexpr int kDeepest = 64;  // ours have five levels
+
 Json parse(std::string text, bool lenient) {
-  auto json = Json::parse(text, nullptr, false);
+  auto json = parse_json(text);
   if (!json.is_discarded() || !lenient) return json;
   for (auto& c : text)
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-  return Json::parse(text, nullptr, false);
+  return parse_json(text);
 }
 
 }  // namespace
@@ -63,37 +65,49 @@ Result<std::optional<Json>> read_json(const fs::path& path, const JsonOptions& o
   return std::optional(std::move(json));
 }
 
-void Fields::complain(const std::string& problem) {
-  if (problem_.empty()) problem_ = problem;
+Json parse_json(std::string_view text) {
+  bool sane = true;
+  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
+    sane = sane && depth <= kDeepest;
+    return sane;
+  };
+  auto json = Json::parse(text, watch, false);
+  return sane ? json : Json(Json::value_t::discarded);
 }
 
-bool Fields::has(const char* key) const {
-  const auto found = object_.find(key);
+void Fields::complain(const std::string& problem) { problems_->push_back(prefix_ + problem); }
+
+std::string Fields::problem() const { return join(*problems_, "; "); }
+
+bool Fields::has(std::string_view key) const {
+  const auto found = object_.find(std::string(key));
   return found != object_.end() && !found->is_null();
 }
 
-const Json& Fields::at(const char* key) {
-  const auto found = object_.find(key);
+const Json& Fields::value(std::string_view key) {
+  asked_.emplace(key);
+  const auto found = object_.find(std::string(key));
   return found == object_.end() ? kNothing : *found;
 }
 
-std::string Fields::text(const char* key) {
-  const auto& value = at(key);
-  if (const auto* text = value.get_ptr<const std::string*>()) return *text;
+std::string Fields::text(std::string_view key) {
+  const auto& held = value(key);
+  if (const auto* text = held.get_ptr<const std::string*>()) return *text;
   complain(fmt::format("'{}' is not a text", key));
   return {};
 }
 
-double Fields::number(const char* key) {
-  const auto& value = at(key);
-  const double number = value.is_number() ? value.get<double>() : std::nan("");
+double Fields::number(std::string_view key) {
+  const auto& held = value(key);
+  const double number = held.is_number() ? held.get<double>() : std::nan("");
   if (std::isfinite(number)) return number;
   complain(fmt::format("'{}' is not a number", key));
   return 0;
 }
 
-std::int64_t Fields::whole(const char* key, std::int64_t least, std::int64_t most) {
-  const double number = this->number(key);  // exact up to kMost
+std::int64_t Fields::whole(std::string_view key, std::int64_t least, std::int64_t most) {
+  const auto& held = value(key);
+  const double number = held.is_number() ? held.get<double>() : std::nan("");  // exact up to kMost
   if (number >= static_cast<double>(least) && number <= static_cast<double>(most) &&
       number == std::floor(number))
     return static_cast<std::int64_t>(number);
@@ -101,16 +115,16 @@ std::int64_t Fields::whole(const char* key, std::int64_t least, std::int64_t mos
   return least;
 }
 
-bool Fields::flag(const char* key) {
-  const auto& value = at(key);
-  if (value.is_boolean()) return value.get<bool>();
+bool Fields::flag(std::string_view key) {
+  const auto& held = value(key);
+  if (held.is_boolean()) return held.get<bool>();
   complain(fmt::format("'{}' is neither true nor false", key));
   return false;
 }
 
-std::vector<std::string> Fields::texts(const char* key) {
+std::vector<std::string> Fields::texts(std::string_view key) {
   std::vector<std::string> out;
-  const auto& list = at(key);
+  const auto& list = value(key);
   bool good = list.is_array();
   if (good) {
     out.reserve(list.size());
@@ -124,20 +138,43 @@ std::vector<std::string> Fields::texts(const char* key) {
   return out;
 }
 
-Fields Fields::object(const char* key) {
-  const auto& value = at(key);
-  if (value.is_object()) return Fields(value);
-  complain(fmt::format("'{}' is not an object", key));
-  static const Json none = Json::object();
-  return Fields(none);
+Fields Fields::object(std::string_view key) {
+  static const Json kNone = Json::object();
+  const auto& held = value(key);
+  if (!held.is_object()) complain(fmt::format("'{}' is not an object", key));
+  return {held.is_object() ? held : kNone, prefix_ + std::string(key) + ".", problems_};
 }
 
-std::string Fields::text_or(const char* key, std::string fallback) {
-  return has(key) ? text(key) : std::move(fallback);
+Fields Fields::object_or_empty(std::string_view key) {
+  static const Json kNone = Json::object();
+  if (has(key)) return object(key);
+  asked_.emplace(key);
+  return {kNone, prefix_ + std::string(key) + ".", problems_};
 }
 
-double Fields::number_or(const char* key, double fallback) {
-  return has(key) ? number(key) : fallback;
+std::string Fields::text_or(std::string_view key, std::string fallback) {
+  return has(key) ? text(key) : (asked_.emplace(key), std::move(fallback));
 }
 
-}  // namespace orch::store
+double Fields::number_or(std::string_view key, double fallback) {
+  return has(key) ? number(key) : (asked_.emplace(key), fallback);
+}
+
+std::int64_t Fields::whole_or(std::string_view key, std::int64_t fallback, std::int64_t least) {
+  return has(key) ? whole(key, least) : (asked_.emplace(key), fallback);
+}
+
+std::vector<std::string> Fields::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, held] : object_.items()) keys.push_back(key);
+  return keys;
+}
+
+void Fields::reject_others() {
+  const std::vector<std::string> known(asked_.begin(), asked_.end());
+  for (const auto& key : keys())
+    if (!asked_.contains(key))
+      complain(fmt::format("'{}' is unknown: {}", printable(key), suggestion(key, known)));
+}
+
+}  // namespace orch

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+
+namespace orch {
+
+// The text of a file that may be anything: missing is nothing; a directory, a pipe, one that cannot
+// be read or is larger than limit bytes is an error.
+Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit);
+
+// JSON whose nesting is sane; discarded otherwise, and where it is no JSON.
+nlohmann::json parse_json(std::string_view text);
+
+// The fields of a JSON object. What is missing or of another kind is noted, every one of them: see
+// problems(). Keys whose value is null count as missing. The document outlives this.
+class Fields {
+ public:
+  explicit Fields(const nlohmann::json& object)
+      : object_(object), problems_(std::make_shared<std::vector<std::string>>()) {}
+
+  std::string text(std::string_view key);
+  double number(std::string_view key);  // finite
+  std::int64_t whole(std::string_view key, std::int64_t least = 0, std::int64_t most = kMost);
+  bool flag(std::string_view key);
+  std::vector<std::string> texts(std::string_view key);
+  // What it holds, whatever that is; null where the key is missing.
+  const nlohmann::json& value(std::string_view key);
+  // A section: its problems are ours, behind its name. Empty where the key is missing.
+  Fields object(std::string_view key);
+  Fields object_or_empty(std::string_view key);
+
+  bool has(std::string_view key) const;
+  std::string text_or(std::string_view key, std::string fallback);  // if the key is missing
+  double number_or(std::string_view key, double fallback);
+  std::int64_t whole_or(std::string_view key, std::int64_t fallback, std::int64_t least = 0);
+  // Every key, in the order of the alphabet.
+  std::vector<std::string> keys() const;
+  // Keys that nobody has asked for: each is a problem, with a guess at what was meant.
+  void reject_others();
+
+  bool sound() const { return problems_->empty(); }
+  const std::vector<std::string>& problems() const { return *problems_; }
+  std::string problem() const;  // all of them in one line
+  void complain(const std::string& problem);
+
+  static constexpr std::int64_t kMost = std::int64_t{1} << 53;
+
+ private:
+  Fields(const nlohmann::json& object, std::string prefix,
+         std::shared_ptr<std::vector<std::string>> problems)
+      : object_(object), prefix_(std::move(prefix)), problems_(std::move(problems)) {}
+
+  const nlohmann::json& object_;
+  std::string prefix_;  // "training."
+  std::shared_ptr<std::vector<std::string>> problems_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+// A file of ours: a JSON object with our version in it. Nothing where there is no file. lenient:
+// bytes that are not UTF-8 count as '?'; scripts copy texts of others.
+struct JsonOptions {
+  std::size_t limit = std::size_t{1} << 20;
+  bool lenient = false;
+  std::string fix;  // what to do about a damaged one
+};
+Result<std::optional<nlohmann::json>> read_json(const fs::path& path, const JsonOptions& options);
+
+// The error that a damaged file is.
+Error damaged(const fs::path& path, const std::string& problem, const std::string& fix);
+
+}  // namespace orch

@@ -1,0 +1,120 @@
+#include "core/plan/run_fields.h"
+
+#include "core/plan/fields.h"
+
+namespace orch::plan {
+namespace {
+
+// tensor x pipeline x data parallel stays below 2^63.
+constexpr double kMostRanks = 100'000;
+constexpr double kMostSamples = 1e12;
+constexpr double kMostSeconds = 1e9;
+
+Param whole(const char* name, double min, double max, const char* doc) {
+  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
+}
+
+Param text(const char* name, const char* doc) {
+  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
+}
+
+// Asked for, it is at least 1; not asked for, it is 0.
+Param or_none(Field field) {
+  auto param = param_of(field);
+  param.min = 0;
+  return param;
+}
+
+RunField word(std::string_view section, const char* name, std::string& (*at)(Run&),
+              const char* doc = "") {
+  return {section, text(name, doc), at};
+}
+
+RunField number(std::string_view section, Param param, std::int64_t& (*at)(Run&)) {
+  return {section, std::move(param), at};
+}
+
+// Captureless lambdas become plain functions by their +.
+std::vector<RunField> make_fields() {
+  using I = std::int64_t&;
+  using S = std::string&;
+  std::vector<RunField> fields{
+      word("", "experiment", +[](Run& r) -> S { return r.experiment; }),
+      word("", "trainer", +[](Run& r) -> S { return r.trainer; }),
+      word("", "stack", +[](Run& r) -> S { return r.stack; }),
+      word("model", "name", +[](Run& r) -> S { return r.model.name; }),
+      number("model", param_of(Field::layers), +[](Run& r) -> I { return r.model.layers; }),
+      number("model", param_of(Field::hidden), +[](Run& r) -> I { return r.model.hidden; }),
+      number("model", param_of(Field::heads), +[](Run& r) -> I { return r.model.heads; }),
+      number("model", param_of(Field::vocab), +[](Run& r) -> I { return r.model.vocab; }),
+      number("model", param_of(Field::seq), +[](Run& r) -> I { return r.model.seq; }),
+      number("", param_of(Field::gpus), +[](Run& r) -> I { return r.gpus; }),
+      number("", param_of(Field::nodes), +[](Run& r) -> I { return r.nodes; }),
+      number("", whole("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
+             +[](Run& r) -> I { return r.layout.tensor_parallel; }),
+      number("", whole("pipeline_parallel", 1, kMostRanks, "stages"),
+             +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
+      number("", param_of(Field::data_parallel),
+             +[](Run& r) -> I { return r.layout.data_parallel; }),
+      number("", param_of(Field::micro_batch), +[](Run& r) -> I { return r.batch.micro_batch; }),
+      number("", param_of(Field::accumulate), +[](Run& r) -> I { return r.batch.accumulate; }),
+      number("", param_of(Field::global_batch), +[](Run& r) -> I { return r.batch.global_batch; }),
+      {"", or_none(Field::tokens), +[](Run& r) -> double& { return r.tokens; }},
+      number("", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
+      word("", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
+      number("rampup", whole("start", 1, kMostSamples, "the first global batch"),
+             +[](Run& r) -> I { return r.batch.rampup->start; }),
+      number("rampup", whole("step", 1, kMostSamples, "by which it grows"),
+             +[](Run& r) -> I { return r.batch.rampup->step; }),
+      number("rampup", whole("samples", 1, kMostSamples, "until it is full"),
+             +[](Run& r) -> I { return r.batch.rampup->samples; }),
+      {"rampup",
+       {"fewer_nodes", "", ParamType::boolean, {}, {}, 0, 0, {}, {}},
+       +[](Run& r) -> bool& { return r.batch.rampup->fewer_nodes; }},
+      number("rampup", whole("phases", 1, 100, "jobs at most"),
+             +[](Run& r) -> I { return r.batch.rampup->phases; }),
+      word("job", "partition", +[](Run& r) -> S { return r.job.partition; }),
+      word("job", "account", +[](Run& r) -> S { return r.job.account; }),
+      word("job", "qos", +[](Run& r) -> S { return r.job.qos; }),
+      word("job", "constraint", +[](Run& r) -> S { return r.job.constraint; }),
+      word("job", "reservation", +[](Run& r) -> S { return r.job.reservation; }),
+      word("job", "hint", +[](Run& r) -> S { return r.job.hint; }),
+      word("job", "gres", +[](Run& r) -> S { return r.job.gres; }),
+      word("job", "time", +[](Run& r) -> S { return r.job.time; }),
+      number("job", whole("cpus_per_gpu", 0, 1e6, ""),
+             +[](Run& r) -> I { return r.job.cpus_per_gpu; }),
+      number("job", whole("signal_seconds", 0, kMostSeconds, ""),
+             +[](Run& r) -> I { return r.job.signal_seconds; }),
+      word("job", "setup", +[](Run& r) -> S { return r.job.setup; }),
+  };
+  Run empty;
+  empty.batch.rampup.emplace();
+  for (auto& field : fields) field.param.default_value = get(empty, field);
+  return fields;
+}
+
+}  // namespace
+
+std::string RunField::path() const {
+  return section.empty() ? param.name : std::string(section) + "." + param.name;
+}
+
+const std::vector<RunField>& run_fields() {
+  static const auto kAll = make_fields();
+  return kAll;
+}
+
+Value get(const Run& run, const RunField& field) {
+  return std::visit([&](auto at) { return Value(at(const_cast<Run&>(run))); }, field.at);
+}
+
+void set(Run& run, const RunField& field, const Value& conformed) {
+  std::visit(
+      [&](auto at) {
+        auto& held = at(run);
+        held = std::get<std::decay_t<decltype(held)>>(conformed);
+      },
+      field.at);
+}
+
+}  // namespace orch::plan

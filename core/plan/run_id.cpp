@@ -1,0 +1,79 @@
+#include "core/plan/run_id.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/plan/run_fields.h"
+
+namespace orch::plan {
+namespace {
+
+constexpr int kRule = 1;
+
+class Lines {
+ public:
+  // The length goes before a text, so that no text can look like another line.
+  void add(std::string_view name, const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value))
+      out_ += fmt::format("{}={}:{}\n", name, text->size(), *text);
+    else
+      out_ += fmt::format("{}={}\n", name, show(value));
+  }
+  void add(std::string_view name, const std::string& text) {
+    if (!text.empty()) add(name, Value(text));
+  }
+  std::string text() && { return std::move(out_); }
+
+ private:
+  std::string out_ = fmt::format("rule={}\n", kRule);
+};
+
+// Where a folder lies is not what the run is; the stack follows from the trainer unless it is said.
+bool counts(const Run& run, const RunField& field) {
+  if (field.section == "rampup" && !run.batch.rampup) return false;
+  if (field.param.name == "stack") return run.stack != default_stack(run);
+  return field.param.name != "paths_from";
+}
+
+}  // namespace
+
+std::string identity(const Run& run, const std::vector<TrainingField>& training) {
+  Lines lines;
+  lines.add("strategy", run.strategy->name);
+  lines.add("backend", run.strategy->backend);
+  lines.add("family", std::string(name(run.model.family)));
+  lines.add("cluster", run.cluster->name);
+  lines.add("partition", run.partition->name);
+  lines.add("gpu", run.partition->gpu.name);
+  for (const auto& field : run_fields())
+    if (counts(run, field))
+      if (const auto value = get(run, field); value != field.param.default_value)
+        lines.add(field.path(), value);
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
+      lines.add("settings." + param.name, run.settings[i]);
+  for (const auto& field : training)
+    if (const auto value = get(run.training, field); value != field.param.default_value)
+      lines.add("training." + field.param.name, value);
+  if (const auto spare = run.job.spare_nodes.value_or(0); spare > 0)
+    lines.add("job.spare_nodes", Value(spare));
+  for (const auto& option : run.job.options) lines.add("job.options", option);
+  for (const auto& [variable, value] : run.job.environment)
+    lines.add("job.environment." + variable, Value(value));
+  return std::move(lines).text();
+}
+
+bool is_same(const Run& read, const Run& planned, const std::string& experiment_folder) {
+  const auto wanted = identity(read);
+  if (wanted == identity(planned)) return true;
+  Run absolute = planned;
+  for (auto* path : {&absolute.training.data, &absolute.training.init})
+    *path = absolute.resolve(*path, experiment_folder);
+  return wanted == identity(absolute);
+}
+
+std::string run_id(const Run& run) {
+  return fmt::format("{}-{:08x}", label(run), stable_hash(identity(run)) >> 32);
+}
+
+}  // namespace orch::plan

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/run.h"
+#include "core/plan/training.h"
+
+namespace orch::plan {
+
+// What a run is, as lines "name=value" of all that differs from defaults, and the version of this
+// rule. So a parameter or a field that is new and has a default, a new release of a backend and a
+// cluster file's comments leave it as it was. Two runs with the same lines are the same run.
+std::string identity(const Run& run,
+                     const std::vector<TrainingField>& training = training_fields());
+
+// Whether a run that was read (and bound) is the planned one. Documents of version 1 hold paths that
+// were made absolute from the experiment's folder.
+bool is_same(const Run& read, const Run& planned, const std::string& experiment_folder);
+
+// "<label>-<hash8>", the hash being of the identity.
+std::string run_id(const Run& run);
+
+}  // namespace orch::plan

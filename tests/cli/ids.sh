@@ -1,0 +1,76 @@
+#!/bin/bash
+# What a run is called: the same after an upgrade, another with another trainer; and that its folder
+# can be taken anywhere.
+. "$(dirname -- "$0")/lib.sh"
+
+ids() { orch plan "$1" --format json && sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$work/out" | sort; }
+
+# Folders that orch 0.1.0 wrote when it named runs by the text of run.json.
+cp -r -- "$here/version1/." .
+chmod -R u+w .
+before=$(cd runs/small && echo *)
+same "$before" "$(ids small.lua | paste -sd ' ')" 'runs of an older version keep their names'
+for run in runs/small/*/; do mkdir "$run/attempts"; done
+orch run small.lua
+exits 0 'runs of an older version'
+has "$out" 'nothing changed: all 2 run folders are in runs/small/' 'runs of an older version'
+same "$before" "$(cd runs/small && echo *)" 'runs of an older version'
+orch status small
+exits 0 'status of an older version'
+orch explain "$(find runs/small -mindepth 1 -maxdepth 1 | head -n 1)"
+exits 0 'explain of an older version'
+# Nobody started this one: it gets what new ones have.
+rmdir runs/small/*/attempts
+orch run small.lua
+has "$out" '0 run folders written to runs/small/, 2 refreshed' 'an older version that nobody started'
+same "$before" "$(cd runs/small && echo *)" 'an older version that nobody started'
+same 2 "$(grep -l '"version": 2' runs/small/*/run.json | wc -l)" 'an older version, refreshed'
+orch run small.lua
+has "$out" 'nothing changed' 'an older version, refreshed'
+sed -i 's/1e-3/2e-3/' small.lua
+orch run small.lua
+has "$out" '2 run folders written to runs/small/; 2 from earlier plans' 'another learning rate'
+
+# Names do not depend on a cluster file's comments, constants or place.
+experiment plain 3 >plain.lua
+plain=$(ids plain.lua)
+mkdir clusters
+{ echo '# a comment'; cat -- "$ORCH_HOME/experiments/clusters/dgx-a100.yaml"; } >clusters/dgx-a100.yaml
+same "$plain" "$(ids plain.lua)" 'a comment in a cluster file'
+rm -r clusters
+
+# Another trainer is another run: what one has finished the other has not.
+other=$(ORCH_TRAINER=/opt/other ids plain.lua)
+if [ "$(printf '%s\n' "$plain" "$other" | sort -u | wc -l)" != 6 ]; then
+  bad 'a trainer is part of a run' "$plain" "$other"
+fi
+sed 's|name = "plain"|name = "plain", trainer = "/opt/other"|' plain.lua >asked.lua
+same "$other" "$(ids asked.lua)" 'in the file, or in the environment'
+sed 's|gpus = 8|gpus = 8, environment = { ORCH_TRAINER = "/opt/other" }|' plain.lua >asked.lua
+same "$other" "$(ids asked.lua)" 'in the environment of the jobs'
+sed 's|name = "plain"|name = "plain", trainer = "../other"|' plain.lua >asked.lua
+orch plan asked.lua
+exits 3 'a trainer with a relative path'
+has "$err" 'trainer:' 'a trainer with a relative path'
+orch run plain.lua
+run=$(find runs/plain -mindepth 1 -maxdepth 1 | head -n 1)
+has "$(cat "$run/run.json")" '"stack": "orch-ddp"' 'the stack of our own trainer'
+ORCH_TRAINER=/opt/other orch run plain.lua
+has "$out" '3 run folders written to runs/plain/; 3 from earlier plans' 'a second trainer'
+has "$(cat runs/plain/*/run.json)" '"trainer": "/opt/other"' 'a second trainer'
+has "$(cat runs/plain/*/run.json)" '"stack": "other"' 'a second trainer'
+
+# Nothing in a folder says where it was written; moved, it is the same run.
+mkdir -p "here too"
+sed 's|name = "plain"|name = "moved", training = { data = "corpus/text" }|' plain.lua >"here too/moved.lua"
+(cd "here too" && orch run moved.lua)
+if grep -rF -- "$PWD" "here too/runs/moved"; then bad 'a run folder names its place'; fi
+mv "here too" there
+run=$(find there/runs/moved -mindepth 1 -maxdepth 1 -type d | head -n 1)
+orch explain "$run"
+exits 0 'explain a folder that was moved'
+cd there
+before=$(state_of runs)
+orch run moved.lua
+has "$out" 'nothing changed: all 3 run folders' 'a folder that was moved'
+same "$before" "$(state_of runs)" 'a folder that was moved'
