@@ -9,7 +9,7 @@ using namespace orch::train;
 
 namespace {
 
-// In the form of tests/golden/local/run.json; what a trainer does not read is left out.
+// In the form of tests/golden/training/run.json; what a trainer does not read is left out.
 const std::string kRun = R"({
   "version": 1, "experiment": "local", "strategy": "accumulated", "backend": "ddp",
   "model": {"name": "gpt-tiny", "family": "bloom", "layers": 4, "hidden": 128, "heads": 4,
@@ -74,11 +74,12 @@ TEST_CASE("a trainer reads run.json", "[runtime][config]") {
 }
 
 TEST_CASE("a trainer reads the run.json that orch writes", "[runtime][config]") {
-  const auto config = read_config(ORCH_SOURCE_DIR "/tests/golden/local/run.json");
+  const auto config = read_config(ORCH_SOURCE_DIR "/tests/golden/training/run.json");
   REQUIRE(config);
-  CHECK(config->strategy == "megatron");
-  CHECK(config->model.hidden == 128);
-  CHECK(config->total_steps() == 20);
+  CHECK(config->strategy == "ddp");
+  CHECK(config->model.hidden == 2048);
+  CHECK(config->training.schedule == "linear");
+  CHECK(config->total_steps() == 2000);
 }
 
 TEST_CASE("a setting that is missing or of another type is named", "[runtime][config]") {
