@@ -14,15 +14,15 @@ over() { # WHAT PART...: refused with these words
 }
 
 # Each keeps it, both together do not.
-at_home both 'steps 3 0.05' 0.2
+at_home both 'steps 3 0.05' 0.7
 local_orch run both.lua -y
-over 'two runs' 'both: budget: 2 runs would take 0.2' ', of 0.2' '--over-budget submits them all the same'
+over 'two runs' 'both: budget: 2 runs would take ' ', of ' '--over-budget submits them all the same'
 same 0 "$(submissions both)" 'two runs: nothing was submitted'
 local_orch run both.lua -y --take 1
 exits 0 'one run'
 has "$out" '1 run submitted as 1 job' 'one run'
 has "$out" 'both: 1 finished; ' 'one run'
-has "$out" ' of 0.2 GPU-hours used' 'one run'
+has "$out" ' GPU-hours used' 'one run'
 # It took a second of what was estimated: there is room for the other.
 local_orch run both.lua -y
 exits 0 'the other run'
@@ -41,20 +41,20 @@ exits 0 'none keeps it, --over-budget'
 has "$out" '2 runs submitted as 1 job' 'none keeps it, --over-budget'
 
 # What was used counts: an hour on two GPUs.
-at_home spent 'steps 3 0.05' 0.2
+at_home spent 'steps 3 0.05' 0.7
 local_orch run spent.lua -y
 over 'nothing used yet'
 ids_of spent
 attempt "runs/spent/${ids[0]}" 1 finished
 local_orch run spent.lua -y
-over 'much was used' '1 run would take 0.1' 'are used or committed, of 0.2'
+over 'much was used' '1 run would take ' 'are used or committed, of '
 same 0 "$(submissions spent)" 'much was used: nothing was submitted'
 local_orch run spent.lua -y --over-budget
 exits 0 '--over-budget'
 has "$out" '1 run submitted as 1 job' '--over-budget'
 
 # Again: resume and retry honour it too.
-at_home again 'exit 3' 0.2
+at_home again 'exit 3' 0.7
 local_orch run again.lua -y --take 1
 exits 4 'a run that fails'
 has "$out" 'failed' 'a run that fails'
@@ -74,7 +74,7 @@ rm -r runs/again/submissions "runs/again/${ids[1]}/"{attempts,state.json} runs/i
 printf '%s\n' "${ids[@]}" >runs/again/wanted
 attempt "runs/again/${ids[0]}" 1 failed 'by hand'
 local_orch resume again -y
-over 'resume of what was much' '1 run would take 0.1'
+over 'resume of what was much' '1 run would take '
 same 0 "$(submissions again)" 'resume of what was much: nothing was submitted'
 local_orch resume again -y --over-budget
 exits 4 'resume --over-budget, and it fails'

@@ -80,6 +80,14 @@ assert set(lines[1]) <= set("|-: ")
 assert any("transformer\\|embedding" in line for line in lines), "| is escaped"
 PY
 
+# A spare node is paid for: 5 nodes of 8, of which 4 train.
+orch plan "$here/../golden/spare_nodes/experiment.lua" --format json
+if ! python3 - "$work/out" <<'PY'; then bad 'the GPU-hours of a spare node'; fi
+import json, sys
+run, = json.load(open(sys.argv[1]))["runs"]
+assert abs(run["gpu_hours"] / (run["days_to_train"] * 24 * 5 * 8) - 1) < 1e-9, run
+PY
+
 # Notes go to people, not into the file.
 orch plan x.lua --format csv
 has "$err" 'rejected, by reason' 'the notes of csv on stderr'

@@ -4,7 +4,8 @@ stand_in=$here/../slurm/stand_in
 mkdir "$work/tools"
 for tool in bash env sleep mkdir mv cat; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
 
-# at_home NAME BEHAVIOUR [BUDGET]: two runs of 977 steps as planned, about 0.14 GPU-hours each.
+# at_home NAME BEHAVIOUR [SHARE]: two runs of 977 steps as planned. Their budget is a share of what
+# both take by the estimate, whatever that is.
 at_home() {
   cat >"$1.lua" <<LUA
 return experiment {
@@ -14,10 +15,14 @@ return experiment {
                environment = { ORCH_TRAINER = "$stand_in", BEHAVIOUR = "$2" } },
   batch = { global_batch = 8 },
   tokens = 1e6,
-  budget = { gpu_hours = ${3:-1} },
+  budget = { gpu_hours = 1e9 },
   strategies = { ddp { dtype = "fp32" } },
 }
 LUA
+  orch plan "$1.lua" --format json
+  sed -i "s/1e9/$(python3 -c 'import json, sys
+print(float(sys.argv[2]) * sum(run["gpu_hours"] for run in json.load(open(sys.argv[1]))["runs"]))
+' "$work/out" "${3:-4}")/" "$1.lua"
 }
 
 # As orch, with the programs that the stand-in needs and no others.

@@ -35,7 +35,7 @@ at_home asked 'steps 20 0.1'
 for answer in 'n\n' '\n' '\x04' 'no thanks\n'; do
   on_terminal 100 'y/N' "$answer" -- run asked.lua
   exits 2 "the answer $answer"
-  has "$out" 'submit 2 runs as 1 job (local/cpu), up to 0.2' "the answer $answer"
+  has "$out" 'submit 2 runs as 1 job (local/cpu), up to ' "the answer $answer"
   has "$out" '% of the budget? [y/N]' "the answer $answer"
   has "$out" 'nothing was done' "the answer $answer"
   same 0 "$(submissions asked)" "the answer $answer"

@@ -5,6 +5,7 @@ return experiment {
   hardware = { cluster = "dgx-a100", gpus = 8 },
   batch = { global_batch = 64 },
   tokens = 1e9,
+  steps = 2000,
   training = {
     learning_rate = 2e-4, min_learning_rate = 2e-5, schedule = "linear", warmup_steps = 100,
     weight_decay = 0, clip = 2, seed = 7, data = "/no/such/corpus", evaluate_every = 500,
