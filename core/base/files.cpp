@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 
 namespace orch {
@@ -13,36 +14,30 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int close() {
-    const int fd = fd_;
-    fd_ = -1;
-    return ::close(fd);
-  }
+}  // namespace
 
- private:
-  int fd_;
-};
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto written = ::write(fd, text.data(), text.size());
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-  return true;
+  return 0;
 }
 
-}  // namespace
+std::ptrdiff_t read_at(int fd, std::uint64_t from, void* to, std::size_t bytes) {
+  std::size_t have = 0;
+  while (have < bytes) {
+    const auto got = ::pread(fd, static_cast<std::byte*>(to) + have, bytes - have,
+                             static_cast<off_t>(from + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  return static_cast<std::ptrdiff_t>(have);
+}
 
 Error file_error(const fs::path& path, std::string_view doing, int code) {
   std::string fix;
@@ -58,7 +53,7 @@ Error file_error(const fs::path& path, std::string_view doing, int code) {
 
 Result<std::string> read_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return file_error(path, "cannot open", errno);
+  if (!file.is_open()) return file_error(path, "cannot open", errno);
   std::string text;
   char buffer[1 << 16];
   while (true) {
@@ -77,14 +72,16 @@ Status write_file_atomically(const fs::path& path, std::string_view text) {
   ::unlink(temp.c_str());  // of a process that died here and had our number
   // Exclusive: in a folder that others may write to, the name could be a link of theirs.
   Descriptor file(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (file.get() < 0) return file_error(path, "cannot create", errno);
-  if (!write_all(file.get(), text) || ::fsync(file.get()) != 0 || file.close() != 0) {
-    const int code = errno;
+  if (!file.is_open()) return file_error(path, "cannot create", errno);
+  int code = write_all(file.get(), text);
+  if (code == 0 && ::fsync(file.get()) != 0) code = errno;
+  if (code == 0) code = file.close();
+  if (code != 0) {
     ::unlink(temp.c_str());
     return file_error(path, "cannot write", code);
   }
   if (::rename(temp.c_str(), path.c_str()) != 0) {
-    const int code = errno;
+    code = errno;
     ::unlink(temp.c_str());
     return file_error(path, "cannot put in place", code);
   }
@@ -102,15 +99,15 @@ Status write_output(const fs::path& path, std::string_view text) {
     return write_file_atomically(code ? path : place, text);
   }
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0) return file_error(path, "cannot open", errno);
-  if (!write_all(file.get(), text) || file.close() != 0)
-    return file_error(path, "cannot write", errno);
-  return {};
+  if (!file.is_open()) return file_error(path, "cannot open", errno);
+  int error = write_all(file.get(), text);
+  if (error == 0) error = file.close();
+  return error == 0 ? Status() : file_error(path, "cannot write", error);
 }
 
 void sync_folder(const fs::path& folder) {
   const Descriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle.get() >= 0) ::fsync(handle.get());
+  if (handle.is_open()) ::fsync(handle.get());
 }
 
 }  // namespace orch

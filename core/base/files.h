@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -22,6 +24,12 @@ Status write_output(const fs::path& path, std::string_view text);
 
 // "Permission denied" and its kind, as an Error with a next step.
 Error file_error(const fs::path& path, std::string_view doing, int code);
+
+// Gives errno, 0 if all of it was written.
+int write_all(int fd, std::string_view bytes);
+
+// Reads so many bytes from there on; fewer only where the file ends. -1: errno says why.
+std::ptrdiff_t read_at(int fd, std::uint64_t from, void* to, std::size_t bytes);
 
 // Syncs a folder's own entries, so that a rename in it survives a power cut.
 void sync_folder(const fs::path& folder);

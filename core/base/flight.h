@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/descriptor.h"
+
 namespace orch::flight {
 
 inline constexpr std::size_t kRing = 256;
@@ -115,18 +117,18 @@ class Recorder {
   // are asked for now: a disk that is full would otherwise be a SIGBUS in the middle of training.
   void open(const std::string& path, int rank) {
     const auto temporary = path + ".new";
-    const int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) {
+    const Descriptor file(
+        ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!file.is_open()) {
       error_ = errno;
       return;
     }
-    error_ = ::posix_fallocate(fd, 0, sizeof(Page));
+    error_ = ::posix_fallocate(file.get(), 0, sizeof(Page));
     void* memory = MAP_FAILED;
     if (error_ == 0) {
-      memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+      memory = ::mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
       if (memory == MAP_FAILED) error_ = errno;
     }
-    ::close(fd);
     if (memory != MAP_FAILED) {
       fill(static_cast<Page*>(memory), rank);
       if (::rename(temporary.c_str(), path.c_str()) != 0) error_ = errno;
@@ -216,11 +218,10 @@ inline bool copy(int fd, Page& page) {
 // What a file tells; nothing if it is not a recording. Any bytes may be in it. It is copied, not
 // mapped: a file that shrinks under a mapping kills its reader. Twice: see internal::read.
 inline std::optional<Recording> read(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return std::nullopt;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open()) return std::nullopt;
   const auto pages = std::make_unique<Page[]>(2);
-  const bool good = internal::copy(fd, pages[0]) && internal::copy(fd, pages[1]);
-  ::close(fd);
+  const bool good = internal::copy(file.get(), pages[0]) && internal::copy(file.get(), pages[1]);
   if (!good) return std::nullopt;
   const auto& page = pages[0];
   Recording recording;

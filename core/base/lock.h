@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
 
@@ -16,17 +17,12 @@ class FileLock {
   // system cannot lock, supported() is false and held() too.
   static Result<FileLock> take(const fs::path& path, Wait wait);
 
-  FileLock() = default;
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
-  ~FileLock();
-
   bool held() const { return held_; }
   bool supported() const { return supported_; }
-  int descriptor() const { return fd_; }
+  int descriptor() const { return file_.get(); }
 
  private:
-  int fd_ = -1;
+  Descriptor file_;
   bool held_ = false;
   bool supported_ = true;
 };

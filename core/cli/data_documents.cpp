@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/cli/app.h"
@@ -135,11 +136,9 @@ Status each_document(const std::string& input, const DocumentOptions& options,
   if (input == "-") return each_of_pipe(0, input, options, take);
   struct stat facts {};
   if (::stat(input.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode)) {
-    const int fd = ::open(input.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return file_error(input, "cannot open", errno);
-    auto status = each_of_pipe(fd, input, options, take);
-    ::close(fd);
-    return status;
+    const Descriptor pipe(::open(input.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!pipe.is_open()) return file_error(input, "cannot open", errno);
+    return each_of_pipe(pipe.get(), input, options, take);
   }
   return each_of_file(input, options, take);
 }

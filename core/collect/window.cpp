@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <ctime>
 
 #include "core/collect/collect.h"
@@ -20,33 +19,20 @@ double seconds(const timespec& time) {
 
 // Non-blocking: opening a pipe would wait for a writer.
 Window::Window(const fs::path& path)
-    : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat about = {};
-  if (fd_ < 0) return;
-  if (::fstat(fd_, &about) == 0 && S_ISREG(about.st_mode)) {
-    size_ = about.st_size;
-    modified_ = seconds(about.st_mtim);
+  if (::fstat(file_.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
+    file_.close();
     return;
   }
-  ::close(fd_);
-  fd_ = -1;
-}
-
-Window::~Window() {
-  if (fd_ >= 0) ::close(fd_);
+  size_ = about.st_size;
+  modified_ = seconds(about.st_mtim);
 }
 
 std::string Window::read(std::int64_t from, std::int64_t bytes) const {
   std::string text(static_cast<std::size_t>(bytes), '\0');
-  std::size_t have = 0;
-  while (have < text.size()) {
-    const auto got = ::pread(fd_, text.data() + have, text.size() - have,
-                             static_cast<off_t>(from + static_cast<std::int64_t>(have)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  text.resize(have);
+  const auto got = read_at(file_.get(), static_cast<std::uint64_t>(from), text.data(), text.size());
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
   return text;
 }
 
@@ -55,11 +41,10 @@ double file_system_now(const fs::path& folder) {
   ::clock_gettime(CLOCK_REALTIME, &now);
   const auto path = folder / (".orch-now-" + std::to_string(::getpid()));
   ::unlink(path.c_str());  // of a process that died here and had our number
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return seconds(now);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.is_open()) return seconds(now);
   struct stat about = {};
-  const bool known = ::fstat(fd, &about) == 0;
-  ::close(fd);
+  const bool known = ::fstat(file.get(), &about) == 0;
   ::unlink(path.c_str());
   return seconds(known ? about.st_mtim : now);
 }

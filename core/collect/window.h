@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 
 namespace orch::collect {
@@ -11,11 +12,8 @@ namespace orch::collect {
 class Window {
  public:
   explicit Window(const fs::path& path);
-  ~Window();
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
 
-  bool is_open() const { return fd_ >= 0; }
+  bool is_open() const { return file_.is_open(); }
   std::int64_t size() const { return size_; }
   double modified() const { return modified_; }  // seconds since 1970
 
@@ -23,7 +21,7 @@ class Window {
   std::string read(std::int64_t from, std::int64_t bytes) const;
 
  private:
-  int fd_ = -1;
+  Descriptor file_;
   std::int64_t size_ = 0;
   double modified_ = 0;
 };

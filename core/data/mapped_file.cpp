@@ -3,33 +3,29 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 
 namespace orch::data {
 
 Result<MappedFile> MappedFile::open(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return file_error(path, "cannot open", errno);
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat facts {};
-  const bool known = ::fstat(fd, &facts) == 0;
-  MappedFile file;
-  void* data = nullptr;
-  int code = errno;
-  if (known && S_ISREG(facts.st_mode) && facts.st_size > 0) {
-    file.size_ = static_cast<std::size_t>(facts.st_size);
-    data = ::mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
-    code = errno;
-  }
-  ::close(fd);
-  if (known && !S_ISREG(facts.st_mode))
+  if (!opened.is_open() || ::fstat(opened.get(), &facts) != 0)
+    return file_error(path, "cannot open", errno);
+  if (!S_ISREG(facts.st_mode))
     return Error{printable(path.string()), "is not a file", "check the path"};
-  if (!known || data == MAP_FAILED) return file_error(path, "cannot map into memory", code);
+  MappedFile file;
+  if (facts.st_size == 0) return file;
+  const auto size = static_cast<std::size_t>(facts.st_size);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, opened.get(), 0);
+  if (data == MAP_FAILED) return file_error(path, "cannot map into memory", errno);
   file.data_ = data;
+  file.size_ = size;
   return file;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 #include "core/ingest/beside.h"
 #include "core/ingest/conclude.h"
@@ -118,21 +119,6 @@ Result<Files> list_files(const std::vector<std::string>& paths) {
   return out;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int file, bool owned) : file_(file), owned_(owned) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (owned_ && file_ >= 0) ::close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  int file_;
-  bool owned_;
-};
-
 // Nothing: it is no plain file.
 std::optional<std::uint64_t> size_of(int file) {
   struct stat status {};
@@ -144,10 +130,11 @@ std::optional<std::uint64_t> size_of(int file) {
 Result<std::string> read_log(const File& log, const Patterns& patterns, ReadOptions options,
                              const std::function<void(const Progress&)>& progress, Ingested& out) {
   const bool in = log.path == "-";
-  const Descriptor file(in ? STDIN_FILENO : ::open(log.path.c_str(), O_RDONLY | O_CLOEXEC), !in);
-  if (file.get() < 0) return file_error(log.path, "cannot open", errno);
-  const auto size = size_of(file.get());
-  if (!in) ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  const Descriptor opened(in ? -1 : ::open(log.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int file = in ? STDIN_FILENO : opened.get();
+  if (file < 0) return file_error(log.path, "cannot open", errno);
+  const auto size = size_of(file);
+  if (!in) ::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL);
   if (progress)
     options.progress = [&](std::uint64_t bytes) { progress({log.path, bytes, size.value_or(0)}); };
 
@@ -165,7 +152,7 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, ReadOpti
       !log.output.empty());
   Matcher matcher(patterns.impl(), session);
   const auto read =
-      read_lines(file.get(), shown, options, [&](const Line& line) { matcher.take(line); });
+      read_lines(file, shown, options, [&](const Line& line) { matcher.take(line); });
   if (!read) return read.error();
   out.bytes += read->bytes;
   if (read->interrupted) return Error{printable(shown), "interrupted", ""};

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/descriptor.h"
 #include "core/base/lock.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -52,16 +53,15 @@ Check check_space(const fs::path& folder) {
 
 // A quota is only felt by who writes: a few MiB tell at least whether it is used up.
 Check check_writing(const fs::path& file) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0)
+  const Descriptor opened(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!opened.is_open())
     return {"writing there", State::missing, std::strerror(errno),
             "check its permissions, or name another place with --runs"};
   const std::string text(std::size_t{4} << 20, 'x');
-  const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(fd) == 0;
-  const int code = errno;
-  ::close(fd);
-  if (written) return {"writing there", State::ok, "a file of 4 MiB was written", ""};
+  int code = write_all(opened.get(), text);
+  if (code == 0 && ::fsync(opened.get()) != 0) code = errno;
+  if (code == 0) return {"writing there", State::ok, "a file of 4 MiB was written", ""};
   return {"writing there", State::missing,
           code == EDQUOT ? std::string("your quota is used up") : std::strerror(code),
           "free some space or quota ('quota -s', on Lustre 'lfs quota -h -u $USER .')"};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 #include "core/launch/local_machine.h"
 #include "core/launch/local_start.h"
@@ -62,10 +63,8 @@ record::JobFact gone(const std::optional<LocalTask>& task) {
 
 // Made, never written to: whoever comes first, the mark is the same.
 Status mark(const fs::path& file) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) return file_error(file, "cannot create", errno);
-  ::close(fd);
-  return {};
+  const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  return made.is_open() ? Status() : file_error(file, "cannot create", errno);
 }
 
 }  // namespace

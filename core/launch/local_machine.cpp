@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 
 namespace orch::launch {
@@ -159,15 +160,14 @@ int free_port(int seed) {
   constexpr int kPorts = 10000;
   for (int i = 0; i < kPorts; ++i) {
     const int port = kFirst + static_cast<int>((static_cast<unsigned>(seed) + i) % kPorts);
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return 0;
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) return 0;
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(static_cast<std::uint16_t>(port));
-    const bool free = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-    ::close(fd);
-    if (free) return port;
+    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+      return port;
   }
   return 0;
 }

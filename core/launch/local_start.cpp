@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/base/clock.h"
+#include "core/base/descriptor.h"
 
 namespace orch::launch {
 namespace {
@@ -93,14 +94,15 @@ Detached start_detached(const std::vector<std::string>& argv, const fs::path& lo
     outcome.error = std::strerror(errno);
     return outcome;
   }
-  const int code = fork_twice(words, log.c_str(), hold, ends[1]);
-  ::close(ends[1]);
+  const Descriptor ours(ends[0]);
+  Descriptor theirs(ends[1]);
+  const int code = fork_twice(words, log.c_str(), hold, theirs.get());
+  theirs.close();
   outcome.started = code == 0;
   if (code != 0)
     outcome.error = std::strerror(code);
   else
-    listen(ends[0], seconds, outcome);
-  ::close(ends[0]);
+    listen(ours.get(), seconds, outcome);
   return outcome;
 }
 

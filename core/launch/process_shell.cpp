@@ -17,8 +17,8 @@
 #include <system_error>
 #include <thread>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
-#include "core/launch/descriptor.h"
 #include "core/launch/environment.h"
 
 namespace orch::launch {
@@ -55,12 +55,8 @@ bool make_pipe(Descriptor& ours, Descriptor& theirs) {
 Descriptor input_of(const std::string& text) {
   if (text.empty()) return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Descriptor file(::memfd_create("stdin", MFD_CLOEXEC));
-  for (std::size_t done = 0; file.is_open() && done < text.size();) {
-    const auto count = ::write(file.get(), text.data() + done, text.size() - done);
-    if (count < 0 && errno != EINTR) return {};
-    if (count > 0) done += static_cast<std::size_t>(count);
-  }
-  if (file.is_open()) ::lseek(file.get(), 0, SEEK_SET);
+  if (write_all(file.get(), text) != 0) return {};
+  ::lseek(file.get(), 0, SEEK_SET);
   return file;
 }
 

@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -17,12 +15,11 @@ constexpr std::size_t kFlushAt = std::size_t{1} << 20;
 }  // namespace
 
 RankLog::RankLog(const fs::path& file)
-    : fd_(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {}
+    : file_(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {}
 
 RankLog::~RankLog() {
   for (std::size_t rank = 0; rank < open_lines_.size(); ++rank) close(rank);
   flush();
-  if (fd_ >= 0) ::close(fd_);
 }
 
 std::string& RankLog::open_line(std::size_t rank) {
@@ -65,16 +62,9 @@ void RankLog::say(const std::string& line) {
 }
 
 void RankLog::flush() {
-  std::string_view rest = ready_;
-  while (!rest.empty() && fd_ >= 0) {
-    const auto written = ::write(fd_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (!rest.empty() && !failed_) {
+  if (const int error = write_all(file_.get(), ready_); error != 0 && !failed_) {
     std::fprintf(stderr, "orch: output is lost: cannot write stdout.log: %s\n",
-                 std::strerror(errno));
+                 std::strerror(error));
     failed_ = true;
   }
   ready_.clear();

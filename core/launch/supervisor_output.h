@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 
 namespace orch::launch {
@@ -27,7 +28,7 @@ class RankLog {
   std::string& open_line(std::size_t rank);
   void end_line(std::size_t rank, std::string_view rest);
 
-  int fd_ = -1;
+  Descriptor file_;
   bool failed_ = false;  // and told so
   std::string ready_;    // whole lines
   std::vector<std::string> open_lines_;

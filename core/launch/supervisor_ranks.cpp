@@ -103,20 +103,17 @@ Status Ranks::start_one(const RankCommand& command) {
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return Error{"local run", fmt::format("cannot make a pipe: {}", std::strerror(errno)),
                  "raise the limit on open files (ulimit -n)"};
+  Descriptor ours(ends[0]), theirs(ends[1]);
   const Prepared prepared(command);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become_rank(prepared, command.directory.c_str(), ends[1], parent);
-  const int code = errno;
-  ::close(ends[1]);
-  if (pid < 0) {
-    ::close(ends[0]);
-    return Error{"local run", fmt::format("cannot start a process: {}", std::strerror(code)),
+  if (pid == 0) become_rank(prepared, command.directory.c_str(), theirs.get(), parent);
+  if (pid < 0)
+    return Error{"local run", fmt::format("cannot start a process: {}", std::strerror(errno)),
                  "raise the limit on processes (ulimit -u)"};
-  }
   ::setpgid(pid, pid);  // here too: a signal to the group may come before the child did it
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  ranks_.push_back({pid, ends[0], true});
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+  ranks_.push_back({pid, std::move(ours), true});
   ++running_;
   return {};
 }
@@ -125,8 +122,8 @@ void Ranks::step(int descriptor, int milliseconds) {
   std::vector<pollfd> polled;
   std::vector<std::size_t> whose;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank].output < 0) continue;
-    polled.push_back({ranks_[rank].output, POLLIN, 0});
+    if (!ranks_[rank].output.is_open()) continue;
+    polled.push_back({ranks_[rank].output.get(), POLLIN, 0});
     whose.push_back(rank);
   }
   polled.push_back({descriptor, POLLIN, 0});
@@ -141,7 +138,7 @@ void Ranks::step(int descriptor, int milliseconds) {
 void Ranks::read_output(std::size_t rank) {
   char buffer[1 << 16];
   for (int i = 0; i < 4; ++i) {
-    const auto got = ::read(ranks_[rank].output, buffer, sizeof buffer);
+    const auto got = ::read(ranks_[rank].output.get(), buffer, sizeof buffer);
     if (got > 0) {
       log_.add(rank, {buffer, static_cast<std::size_t>(got)});
     } else {
@@ -153,8 +150,7 @@ void Ranks::read_output(std::size_t rank) {
 
 void Ranks::close_output(std::size_t rank) {
   log_.close(rank);
-  ::close(ranks_[rank].output);
-  ranks_[rank].output = -1;
+  ranks_[rank].output.close();
 }
 
 // Orphans of the ranks are our children too (see supervise), and must be waited for as well.
@@ -187,13 +183,13 @@ void Ranks::clean_up() {
   }
   reap();
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    for (int i = 0; i < 1000 && ranks_[rank].output >= 0; ++i) {
-      pollfd ready = {ranks_[rank].output, POLLIN, 0};
+    for (int i = 0; i < 1000 && ranks_[rank].output.is_open(); ++i) {
+      pollfd ready = {ranks_[rank].output.get(), POLLIN, 0};
       if (::poll(&ready, 1, 0) <= 0) break;
       read_output(rank);
     }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
-    if (ranks_[rank].output >= 0) close_output(rank);
+    if (ranks_[rank].output.is_open()) close_output(rank);
   log_.flush();
 }
 

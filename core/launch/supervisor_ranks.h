@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/launch/supervisor_output.h"
 
@@ -51,7 +52,7 @@ class Ranks {
  private:
   struct Rank {
     pid_t pid = 0;
-    int output = -1;
+    Descriptor output;
     bool running = false;
   };
   Status start_one(const RankCommand& command);

@@ -16,23 +16,19 @@ SupervisorSignals::SupervisorSignals() {
     sigaddset(&set, number);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-SupervisorSignals::~SupervisorSignals() {
-  if (fd_ >= 0) ::close(fd_);
+  file_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 void SupervisorSignals::read() {
   signalfd_siginfo news;
-  while (::read(fd_, &news, sizeof news) == static_cast<ssize_t>(sizeof news)) {
+  while (::read(file_.get(), &news, sizeof news) == static_cast<ssize_t>(sizeof news)) {
     if (news.ssi_signo == SIGTERM || news.ssi_signo == SIGINT) terminated_ = true;
     if (news.ssi_signo == SIGUSR1) stop_ = true;
   }
 }
 
 void SupervisorSignals::wait(int milliseconds) {
-  pollfd ready = {fd_, POLLIN, 0};
+  pollfd ready = {file_.get(), POLLIN, 0};
   ::poll(&ready, 1, milliseconds);
   read();
 }

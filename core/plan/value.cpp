@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "core/base/text.h"
 
 namespace orch::plan {
@@ -11,7 +13,9 @@ std::string show(const Value& value) {
     std::string operator()(std::monostate) const { return "nothing"; }
     std::string operator()(bool flag) const { return flag ? "true" : "false"; }
     std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
-    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(double number) const {  // the sign of a NaN differs between machines
+      return std::isnan(number) ? "nan" : fmt::format("{}", number);
+    }
     std::string operator()(const std::string& text) const { return "'" + printable(text) + "'"; }
   };
   return std::visit(Show{}, value);

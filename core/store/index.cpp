@@ -10,6 +10,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/base/descriptor.h"
 #include "core/base/text.h"
 #include "core/store/index_row.h"
 #include "core/store/sqlite.h"
@@ -26,14 +27,13 @@ constexpr int kWaitMs = 20'000;
 std::string cannot_lock(const fs::path& folder) {
   const auto path = folder / fmt::format(".index-probe-{}", ::getpid());
   ::unlink(path.c_str());
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return fmt::format("cannot make a file there: {}", std::strerror(errno));
+  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.is_open()) return fmt::format("cannot make a file there: {}", std::strerror(errno));
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_len = 1;
-  const int error = ::fcntl(fd, F_SETLK, &lock) == 0 ? 0 : errno;
-  ::close(fd);
+  const int error = ::fcntl(file.get(), F_SETLK, &lock) == 0 ? 0 : errno;
   ::unlink(path.c_str());
   if (error == 0) return {};
   return fmt::format("the file system cannot lock files: {}", std::strerror(error));

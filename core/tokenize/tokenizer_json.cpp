@@ -96,8 +96,11 @@ void read_merges(const Json& model, Parts& to) {
         throw Bad{where, fmt::format("'{}' is not in the vocabulary", printable(text))};
       return found->second;
     };
-    to.model.merges.add(token(left), token(right), {rank, token(left + right)});
-    ++rank;
+    // One by one: arguments come in any order, and the first that is missing is the one to name.
+    const auto first = token(left);
+    const auto second = token(right);
+    const auto whole = token(left + right);
+    to.model.merges.add(first, second, {rank++, whole});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/runtime/comm/transport.h"
+#include "core/base/descriptor.h"
 
 namespace orch::train {
 namespace {
@@ -102,16 +103,15 @@ std::string own_address(const std::string& address, int port) {
   if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), nullptr, &found) != 0) return "";
   std::string result;
   for (auto* at = found; at && result.empty(); at = at->ai_next) {
-    const int fd = ::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const Descriptor socket(::socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage own = {};
     socklen_t size = sizeof own;
     char text[NI_MAXHOST] = {};
     auto* name = reinterpret_cast<sockaddr*>(&own);
-    if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
-        ::getsockname(fd, name, &size) == 0 &&
+    if (socket.is_open() && ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0 &&
+        ::getsockname(socket.get(), name, &size) == 0 &&
         ::getnameinfo(name, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0)
       result = text;
-    if (fd >= 0) ::close(fd);
   }
   ::freeaddrinfo(found);
   return result;

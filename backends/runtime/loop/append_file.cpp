@@ -14,18 +14,14 @@ namespace orch::train {
 AppendFile::AppendFile(const fs::path& path)
     : path_(path.string()),
       file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  if (file_ < 0) throw Failed("disk", file_error(path, "open", errno).text());
-}
-
-AppendFile::~AppendFile() {
-  if (file_ >= 0) ::close(file_);
+  if (!file_.is_open()) throw Failed("disk", file_error(path, "open", errno).text());
 }
 
 bool AppendFile::write(std::string_view record) {
-  if (file_ < 0) return true;
+  if (!file_.is_open()) return true;
   ssize_t written = 0;
   do {
-    written = ::write(file_, record.data(), record.size());
+    written = ::write(file_.get(), record.data(), record.size());
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(record.size())) return true;
   const int code = written < 0 ? errno : ENOSPC;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 
 namespace orch::train {
@@ -15,17 +16,14 @@ class AppendFile {
  public:
   AppendFile() = default;                     // takes everything and keeps nothing
   explicit AppendFile(const fs::path& path);  // throws Failed ("disk")
-  ~AppendFile();
-  AppendFile(const AppendFile&) = delete;
-  AppendFile& operator=(const AppendFile&) = delete;
 
-  bool is_open() const { return file_ >= 0; }
+  bool is_open() const { return file_.is_open(); }
   // false: not, or not all of it.
   bool write(std::string_view record);
 
  private:
   std::string path_;
-  int file_ = -1;
+  Descriptor file_;
   std::atomic<bool> complained_ = false;
 };
 

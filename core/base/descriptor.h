@@ -3,9 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
-namespace orch::launch {
+namespace orch {
 
 // Owns a file descriptor.
 class Descriptor {
@@ -26,12 +27,14 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  // Gives errno, 0 if all is well: some file systems tell only now that a write failed (NFS).
+  int close() {
+    const int fd = std::exchange(fd_, -1);
+    return fd < 0 || ::close(fd) == 0 ? 0 : errno;
   }
 
  private:
   int fd_ = -1;
 };
 
-}  // namespace orch::launch
+}  // namespace orch
