@@ -29,6 +29,13 @@ int count_scripts(const fs::path& folder) {
   return phases;
 }
 
+// A follower of many runs says one line of each that is damaged.
+Error first_of(const Errors& errors) {
+  auto error = errors.front();
+  if (errors.size() > 1) error.fact += fmt::format(" (and {} more)", errors.size() - 1);
+  return error;
+}
+
 void take_run(const plan::Run& run, record::RunFacts& facts) {
   facts.experiment = run.experiment;
   facts.strategy = run.strategy->name;
@@ -57,7 +64,7 @@ void read_estimate(Fields& fields, record::RunFacts& facts) {
 
 Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
   const auto run = plan::read_run(run_folder / "run.json");
-  if (!run) return run.error();
+  if (!run) return first_of(run.error());
   record::RunFacts facts;
   take_run(*run, facts);
   const auto estimate_path = run_folder / "estimate.json";

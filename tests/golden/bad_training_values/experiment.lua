@@ -4,7 +4,7 @@ return experiment {
   model = "gpt-1.3b",
   hardware = { cluster = "dgx-a100", gpus = 8 },
   training = {
-    learning_rate = 1e-5,
+    learning_rate = 1e-5, min_learning_rate = 3e-5,
     warmup_steps = 200, decay_steps = 100,
     dropout = 1,
     split = "1,0,0", evaluate_every = 10,
