@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
@@ -81,6 +85,7 @@ class Reader {
   std::optional<Value> conformed(const Param& param, const Json& held, std::string_view path);
   std::string text(std::string_view name, bool required = false);
 
+  void reject_unknown();
   void read_fields();
   void read_family();
   void read_strategy();
@@ -91,17 +96,35 @@ class Reader {
   const Json& json_;
   std::string place_;
   Errors errors_;
+  std::set<std::string, std::less<>> told_;  // sections that are none
   Run run_;
 };
 
 const Json& Reader::section(std::string_view name) {
   static const Json kNone = Json::object();
-  const auto found = name.empty() ? json_.end() : json_.find(std::string(name));
   if (name.empty()) return json_;
+  const auto found = json_.find(std::string(name));
   if (found == json_.end() || found->is_null()) return kNone;
   if (found->is_object()) return *found;
-  complain(name, "is not an object");
+  if (told_.emplace(name).second) complain(name, "is not an object");
   return kNone;
+}
+
+// What a newer orch wrote and this one does not know would not be done.
+void Reader::reject_unknown() {
+  std::map<std::string_view, std::vector<std::string>> known{
+      {"",
+       {"version", "id", "strategy", "backend", "backend_version", "cluster", "partition", "gpu",
+        "gpus_per_node", "model", "rampup", "settings", "training", "job", "checksum"}},
+      {"model", {"family"}},
+      {"rampup", {}},
+      {"job", {"spare_nodes", "options", "environment"}}};
+  for (const auto& field : run_fields()) known[field.section].push_back(field.param.name);
+  for (const auto& [name, fields] : known)
+    for (const auto& [key, held] : section(name).items())
+      if (std::find(fields.begin(), fields.end(), key) == fields.end())
+        complain((name.empty() ? "" : std::string(name) + ".") + printable(key), "no such field",
+                 suggestion(key, fields));
 }
 
 std::optional<Value> Reader::conformed(const Param& param, const Json& held,
@@ -213,6 +236,7 @@ Result<Run> Reader::read() {
   if (version != 1 && version != kVersion)
     return Error{place_, "was written by another version of orch", kAgain};
   if (version == kVersion) run_.id = text("id");
+  reject_unknown();
   read_fields();
   read_family();
   read_strategy();
