@@ -84,8 +84,7 @@ bool Fields::has(std::string_view key) const {
   return found != object_.end() && !found->is_null();
 }
 
-const Json& Fields::value(std::string_view key) {
-  asked_.emplace(key);
+const Json& Fields::value(std::string_view key) const {
   const auto found = object_.find(std::string(key));
   return found == object_.end() ? kNothing : *found;
 }
@@ -145,36 +144,18 @@ Fields Fields::object(std::string_view key) {
   return {held.is_object() ? held : kNone, prefix_ + std::string(key) + ".", problems_};
 }
 
-Fields Fields::object_or_empty(std::string_view key) {
-  static const Json kNone = Json::object();
-  if (has(key)) return object(key);
-  asked_.emplace(key);
-  return {kNone, prefix_ + std::string(key) + ".", problems_};
-}
-
 std::string Fields::text_or(std::string_view key, std::string fallback) {
-  return has(key) ? text(key) : (asked_.emplace(key), std::move(fallback));
+  return has(key) ? text(key) : std::move(fallback);
 }
 
 double Fields::number_or(std::string_view key, double fallback) {
-  return has(key) ? number(key) : (asked_.emplace(key), fallback);
-}
-
-std::int64_t Fields::whole_or(std::string_view key, std::int64_t fallback, std::int64_t least) {
-  return has(key) ? whole(key, least) : (asked_.emplace(key), fallback);
+  return has(key) ? number(key) : fallback;
 }
 
 std::vector<std::string> Fields::keys() const {
   std::vector<std::string> keys;
   for (const auto& [key, held] : object_.items()) keys.push_back(key);
   return keys;
-}
-
-void Fields::reject_others() {
-  const std::vector<std::string> known(asked_.begin(), asked_.end());
-  for (const auto& key : keys())
-    if (!asked_.contains(key))
-      complain(fmt::format("'{}' is unknown: {}", printable(key), suggestion(key, known)));
 }
 
 }  // namespace orch

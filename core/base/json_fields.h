@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,22 +32,13 @@ class Fields {
   std::int64_t whole(std::string_view key, std::int64_t least = 0, std::int64_t most = kMost);
   bool flag(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
-  // What it holds, whatever that is; null where the key is missing.
-  const nlohmann::json& value(std::string_view key);
-  // A section: its problems are ours, behind its name. Empty where the key is missing.
-  Fields object(std::string_view key);
-  Fields object_or_empty(std::string_view key);
+  Fields object(std::string_view key);  // a section: its problems are ours, behind its name
 
   bool has(std::string_view key) const;
   std::string text_or(std::string_view key, std::string fallback);  // if the key is missing
   double number_or(std::string_view key, double fallback);
-  std::int64_t whole_or(std::string_view key, std::int64_t fallback, std::int64_t least = 0);
-  // Every key, in the order of the alphabet.
-  std::vector<std::string> keys() const;
-  // Keys that nobody has asked for: each is a problem, with a guess at what was meant.
-  void reject_others();
+  std::vector<std::string> keys() const;  // in the order of the alphabet
 
-  bool sound() const { return problems_->empty(); }
   const std::vector<std::string>& problems() const { return *problems_; }
   std::string problem() const;  // all of them in one line
   void complain(const std::string& problem);
@@ -60,10 +50,11 @@ class Fields {
          std::shared_ptr<std::vector<std::string>> problems)
       : object_(object), prefix_(std::move(prefix)), problems_(std::move(problems)) {}
 
+  const nlohmann::json& value(std::string_view key) const;  // null where the key is missing
+
   const nlohmann::json& object_;
   std::string prefix_;  // "training."
   std::shared_ptr<std::vector<std::string>> problems_;
-  std::set<std::string, std::less<>> asked_;
 };
 
 // A file of ours: a JSON object with our version in it. Nothing where there is no file. lenient:
