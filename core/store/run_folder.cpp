@@ -11,7 +11,6 @@
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/store/draft.h"
 #include "core/store/entries.h"
 #include "core/store/json_file.h"
 
