@@ -19,15 +19,11 @@ bool is_plugin(const fs::path& file) {
 // "megatron" of ".../orch-megatron.so".
 std::string backend_name(const fs::path& file) { return file.stem().string().substr(5); }
 
-// Sorted, so that the order of backends does not depend on the file system.
 std::vector<fs::path> plugins_in(const fs::path& folder, Errors& errors) {
-  std::vector<fs::path> files;
   std::error_code code;
-  fs::directory_iterator entry(folder, code);
-  for (; !code && entry != fs::directory_iterator(); entry.increment(code))
-    if (is_plugin(entry->path())) files.push_back(entry->path());
+  auto files = entries_of(folder, code);
   if (code) errors.push_back(file_error(folder, "cannot read the plug-in folder", code.value()));
-  std::sort(files.begin(), files.end());
+  std::erase_if(files, [](const fs::path& file) { return !is_plugin(file); });
   return files;
 }
 

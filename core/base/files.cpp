@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "core/base/descriptor.h"
+#include "core/base/draft.h"
 #include "core/base/text.h"
 
 namespace orch {
@@ -14,7 +16,35 @@ namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
 
+// It keeps its permissions, and one that may not be written is not.
+Status replace(const fs::path& file, const fs::file_status& about, std::string_view text) {
+  if (::access(file.c_str(), W_OK) != 0) return file_error(file, "cannot write", errno);
+  if (auto status = write_file_atomically(file, text); !status) return status;
+  std::error_code ignored;
+  fs::permissions(file, about.permissions(), ignored);
+  return {};
+}
+
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder, std::error_code& code) {
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code))
+    entries.push_back(entry->path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::error_code ignored;
+  return entries_of(folder, ignored);
+}
 
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -68,36 +98,23 @@ Result<std::string> read_file(const fs::path& path) {
 }
 
 Status write_file_atomically(const fs::path& path, std::string_view text) {
-  const fs::path temp = path.string() + ".tmp" + std::to_string(::getpid());
-  ::unlink(temp.c_str());  // of a process that died here and had our number
-  // Exclusive: in a folder that others may write to, the name could be a link of theirs.
-  Descriptor file(::open(temp.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.is_open()) return file_error(path, "cannot create", errno);
-  int code = write_all(file.get(), text);
-  if (code == 0 && ::fsync(file.get()) != 0) code = errno;
-  if (code == 0) code = file.close();
-  if (code != 0) {
-    ::unlink(temp.c_str());
-    return file_error(path, "cannot write", code);
-  }
-  if (::rename(temp.c_str(), path.c_str()) != 0) {
-    code = errno;
-    ::unlink(temp.c_str());
-    return file_error(path, "cannot put in place", code);
-  }
-  return {};
+  auto draft = DraftFile::create(path);
+  if (!draft) return draft.error();
+  if (auto status = draft->append(text); !status) return status;
+  if (auto status = draft->sync(); !status) return status;
+  return draft->publish();
 }
 
 Status write_output(const fs::path& path, std::string_view text) {
   std::error_code code;
   const auto about = fs::status(path, code);
   if (fs::is_directory(about)) return file_error(path, "cannot write", EISDIR);
-  if (!fs::exists(about) || fs::is_regular_file(about)) {
-    auto place =
+  if (!fs::exists(about)) {
+    const auto place =
         fs::is_symlink(path, code) ? path.parent_path() / fs::read_symlink(path, code) : path;
-    if (fs::exists(about)) place = fs::canonical(path, code);
     return write_file_atomically(code ? path : place, text);
   }
+  if (fs::is_regular_file(about)) return replace(fs::canonical(path, code), about, text);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.is_open()) return file_error(path, "cannot open", errno);
   int error = write_all(file.get(), text);
@@ -106,7 +123,8 @@ Status write_output(const fs::path& path, std::string_view text) {
 }
 
 void sync_folder(const fs::path& folder) {
-  const Descriptor handle(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor handle(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (handle.is_open()) ::fsync(handle.get());
 }
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -18,12 +20,20 @@ Result<std::string> read_file(const fs::path& path);
 // Written beside its place, synced and renamed: the path holds the old or the new text, never half.
 Status write_file_atomically(const fs::path& path, std::string_view text);
 
-// What a user asked to have written there: a file as above, with links followed to where they lead;
-// a device or a pipe is written to.
+// What a user asked to have written there: a file as above, with links followed to where they lead,
+// that keeps the permissions it had; a device or a pipe is written to.
 Status write_output(const fs::path& path, std::string_view text);
 
 // "Permission denied" and its kind, as an Error with a next step.
 Error file_error(const fs::path& path, std::string_view doing, int code);
+
+// Whether something is at a path; what cannot be asked is not there.
+bool is_there(const fs::path& path);
+
+// What is in a folder, in the order of names and not of the file system; nothing where it cannot be
+// read, and why.
+std::vector<fs::path> entries_of(const fs::path& folder);
+std::vector<fs::path> entries_of(const fs::path& folder, std::error_code& code);
 
 // Gives errno, 0 if all of it was written.
 int write_all(int fd, std::string_view bytes);

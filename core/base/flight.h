@@ -117,8 +117,7 @@ class Recorder {
   // are asked for now: a disk that is full would otherwise be a SIGBUS in the middle of training.
   void open(const std::string& path, int rank) {
     const auto temporary = path + ".new";
-    const Descriptor file(
-        ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const Descriptor file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file.is_open()) {
       error_ = errno;
       return;

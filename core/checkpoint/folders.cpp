@@ -25,11 +25,8 @@ struct Found {
 
 std::vector<Found> look(const fs::path& folder) {
   std::vector<Found> found;
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code))
-    if (auto name = parse_folder_name(entry->path().filename().string()))
-      found.push_back({*name, entry->path()});
+  for (const auto& entry : entries_of(folder))
+    if (auto name = parse_folder_name(entry.filename().string())) found.push_back({*name, entry});
   return found;
 }
 

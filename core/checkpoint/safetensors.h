@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/descriptor.h"
+#include "core/base/draft.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/checkpoint/checkpoint.h"
@@ -44,17 +46,10 @@ class ShardWriter {
   Status finish();  // must have got all bytes; without it nothing is left behind
   std::uint64_t checksum() const { return sum_.value(); }
 
-  ShardWriter(ShardWriter&& other) noexcept;
-  ShardWriter& operator=(ShardWriter&&) = delete;
-  ~ShardWriter();
-
  private:
-  ShardWriter(fs::path path, int fd) : path_(std::move(path)), fd_(fd) {}
-  fs::path temp() const { return path_.string() + ".tmp"; }
-  Error failed(std::string_view doing, int code);
+  explicit ShardWriter(DraftFile draft) : draft_(std::move(draft)) {}
 
-  fs::path path_;
-  int fd_ = -1;
+  DraftFile draft_;
   std::uint64_t written_ = 0;
   std::uint64_t asked_to_disk_ = 0;
   Checksum sum_;
@@ -68,17 +63,12 @@ class ShardReader {
   std::uint64_t bytes() const { return bytes_; }
   Status read(std::uint64_t at, std::span<std::byte> to);
 
-  ShardReader(ShardReader&& other) noexcept;
-  ShardReader& operator=(ShardReader&&) = delete;
-  ~ShardReader();
-
  private:
-  ShardReader(fs::path path, int fd, std::uint64_t bytes)
-      : path_(std::move(path)), fd_(fd), bytes_(bytes) {}
+  ShardReader(fs::path path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   Status fetch(std::uint64_t at, std::span<std::byte> to) const;
 
   fs::path path_;
-  int fd_ = -1;
+  Descriptor file_;
   std::uint64_t bytes_ = 0;
   std::vector<std::byte> window_;
   std::uint64_t window_at_ = 0;

@@ -1,7 +1,6 @@
 #include "core/cli/calibrate_write.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -71,20 +70,6 @@ Status check_again(const plan::Cluster& cluster, const std::string& text, const 
   return {};
 }
 
-// What a link points to; the file keeps its permissions, and one that may not be written is not.
-Status write_over(const fs::path& path, const std::string& text) {
-  std::error_code code;
-  const bool there = fs::exists(path, code);
-  const auto to = there ? fs::canonical(path, code) : path;
-  if (there && access(to.c_str(), W_OK) != 0)
-    return Error{printable(path.string()), "may not be written", "give -o another file"};
-  const auto mode = there ? fs::status(to, code).permissions() : fs::perms::unknown;
-  if (auto status = write_file_atomically(to, text); !status) return status;
-  if (there) fs::permissions(to, mode, code);
-  std::fputs(fmt::format("written to {}\n", printable(path.string())).c_str(), stderr);
-  return {};
-}
-
 }  // namespace
 
 plan::Partition Fitted::was() const {
@@ -130,8 +115,10 @@ Status write_clusters(App& app, const std::vector<Fitted>& fitted, const std::st
     if (auto status = check_again(*cluster, *text, to, *gpus); !status) return status;
     texts.emplace_back(to, std::move(*text));
   }
-  for (const auto& [to, text] : texts)
-    if (auto status = write_over(to, text); !status) return status;
+  for (const auto& [to, text] : texts) {
+    if (auto status = write_output(to, text); !status) return status;
+    std::fputs(fmt::format("written to {}\n", printable(to.string())).c_str(), stderr);
+  }
   return {};
 }
 

@@ -23,11 +23,6 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-bool is_there(const fs::path& path) {
-  std::error_code code;
-  return fs::exists(path, code);
-}
-
 bool is_folder(const fs::path& path) {
   std::error_code code;
   return fs::is_directory(path, code);
@@ -49,11 +44,8 @@ void append(Records& to, Records&& from) {
 
 // The patterns that come with orch, then the user's, which go before them.
 Result<ingest::Patterns> load_patterns(const App& app, const std::vector<std::string>& more) {
-  std::vector<fs::path> files;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(app.places().logs(), code))
-    if (entry.path().extension() == ".lua") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  auto files = entries_of(app.places().logs());
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".lua"; });
   if (files.empty())
     return Error{printable(app.places().logs().string()), "holds no patterns of logs",
                  "ORCH_HOME names the folder that has experiments/ and templates/"};

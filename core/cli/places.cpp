@@ -58,8 +58,8 @@ Result<Places> find_places() {
       if (!folder.empty()) places.plugins.emplace_back(folder);
   const auto prefix = program.parent_path().parent_path();
   std::vector<fs::path> own{prefix / "plugins", prefix / "lib/orch", prefix / "lib64/orch"};
-  for (const auto& library : fs::directory_iterator(prefix / "lib", code))
-    own.push_back(library.path() / "orch");  // lib/aarch64-linux-gnu/orch
+  for (const auto& library : entries_of(prefix / "lib"))
+    own.push_back(library / "orch");  // lib/aarch64-linux-gnu/orch
   for (const auto& folder : own)
     if (fs::is_directory(folder, code)) places.plugins.push_back(folder);
   places.trainers = program.parent_path();

@@ -18,13 +18,11 @@ constexpr const char* kHabits = "habits.csv";
 
 // The published rows that come with orch.
 Result<std::vector<fs::path>> shipped(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder, code))
-    if (entry.path().extension() == ".csv" && entry.path().filename() != kUnexplained &&
-        entry.path().filename() != kHabits)
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  auto files = entries_of(folder);
+  std::erase_if(files, [](const fs::path& file) {
+    return file.extension() != ".csv" || file.filename() == kUnexplained ||
+           file.filename() == kHabits;
+  });
   if (files.empty())
     return Error{printable(folder.string()), "holds no measured rows", "name a CSV file"};
   return files;

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/draft.h"
 #include "core/base/text.h"
-#include "core/data/draft_file.h"
 
 namespace orch::data {
 namespace {
@@ -22,10 +22,7 @@ bool exists(const std::string& path) {
   return fs::exists(fs::symlink_status(path, code));
 }
 
-fs::path folder_of(const std::string& prefix) {
-  const auto parent = fs::path(prefix).parent_path();
-  return parent.empty() ? fs::path(".") : parent;
-}
+fs::path folder_of(const std::string& prefix) { return fs::path(prefix).parent_path(); }
 
 }  // namespace
 
@@ -52,15 +49,15 @@ struct IndexedWriter::Impl {
 
 Status IndexedWriter::Impl::begin() {
   const char blank[kIndexHeader] = {};
-  return idx.write(blank, sizeof blank);
+  return idx.append(blank, sizeof blank);
 }
 
 Status IndexedWriter::Impl::write_tokens(std::span<const std::int32_t> from) {
-  if (dtype == Dtype::i32) return bin.write(from.data(), from.size_bytes());
+  if (dtype == Dtype::i32) return bin.append(from.data(), from.size_bytes());
   narrow.resize(from.size());
   std::transform(from.begin(), from.end(), narrow.begin(),
                  [](std::int32_t token) { return static_cast<std::uint16_t>(token); });
-  return bin.write(narrow.data(), narrow.size() * sizeof(std::uint16_t));
+  return bin.append(narrow.data(), narrow.size() * sizeof(std::uint16_t));
 }
 
 Status IndexedWriter::Impl::write_positions() {
@@ -75,7 +72,7 @@ Status IndexedWriter::Impl::write_positions() {
       positions[i] = at;
       at += sizes[i] * bytes_of(dtype);
     }
-    if (auto status = idx.write(positions.data(), 8 * n); !status) return status;
+    if (auto status = idx.append(positions.data(), 8 * n); !status) return status;
     done += static_cast<std::int64_t>(n);
   }
   return {};
@@ -84,7 +81,7 @@ Status IndexedWriter::Impl::write_positions() {
 // Each document is one sequence: 0, 1, 2, ...
 Status IndexedWriter::Impl::write_documents() {
   for (std::int64_t i = 0; i <= documents; ++i)
-    if (auto status = idx.write(&i, sizeof i); !status) return status;
+    if (auto status = idx.append(&i, sizeof i); !status) return status;
   return {};
 }
 
@@ -105,9 +102,9 @@ Status IndexedWriter::Impl::put_in_place() {
   if (replace && ::unlink(idx_path(prefix).c_str()) != 0 && errno != ENOENT)
     return file_error(idx_path(prefix), "cannot replace", errno);
   sync_folder(folder_of(prefix));
-  if (auto status = bin.keep(); !status) return status;
+  if (auto status = bin.publish(); !status) return status;
   sync_folder(folder_of(prefix));
-  if (auto status = idx.keep(); !status) return status;
+  if (auto status = idx.publish(); !status) return status;
   sync_folder(folder_of(prefix));
   return {};
 }
@@ -118,9 +115,9 @@ Result<IndexedWriter> IndexedWriter::create(const std::string& prefix, Dtype dty
     if (!replace && exists(path))
       return Error{printable(path), "is there already",
                    "name another place, or replace it (--force)"};
-  auto idx = DraftFile::create(idx_path(prefix));
+  auto idx = DraftFile::create(idx_path(prefix), DraftFile::Name::locked);
   if (!idx) return idx.error();
-  auto bin = DraftFile::create(bin_path(prefix));
+  auto bin = DraftFile::create(bin_path(prefix), DraftFile::Name::locked);
   if (!bin) return bin.error();
   auto impl = std::unique_ptr<Impl>(
       new Impl{prefix, dtype, replace, std::move(*bin), std::move(*idx), 0, 0, 0, {}});
@@ -146,7 +143,7 @@ Status IndexedWriter::end_document() {
   impl_->tokens += size;
   impl_->in_document = 0;
   ++impl_->documents;
-  return impl_->idx.write(&size, sizeof size);
+  return impl_->idx.append(&size, sizeof size);
 }
 
 Status IndexedWriter::finish() {

@@ -29,14 +29,11 @@ Result<std::shared_ptr<const plan::Cluster>> Catalog::find(std::string_view name
 
 std::vector<std::string> Catalog::names() const {
   std::set<std::string> names;
-  for (const auto& folder : folders_) {
-    std::error_code unreadable;  // a folder that is not there offers nothing
-    for (fs::directory_iterator entry(folder, unreadable), end; !unreadable && entry != end;
-         entry.increment(unreadable)) {
-      const auto stem = entry->path().stem().string();
-      if (entry->path().extension() == ".yaml" && is_plain_name(stem)) names.insert(stem);
+  for (const auto& folder : folders_)  // one that is not there offers nothing
+    for (const auto& file : entries_of(folder)) {
+      const auto stem = file.stem().string();
+      if (file.extension() == ".yaml" && is_plain_name(stem)) names.insert(stem);
     }
-  }
   return {names.begin(), names.end()};
 }
 

@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/draft.h"
 #include "core/base/text.h"
 #include "core/checkpoint/dtype.h"
 #include "core/checkpoint/pieces.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/huggingface/huggingface.h"
-#include "core/huggingface/new_folder.h"
 #include "core/huggingface/tensors.h"
 
 namespace orch::huggingface {
@@ -111,7 +111,7 @@ Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& fo
   const auto tensors = tensors_of(*model);
   if (auto status = check_names(from, tensors); !status) return status.error();
   const auto files = share_out(tensors, options);
-  auto draft = NewFolder::create(folder);
+  auto draft = DraftFolder::create(folder);
   if (!draft) return draft.error();
   Status status;
   for (auto file = files.begin(); status && file != files.end(); ++file)
@@ -122,8 +122,10 @@ Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& fo
   if (status)
     status =
         write_file_atomically(draft->path() / "config.json", config_json(*model, options.dtype));
-  if (status) status = draft->finish();
+  if (status) status = draft->sync();
+  if (status) status = draft->publish();
   if (!status) return status.error();
+  sync_folder(draft->place().parent_path());
   return Exported{*model, from.facts().step, total_bytes(files), files.size()};
 }
 

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstring>
 
+#include "core/base/draft.h"
 #include "core/base/text.h"
 #include "core/checkpoint/pieces.h"
 #include "core/huggingface/huggingface.h"
-#include "core/huggingface/new_folder.h"
 #include "core/huggingface/source.h"
 #include "core/huggingface/tensors.h"
 
@@ -111,12 +111,14 @@ Result<Imported> import_model(const fs::path& from, const fs::path& folder,
   if (auto status = check_names(*source, tensors, from); !status) return status.error();
   if (auto status = check_head(*source, *model, tensors.front(), from); !status)
     return status.error();
-  auto draft = NewFolder::create(folder);
+  auto draft = DraftFolder::create(folder);
   if (!draft) return draft.error();
   auto status =
       write_shares(*source, *model, share_out(tensors, options.share_bytes), draft->path());
-  if (status) status = draft->finish();
+  if (status) status = draft->sync();
+  if (status) status = draft->publish();
   if (!status) return status.error();
+  sync_folder(draft->place().parent_path());
   Imported imported{*model, folder / "step-00000000", 0};
   for (const auto& tensor : tensors) imported.bytes += bytes_of(tensor);
   return imported;

@@ -13,6 +13,9 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Of a search: far beyond what any sensible expression needs on a line of a log.
+constexpr std::uint32_t kMostTries = 200'000;
+
 const Names kTopNames{"framework", "fields", "arguments", "lines", "timers"};
 const Names kKinds{"facts", "step", "loss", "memory", "timers", "bar", "none"};
 const Names kGroups{"compute", "communication", "bubble", "optimizer", "other", "none", "parts"};
@@ -228,7 +231,8 @@ class Reader {
     if (has.size() < 3)
       error(table.below("has"), "shorter than three characters",
             "give a text that stands in every line that the rule is for");
-    auto regex = Regex::compile(table.has("match") ? table.text("match") : "(?s).*");
+    auto regex = Regex::compile(table.has("match") ? table.text("match") : "(?s).*",
+                                {.most_tries = kMostTries});
     if (!regex)
       return error(table.below("match"), regex.error().front().fact, "mend the expression");
     LineRule rule(std::move(*regex));

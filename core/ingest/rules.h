@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/regex.h"
 #include "core/ingest/ingest.h"
 #include "core/ingest/literals.h"
-#include "core/ingest/regex.h"
 #include "core/ingest/targets.h"
 #include "core/record/verdict.h"
 

@@ -79,8 +79,8 @@ Check check_trainer(const fs::path& folder, const std::string& backend) {
 Check check_plugins(const fs::path& folder) {
   std::size_t count = 0;
   std::error_code code;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
-    const auto name = it->path().filename().string();
+  for (const auto& file : entries_of(folder, code)) {
+    const auto name = file.filename().string();
     count += name.starts_with("orch-") && name.ends_with(".so");
   }
   const auto what = "plug-ins in " + printable(folder.string());

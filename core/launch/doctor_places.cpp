@@ -53,8 +53,7 @@ Check check_space(const fs::path& folder) {
 
 // A quota is only felt by who writes: a few MiB tell at least whether it is used up.
 Check check_writing(const fs::path& file) {
-  const Descriptor opened(
-      ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const Descriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!opened.is_open())
     return {"writing there", State::missing, std::strerror(errno),
             "check its permissions, or name another place with --runs"};

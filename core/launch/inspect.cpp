@@ -51,12 +51,11 @@ RankReport report_of(int rank, const flight::Recording& recording, double now) {
 std::map<int, RankReport> read_recordings(const fs::path& folder, double now,
                                           std::vector<std::string>& notes) {
   std::map<int, RankReport> reports;
-  std::error_code code;
-  for (fs::directory_iterator it(folder, code), end; !code && it != end; it.increment(code)) {
-    const auto name = it->path().filename().string();
+  for (const auto& file : entries_of(folder)) {
+    const auto name = file.filename().string();
     const auto rank = rank_of(name);
     if (!rank) continue;
-    if (const auto recording = flight::read(it->path().string()))
+    if (const auto recording = flight::read(file.string()))
       reports[*rank] = report_of(*rank, *recording, now);
     else
       notes.push_back(fmt::format("flight/{} is damaged", printable(name)));

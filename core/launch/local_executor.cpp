@@ -140,8 +140,7 @@ Status LocalExecutor::cancel(const std::vector<record::JobFact>& tasks) {
   Errors errors;
   std::error_code code;
   const auto submissions = options_.experiment_folder / "submissions";
-  for (fs::directory_iterator it(submissions, code), end; !code && it != end; it.increment(code)) {
-    const auto folder = it->path();
+  for (const auto& folder : entries_of(submissions, code)) {
     const auto job = read_answer(folder);
     for (const auto& task : tasks) {
       const auto [supervisor, index] = parse_task_job(task.job);

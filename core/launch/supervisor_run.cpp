@@ -19,11 +19,6 @@ constexpr double kMemorySeconds = 0.5;  // a look costs a pass through /proc
 constexpr double kStopSeconds = 1;
 constexpr double kPatienceSeconds = 30;  // for a disk that is full when all is done
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // How many processes the kernel has killed for want of memory since boot.
 std::uint64_t oom_kills() {
   const auto text = read_file("/proc/vmstat");

@@ -44,10 +44,8 @@ std::string cpu_name(const fs::path& root) {
 // By model, of the driver.
 std::map<std::string, int> gpus(const fs::path& root) {
   std::map<std::string, int> out;
-  std::error_code none;
-  for (fs::directory_iterator it(root / "proc/driver/nvidia/gpus", none), end; !none && it != end;
-       it.increment(none)) {
-    const auto text = read_file(it->path() / "information");
+  for (const auto& gpu : entries_of(root / "proc/driver/nvidia/gpus")) {
+    const auto text = read_file(gpu / "information");
     if (const auto model = text ? value_of(*text, "Model") : ""; !model.empty()) ++out[model];
   }
   return out;

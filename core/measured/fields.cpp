@@ -6,10 +6,10 @@
 #include <charconv>
 #include <set>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/measured/columns.h"
-#include "core/measured/csv.h"
 #include "core/measured/flops.h"
 #include "core/measured/framework.h"
 #include "core/plan/model.h"
@@ -191,15 +191,16 @@ Status set_cell(Row& row, std::string_view name, std::string_view value) {
 }
 
 std::string rows_csv(const std::vector<Row>& rows) {
-  std::vector<std::string> names;
-  for (const auto& column : columns()) names.push_back(column.name);
-  std::string out = join(names, ",") + "\n";
+  std::vector<CsvCell> cells;
+  for (const auto& column : columns()) cells.emplace_back(column.name);
+  CsvWriter out;
+  out.row(cells);
   for (const auto& row : rows) {
-    std::vector<std::string> cells;
-    for (const auto& column : columns()) cells.push_back(csv_cell(inert(cell_text(column, row))));
-    out += join(cells, ",") + "\n";
+    cells.clear();
+    for (const auto& column : columns()) cells.emplace_back(cell_text(column, row));
+    out.row(cells);
   }
-  return out;
+  return out.text();
 }
 
 }  // namespace orch::measured

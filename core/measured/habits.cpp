@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
-#include "core/measured/csv.h"
 
 namespace orch::measured {
 

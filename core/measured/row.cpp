@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <map>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/measured/columns.h"
-#include "core/measured/csv.h"
 
 namespace orch::measured {
 namespace {

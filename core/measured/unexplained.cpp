@@ -1,7 +1,7 @@
 #include "core/measured/unexplained.h"
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
-#include "core/measured/csv.h"
 
 namespace orch::measured {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/csv.h"
 #include "core/report/report.h"
 
 namespace orch::report {
@@ -25,6 +26,10 @@ Common common_settings(const std::vector<const plan::Planned*>& runs);
 // All columns of a result. The strategy's leaves out the settings that are said already.
 inline constexpr std::string_view kStrategy = "strategy";
 std::vector<Column> columns(const Result& result, const Common& common);
+
+// The same in CSV, with everything in bytes, seconds and days.
+std::vector<CsvCell> csv_header();
+std::vector<std::vector<CsvCell>> csv_rows(const Result& result);
 
 // Inputs that are the same in every run, as "title text", and the other columns.
 struct Split {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <set>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
-#include "core/measured/csv.h"
 #include "core/report/records.h"
 
 namespace orch::report {
@@ -95,16 +95,16 @@ std::vector<Column> csv_columns(const Records& records) {
 
 std::string records_csv(const Records& records) {
   const auto columns = csv_columns(records);
-  std::vector<std::string> cells;
-  for (const auto& column : columns) cells.push_back(measured::csv_cell(column.title));
-  auto out = join(cells, ",") + "\n";
+  std::vector<CsvCell> cells;
+  for (const auto& column : columns) cells.emplace_back(column.title);
+  CsvWriter out;
+  out.row(cells);
   for (const auto& record : records) {
     cells.clear();
-    for (const auto& column : columns)
-      cells.push_back(measured::csv_cell(measured::inert(printable(column.text(record)))));
-    out += join(cells, ",") + "\n";
+    for (const auto& column : columns) cells.emplace_back(column.text(record));
+    out.row(cells);
   }
-  return out;
+  return out.text();
 }
 
 }  // namespace orch::report

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/report/columns.h"
 #include "core/report/json.h"
 #include "core/report/ranking.h"
 
@@ -117,14 +118,16 @@ std::string json(const Searched& searched) {
 std::string csv(const Searched& searched) {
   auto lists = best_lists(searched);
   lists.push_back({"pareto", kFront, &searched.pareto});
-  std::string out;
-  for (const auto& list : lists) {
-    const auto rows = split(csv(as_result(searched, *list.runs, list.measure)), '\n');
-    if (out.empty()) out += "list," + rows.front() + "\n";
-    for (std::size_t i = 1; i < rows.size(); ++i)
-      if (!rows[i].empty()) out += fmt::format("{},{}\n", list.name, rows[i]);
-  }
-  return out;
+  CsvWriter out;
+  auto header = csv_header();
+  header.insert(header.begin(), "list");
+  out.row(header);
+  for (const auto& list : lists)
+    for (auto& row : csv_rows(as_result(searched, *list.runs, list.measure))) {
+      row.insert(row.begin(), list.name);
+      out.row(row);
+    }
+  return out.text();
 }
 
 std::string markdown(const Searched& searched) {

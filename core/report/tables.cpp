@@ -77,15 +77,7 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
   return out;
 }
 
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
+constexpr int kDigits = 6;
 
 }  // namespace
 
@@ -124,12 +116,42 @@ std::string markdown(const Result& result) {
   return grid_markdown(rows_of(shown, result.runs));
 }
 
-std::string csv(const Result& result) {
-  std::string out =
-      "rank,tie,id,strategy,variant,backend,model,cluster,partition,gpus,nodes,tensor_parallel,"
-      "pipeline_parallel,data_parallel,micro_batch,accumulate,global_batch,fit,peak_memory_bytes,"
-      "memory_low,memory_high,step_seconds,step_low,step_high,tflops_per_gpu,tokens_per_second,"
-      "days_per_100b_tokens,days_to_train,days_low,days_high,gpu_hours\n";
+std::vector<CsvCell> csv_header() {
+  return {"rank",
+          "tie",
+          "id",
+          "strategy",
+          "variant",
+          "backend",
+          "model",
+          "cluster",
+          "partition",
+          "gpus",
+          "nodes",
+          "tensor_parallel",
+          "pipeline_parallel",
+          "data_parallel",
+          "micro_batch",
+          "accumulate",
+          "global_batch",
+          "fit",
+          "peak_memory_bytes",
+          "memory_low",
+          "memory_high",
+          "step_seconds",
+          "step_low",
+          "step_high",
+          "tflops_per_gpu",
+          "tokens_per_second",
+          "days_per_100b_tokens",
+          "days_to_train",
+          "days_low",
+          "days_high",
+          "gpu_hours"};
+}
+
+std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
+  std::vector<std::vector<CsvCell>> rows;
   const auto places = ranks(result.runs, result.measure);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const auto& [place, tie] = places[i];
@@ -137,21 +159,26 @@ std::string csv(const Result& result) {
     const auto& r = p->run;
     const auto& e = p->estimate;
     const auto days = e.range_of(e.days_to_train);
-    out +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},",
-                    place == 0 ? "" : std::to_string(place), tie, csv_cell(r.id), r.strategy->name,
-                    csv_cell(plan::variant(r)), r.strategy->backend, csv_cell(r.model.name),
-                    csv_cell(r.cluster->name), csv_cell(r.partition->name), r.gpus, r.nodes,
-                    r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
-                    r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit));
-    out += fmt::format("{:.0f},{:.0f},{:.0f}", e.peak_memory, e.memory_low, e.memory_high);
+    auto& row = rows.emplace_back(std::vector<CsvCell>{
+        place == 0 ? CsvCell() : CsvCell(place), tie, r.id, r.strategy->name, plan::variant(r),
+        r.strategy->backend, r.model.name, r.cluster->name, r.partition->name, r.gpus, r.nodes,
+        r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
+        r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit)});
+    for (const double bytes : {e.peak_memory, e.memory_low, e.memory_high})
+      row.emplace_back(fmt::format("{:.0f}", bytes));
     for (const double value :
          {e.step_seconds, e.step_low, e.step_high, e.tflops_per_gpu, e.tokens_per_second,
           e.days_per_100b_tokens, e.days_to_train, days.low, days.high, e.gpu_hours})
-      out += fmt::format(",{:.6g}", value);
-    out += "\n";
+      row.emplace_back(value, kDigits);
   }
-  return out;
+  return rows;
+}
+
+std::string csv(const Result& result) {
+  CsvWriter out;
+  out.row(csv_header());
+  for (const auto& row : csv_rows(result)) out.row(row);
+  return out.text();
 }
 
 }  // namespace orch::report

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/measured/csv.h"
 
 namespace orch::report {
 namespace {
@@ -166,23 +166,18 @@ std::string validation_markdown(const Validation& v, bool all_rows) {
 }
 
 std::string validation_csv(const Validation& v) {
-  std::string out =
-      "id,source,table,measured_seconds,predicted_seconds,low,high,error,measured_memory,"
-      "predicted_memory,fit,status,assumed\n";
+  CsvWriter out;
+  out.row({"id", "source", "table", "measured_seconds", "predicted_seconds", "low", "high", "error",
+           "measured_memory", "predicted_memory", "fit", "status", "assumed"});
   for (const auto& row : v.rows) {
     const auto& s = *row.sample;
     const auto& p = row.prediction;
-    const auto number = [](const std::optional<double>& value) {
-      return value ? fmt::format("{}", *value) : "";
-    };
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{:.0f},{},{},{}\n", measured::csv_cell(s.id),
-                       measured::csv_cell(s.source), measured::csv_cell(s.table),
-                       number(s.step_seconds), p.step_seconds, p.step_low, p.step_high,
-                       row.has_time() ? number(row.error()) : "", number(s.memory_bytes),
-                       p.memory_bytes, plan::name(p.fit), s.status,
-                       measured::csv_cell(join(s.assumed, "; ")));
+    out.row({s.id, s.source, s.table, s.step_seconds, p.step_seconds, p.step_low, p.step_high,
+             row.has_time() ? CsvCell(row.error()) : CsvCell(), s.memory_bytes,
+             fmt::format("{:.0f}", p.memory_bytes), plan::name(p.fit), s.status,
+             join(s.assumed, "; ")});
   }
-  return out;
+  return out.text();
 }
 
 }  // namespace orch::report

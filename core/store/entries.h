@@ -2,24 +2,17 @@
 
 #include <system_error>
 
+#include "core/base/draft.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/store/store.h"
 
 namespace orch::store {
-
-// Neither throws: what cannot be read is not there.
-inline bool is_there(const fs::path& path) {
-  std::error_code code;
-  return fs::exists(path, code);
-}
 
 // Calls visit(path) for each entry of a folder.
 template <class F>
 void for_each_entry(const fs::path& folder, F&& visit) {
-  std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code))
-    visit(entry->path());
+  for (const auto& entry : entries_of(folder)) visit(entry);
 }
 
 // Calls visit(directory_entry) for each entry, where it matters that none is overlooked: a folder
@@ -34,5 +27,8 @@ Status list_entries(const fs::path& folder, F&& visit) {
   if (code) return file_error(folder, "cannot list", code.value());
   return {};
 }
+
+// A folder with these files, not synced, that is to appear at its place.
+Result<DraftFolder> draft_of(const fs::path& place, const std::vector<File>& files);
 
 }  // namespace orch::store

@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include "core/base/draft.h"
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/store/draft.h"
-#include "core/base/json_fields.h"
 #include "core/store/run_folder.h"
 
 namespace orch::store {
@@ -123,11 +123,19 @@ Status write_outcome(const fs::path& run_folder, const Outcome& outcome) {
 }
 
 Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {
-  FileBatch batch;
-  for (const auto& [run_folder, outcome] : outcomes)
-    if (auto status = batch.add(run_folder / "state.json", to_json(outcome)); !status)
-      return status;
-  return batch.publish();
+  std::vector<DraftFile> drafts;
+  for (const auto& [run_folder, outcome] : outcomes) {
+    auto draft = DraftFile::create(run_folder / "state.json");
+    if (!draft) return draft.error();
+    if (auto status = draft->append(to_json(outcome)); !status) return status;
+    if (auto status = draft->close(); !status) return status;
+    drafts.push_back(std::move(*draft));
+  }
+  if (outcomes.empty()) return {};
+  if (auto status = sync_disk_of(outcomes.front().run_folder); !status) return status;
+  for (auto& draft : drafts)
+    if (auto status = draft.publish(); !status) return status;
+  return {};
 }
 
 }  // namespace orch::store

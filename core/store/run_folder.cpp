@@ -13,7 +13,6 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/plan/run_json.h"
-#include "core/store/draft.h"
 #include "core/store/entries.h"
 
 namespace orch::store {

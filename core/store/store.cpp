@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "core/base/draft.h"
 #include "core/base/text.h"
 #include "core/plan/run_json.h"
-#include "core/store/draft.h"
 #include "core/store/entries.h"
 #include "core/store/submissions.h"
 
@@ -61,12 +61,13 @@ Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& sub
   return changed;
 }
 
-Status publish(std::vector<Draft>& drafts, const fs::path& parent) {
+Status publish(std::vector<DraftFolder>& drafts, const fs::path& parent) {
   if (drafts.empty()) return {};
   // What the folders hold is on disk before they appear.
   if (auto status = sync_disk_of(parent); !status) return status;
   for (auto& draft : drafts)
-    if (auto status = draft.publish(); !status) return status;
+    if (auto status = draft.publish(); !status && !is_there(draft.place() / "run.json"))
+      return status;  // else another orch was faster
   drafts.clear();
   sync_folder(parent);
   return {};
@@ -101,6 +102,14 @@ std::size_t count_others(const fs::path& parent, const std::set<std::string>& pl
 
 }  // namespace
 
+Result<DraftFolder> draft_of(const fs::path& place, const std::vector<File>& files) {
+  auto draft = DraftFolder::create(place);
+  if (!draft) return draft;
+  for (const auto& file : files)
+    if (auto status = draft->write(file.name, file.text); !status) return status.error();
+  return draft;
+}
+
 fs::path Store::folder(const std::string& experiment, const std::string& id) const {
   return root_ / experiment / id;
 }
@@ -118,7 +127,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
   if (!submitted) return submitted.error();
 
   Written written;
-  std::vector<Draft> drafts;
+  std::vector<DraftFolder> drafts;
   std::set<std::string> planned;
   for (std::size_t i = 0; i < count && !(written.interrupted = interrupted()); ++i) {
     const auto folder = make(i);
@@ -131,8 +140,9 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
       ++(*changed ? written.refreshed : written.unchanged);
       continue;
     }
-    auto& draft = drafts.emplace_back(parent, folder->id);
-    if (auto status = draft.fill(*folder); !status) return status.error();
+    auto draft = draft_of(place, folder->files);
+    if (!draft) return draft.error();
+    drafts.push_back(std::move(*draft));
     ++written.created;
     if (drafts.size() == kBatch)
       if (auto status = publish(drafts, parent); !status) return status.error();

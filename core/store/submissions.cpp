@@ -8,9 +8,9 @@
 #include <charconv>
 #include <utility>
 
+#include "core/base/draft.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/store/draft.h"
 #include "core/store/entries.h"
 #include "core/base/json_fields.h"
 
@@ -199,12 +199,12 @@ Result<fs::path> write_submission(const fs::path& experiment_folder, record::Sub
   const auto number = entries->empty() ? 1 : entries->back().number + 1;
   submission.id = fmt::format("{:04}-{:016x}", number, *bits);
 
-  Folder folder{submission.id, {{"submission.json", to_json(submission)}}};
-  if (!script.empty()) folder.files.push_back({"array.sbatch", script});
-  Draft draft(place, submission.id);
-  if (auto status = draft.fill(folder); !status) return status.error();
-  if (auto status = draft.sync(); !status) return status.error();
-  if (auto status = draft.publish(); !status) return status.error();
+  std::vector<File> files{{"submission.json", to_json(submission)}};
+  if (!script.empty()) files.push_back({"array.sbatch", script});
+  auto draft = draft_of(place / submission.id, files);
+  if (!draft) return draft.error();
+  if (auto status = draft->sync(); !status) return status.error();
+  if (auto status = draft->publish(); !status) return status.error();
   sync_folder(place);
   return place / submission.id;
 }

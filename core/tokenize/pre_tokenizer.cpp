@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/tokenize/regex_syntax.h"
+
 namespace orch::tokenize {
 
 const std::string_view kByteLevelPattern =
@@ -19,7 +21,7 @@ bool PreTokenizer::cut(std::string_view text, std::size_t step, const Words& wor
   const auto& how = cuts_[step];
   if (!how.pattern) return split(text, step + 1, words);
   std::size_t done = 0;
-  while (const auto match = how.pattern->find(text, done)) {
+  while (const auto match = find(*how.pattern, text, done)) {
     if (how.keep_between && !split(text.substr(done, match->begin - done), step + 1, words))
       return false;
     if (how.keep_matches &&

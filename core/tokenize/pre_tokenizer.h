@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/tokenize/regex.h"
+#include "core/base/regex.h"
 
 namespace orch::tokenize {
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
+
 #include "core/base/text.h"
 
 namespace orch::tokenize {
@@ -117,5 +119,25 @@ class Translator {
 }  // namespace
 
 Result<std::string> to_pcre(std::string_view pattern) { return Translator(pattern).translate(); }
+
+Result<Regex> compile(std::string_view oniguruma) {
+  const auto pattern = to_pcre(oniguruma);
+  if (!pattern) return pattern.error();
+  auto regex = Regex::compile(*pattern, {.unicode = true, .lines = true});
+  if (regex) return regex;
+  return Error{"regular expression " + printable(oniguruma), regex.error().front().fact, ""};
+}
+
+std::optional<Match> find(const Regex& regex, std::string_view text, std::size_t from) {
+  while (from < text.size() && regex.search(text, from)) {
+    const Match match{regex.match_begin(), regex.match_end()};
+    if (match.end > match.begin) return match;
+    from = match.end + 1;  // an empty match: try from the next character on
+    while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0) == 0x80) ++from;
+  }
+  if (const auto why = regex.gave_up(); from < text.size() && !why.empty())
+    throw std::runtime_error("cannot split text into words: " + why);
+  return std::nullopt;
+}
 
 }  // namespace orch::tokenize

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/tokenize/bpe_tokenizer.h"
 #include "core/tokenize/byte_alphabet.h"
+#include "core/tokenize/regex_syntax.h"
 
 namespace orch::tokenize {
 namespace {
@@ -44,7 +45,7 @@ bool is_empty(const Json& of, const char* name) {
 Regex must(Result<Regex> regex, const std::string& where) {
   if (regex) return std::move(*regex);
   const auto& error = regex.error().front();
-  throw Bad{where, error.place + ": " + error.fact};
+  throw Bad{where, (error.place.empty() ? "" : error.place + ": ") + error.fact};
 }
 
 std::int32_t id_of(const Json& id, const std::string& where) {
@@ -120,7 +121,7 @@ void read_model(const Json& file, Parts& to) {
 Cut byte_level(const Json& step, const std::string& where) {
   Cut cut;
   cut.add_prefix_space = flag(step, "add_prefix_space", true);
-  if (flag(step, "use_regex", true)) cut.pattern = must(Regex::compile(kByteLevelPattern), where);
+  if (flag(step, "use_regex", true)) cut.pattern = must(compile(kByteLevelPattern), where);
   return cut;
 }
 
@@ -128,9 +129,11 @@ Cut split(const Json& step, const std::string& where) {
   const auto& pattern = part(step, "pattern", where);
   Cut cut;
   if (pattern.contains("Regex") && pattern["Regex"].is_string())
-    cut.pattern = must(Regex::compile(pattern["Regex"].get<std::string>()), where);
+    cut.pattern = must(compile(pattern["Regex"].get<std::string>()), where);
   else if (pattern.contains("String") && pattern["String"].is_string())
-    cut.pattern = must(Regex::literal(pattern["String"].get<std::string>()), where);
+    cut.pattern = must(
+        Regex::compile(pattern["String"].get<std::string>(), {.unicode = true, .literal = true}),
+        where);
   else
     throw Bad{where, "its pattern is neither Regex nor String"};
   const auto& behavior = part(step, "behavior", where);
@@ -147,7 +150,7 @@ Cut split(const Json& step, const std::string& where) {
 Cut digits(const Json& step, const std::string& where) {
   Cut cut;
   const bool each = flag(step, "individual_digits", false);
-  cut.pattern = must(Regex::compile(each ? R"(\p{N})" : R"(\p{N}+)"), where);
+  cut.pattern = must(compile(each ? R"(\p{N})" : R"(\p{N}+)"), where);
   return cut;
 }
 

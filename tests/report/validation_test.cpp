@@ -5,8 +5,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/base/csv.h"
 #include "core/base/units.h"
-#include "core/measured/csv.h"
 
 namespace orch::report {
 namespace {
@@ -115,11 +115,11 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
 
 TEST_CASE("the CSV of a validation quotes what it must", "[report][validation]") {
   const World world;
-  const auto csv = measured::parse_csv(validation_csv(world.validation()), "v.csv");
+  const auto csv = parse_csv(validation_csv(world.validation()), "v.csv");
   CHECK_FALSE(csv);  // of the escape character in an id, which no file that was read can hold
   World plain;
   plain.samples.samples[1].id = "b,\"x\"";
-  const auto good = measured::parse_csv(validation_csv(plain.validation()), "v.csv");
+  const auto good = parse_csv(validation_csv(plain.validation()), "v.csv");
   REQUIRE(good);
   CHECK(good->records[1].cells[0] == "b,\"x\"");
   CHECK(good->records[0].cells[12] == "mbs 1; seq 2048, as usual");

@@ -1,5 +1,3 @@
-#include "core/tokenize/regex.h"
-
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 #include <vector>
@@ -11,11 +9,11 @@ using namespace orch::tokenize;
 namespace {
 
 std::vector<std::string> matches(const char* pattern, std::string_view text) {
-  const auto regex = Regex::compile(pattern);
+  const auto regex = compile(pattern);
   REQUIRE(regex);
   std::vector<std::string> out;
   std::size_t from = 0;
-  while (const auto match = regex->find(text, from)) {
+  while (const auto match = find(*regex, text, from)) {
     out.emplace_back(text.substr(match->begin, match->end - match->begin));
     from = match->end;
   }

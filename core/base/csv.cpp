@@ -1,13 +1,15 @@
-#include "core/measured/csv.h"
+#include "core/base/csv.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <set>
 
 #include "core/base/text.h"
 
-namespace orch::measured {
+namespace orch {
 namespace {
 
 // A table of measurements has some fifty columns: these limits stop files that are none.
@@ -17,6 +19,33 @@ constexpr std::size_t kLongestCell = std::size_t{1} << 20;
 constexpr std::size_t kMostErrors = 20;
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+constexpr std::string_view kFormula = "=+-@";  // what one begins with; besides, numbers do
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+std::string inert(const std::string& text) {
+  const bool formula = text.size() > 1 && kFormula.find(text[0]) != std::string_view::npos;
+  return formula && !is_number(text) ? "'" + text : text;
+}
+
+std::string original(std::string cell) {
+  const bool inert =
+      cell.size() > 2 && cell[0] == '\'' && kFormula.find(cell[1]) != std::string_view::npos;
+  return inert ? cell.substr(1) : cell;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
 
 // Reads one record after the other; keeps count of lines.
 class Reader {
@@ -59,7 +88,7 @@ class Reader {
       problem(line_, fmt::format("a cell of {} characters", out.size()), "check its quotes");
       out.clear();
     }
-    return out;
+    return original(std::move(out));
   }
 
   std::string plain() {
@@ -197,18 +226,17 @@ Result<Csv> parse_csv(std::string_view text, const std::string& file) {
   return reader.errors();
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
+CsvCell::CsvCell(std::optional<double> number, int digits) {
+  if (!number || !std::isfinite(*number)) return;
+  text_ = digits > 0 ? fmt::format("{:.{}g}", *number, digits) : fmt::format("{}", *number);
 }
 
-std::string inert(std::string text) {
-  return text.starts_with('=') || text.starts_with('@') ? "'" + text : text;
+void CsvWriter::row(const std::vector<CsvCell>& cells) {
+  if (columns_ == 0) columns_ = cells.size();
+  ORCH_CHECK(cells.size() == columns_, "each row has a cell for each column");
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    text_ += (i > 0 ? "," : "") + quoted(inert(printable(cells[i].text())));
+  text_ += '\n';
 }
 
-}  // namespace orch::measured
+}  // namespace orch

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace orch {
+
+// One line of a CSV file; a quoted cell may go on over several.
+struct CsvRecord {
+  std::size_t line = 0;  // on which it begins, from 1
+  std::vector<std::string> cells;
+};
+
+struct Csv {
+  std::vector<std::string> header;
+  std::vector<CsvRecord> records;  // each as long as the header
+
+  int column(std::string_view name) const;  // -1 if there is none
+};
+
+// RFC 4180, with the freedoms that programs take: LF, CRLF or CR, a byte order mark, empty lines.
+// file is for messages. Every problem is told, each with its line; a text that is not UTF-8 or has
+// no header is one.
+Result<Csv> parse_csv(std::string_view text, const std::string& file);
+
+// A text, a number or nothing.
+class CsvCell {
+ public:
+  CsvCell() = default;
+  CsvCell(std::string text) : text_(std::move(text)) {}
+  CsvCell(std::string_view text) : text_(text) {}
+  CsvCell(const char* text) : text_(text) {}
+  template <std::integral T>
+  CsvCell(T number) : text_(std::to_string(number)) {}
+  CsvCell(bool flag) : text_(flag ? "true" : "false") {}
+  // So many digits; 0: as many as it takes to read the same number back. Nothing if not finite.
+  CsvCell(std::optional<double> number, int digits = 0);
+  CsvCell(double number, int digits = 0) : CsvCell(std::optional(number), digits) {}
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Writes a table, of which the first row is the header. A row is a line, with control characters as
+// \xNN. No spreadsheet takes a cell for a formula: a text that looks like one gets an apostrophe
+// before it, which parse_csv takes away again.
+class CsvWriter {
+ public:
+  void row(const std::vector<CsvCell>& cells);  // as many as the header has
+  const std::string& text() const { return text_; }
+
+ private:
+  std::size_t columns_ = 0;
+  std::string text_;
+};
+
+// "file:12", or "file:12: column".
+std::string csv_place(const std::string& file, std::size_t line, std::string_view column = {});
+
+// Many errors of one kind say no more than a few: the rest is counted.
+void keep_first(Errors& errors, std::size_t most, const std::string& file);
+
+}  // namespace orch
