@@ -86,7 +86,7 @@ void on_op(void* context, const orch_op* from) {
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
   // In one piece where both know the same fields, which is usual.
   const bool same = from->struct_size == sizeof(orch_op);
-  auto& op = same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back();
+  auto& op = self.work->ops.emplace_back(same ? Op{*from, {}, {}} : Op{});
   if (!same) copy_known_part(from, op.data);
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))

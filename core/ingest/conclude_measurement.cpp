@@ -88,7 +88,9 @@ void find_slow_ranks(const Run& run, Measurement& out) {
 
 void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts,
                  Measurement& out) {
-  for (const auto& [name, sample] : run.timers) {
+  for (const auto& timer : run.timers) {
+    const auto& name = timer.first;  // no binding: clang 14 lets no lambda see one
+    const auto& sample = timer.second;
     if (sample.empty()) continue;
     const auto found = groups.groups.find(name);
     const auto group = found == groups.groups.end() ? "other" : found->second;

@@ -151,8 +151,7 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, ReadOpti
       },
       !log.output.empty());
   Matcher matcher(patterns.impl(), session);
-  const auto read =
-      read_lines(file, shown, options, [&](const Line& line) { matcher.take(line); });
+  const auto read = read_lines(file, shown, options, [&](const Line& line) { matcher.take(line); });
   if (!read) return read.error();
   out.bytes += read->bytes;
   if (read->interrupted) return Error{printable(shown), "interrupted", ""};

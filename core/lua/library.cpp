@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -134,9 +135,13 @@ int print(lua_State* L) {
 int format(lua_State* L) {
   std::size_t size = 0;
   const char* text = luaL_checklstring(L, 1, &size);
-  for (int i = 2; i <= lua_gettop(L); ++i)
+  for (int i = 2; i <= lua_gettop(L); ++i) {
     if (const int type = lua_type(L, i); type > LUA_TSTRING)
       return luaL_argerror(L, i, lua_pushfstring(L, "a %s has no text", lua_typename(L, type)));
+    if (lua_type(L, i) != LUA_TNUMBER || !std::isnan(lua_tonumber(L, i))) continue;
+    lua_pushnumber(L, std::numeric_limits<lua_Number>::quiet_NaN());  // as in push_text
+    lua_replace(L, i);
+  }
   for (std::size_t i = 0; i < size; ++i) {
     if (text[i] != '%') continue;
     do ++i;

@@ -144,29 +144,40 @@ Model Resolver::sizes() {
   return model;
 }
 
+// Here and below one after the other, not as operands: to ask for a value may find problems, which
+// come in the order in which they are found.
+std::int64_t Resolver::ranks_of_a_copy() {
+  const auto tensor = layout("tensor_parallel");
+  return tensor * layout("pipeline_parallel");
+}
+
 std::int64_t Resolver::follow_gpus() {
   if (frame_.source(static_cast<int>(Field::nodes)).given()) {
     const auto* part = partition();
     return integer(Field::nodes) * (part ? part->gpus_per_node : 1);
   }
-  if (frame_.source(static_cast<int>(Field::data_parallel)).given())
-    return integer(Field::data_parallel) * layout("tensor_parallel") * layout("pipeline_parallel");
+  if (frame_.source(static_cast<int>(Field::data_parallel)).given()) {
+    const auto data = integer(Field::data_parallel);
+    return data * ranks_of_a_copy();
+  }
   problem({"hardware", "neither gpus nor nodes is given", "write gpus = 384 or nodes = 48"});
   return 1;
 }
 
 std::int64_t Resolver::follow_accumulate() {
   if (!frame_.source(static_cast<int>(Field::global_batch)).given()) return 1;
+  const auto global = integer(Field::global_batch);
+  const auto micro = integer(Field::micro_batch);
+  const auto data = integer(Field::data_parallel);
   // check() says so where this does not divide.
-  return std::max<std::int64_t>(1, integer(Field::global_batch) / (integer(Field::micro_batch) *
-                                                                   integer(Field::data_parallel)));
+  return std::max<std::int64_t>(1, global / (micro * data));
 }
 
 // Three numbers within their limits can multiply to one that is beyond any integer.
 Value Resolver::follow_global_batch() {
-  const double product = static_cast<double>(integer(Field::micro_batch)) *
-                         static_cast<double>(integer(Field::accumulate)) *
-                         static_cast<double>(integer(Field::data_parallel));
+  const auto micro = static_cast<double>(integer(Field::micro_batch));
+  const auto accumulate = static_cast<double>(integer(Field::accumulate));
+  const double product = micro * accumulate * static_cast<double>(integer(Field::data_parallel));
   auto batch = conform(Field::global_batch, Value(product), "global_batch");
   if (batch) return *batch;
   for (const auto& error : batch.error()) problem(error);
@@ -181,9 +192,10 @@ Value Resolver::follow(Field field) {
       const auto per_node = integer(Field::gpus_per_node);
       return (integer(Field::gpus) + per_node - 1) / per_node;
     }
-    case Field::data_parallel:
-      return std::max<std::int64_t>(
-          1, integer(Field::gpus) / (layout("tensor_parallel") * layout("pipeline_parallel")));
+    case Field::data_parallel: {
+      const auto gpus = integer(Field::gpus);
+      return std::max<std::int64_t>(1, gpus / ranks_of_a_copy());
+    }
     case Field::micro_batch:
       return std::int64_t{1};
     case Field::accumulate:

@@ -75,6 +75,7 @@ class Resolver {
   Value from_source(int field, const Frame::Source& source);
   Value follow(Field field);
   Value default_of(int field);
+  std::int64_t ranks_of_a_copy();
   std::int64_t follow_gpus();
   std::int64_t follow_accumulate();
   Value follow_global_batch();

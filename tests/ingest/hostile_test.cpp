@@ -172,8 +172,10 @@ TEST_CASE("cut and flipped logs never crash, and their numbers stay finite", "[i
         case 2:
           text.insert(at, "\n");
           break;
-        default:
-          text.insert(at, text.substr(random() % text.size(), random() % 200));
+        default: {
+          const auto from = random() % text.size();
+          text.insert(at, text.substr(from, random() % 200));
+        }
       }
     }
     for (const auto& run : read_text(text).runs) {

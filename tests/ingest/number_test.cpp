@@ -30,7 +30,10 @@ TEST_CASE("numbers are read as the C library reads them", "[ingest][number]") {
     std::string text = random() % 4 == 0 ? "-" : "";
     text += digits(12);
     if (random() % 2 == 0) text += "." + digits(12);
-    if (random() % 2 == 0) text += std::string("E") + (random() % 2 == 0 ? "+" : "-") + digits(2);
+    if (random() % 2 == 0) {
+      text += random() % 2 == 0 ? "E+" : "E-";
+      text += digits(2);
+    }
     std::size_t used = 0;
     const double value = read(text, used);
     INFO(text);

@@ -92,5 +92,6 @@ TEST_CASE("no format shows an address, even of a string", "[lua]") {
 }
 
 TEST_CASE("not-a-number has one text on every machine", "[lua]") {
+  CHECK(result_of("return string.format('%g %.1f', 0 / 0, -(0 / 0))") == "nan nan");
   CHECK(result_of("return tostring(0/0) .. tostring(-(0/0))") == "nannan");
 }

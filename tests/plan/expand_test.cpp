@@ -69,6 +69,23 @@ TEST_CASE("functions that need each other reject the run", "[plan][expand]") {
   CHECK(plan.rejected[0].reasons[0].fact.find("depends on itself") == 0);
 }
 
+TEST_CASE("functions that fail are told in one order, whatever the compiler", "[plan][expand]") {
+  auto asked = test::experiment();
+  asked.hardware.axes.pop_back();  // the GPUs follow from the three below
+  const auto failing = [](const char* fact) {
+    return [fact](const Lookup&) -> Result<Value> { return Error{"toy.lua", fact, ""}; };
+  };
+  asked.batch.derived = {{"data_parallel", failing("first")}};
+  asked.strategies[0].space.derived = {{"tensor_parallel", failing("second")},
+                                       {"pipeline_parallel", failing("third")}};
+  const auto plan = test::expand(asked);
+  REQUIRE(plan.rejected.size() == 1);
+  std::vector<std::string> facts;
+  for (const auto& reason : plan.rejected[0].reasons)
+    if (reason.place == "toy.lua") facts.push_back(reason.fact);
+  CHECK(facts == std::vector<std::string>{"first", "second", "third"});
+}
+
 TEST_CASE("a strategy's own value shadows the batch's, without doubling runs", "[plan][expand]") {
   auto asked = test::experiment();
   asked.batch.axes = {test::axis("micro_batch", {std::int64_t{1}, std::int64_t{2}})};

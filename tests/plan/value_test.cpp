@@ -1,8 +1,8 @@
+#include "core/plan/value.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
-
-#include "core/plan/value.h"
 
 namespace orch::plan {
 namespace {
