@@ -17,7 +17,8 @@ namespace orch::checkpoint {
 
 // checkpoints/step-00000050/
 //   rank-0.safetensors   each rank's pieces; readable with any safetensors library
-//   checkpoint.json      facts, and what is in every shard, its size and checksum
+//   checkpoint.json      facts, every tensor once, and what each shard has of them, its size and
+//                        checksum
 // While it is being written its name ends in .writing, and a rank-k.json tells rank 0 of each shard
 // that is whole; rank 0 puts them together and renames the folder.
 // A folder without a whole checkpoint.json is no checkpoint.
@@ -27,7 +28,7 @@ std::size_t bytes_of(Dtype dtype);
 
 // A box of a tensor: offsets and sizes in its global shape, and of the box's elements, in row-major
 // order, the range [begin, end). So a tensor-parallel slice is a box, and a shard of a flat buffer
-// a range; both together are a shard of a slice.
+// a range; both together are a shard of a slice. All ranks cut a tensor into the same boxes.
 struct Piece {
   std::string name;  // "weights/layers.0.mlp.up.weight", "exp_avg/…", "powersgd.error.3/…"
   Dtype dtype = Dtype::f32;
@@ -84,10 +85,9 @@ class Reader {
   static Result<Reader> open(const fs::path& checkpoint, bool checksums = true);
 
   const Facts& facts() const;
-  const std::vector<Piece>& pieces() const;  // all ranks'
-  std::vector<std::string> names() const;    // each once
+  std::vector<std::string> names() const;
   bool has(const std::string& name) const;
-  const Piece* find(const std::string& name) const;  // any piece of it; null: none
+  const Piece* find(const std::string& name) const;  // any box of it; null: none
 
   // Fills `to` with the piece wanted, gathered from whatever pieces were saved; converts between
   // floating types. Errors name the tensor, and both shapes if they differ.

@@ -7,17 +7,6 @@
 namespace orch::checkpoint {
 namespace {
 
-bool same_box(const Piece& a, const Piece& b) {
-  return a.offsets == b.offsets && a.sizes == b.sizes;
-}
-
-bool overlap(const Piece& a, const Piece& b) {
-  if (same_box(a, b)) return std::max(a.begin, b.begin) < std::min(a.end, b.end);
-  bool found = false;
-  for_each_run(a, b, [&](const Run&) { found = true; });
-  return found;
-}
-
 // Rows of the first dim that a range of the box can touch.
 void narrow(CommonDim& first, std::int64_t offset, std::int64_t stride, const Piece& piece) {
   first.low = std::max(first.low, offset + piece.begin / stride);
@@ -78,31 +67,6 @@ Status check_piece(const Piece& piece) {
   }
   if (piece.begin < 0 || piece.begin > piece.end || piece.end > count(piece.sizes))
     return bad("a range beyond its box " + shape_text(piece.sizes));
-  return {};
-}
-
-Status check_cover(std::span<const Piece* const> pieces) {
-  const auto& first = *pieces.front();
-  std::int64_t covered = 0;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto& piece = *pieces[i];
-    if (piece.shape != first.shape)
-      return Error{printable(first.name),
-                   "was saved with the shapes " + shape_text(first.shape) + " and " +
-                       shape_text(piece.shape),
-                   ""};
-    if (piece.dtype != first.dtype)
-      return Error{printable(first.name), "was saved with several types", ""};
-    for (std::size_t j = 0; j < i; ++j)
-      if (overlap(piece, *pieces[j]))
-        return Error{printable(first.name), "two pieces of it overlap", ""};
-    covered += elements(piece);
-  }
-  if (covered != count(first.shape))
-    return Error{printable(first.name),
-                 "only " + std::to_string(covered) + " of its " +
-                     std::to_string(count(first.shape)) + " elements were saved",
-                 ""};
   return {};
 }
 

@@ -17,9 +17,6 @@ std::string shape_text(std::span<const std::int64_t> shape);  // "[4, 3]"
 // The box lies in the shape, the range in the box, and the bytes can be counted.
 Status check_piece(const Piece& piece);
 
-// All pieces of one tensor: one shape and dtype, no element twice, none missing.
-Status check_cover(std::span<const Piece* const> pieces);
-
 // Two boxes of one tensor along a dim; neighbours that both boxes have whole are one.
 struct CommonDim {
   std::int64_t size;  // of the tensor

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/dtype.h"
+#include "core/checkpoint/index.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/pieces.h"
 #include "core/checkpoint/safetensors.h"
@@ -14,15 +15,7 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr const char* kUseOlder = "use an older checkpoint";
 
-// Where a piece lies.
-struct Place {
-  const Piece* piece;
-  std::size_t shard;
-  std::uint64_t at;  // bytes from the beginning of the file
-};
-
-Status check_shard(const fs::path& folder, const Shard& shard, bool checksums) {
-  const auto path = folder / shard.file;
+Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {
   const auto wrong = [&](const char* fact) {
     return Error{printable(path.string()), fact, kUseOlder};
   };
@@ -46,61 +39,37 @@ Status check_shard(const fs::path& folder, const Shard& shard, bool checksums) {
 
 class Reader::Impl {
  public:
-  Impl(fs::path folder, Manifest manifest);
+  Impl(fs::path folder, Facts facts, std::vector<Shard> shards, Index index)
+      : folder_(std::move(folder)),
+        facts_(std::move(facts)),
+        shards_(std::move(shards)),
+        index_(std::move(index)) {}
 
-  Status check(bool checksums) const;
   Status read(const Piece& wanted, std::span<std::byte> to) const;
-  const std::vector<Place>* places(const std::string& name) const {
-    const auto found = places_.find(name);
-    return found == places_.end() ? nullptr : &found->second;
+  const std::vector<PlacedBox>* boxes(const std::string& name) const {
+    const auto found = index_.tensors().find(name);
+    return found == index_.tensors().end() ? nullptr : &found->second;
   }
 
   fs::path folder_;
-  Manifest manifest_;
-  std::vector<Piece> pieces_;
-  std::map<std::string, std::vector<Place>> places_;
+  Facts facts_;
+  std::vector<Shard> shards_;  // by rank
+  Index index_;
 
  private:
   Status check_wanted(const Piece& wanted, std::size_t bytes) const;
-  Status read_from(const Place& place, const Piece& wanted, std::span<std::byte> to) const;
+  Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+                   std::span<std::byte> to) const;
 };
-
-Reader::Impl::Impl(fs::path folder, Manifest manifest)
-    : folder_(std::move(folder)), manifest_(std::move(manifest)) {
-  for (const auto& shard : manifest_.shards)
-    pieces_.insert(pieces_.end(), shard.pieces.begin(), shard.pieces.end());
-  const auto* piece = pieces_.data();
-  for (std::size_t i = 0; i < manifest_.shards.size(); ++i) {
-    auto at = manifest_.shards[i].data_begin;
-    for (std::size_t k = 0; k < manifest_.shards[i].pieces.size(); ++k, ++piece) {
-      places_[piece->name].push_back({piece, i, at});
-      at += static_cast<std::uint64_t>(elements(*piece)) * bytes_of(piece->dtype);
-    }
-  }
-}
-
-Status Reader::Impl::check(bool checksums) const {
-  if (manifest_.shards.size() != static_cast<std::size_t>(manifest_.facts.ranks))
-    return Error{printable(folder_.string()), "has not as many shards as ranks", kUseOlder};
-  for (const auto& [name, places] : places_) {
-    std::vector<const Piece*> pieces;
-    for (const auto& place : places) pieces.push_back(place.piece);
-    if (auto status = check_cover(pieces); !status)
-      return Error{printable(folder_.string()), text(status.error()), kUseOlder};
-  }
-  for (const auto& shard : manifest_.shards)
-    if (auto status = check_shard(folder_, shard, checksums); !status) return status;
-  return {};
-}
 
 Status Reader::Impl::check_wanted(const Piece& wanted, std::size_t bytes) const {
   const auto bad = [&](std::string fact, std::string fix) {
     return Error{printable(folder_.string()), printable(wanted.name) + ": " + fact, fix};
   };
   if (auto status = check_piece(wanted); !status) return status;
-  const auto* there = places(wanted.name);
+  const auto* there = boxes(wanted.name);
   if (!there) return bad("not in this checkpoint", "check that it is of the same model");
-  const auto& saved = *there->front().piece;
+  const auto& saved = there->front().piece;
   if (saved.shape != wanted.shape)
     return bad("saved as " + shape_text(saved.shape) + ", wanted as " + shape_text(wanted.shape),
                "check that it is of the same model");
@@ -113,23 +82,30 @@ Status Reader::Impl::check_wanted(const Piece& wanted, std::size_t bytes) const 
   return {};
 }
 
-Status Reader::Impl::read_from(const Place& place, const Piece& wanted,
+// What of a box lies in a segment.
+Status Reader::Impl::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
                                std::span<std::byte> to) const {
   Status status;
   std::optional<ShardReader> file;  // opened if there is something to read
   std::vector<std::byte> converted;
-  const auto from_type = place.piece->dtype;
+  const auto from_type = box.piece.dtype;
   const auto from_bytes = bytes_of(from_type), to_bytes = bytes_of(wanted.dtype);
+  const auto low = std::max(box.begin, segment.begin), high = std::min(box.end, segment.end);
+  const auto first = shards_[segment.rank].data_begin +
+                     static_cast<std::uint64_t>(segment.at + low - segment.begin);
+  auto part = box.piece;
+  part.begin = (low - box.begin) / static_cast<std::int64_t>(from_bytes);
+  part.end = (high - box.begin) / static_cast<std::int64_t>(from_bytes);
   const auto open = [&] {
     if (file) return true;
-    auto opened = ShardReader::open(folder_ / manifest_.shards[place.shard].file);
+    auto opened = ShardReader::open(folder_ / shard_name(segment.rank));
     if (!opened) status = opened.error();
     if (opened) file.emplace(std::move(*opened));
     return file.has_value();
   };
-  for_each_run(*place.piece, wanted, [&](Run run) {
+  for_each_run(part, wanted, [&](Run run) {
     if (!status || !open()) return;
-    const auto at = place.at + static_cast<std::uint64_t>(run.at_a) * from_bytes;
+    const auto at = first + static_cast<std::uint64_t>(run.at_a) * from_bytes;
     auto target = to.subspan(static_cast<std::size_t>(run.at_b) * to_bytes,
                              static_cast<std::size_t>(run.count) * to_bytes);
     if (from_type == wanted.dtype) {
@@ -150,8 +126,9 @@ Status Reader::Impl::read_from(const Place& place, const Piece& wanted,
 
 Status Reader::Impl::read(const Piece& wanted, std::span<std::byte> to) const {
   if (auto status = check_wanted(wanted, to.size()); !status) return status;
-  for (const auto& place : *places(wanted.name))
-    if (auto status = read_from(place, wanted, to); !status) return status;
+  for (const auto& box : *boxes(wanted.name))
+    for (const auto& segment : index_.segments(box))
+      if (auto status = read_from(box, segment, wanted, to); !status) return status;
   return {};
 }
 
@@ -166,23 +143,27 @@ Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
   if (!text) return text.error();
   auto manifest = parse_checkpoint_json(*text, file.string());
   if (!manifest) return manifest.error();
-  auto impl = std::make_unique<Impl>(checkpoint, std::move(*manifest));
-  if (auto status = impl->check(checksums); !status) return status.error();
-  return Reader(std::move(impl));
+  auto index = Index::make(manifest->state);
+  if (!index) return Error{printable(checkpoint.string()), orch::text(index.error()), kUseOlder};
+  for (std::size_t rank = 0; rank < manifest->shards.size(); ++rank)
+    if (auto status = check_shard(checkpoint / shard_name(rank), manifest->shards[rank], checksums);
+        !status)
+      return status.error();
+  return Reader(std::make_unique<Impl>(checkpoint, std::move(manifest->facts),
+                                       std::move(manifest->shards), std::move(*index)));
 }
 
-const Facts& Reader::facts() const { return impl_->manifest_.facts; }
-const std::vector<Piece>& Reader::pieces() const { return impl_->pieces_; }
-bool Reader::has(const std::string& name) const { return impl_->places(name) != nullptr; }
+const Facts& Reader::facts() const { return impl_->facts_; }
+bool Reader::has(const std::string& name) const { return impl_->boxes(name) != nullptr; }
 
 const Piece* Reader::find(const std::string& name) const {
-  const auto* places = impl_->places(name);
-  return places ? places->front().piece : nullptr;
+  const auto* boxes = impl_->boxes(name);
+  return boxes ? &boxes->front().piece : nullptr;
 }
 
 std::vector<std::string> Reader::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, places] : impl_->places_) names.push_back(name);
+  for (const auto& [name, boxes] : impl_->index_.tensors()) names.push_back(name);
   return names;
 }
 

@@ -46,10 +46,10 @@ class Writing {
   Status write_share();
   Status write_all();
   std::vector<std::size_t> order() const;
-  Result<Shard> write_shard() const;
-  Result<std::vector<Shard>> gather() const;
-  Result<Shard> wait_for(int rank, std::chrono::steady_clock::time_point until) const;
-  Status complete(std::vector<Shard> shards) const;
+  Result<RankNote> write_shard() const;
+  Status gather(Manifest& manifest) const;
+  Result<RankNote> wait_for(int rank, std::chrono::steady_clock::time_point until) const;
+  Status complete(const Manifest& manifest) const;
   void clean_up(const Errors& why) const;
 
   const fs::path& folder_;
@@ -103,22 +103,22 @@ void tell_apart(std::vector<TensorEntry>& entries) {
       entry.name += "#" + std::to_string(before + 1);
 }
 
-Result<Shard> Writing::write_shard() const {
-  Shard shard;
+Result<RankNote> Writing::write_shard() const {
+  RankNote note{token_, facts_.step, static_cast<std::size_t>(options_.rank), {}, {}};
   std::vector<TensorEntry> entries;
   const auto in_order = order();
   for (const auto i : in_order) {
     entries.push_back(entry_of(saved_.pieces[i], entries.empty() ? 0 : entries.back().end));
-    shard.pieces.push_back(saved_.pieces[i].piece);
+    note.pieces.push_back(saved_.pieces[i].piece);
   }
   tell_apart(entries);
   const auto header = safetensors_header(
       entries, {{"step", std::to_string(facts_.step)}, {"rank", std::to_string(options_.rank)}});
-  shard.file = rank_name(options_.rank) + ".safetensors";
+  auto& shard = note.shard;
   shard.data_begin = header.size();
   shard.bytes = header.size() + (entries.empty() ? 0 : entries.back().end);
 
-  auto file = ShardWriter::create(here_ / shard.file, shard.bytes);
+  auto file = ShardWriter::create(here_ / shard_name(note.rank), shard.bytes);
   if (!file) return file.error();
   auto status = file->append(std::as_bytes(std::span(header)));
   for (auto i = in_order.begin(); status && i != in_order.end(); ++i)
@@ -126,7 +126,7 @@ Result<Shard> Writing::write_shard() const {
   if (status) status = file->finish();
   if (!status) return status.error();
   shard.checksum = file->checksum();
-  return shard;
+  return note;
 }
 
 Status make_folder(const fs::path& folder) {
@@ -138,11 +138,10 @@ Status make_folder(const fs::path& folder) {
 
 Status Writing::write_share() {
   if (auto status = make_folder(here_); !status) return status;
-  auto shard = write_shard();
-  if (!shard) return shard.error();
-  const RankNote note{token_, facts_.step, options_.rank, std::move(*shard)};
+  const auto note = write_shard();
+  if (!note) return note.error();
   auto status =
-      write_file_atomically(here_ / (rank_name(options_.rank) + ".json"), rank_json(note));
+      write_file_atomically(here_ / (rank_name(options_.rank) + ".json"), rank_json(*note));
   sync_folder(here_);
   return status;
 }
@@ -151,38 +150,39 @@ Status Writing::write_all() {
   if (facts_.ranks == 1) remove_folder(here_);  // a killed try's, if the attempt has no name
   remove_leftovers(folder_, facts_.step, token_);
   if (auto status = make_folder(here_); !status) return status;
-  auto own = write_shard();
+  const auto own = write_shard();
   if (!own) return own.error();
-  auto shards = gather();
-  if (!shards) return shards.error();
-  shards->insert(shards->begin(), std::move(*own));
-  if (auto status = complete(std::move(*shards)); !status) return status;
+  Manifest manifest;
+  manifest.facts = facts_;
+  if (auto status = manifest.add(own->shard, own->pieces); !status) return status;
+  if (auto status = gather(manifest); !status) return status;
+  if (auto status = complete(manifest); !status) return status;
   remove_older(folder_, facts_.step, options_.keep);
   return {};
 }
 
-Result<std::vector<Shard>> Writing::gather() const {
+Status Writing::gather(Manifest& manifest) const {
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                          std::chrono::duration<double>(std::min(options_.wait_seconds, 1e8)));
-  std::vector<Shard> shards;
   for (int rank = 1; rank < facts_.ranks; ++rank) {
-    auto shard = wait_for(rank, until);
-    if (!shard) return shard.error();
-    shards.push_back(std::move(*shard));
+    const auto note = wait_for(rank, until);
+    if (!note) return note.error();
+    if (auto status = manifest.add(note->shard, note->pieces); !status) return status;
   }
-  return shards;
+  return {};
 }
 
-Result<Shard> Writing::wait_for(int rank, std::chrono::steady_clock::time_point until) const {
+Result<RankNote> Writing::wait_for(int rank, std::chrono::steady_clock::time_point until) const {
   const auto name = rank_name(rank);
   for (auto pause = std::chrono::milliseconds(1);;
        pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
     if (const auto text = read_file(here_ / (name + ".json"))) {
       auto note = parse_rank_json(*text, (here_ / (name + ".json")).string());
       if (!note) return note.error();
-      if (note->attempt == token_ && note->step == facts_.step && note->rank == rank)
-        return std::move(note->shard);
+      if (note->attempt == token_ && note->step == facts_.step &&
+          note->rank == static_cast<std::size_t>(rank))
+        return note;
     }
     if (const auto why = read_file(here_ / (name + ".failed")))
       return Error{printable(here_.string()), name + " could not write its share", *why};
@@ -195,17 +195,18 @@ Result<Shard> Writing::wait_for(int rank, std::chrono::steady_clock::time_point 
   }
 }
 
-Status Writing::complete(std::vector<Shard> shards) const {
-  for (const auto& shard : shards) {
+Status Writing::complete(const Manifest& manifest) const {
+  for (std::size_t rank = 0; rank < manifest.shards.size(); ++rank) {
+    const auto path = here_ / shard_name(rank);
     std::error_code code;
-    const auto bytes = fs::file_size(here_ / shard.file, code);
-    if (code) return file_error(here_ / shard.file, "cannot read", code.value());
-    if (bytes != shard.bytes)
-      return Error{printable((here_ / shard.file).string()), "has other bytes than were written",
-                   ""};
+    const auto bytes = fs::file_size(path, code);
+    if (code) return file_error(path, "cannot read", code.value());
+    if (bytes != manifest.shards[rank].bytes)
+      return Error{printable(path.string()), "has other bytes than were written", ""};
   }
-  const auto text = checkpoint_json({facts_, std::move(shards)});
-  if (auto status = write_file_atomically(here_ / "checkpoint.json", text); !status) return status;
+  if (auto status = write_file_atomically(here_ / "checkpoint.json", checkpoint_json(manifest));
+      !status)
+    return status;
   std::error_code ignored;  // all that they say is in it
   for (int rank = 1; rank < facts_.ranks; ++rank)
     fs::remove(here_ / (rank_name(rank) + ".json"), ignored);

@@ -13,6 +13,8 @@
 
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/checksum.h"
+#include "core/checkpoint/index.h"
+#include "core/checkpoint/manifest.h"
 
 namespace {
 
@@ -152,6 +154,38 @@ void read_checkpoint(benchmark::State& run) {
   count(run);
 }
 
+// A thousand tensors in a row, cut over 4,096 ranks.
+checkpoint::Manifest many_ranks() {
+  constexpr std::int64_t kRanks = 4096, kRow = 1000, kEach = 4096 * 4096, kAll = kRow * kEach;
+  checkpoint::Manifest manifest;
+  manifest.facts.ranks = kRanks;
+  for (std::int64_t rank = 0; rank < kRanks; ++rank) {
+    const auto begin = kAll * rank / kRanks, end = kAll * (rank + 1) / kRanks;
+    std::vector<Piece> pieces;
+    for (auto i = begin / kEach; i * kEach < end; ++i) {
+      auto piece = Piece::whole(fmt::format("weights/{}", i), Dtype::f32, {4096, 4096});
+      piece.begin = std::max(begin - i * kEach, std::int64_t{0});
+      piece.end = std::min(end - i * kEach, kEach);
+      pieces.push_back(std::move(piece));
+    }
+    if (!manifest.add({static_cast<std::uint64_t>(end - begin) * 4, 0, 0}, pieces)) std::exit(1);
+  }
+  return manifest;
+}
+
+void write_manifest(benchmark::State& run) {
+  for (auto _ : run) benchmark::DoNotOptimize(checkpoint::checkpoint_json(many_ranks()));
+}
+
+void read_manifest(benchmark::State& run) {
+  const auto text = checkpoint::checkpoint_json(many_ranks());
+  for (auto _ : run) {
+    const auto manifest = checkpoint::parse_checkpoint_json(text, "checkpoint.json");
+    if (!manifest || !checkpoint::Index::make(manifest->state)) std::exit(1);
+  }
+  run.counters["bytes"] = static_cast<double>(text.size());
+}
+
 void measure(const char* name, benchmark::internal::Function* function) {
   benchmark::RegisterBenchmark(name, function)->Unit(benchmark::kMillisecond)->UseRealTime();
 }
@@ -165,6 +199,8 @@ const bool registered = [] {
   measure("checkpoint: read, cached, sizes checked", read_checkpoint<false, Dtype::f32>);
   measure("checkpoint: opened with checksums and read, cached", read_checkpoint<true, Dtype::f32>);
   measure("checkpoint: read as bf16, cached", read_checkpoint<false, Dtype::bf16>);
+  measure("checkpoint: checkpoint.json of 1,000 tensors on 4,096 ranks, made", write_manifest);
+  measure("checkpoint: the same, read and checked", read_manifest);
   return true;
 }();
 
