@@ -58,11 +58,9 @@ double median(const std::vector<double>& values) {  // 0: not known
   return values.empty() ? 0 : statistics::median(values);
 }
 
-// From one line to the next, if time went on and both tell.
-std::optional<double> difference(const std::optional<double>& from,
-                                 const std::optional<double>& to) {
-  if (!from || !to || !(*to > *from)) return std::nullopt;
-  return *to - *from;
+// From one line to the next, if both tell and it grew; else nothing.
+double growth(const std::optional<double>& from, const std::optional<double>& to) {
+  return from && to && *to > *from ? *to - *from : 0;
 }
 
 struct Rates {
@@ -72,17 +70,17 @@ struct Rates {
 };
 
 void add_rates(const Event& event, const Event* before, Rates& rates) {
-  const auto elapsed = before ? difference(before->time, event.time) : std::nullopt;
-  const auto trained = before ? difference(before->tokens, event.tokens) : std::nullopt;
+  const double elapsed = before ? growth(before->time, event.time) : 0;
+  const double trained = before ? growth(before->tokens, event.tokens) : 0;
   const auto steps = before ? *event.step - *before->step : 0;
   if (event.step_seconds && *event.step_seconds > 0)
     rates.step_seconds.push_back(*event.step_seconds);
-  else if (elapsed && steps > 0)
-    rates.step_seconds.push_back(*elapsed / static_cast<double>(steps));
+  else if (elapsed > 0 && steps > 0)
+    rates.step_seconds.push_back(elapsed / static_cast<double>(steps));
   if (event.tokens_per_second && *event.tokens_per_second > 0)
     rates.tokens_per_second.push_back(*event.tokens_per_second);
-  else if (elapsed && trained)
-    rates.tokens_per_second.push_back(*trained / *elapsed);
+  else if (elapsed > 0 && trained > 0)
+    rates.tokens_per_second.push_back(trained / elapsed);
   // The count begins with the attempt.
   if (event.communicated && before && before->communicated && steps > 0)
     rates.communicated.push_back((*event.communicated - *before->communicated) /

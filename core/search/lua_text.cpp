@@ -11,7 +11,7 @@ namespace orch::search {
 namespace {
 
 // A Lua string that reads back as exactly these bytes.
-std::string lua_text(std::string_view text) {
+std::string lua_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -26,7 +26,7 @@ std::string lua_text(std::string_view text) {
 }
 
 std::string literal(const plan::Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return lua_text(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return lua_string(*text);
   return plan::show(value);
 }
 
@@ -41,7 +41,7 @@ class Fields {
  public:
   Fields& add(std::string_view name, const std::string& text) {
     if (!out_.empty()) out_ += ", ";
-    out_ += is_identifier(name) ? std::string(name) : fmt::format("[{}]", lua_text(name));
+    out_ += is_identifier(name) ? std::string(name) : fmt::format("[{}]", lua_string(name));
     out_ += " = " + text;
     return *this;
   }
@@ -52,7 +52,7 @@ class Fields {
     return value > 0 ? add(name, fmt::format("{}", value)) : *this;
   }
   Fields& word(std::string_view name, const std::string& text) {
-    return text.empty() ? *this : add(name, lua_text(text));
+    return text.empty() ? *this : add(name, lua_string(text));
   }
   bool empty() const { return out_.empty(); }
   std::string text() const { return out_.empty() ? "{}" : "{ " + out_ + " }"; }
@@ -70,10 +70,10 @@ std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
   fields.word("gres", job.gres);
   if (job.spare_nodes) fields.add("spare_nodes", fmt::format("{}", *job.spare_nodes));
   Fields environment;
-  for (const auto& [name, value] : job.environment) environment.add(name, lua_text(value));
+  for (const auto& [name, value] : job.environment) environment.add(name, lua_string(value));
   if (!environment.empty()) fields.add("environment", environment.text());
   std::vector<std::string> options;
-  for (const auto& option : job.options) options.push_back(lua_text(option));
+  for (const auto& option : job.options) options.push_back(lua_string(option));
   if (!options.empty()) fields.add("options", "{ " + join(options, ", ") + " }");
   return fields.text();
 }
@@ -137,10 +137,10 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   const auto line = [&](std::string_view name, const std::string& text) {
     out += fmt::format("  {} = {},\n", name, text);
   };
-  line("name", lua_text(experiment.name + "-best"));
-  if (!experiment.doc.empty()) line("doc", lua_text(experiment.doc));
-  if (!run.trainer.empty()) line("trainer", lua_text(run.trainer));
-  if (run.stack != default_stack(run)) line("stack", lua_text(run.stack));
+  line("name", lua_string(experiment.name + "-best"));
+  if (!experiment.doc.empty()) line("doc", lua_string(experiment.doc));
+  if (!run.trainer.empty()) line("trainer", lua_string(run.trainer));
+  if (run.stack != default_stack(run)) line("stack", lua_string(run.stack));
   line("model", model_lua(run.model));
   line("hardware", hardware_lua(run, experiment.job));
   line("batch", batch_lua(run.batch));

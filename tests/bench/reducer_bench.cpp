@@ -1,4 +1,4 @@
-// Not a test: ./build/core/bin/orch_reducer_bench prints how well the reduction of gradients hides
+// Not a test: ./build/bench/bin/orch_reducer_bench prints how well the reduction of gradients hides
 // behind backward on two ranks of this machine, and what PowerSGD costs beside the bytes it saves.
 
 #include <ATen/ATen.h>
