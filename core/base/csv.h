@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -55,6 +56,12 @@ class CsvCell {
 // before it, which parse_csv takes away again.
 class CsvWriter {
  public:
+  CsvWriter() = default;
+  // With a header of plain names: "id,state,loss".
+  explicit CsvWriter(std::string_view names)
+      : columns_(1 + static_cast<std::size_t>(std::count(names.begin(), names.end(), ','))),
+        text_(std::string(names) + "\n") {}
+
   void row(const std::vector<CsvCell>& cells);  // as many as the header has
   const std::string& text() const { return text_; }
 

@@ -29,11 +29,10 @@ void add(const Judgement* j, Cells& to) {
 }  // namespace
 
 std::string csv(const Comparison& c) {
-  CsvWriter out;
-  out.row({"metric",    "convention", "better",    "group",         "value",          "low",
-           "high",      "runs",       "estimated", "estimated_low", "estimated_high", "ratio",
-           "ratio_low", "ratio_high", "predicted", "predicted_low", "predicted_high", "verdict",
-           "doubtful",  "text"});
+  CsvWriter out(
+      "metric,convention,better,group,value,low,high,runs,estimated,estimated_low,"
+      "estimated_high,ratio,ratio_low,ratio_high,predicted,predicted_low,predicted_high,"
+      "verdict,doubtful,text");
   for (std::size_t i = 0; i < c.metrics.size(); ++i)
     for (std::size_t g = 0; g < c.groups.size(); ++g) {
       const auto& metric = c.metrics[i];

@@ -37,27 +37,11 @@ std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& ru
 }  // namespace
 
 std::string status_csv(const std::vector<Standings>& all) {
-  CsvWriter out;
-  out.row({"experiment",
-           "id",
-           "state",
-           "failure",
-           "reason",
-           "job",
-           "elapsed_seconds",
-           "step",
-           "steps",
-           "loss",
-           "tokens_per_second",
-           "step_seconds",
-           "estimated_step_seconds",
-           "gpu_hours",
-           "estimated_gpu_hours",
-           "peak_memory_bytes",
-           "estimated_peak_memory_bytes",
-           "communicated_bytes",
-           "estimated_communicated_bytes",
-           "evaluation_loss"});
+  CsvWriter out(
+      "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,loss,"
+      "tokens_per_second,step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours,"
+      "peak_memory_bytes,estimated_peak_memory_bytes,communicated_bytes,"
+      "estimated_communicated_bytes,evaluation_loss");
   for (const auto& standings : all)
     for (const auto& run : standings.runs) out.row(cells_of(standings.experiment, run));
   return out.text();

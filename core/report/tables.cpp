@@ -116,40 +116,6 @@ std::string markdown(const Result& result) {
   return grid_markdown(rows_of(shown, result.runs));
 }
 
-std::vector<CsvCell> csv_header() {
-  return {"rank",
-          "tie",
-          "id",
-          "strategy",
-          "variant",
-          "backend",
-          "model",
-          "cluster",
-          "partition",
-          "gpus",
-          "nodes",
-          "tensor_parallel",
-          "pipeline_parallel",
-          "data_parallel",
-          "micro_batch",
-          "accumulate",
-          "global_batch",
-          "fit",
-          "peak_memory_bytes",
-          "memory_low",
-          "memory_high",
-          "step_seconds",
-          "step_low",
-          "step_high",
-          "tflops_per_gpu",
-          "tokens_per_second",
-          "days_per_100b_tokens",
-          "days_to_train",
-          "days_low",
-          "days_high",
-          "gpu_hours"};
-}
-
 std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
   std::vector<std::vector<CsvCell>> rows;
   const auto places = ranks(result.runs, result.measure);
@@ -175,8 +141,7 @@ std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
 }
 
 std::string csv(const Result& result) {
-  CsvWriter out;
-  out.row(csv_header());
+  CsvWriter out(kCsvHeader);
   for (const auto& row : csv_rows(result)) out.row(row);
   return out.text();
 }

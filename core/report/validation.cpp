@@ -166,9 +166,9 @@ std::string validation_markdown(const Validation& v, bool all_rows) {
 }
 
 std::string validation_csv(const Validation& v) {
-  CsvWriter out;
-  out.row({"id", "source", "table", "measured_seconds", "predicted_seconds", "low", "high", "error",
-           "measured_memory", "predicted_memory", "fit", "status", "assumed"});
+  CsvWriter out(
+      "id,source,table,measured_seconds,predicted_seconds,low,high,error,measured_memory,"
+      "predicted_memory,fit,status,assumed");
   for (const auto& row : v.rows) {
     const auto& s = *row.sample;
     const auto& p = row.prediction;
