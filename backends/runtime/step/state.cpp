@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -78,9 +79,15 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
 
 void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
                 checkpoint::Saved& saved) {
+  std::int64_t all = 0;
+  for (const auto& each : state) all += each.tensor.numel();
+  const auto begin = all * rank / ranks, end = all * (rank + 1) / ranks;
+  std::int64_t at = 0;  // of the tensor in the row
   for (const auto& each : state) {
     const auto count = each.tensor.numel();
-    save_range(each, count * rank / ranks, count * (rank + 1) / ranks, saved);
+    save_range(each, std::clamp<std::int64_t>(begin - at, 0, count),
+               std::clamp<std::int64_t>(end - at, 0, count), saved);
+    at += count;
   }
 }
 

@@ -1,0 +1,39 @@
+#include "backends/runtime/step/state.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/checkpoint/made.h"
+#include "tests/store/place.h"
+
+using namespace made;
+
+TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpoint]") {
+  std::vector<train::StateTensor> state;
+  for (const std::int64_t rows : {5, 1, 100, 3, 0, 40, 2})
+    state.push_back({"weights/" + std::to_string(state.size()), at::randn({rows, 7})});
+  for (const int ranks : {1, 4, 9}) {
+    std::vector<Saved> shares(static_cast<std::size_t>(ranks));
+    std::size_t pieces = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      auto& share = shares[static_cast<std::size_t>(rank)];
+      train::save_share(state, rank, ranks, share);
+      pieces += share.pieces.size();
+      std::int64_t elements = 0;
+      for (const auto& [piece, data] : share.pieces) elements += piece.end - piece.begin;
+      CHECK(elements >= 151 * 7 / ranks);
+      CHECK(elements <= 151 * 7 / ranks + 1);
+    }
+    CHECK(pieces < state.size() + shares.size());
+    const Place place;
+    REQUIRE(write_all(place.root(), at_step(1), shares));
+    const auto latest = checkpoint::open_latest(place.root());
+    REQUIRE(latest.reader);
+    for (const auto& [name, tensor] : state) {
+      if (tensor.numel() == 0) continue;
+      const auto back = read(*latest.reader, Piece::whole(name, Dtype::f32, tensor.sizes().vec()));
+      CHECK(at::equal(at::tensor(back), tensor.view({-1})));
+    }
+  }
+}
