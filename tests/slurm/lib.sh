@@ -20,10 +20,18 @@ finish() {
   trap '' INT TERM
   end_children
   "$here/cluster" stop "$work/cluster" || true
-  # A node's log can be the only one that knows why.
-  if [ "$failures" -gt 0 ]; then grep -h 'error' "$work"/cluster/*.log | tail -n 20 || true; fi
+  if [ "$failures" -gt 0 ]; then show_logs; fi
   if [ -z "${KEEP_WORK:-}" ]; then rm -rf -- "$work"; else echo "kept: $work"; fi
   exit "$code"
+}
+# A node's log can be the only one that knows why, or the last word of an attempt.
+show_logs() {
+  local file
+  for file in "$work"/cluster/*.log; do
+    grep -H error "$file" | grep -v pmix | tail -n 5 || true
+  done
+  find "$work" -name stdout.log -path '*/attempts/*' -exec grep -HE '^(orch: failed|srun: error)' {} + |
+    tail -n 20 || true
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
