@@ -191,8 +191,8 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
   return {};
 }
 
-// A run that has a folder under another name, because it was written by a version of orch that named
-// runs by another rule, keeps that name: else what has finished would be trained again.
+// A run that has a folder under another name, because it was written by a version of orch that
+// named runs by another rule, keeps that name: else what has finished would be trained again.
 void App::adopt_names(const fs::path& root, Outcome& outcome) {
   const auto folder = root / outcome.experiment.name;
   const auto names = store::run_ids(folder);
@@ -250,7 +250,8 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
   auto run = plan::parse_run(*text, printable(file.string()));
   if (!run) return run;
   run->id = fs::weakly_canonical(folder).filename().string();
-  if (auto status = plan::bind(*run, printable(file.string()), backends_.strategies(), find_cluster());
+  if (auto status =
+          plan::bind(*run, printable(file.string()), backends_.strategies(), find_cluster());
       !status)
     return status.error();
   std::vector<Error> reasons;  // it passed before; only the warnings matter

@@ -12,6 +12,7 @@
 #include "core/cli/exit.h"
 #include "core/cli/preflight.h"
 #include "core/cli/trainers.h"
+#include "core/launch/array_script.h"
 #include "core/report/report.h"
 #include "core/report/words.h"
 #include "core/store/store.h"
@@ -29,12 +30,14 @@ void tell(const RunArguments& arguments, const std::string& text) {
 }
 
 // The phases of a ramp-up wait for each other.
-std::string sbatch_by_hand(std::size_t phases) {
-  if (phases == 1) return "sbatch job.sbatch";
-  std::string out = "j=$(sbatch --parsable job.sbatch)";
+std::string sbatch_by_hand(std::size_t phases, const fs::path& folder) {
+  const std::string sbatch =
+      launch::can_log_below(fs::absolute(folder)) ? "sbatch" : "sbatch --output=/dev/null";
+  if (phases == 1) return sbatch + " job.sbatch";
+  std::string out = fmt::format("j=$({} --parsable job.sbatch)", sbatch);
   for (std::size_t i = 2; i < phases; ++i)
-    out += fmt::format(" && j=$(sbatch --parsable --dependency=afterok:$j job-{}.sbatch)", i);
-  return out + fmt::format(" && sbatch --dependency=afterok:$j job-{}.sbatch", phases);
+    out += fmt::format(" && j=$({} --parsable --dependency=afterok:$j job-{}.sbatch)", sbatch, i);
+  return out + fmt::format(" && {} --dependency=afterok:$j job-{}.sbatch", sbatch, phases);
 }
 
 // A word for a command line that names this path, whatever it begins with.
@@ -77,8 +80,9 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
   const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, slurm) == "slurm";
   });
-  const auto submit = fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
-                                  sbatch_by_hand(plan::phases(best.run).size()));
+  const auto submit =
+      fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
+                  sbatch_by_hand(plan::phases(best.run).size(), folder_of(best, arguments)));
   if (slurm == launch::Slurm::absent) {
     tell(arguments,
          fmt::format(

@@ -177,8 +177,8 @@ std::string written_text(const store::Written& written, const fs::path& place) {
 
 // The planned experiment, or the exit code once its errors are told.
 std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
-  auto outcome = app.plan(
-      arguments.file, {arguments.max_runs, parse_date(arguments.start), arguments.runs});
+  auto outcome =
+      app.plan(arguments.file, {arguments.max_runs, parse_date(arguments.start), arguments.runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), kUsage);
@@ -227,7 +227,8 @@ int write_and_show(App& app, const Outcome& outcome, const report::Result& resul
   render::Renderer renderer(app.places().templates());
   Progress progress(outcome.runs.size());
   const auto commit = commit_of(session.shell(), asked.file);
-  const store::Provenance provenance{ORCH_VERSION, fs::path(asked.file).filename(), "", commit.id, commit.changed};
+  const store::Provenance provenance{ORCH_VERSION, fs::path(asked.file).filename(), "", commit.id,
+                                     commit.changed};
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {

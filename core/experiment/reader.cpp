@@ -13,9 +13,9 @@ namespace {
 using plan::Section;
 
 const std::vector<std::string> kTop{
-    "name",        "doc",   "model",  "hardware", "batch",        "strategies", "budget",  "tokens",
-    "constraints", "steps", "strict", "start",    "availability", "search",     "training",
-    "trainer",     "stack"};
+    "name",         "doc",    "model",       "hardware", "batch",  "strategies",
+    "budget",       "tokens", "constraints", "steps",    "strict", "start",
+    "availability", "search", "training",    "trainer",  "stack"};
 
 // 3.5, 'text', or what cannot be shown by its type.
 std::string shown(const sol::object& value) {
@@ -108,7 +108,8 @@ void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) 
   read("stack", stack, out_.stack);
   const auto& program = out_.trainer;
   if (program.find('/') != std::string::npos && !fs::path(program).is_absolute())
-    error("trainer", fmt::format("'{}' is relative, and nodes start it elsewhere", printable(program)),
+    error("trainer",
+          fmt::format("'{}' is relative, and nodes start it elsewhere", printable(program)),
           "write its whole path, or a program on PATH");
   if (program.find_first_of(std::string_view("\0\n", 2)) != std::string::npos)
     error("trainer", "holds a line break or a NUL character", "rename the program");

@@ -35,11 +35,6 @@ std::vector<std::string> bad_nodes(const fs::path& run_folder) {
   return nodes;
 }
 
-// SLURM expands '%' in the whole path of a log and drops '\'.
-bool can_log_below(const fs::path& folder) {
-  return folder.string().find_first_of("%\\") == std::string::npos;
-}
-
 }  // namespace
 
 fs::path Submitter::folder(std::size_t run) const {
@@ -197,7 +192,7 @@ launch::Request Submitter::request(const Group& group, const fs::path& at) const
   out.script = array ? at / "array.sbatch" : folder(group.runs.front()) / script_name(group.phase);
   out.job_name = array ? campaign_.experiment().name : view(group).facts.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
-  if (!can_log_below(out.directory)) out.log = "/dev/null";
+  if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
   if (array) out.at_a_time = campaign_.options().at_a_time;
   return out;
 }

@@ -56,4 +56,8 @@ std::string array_script(std::string_view header, const std::vector<fs::path>& r
   return script;
 }
 
+bool can_log_below(const fs::path& folder) {
+  return folder.string().find_first_of("%\\") == std::string::npos;
+}
+
 }  // namespace orch::launch

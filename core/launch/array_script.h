@@ -16,4 +16,8 @@ std::string header_of(std::string_view script);
 // run's job.sbatch.
 std::string array_script(std::string_view header, const std::vector<fs::path>& run_folders);
 
+// Whether jobs submitted from this folder (absolute) may have a log there: SLURM expands '%' in the
+// whole path of a log and drops '\', and such a job does not even start.
+bool can_log_below(const fs::path& folder);
+
 }  // namespace orch::launch

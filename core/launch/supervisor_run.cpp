@@ -175,7 +175,8 @@ void SupervisedRun::heed(Ranks& ranks) {
 void SupervisedRun::heed_time(Ranks& ranks) {
   if (!run_.time_limit || why_ != Why::none) return;
   const double elapsed = clock_.steady() - began_;
-  if (elapsed > *run_.time_limit - static_cast<double>(run_.run.job.signal_seconds)) warn(ranks, "the time limit is near");
+  if (elapsed > *run_.time_limit - static_cast<double>(run_.run.job.signal_seconds))
+    warn(ranks, "the time limit is near");
   if (elapsed > *run_.time_limit)
     finish(ranks, Why::time,
            fmt::format("ended at the time limit of {:.0f} s before it had saved", *run_.time_limit),

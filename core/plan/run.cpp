@@ -193,14 +193,13 @@ std::int64_t Run::steps_of_all_tokens() const {
     const auto increments = (batch.global_batch - batch.rampup->start) / batch.rampup->step;
     const auto next = (size - batch.rampup->start) / batch.rampup->step + 1;
     // The first sample at which the batch is larger.
-    const auto end =
-        std::min(all, (next * batch.rampup->samples + increments - 1) / increments);
+    const auto end = std::min(all, (next * batch.rampup->samples + increments - 1) / increments);
     const auto taken = (end - consumed + size - 1) / size;
     count += taken;
     consumed += taken * size;
   }
-  return count + std::max<std::int64_t>(0, all - consumed + batch.global_batch - 1) /
-                     batch.global_batch;
+  return count +
+         std::max<std::int64_t>(0, all - consumed + batch.global_batch - 1) / batch.global_batch;
 }
 
 std::string Run::resolve(const std::string& path, const std::string& run_folder) const {

@@ -105,8 +105,8 @@ struct Run {
   }
 };
 
-// The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the program's
-// file name.
+// The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the
+// program's file name.
 std::string default_stack(const Run& run);
 
 // A run that cannot work, with every reason.

@@ -39,53 +39,86 @@ std::vector<RunField> make_fields() {
   using I = std::int64_t&;
   using S = std::string&;
   std::vector<RunField> fields{
-      word("", "experiment", +[](Run& r) -> S { return r.experiment; }),
-      word("", "trainer", +[](Run& r) -> S { return r.trainer; }),
-      word("", "stack", +[](Run& r) -> S { return r.stack; }),
-      word("model", "name", +[](Run& r) -> S { return r.model.name; }),
-      number("model", param_of(Field::layers), +[](Run& r) -> I { return r.model.layers; }),
-      number("model", param_of(Field::hidden), +[](Run& r) -> I { return r.model.hidden; }),
-      number("model", param_of(Field::heads), +[](Run& r) -> I { return r.model.heads; }),
-      number("model", param_of(Field::vocab), +[](Run& r) -> I { return r.model.vocab; }),
-      number("model", param_of(Field::seq), +[](Run& r) -> I { return r.model.seq; }),
-      number("", param_of(Field::gpus), +[](Run& r) -> I { return r.gpus; }),
-      number("", param_of(Field::nodes), +[](Run& r) -> I { return r.nodes; }),
-      number("", whole("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
-             +[](Run& r) -> I { return r.layout.tensor_parallel; }),
-      number("", whole("pipeline_parallel", 1, kMostRanks, "stages"),
-             +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
-      number("", param_of(Field::data_parallel),
-             +[](Run& r) -> I { return r.layout.data_parallel; }),
-      number("", param_of(Field::micro_batch), +[](Run& r) -> I { return r.batch.micro_batch; }),
-      number("", param_of(Field::accumulate), +[](Run& r) -> I { return r.batch.accumulate; }),
-      number("", param_of(Field::global_batch), +[](Run& r) -> I { return r.batch.global_batch; }),
+      word(
+          "", "experiment", +[](Run& r) -> S { return r.experiment; }),
+      word(
+          "", "trainer", +[](Run& r) -> S { return r.trainer; }),
+      word(
+          "", "stack", +[](Run& r) -> S { return r.stack; }),
+      word(
+          "model", "name", +[](Run& r) -> S { return r.model.name; }),
+      number(
+          "model", param_of(Field::layers), +[](Run& r) -> I { return r.model.layers; }),
+      number(
+          "model", param_of(Field::hidden), +[](Run& r) -> I { return r.model.hidden; }),
+      number(
+          "model", param_of(Field::heads), +[](Run& r) -> I { return r.model.heads; }),
+      number(
+          "model", param_of(Field::vocab), +[](Run& r) -> I { return r.model.vocab; }),
+      number(
+          "model", param_of(Field::seq), +[](Run& r) -> I { return r.model.seq; }),
+      number(
+          "", param_of(Field::gpus), +[](Run& r) -> I { return r.gpus; }),
+      number(
+          "", param_of(Field::nodes), +[](Run& r) -> I { return r.nodes; }),
+      number(
+          "", whole("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
+          +[](Run& r) -> I { return r.layout.tensor_parallel; }),
+      number(
+          "", whole("pipeline_parallel", 1, kMostRanks, "stages"),
+          +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
+      number(
+          "", param_of(Field::data_parallel), +[](Run& r) -> I { return r.layout.data_parallel; }),
+      number(
+          "", param_of(Field::micro_batch), +[](Run& r) -> I { return r.batch.micro_batch; }),
+      number(
+          "", param_of(Field::accumulate), +[](Run& r) -> I { return r.batch.accumulate; }),
+      number(
+          "", param_of(Field::global_batch), +[](Run& r) -> I { return r.batch.global_batch; }),
       {"", or_none(Field::tokens), +[](Run& r) -> double& { return r.tokens; }},
-      number("", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
-      word("", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
-      number("rampup", whole("start", 1, kMostSamples, "the first global batch"),
-             +[](Run& r) -> I { return r.batch.rampup->start; }),
-      number("rampup", whole("step", 1, kMostSamples, "by which it grows"),
-             +[](Run& r) -> I { return r.batch.rampup->step; }),
-      number("rampup", whole("samples", 1, kMostSamples, "until it is full"),
-             +[](Run& r) -> I { return r.batch.rampup->samples; }),
+      number(
+          "", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
+      word(
+          "", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
+      number(
+          "rampup", whole("start", 1, kMostSamples, "the first global batch"),
+          +[](Run& r) -> I { return r.batch.rampup->start; }),
+      number(
+          "rampup", whole("step", 1, kMostSamples, "by which it grows"),
+          +[](Run& r) -> I { return r.batch.rampup->step; }),
+      number(
+          "rampup", whole("samples", 1, kMostSamples, "until it is full"),
+          +[](Run& r) -> I { return r.batch.rampup->samples; }),
       {"rampup",
        {"fewer_nodes", "", ParamType::boolean, {}, {}, 0, 0, {}, {}},
        +[](Run& r) -> bool& { return r.batch.rampup->fewer_nodes; }},
-      number("rampup", whole("phases", 1, 100, "jobs at most"),
-             +[](Run& r) -> I { return r.batch.rampup->phases; }),
-      word("job", "partition", +[](Run& r) -> S { return r.job.partition; }),
-      word("job", "account", +[](Run& r) -> S { return r.job.account; }),
-      word("job", "qos", +[](Run& r) -> S { return r.job.qos; }),
-      word("job", "constraint", +[](Run& r) -> S { return r.job.constraint; }),
-      word("job", "reservation", +[](Run& r) -> S { return r.job.reservation; }),
-      word("job", "hint", +[](Run& r) -> S { return r.job.hint; }),
-      word("job", "gres", +[](Run& r) -> S { return r.job.gres; }),
-      word("job", "time", +[](Run& r) -> S { return r.job.time; }),
-      number("job", whole("cpus_per_gpu", 0, 1e6, ""),
-             +[](Run& r) -> I { return r.job.cpus_per_gpu; }),
-      number("job", whole("signal_seconds", 0, kMostSeconds, ""),
-             +[](Run& r) -> I { return r.job.signal_seconds; }),
-      word("job", "setup", +[](Run& r) -> S { return r.job.setup; }),
+      number(
+          "rampup", whole("phases", 1, 100, "jobs at most"),
+          +[](Run& r) -> I { return r.batch.rampup->phases; }),
+      word(
+          "job", "partition", +[](Run& r) -> S { return r.job.partition; }),
+      word(
+          "job", "account", +[](Run& r) -> S { return r.job.account; }),
+      word(
+          "job", "qos", +[](Run& r) -> S { return r.job.qos; }),
+      word(
+          "job", "constraint", +[](Run& r) -> S { return r.job.constraint; }),
+      word(
+          "job", "reservation", +[](Run& r) -> S { return r.job.reservation; }),
+      word(
+          "job", "hint", +[](Run& r) -> S { return r.job.hint; }),
+      word(
+          "job", "gres", +[](Run& r) -> S { return r.job.gres; }),
+      word(
+          "job", "time", +[](Run& r) -> S { return r.job.time; }),
+      number(
+          "job", whole("cpus_per_gpu", 0, 1e6, ""),
+          +[](Run& r) -> I { return r.job.cpus_per_gpu; }),
+      number(
+          "job", whole("signal_seconds", 0, kMostSeconds, ""),
+          +[](Run& r) -> I { return r.job.signal_seconds; }),
+      word(
+          "job", "setup", +[](Run& r) -> S { return r.job.setup; }),
   };
   Run empty;
   empty.batch.rampup.emplace();

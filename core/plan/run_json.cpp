@@ -24,7 +24,8 @@ constexpr std::size_t kLargest = std::size_t{1} << 20;
 constexpr auto kAgain = "plan the experiment again";
 constexpr std::string_view kChecksum = ",\n  \"checksum\": \"";
 
-// --- writing --------------------------------------------------------------------------------------
+// --- writing
+// --------------------------------------------------------------------------------------
 
 void write(JsonWriter& to, std::string_view key, const Value& value) {
   std::visit(
@@ -53,11 +54,10 @@ void write_job(JsonWriter& to, const Run& run) {
   to.end().end();
 }
 
-std::string checksum_of(std::string_view body) {
-  return fmt::format("{:016x}", stable_hash(body));
-}
+std::string checksum_of(std::string_view body) { return fmt::format("{:016x}", stable_hash(body)); }
 
-// --- reading --------------------------------------------------------------------------------------
+// --- reading
+// --------------------------------------------------------------------------------------
 
 Value from_json(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
@@ -207,7 +207,8 @@ void Reader::read_training() {
     const auto path = "training." + printable(name);
     given.insert(name);
     if (const auto* field = find_training_field(name)) {
-      if (const auto found = conformed(field->param, value, path)) set(run_.training, *field, *found);
+      if (const auto found = conformed(field->param, value, path))
+        set(run_.training, *field, *found);
     } else {
       complain(path, "no such field", suggestion(name, training_names()));
     }
@@ -284,8 +285,7 @@ std::string run_json(const Run& run) {
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     write(to, run.strategy->params[i].name, run.settings[i]);
   to.end().begin("training");
-  for (const auto& field : training_fields())
-    write(to, field.param.name, get(run.training, field));
+  for (const auto& field : training_fields()) write(to, field.param.name, get(run.training, field));
   to.end();
   write_job(to, run);
   auto text = std::move(to.end()).text();

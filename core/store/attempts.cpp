@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "core/base/date.h"
-#include "core/store/entries.h"
 #include "core/base/json_fields.h"
+#include "core/store/entries.h"
 #include "core/store/run_folder.h"
 
 namespace orch::store {

@@ -1,6 +1,6 @@
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/base/json_fields.h"
 #include "core/store/run_folder.h"
 
 namespace orch::store {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/base/draft.h"
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/store/entries.h"
-#include "core/base/json_fields.h"
 
 namespace orch::store {
 namespace {

@@ -137,7 +137,8 @@ TEST_CASE("sizes that contradict each other are refused", "[plan][run]") {
   refused(R"("rampup": null)", R"("rampup": {"start": 4, "step": 3, "samples": 40})",
           "steps of 3 from 4 do not end at 8");
   refused(R"("rampup": null)", R"("rampup": {"start": 4})", "rampup.step: is missing");
-  refused(R"("gpus": 4)", R"("gpus": 4, "nods": 2)", "nods: no such field\n  did you mean 'nodes'?");
+  refused(R"("gpus": 4)", R"("gpus": 4, "nods": 2)",
+          "nods: no such field\n  did you mean 'nodes'?");
   refused(R"("partition": "")", R"("qoss": "")", "job.qoss: no such field");
   refused(R"("backend": "ddp")", R"("backend": "../ddp")", "is no backend's name");
   refused(R"("gpus": 4)", R"("gpus": 4, "tensor_parallel": 9223372036854775807)", "out of range");

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <tuple>
+
 #include "tests/plan/support.h"
 
 using namespace orch;
@@ -165,7 +166,8 @@ TEST_CASE("all steps of a run follow from its tokens and ramp-up", "[plan][run]"
 // Step by step, as a trainer goes.
 TEST_CASE("steps are counted as a trainer takes them", "[plan][run]") {
   for (const auto& [start, step, samples, full] :
-       {std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{384, 384, 9'765'625, 1536},
+       {std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>{384, 384, 9'765'625,
+                                                                           1536},
         {16, 16, 9'765'625, 2048},
         {8, 8, 10, 64},  // a batch is larger than its share of the samples
         {1, 1, 7, 3}}) {

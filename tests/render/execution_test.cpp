@@ -204,12 +204,14 @@ TEST_CASE("a trainer that the run was not planned with is refused", "[render][ex
   const Job job("exit 0");
   const auto done = job.start("export ORCH_TRAINER=/bin/true\njob");
   CHECK(done.exit_code == 1);
-  CHECK(contains(done.output, "ORCH_TRAINER is /bin/true, but the run was planned with the "
-                              "trainer of its backend"));
+  CHECK(contains(done.output,
+                 "ORCH_TRAINER is /bin/true, but the run was planned with the "
+                 "trainer of its backend"));
   CHECK_FALSE(fs::exists(job.fake() / "ranks.log"));
 }
 
-TEST_CASE("a folder that was moved is found by where it was submitted from", "[render][execution]") {
+TEST_CASE("a folder that was moved is found by where it was submitted from",
+          "[render][execution]") {
   const Job job("exit 0");
   const auto moved = job.path().parent_path() / "moved here";
   const auto spool = job.fake() / "slurm_script";

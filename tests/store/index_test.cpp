@@ -323,7 +323,8 @@ TEST_CASE("a full disk is survived", "[store][index]") {
 TEST_CASE("the index is made again from the folders alone", "[store][index]") {
   const Place place;
   const auto run = [](const std::string& experiment) {
-    return R"({"version": 1, "experiment": ")" + experiment + R"(", "strategy": "ddp", "backend": "ddp",
+    return R"({"version": 1, "experiment": ")" + experiment +
+           R"(", "strategy": "ddp", "backend": "ddp",
       "model": {"family": "gpt", "layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 10},
       "cluster": "c", "gpus": 1, "nodes": 1, "global_batch": 1,
       "tokens": 100, "steps": 0})";

@@ -7,7 +7,9 @@ namespace orch::train {
 
 // A multiple of 128, so that products over it are aligned. The rows beyond vocab are never a target
 // and get no probability.
-inline std::int64_t padded_vocab(const plan::Model& model) { return (model.vocab + 127) / 128 * 128; }
+inline std::int64_t padded_vocab(const plan::Model& model) {
+  return (model.vocab + 127) / 128 * 128;
+}
 
 struct ModelOptions {
   plan::Model config;
