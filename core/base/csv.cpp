@@ -231,6 +231,12 @@ CsvCell::CsvCell(std::optional<double> number, int digits) {
   text_ = digits > 0 ? fmt::format("{:.{}g}", *number, digits) : fmt::format("{}", *number);
 }
 
+CsvWriter::CsvWriter(std::string_view names)
+    : columns_(1 + static_cast<std::size_t>(std::count(names.begin(), names.end(), ','))),
+      text_(names) {
+  text_ += '\n';
+}
+
 void CsvWriter::row(const std::vector<CsvCell>& cells) {
   if (columns_ == 0) columns_ = cells.size();
   ORCH_CHECK(cells.size() == columns_, "each row has a cell for each column");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -58,9 +57,7 @@ class CsvWriter {
  public:
   CsvWriter() = default;
   // With a header of plain names: "id,state,loss".
-  explicit CsvWriter(std::string_view names)
-      : columns_(1 + static_cast<std::size_t>(std::count(names.begin(), names.end(), ','))),
-        text_(std::string(names) + "\n") {}
+  explicit CsvWriter(std::string_view names);
 
   void row(const std::vector<CsvCell>& cells);  // as many as the header has
   const std::string& text() const { return text_; }

@@ -6,17 +6,17 @@
 namespace orch::experiment {
 namespace {
 
-constexpr const char* kExample = "training = { learning_rate = 3e-4, warmup_steps = 100 }";
+constexpr const char* kTrainingExample = "training = { learning_rate = 3e-4, warmup_steps = 100 }";
 
 }  // namespace
 
 void Reader::read_training(const sol::object& value) {
   if (!value.valid()) return;
-  if (!is_table(value, "training", kExample)) return;
+  if (!is_table(value, "training", kTrainingExample)) return;
   const auto before = errors_.size();
   std::set<std::string> given;
   for (const auto& [name, held] :
-       fields_of(value.as<sol::table>(), "training", kExample, errors_)) {
+       fields_of(value.as<sol::table>(), "training", kTrainingExample, errors_)) {
     const auto place = "training." + printable(name);
     const auto* field = plan::find_training_field(name);
     const auto plain = to_value(held);

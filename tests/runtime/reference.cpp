@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "backends/runtime/model/model.h"
+
 namespace orch::train {
 
 Reference::Reference(const plan::Model& config, const Parameters& parameters) : config_(config) {

@@ -244,18 +244,19 @@ TEST_CASE("an outcome is read as it was written", "[store][folder]") {
   outcome.elapsed_seconds = 77.5;
   outcome.end = 1763193600.5;
   outcome.submission = "77_3";
-  outcome.progress = record::Progress{.step = 120,
-                                      .time = 1763193599.5,
-                                      .age = 3.5,
-                                      .loss = 2.25,
-                                      .step_seconds = 0.5,
-                                      .tokens_per_second = 1e6,
-                                      .peak_memory = 7e10,
-                                      .tokens = 1.5e9};
-  outcome.progress->evaluation_loss = 2.5;
-  outcome.progress->gradient_norm = 0.75;
-  outcome.progress->learning_rate = 1e-3;
-  outcome.progress->communicated_bytes = 4096;
+  auto& progress = outcome.progress.emplace();
+  progress.step = 120;
+  progress.time = 1763193599.5;
+  progress.age = 3.5;
+  progress.loss = 2.25;
+  progress.step_seconds = 0.5;
+  progress.tokens_per_second = 1e6;
+  progress.peak_memory = 7e10;
+  progress.tokens = 1.5e9;
+  progress.evaluation_loss = 2.5;
+  progress.gradient_norm = 0.75;
+  progress.learning_rate = 1e-3;
+  progress.communicated_bytes = 4096;
   REQUIRE(write_outcome(place.root(), outcome));
   auto got = read_outcome(place.root());
   REQUIRE(got);
