@@ -48,7 +48,7 @@ std::vector<float> values(const at::Tensor& tensor) {
 }
 
 // All 8 samples of a step at once.
-Expected train_alone(train::Family family) {
+Expected train_alone(plan::Family family) {
   const plan::Model config{"", family, 2, 32, 4, 100, 16};
   train::Parameters first(train::parameter_specs(config), {});
   first.initialize(7, 0.1, config.layers);
