@@ -5,7 +5,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/text.h"
@@ -195,18 +197,25 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
 // named runs by another rule, keeps that name: else what has finished would be trained again.
 void App::adopt_names(const fs::path& root, Outcome& outcome) {
   const auto folder = root / outcome.experiment.name;
-  const auto names = store::run_ids(folder);
-  const auto home = fs::absolute(outcome.experiment.file).parent_path();
-  for (auto& [run, estimate] : outcome.runs) {
-    if (std::binary_search(names.begin(), names.end(), run.id)) continue;
-    const auto prefix = run.id.substr(0, run.id.rfind('-') + 1);
-    for (auto name = std::lower_bound(names.begin(), names.end(), prefix);
-         name != names.end() && name->starts_with(prefix); ++name) {
-      if (name->size() != run.id.size()) continue;
-      const auto there = read_run(folder / *name);
-      if (there && plan::is_same(*there, run, home)) run.id = *name;
+  const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
+  std::set<std::string> unclaimed;  // folders that no planned run is called by
+  for (auto& name : store::run_ids(folder)) unclaimed.insert(std::move(name));
+  std::vector<plan::Run*> missing;
+  std::unordered_set<std::string> labels;
+  for (auto& [run, estimate] : outcome.runs)
+    if (unclaimed.erase(run.id) == 0) {
+      missing.push_back(&run);
+      labels.insert(label(run.id));
     }
-  }
+  std::unordered_map<std::string, std::string> names;  // by what the run is
+  for (const auto& name : unclaimed)
+    if (labels.contains(label(name)))
+      if (const auto there = read_run(folder / name)) names[plan::identity(*there)] = name;
+  if (names.empty()) return;
+  const auto home = fs::absolute(outcome.experiment.file).parent_path().string();
+  for (auto* run : missing)
+    for (const auto& same : {plan::identity(*run), plan::identity(plan::with_paths_of(*run, home))})
+      if (const auto found = names.find(same); found != names.end()) run->id = found->second;
 }
 
 Status App::keep_where(const std::string& where, Outcome& outcome) {

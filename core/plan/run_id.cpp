@@ -63,13 +63,10 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   return std::move(lines).text();
 }
 
-bool is_same(const Run& read, const Run& planned, const std::string& experiment_folder) {
-  const auto wanted = identity(read);
-  if (wanted == identity(planned)) return true;
-  Run absolute = planned;
-  for (auto* path : {&absolute.training.data, &absolute.training.init})
-    *path = absolute.resolve(*path, experiment_folder);
-  return wanted == identity(absolute);
+Run with_paths_of(Run run, const std::string& experiment_folder) {
+  for (auto* path : {&run.training.data, &run.training.init})
+    *path = run.resolve(*path, experiment_folder);
+  return run;
 }
 
 std::string run_id(const Run& run) {

@@ -14,9 +14,8 @@ namespace orch::plan {
 std::string identity(const Run& run,
                      const std::vector<TrainingField>& training = training_fields());
 
-// Whether a run that was read (and bound) is the planned one. Documents of version 1 hold paths
-// that were made absolute from the experiment's folder.
-bool is_same(const Run& read, const Run& planned, const std::string& experiment_folder);
+// The run as documents of version 1 hold it: its paths made absolute from the experiment's folder.
+Run with_paths_of(Run run, const std::string& experiment_folder);
 
 // "<label>-<hash8>", the hash being of the identity.
 std::string run_id(const Run& run);
