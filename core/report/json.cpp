@@ -20,9 +20,6 @@ Json errors_json(const std::vector<Error>& errors) {
   return list;
 }
 
-// Parameters and bytes come in wholes.
-std::int64_t whole(double amount) { return std::llround(amount); }
-
 // The day after so much training, or null beyond the calendar.
 Json day_json(const plan::Calendar& calendar, double days) {
   const auto day = calendar.end(days);
@@ -74,7 +71,7 @@ Json run_fields(const plan::Planned& p) {
             {"variant", plan::variant(r)},
             {"backend", r.strategy->backend},
             {"model", r.model.name},
-            {"params", whole(r.model.params())},
+            {"params", std::llround(r.model.params())},
             {"seq", r.model.seq},
             {"tokens", r.tokens},
             {"cluster", r.cluster->name},
@@ -88,10 +85,10 @@ Json run_fields(const plan::Planned& p) {
             {"accumulate", r.batch.accumulate},
             {"global_batch", r.batch.global_batch},
             {"fit", name(e.fit)},
-            {"peak_memory_bytes", whole(e.peak_memory)},
-            {"memory_low", whole(e.memory_low)},
-            {"memory_high", whole(e.memory_high)},
-            {"host_memory_bytes", whole(e.host_memory)},
+            {"peak_memory_bytes", std::llround(e.peak_memory)},
+            {"memory_low", std::llround(e.memory_low)},
+            {"memory_high", std::llround(e.memory_high)},
+            {"host_memory_bytes", std::llround(e.host_memory)},
             {"step_seconds", e.step_seconds},
             {"step_low", e.step_low},
             {"step_high", e.step_high},
@@ -105,7 +102,7 @@ Json run_fields(const plan::Planned& p) {
             {"days_low", e.range_of(e.days_to_train).low},
             {"days_high", e.range_of(e.days_to_train).high},
             {"gpu_hours", e.gpu_hours},
-            {"communicated_bytes", whole(e.communicated)}};
+            {"communicated_bytes", std::llround(e.communicated)}};
   if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;
   if (!r.warnings.empty()) json["warnings"] = errors_json(r.warnings);
   return json;

@@ -92,9 +92,6 @@ std::string section(const Searched& searched, const List& list, const Screen& sc
   return out;
 }
 
-// Counts come in wholes.
-std::int64_t whole(double number) { return std::llround(number); }
-
 }  // namespace
 
 std::string json(const Searched& searched) {
@@ -104,10 +101,10 @@ std::string json(const Searched& searched) {
   add_entries(searched, {nullptr, kFront, &searched.pareto}, pareto);
   return dump({{"version", 1},
                {"experiment", searched.experiment->name},
-               {"space", whole(searched.space)},
-               {"evaluated", whole(searched.evaluated)},
-               {"rejected", whole(searched.rejected)},
-               {"oom", whole(searched.oom)},
+               {"space", std::llround(searched.space)},
+               {"evaluated", std::llround(searched.evaluated)},
+               {"rejected", std::llround(searched.rejected)},
+               {"oom", std::llround(searched.oom)},
                {"seconds", searched.seconds},
                {"complete", searched.complete},
                {"keeps_budget", searched.keeps_budget},
