@@ -20,8 +20,8 @@ constexpr std::string_view kFolder = ".tmp-";
 constexpr auto kAbandoned = std::chrono::hours(24);
 
 fs::path beside(const fs::path& path, DraftFile::Name name) {
-  if (name != DraftFile::Name::own) return path.string() + ".tmp";
-  return path.parent_path() / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
+  const auto draft = path.string() + ".tmp";
+  return name == DraftFile::Name::own ? draft + std::to_string(::getpid()) : draft;
 }
 
 bool is_at(int file, const fs::path& path) {

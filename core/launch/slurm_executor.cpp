@@ -105,18 +105,22 @@ bool SlurmExecutor::misses_nodes() {
 }
 
 Status SlurmExecutor::test(const Request& request) {
-  const auto output = shell_.run(sbatch(request, "--test-only", options_.submit_seconds));
-  if (!output) return output.error();
-  if (output->code == 0 && !output->timed_out) return {};
-  auto reply = *output;
-  reply.out.clear();
-  const auto answer = read_reply(reply);
-  if (answer.outcome != Submitted::Outcome::refused) return {};
-  if (answer.message.find("node configuration is not available") != std::string::npos &&
-      misses_nodes())
-    return {};
-  return Error{"sbatch --test-only", answer.message,
-               "mend the cluster file or the experiment, then plan again"};
+  for (bool again = false;; again = true) {
+    const auto output = shell_.run(sbatch(request, "--test-only", options_.submit_seconds));
+    if (!output) return output.error();
+    if (output->code == 0 && !output->timed_out) return {};
+    auto reply = *output;
+    reply.out.clear();
+    const auto answer = read_reply(reply);
+    if (answer.outcome != Submitted::Outcome::refused) return {};
+    const bool wants_nodes =
+        answer.message.find("node configuration is not available") != std::string::npos;
+    if (wants_nodes && misses_nodes()) return {};
+    // Nodes may have come back between the two questions.
+    if (wants_nodes && !again) continue;
+    return Error{"sbatch --test-only", answer.message,
+                 "mend the cluster file or the experiment, then plan again"};
+  }
 }
 
 Submitted SlurmExecutor::submit(const Request& request) {

@@ -88,7 +88,7 @@ TEST_CASE("a fixed draft takes the place of what a killed process left", "[base]
 TEST_CASE("a draft never follows a link that someone laid", "[base][draft]") {
   const Place place;
   REQUIRE(write_file_atomically(place.path / "precious", "text"));
-  const auto own = ".file.tmp" + std::to_string(::getpid());
+  const auto own = "file.tmp" + std::to_string(::getpid());
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
     fs::create_symlink(place.path / "precious",
                        place.path / (name == Name::own ? own : std::string("file.tmp")));
