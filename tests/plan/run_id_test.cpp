@@ -10,7 +10,7 @@
 using namespace orch;
 using namespace orch::plan;
 
-// The lines by hand; the hash of them by another program would be another program's FNV.
+// The lines by hand.
 TEST_CASE("a run is what differs from defaults", "[plan][id]") {
   auto run = test::run();
   run.stack = default_stack(run);

@@ -165,7 +165,7 @@ TEST_CASE("a folder holds the run.json that it was made with", "[plan][run]") {
   run.id = "m-1234";
   CHECK(check_frozen(run_json(run), "/runs/toy/m-1234/run.json"));
   CHECK_FALSE(check_frozen(run_json(run), "/runs/toy/m-1235/run.json"));
-  // Version 1: the hash of the text, here by another program (FNV-1a and a finisher, see text.cpp).
+  // Version 1 named a folder by the hash of its text; real ones are in tests/cli/version1.
   CHECK_FALSE(check_frozen(kSmall, "/runs/toy/x-00000000/run.json"));
 }
 
