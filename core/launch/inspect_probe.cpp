@@ -30,18 +30,18 @@ note_rank() {
   if [ "$node" != "${SLURMD_NODENAME:-$node}" ]; then return; fi
   if [ "$mine" ] && [[ $rank =~ ^[0-9]{1,7}$ ]]; then rank_of[$1]=$rank; fi
 }
-read_stat() { # PID: its fields from the state on
-  local line
+read_stat() { # PID: its fields from the state on; fails where it has ended
+  local line=
   IFS= read -r -d '' line <"$1/stat"
   read -r -a fields <<<"${line##*) }"
+  [ "$line" ]
 }
 # Of a rank's processes, the one that keeps the recording; else the one that started the others.
 choose() {
   local pid=$1 rank=${rank_of[$1]}
   if [[ $wanted == *" $rank:$pid "* ]]; then chosen[$rank]=$pid; return; fi
   if [ "${chosen[$rank]}" ]; then return; fi
-  read_stat "$pid"
-  if [ "${rank_of[${fields[1]}]}" != "$rank" ]; then chosen[$rank]=$pid; fi
+  if read_stat "$pid" && [ "${rank_of[${fields[1]}]}" != "$rank" ]; then chosen[$rank]=$pid; fi
 }
 take_stack() { # PID: sets from and stack
   from= stack=
