@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <limits>
 
+#include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/launch/local_machine.h"
 
 namespace orch::launch {
 namespace {
-
-using Json = nlohmann::json;
 
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
@@ -75,24 +74,25 @@ Status write_task(const fs::path& folder, std::size_t index, const LocalTask& ta
 
 Result<std::optional<LocalTask>> read_task(const fs::path& folder, std::size_t index) {
   const auto file = task_file(folder, index);
-  std::error_code code;
-  if (!fs::exists(file, code) && !code) return std::optional<LocalTask>();
-  const auto content = read_file(file);
-  if (!content) return content.error();
-  try {
-    const auto json = Json::parse(*content);
-    LocalTask task;
-    task.state = json.at("state").get<std::string>();
-    task.reason = json.at("reason").get<std::string>();
-    task.exit_code = json.at("exit_code").get<int>();
-    task.start = json.at("start").get<double>();
-    task.end = json.at("end").get<double>();
-    task.ranks = json.at("ranks").get<int>();
-    task.attempt = json.at("attempt").get<int>();
-    return std::optional(task);
-  } catch (const Json::exception& error) {
-    return Error{printable(file.string()), printable(error.what()), "look at the run's attempts"};
-  }
+  const JsonOptions options{.fix = "look at the run's attempts"};
+  const auto json = read_json(file, options);
+  if (!json) return json.error();
+  if (!*json) return std::optional<LocalTask>();
+  Fields fields(**json);
+  const auto number = [&](const char* key) {
+    return static_cast<int>(fields.whole(key, std::numeric_limits<int>::min(),
+                                         std::numeric_limits<int>::max()));
+  };
+  LocalTask task;
+  task.state = fields.text("state");
+  task.reason = fields.text("reason");
+  task.exit_code = number("exit_code");
+  task.start = fields.number("start");
+  task.end = fields.number("end");
+  task.ranks = number("ranks");
+  task.attempt = number("attempt");
+  if (!fields.problems().empty()) return damaged(file, fields.problem(), options.fix);
+  return std::optional(task);
 }
 
 Status write_note(const fs::path& folder, const SupervisorNote& note) {
@@ -104,13 +104,10 @@ Status write_note(const fs::path& folder, const SupervisorNote& note) {
 SupervisorNote read_note(const fs::path& folder) {
   const auto content = read_file(folder / "supervisor.json");
   if (!content) return {};
-  const auto json = Json::parse(*content, nullptr, false);
+  const auto json = parse_json(*content);
   if (!json.is_object()) return {};
-  const auto word = [&](const char* key) {
-    const auto found = json.find(key);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  return {word("host"), word("waits_for")};
+  Fields fields(json);
+  return {fields.text("host"), fields.text("waits_for")};
 }
 
 fs::path answer_file(const fs::path& folder) { return folder / "answer"; }
