@@ -128,8 +128,8 @@ TEST_CASE("what a trainer says of its end is the reason") {
      State::failed, Failure::nan);
   is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::disk, "full"),
      State::failed, Failure::disk);
-  const auto other =
-      Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::other, "no such layout");
+  Case other;  // it points into itself
+  other.slurm_says("FAILED").script_says("failed").log_says(Symptom::other, "no such layout");
   is(other, State::failed, Failure::bad_exit);
   CHECK(other.verdict().reason == "no such layout");
   for (const auto failure : {Failure::data, Failure::nan, Failure::disk}) {

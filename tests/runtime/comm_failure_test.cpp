@@ -177,7 +177,7 @@ TEST_CASE("the flight files of the dead hold their last collectives", "[comm][fa
 
 TEST_CASE("ranks that cannot meet say who is missing", "[comm][failure]") {
   RankOptions options;
-  options.timeout_seconds = 1;
+  options.timeout_seconds = 5;  // the other two come within it, also on a busy machine
   const auto outcomes = run_ranks(
       3,
       [](train::WorldOptions with) {
@@ -186,7 +186,7 @@ TEST_CASE("ranks that cannot meet say who is missing", "[comm][failure]") {
       },
       options);
   for (const std::size_t rank : {0, 2})
-    CHECK(outcomes[rank].said == "the ranks could not meet: rank 1 did not come within 1 s\n");
+    CHECK(outcomes[rank].said == "the ranks could not meet: rank 1 did not come within 5 s\n");
 }
 
 TEST_CASE("ranks that contradict each other do not begin", "[comm][failure]") {

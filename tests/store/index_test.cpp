@@ -275,7 +275,7 @@ TEST_CASE("a file system that cannot lock is told, at once", "[store][index]") {
   for (const int code : {ENOLCK, ENOTSUP, ENOSYS}) {
     const auto said =
         run("LD_PRELOAD=" ORCH_NO_LOCKS " ASAN_OPTIONS=verify_asan_link_order=0 ORCH_ERRNO=" +
-            std::to_string(code) + " timeout 10");
+            std::to_string(code) + " timeout 60");
     INFO(said);
     CHECK(said.starts_with("unavailable 0 "));
     CHECK(said.find("cannot lock") != std::string::npos);
