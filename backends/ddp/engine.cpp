@@ -7,6 +7,8 @@
 
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/run_options.h"
+#include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/state.h"
 
 namespace orch::ddp {
@@ -14,34 +16,10 @@ namespace {
 
 using namespace train;
 
-at::ScalarType dtype_of(const std::string& name) {
-  if (name == "bf16") return at::kBFloat16;
-  if (name == "fp16") return at::kHalf;
-  return at::kFloat;  // fp32 and tf32
-}
-
-ModelOptions model_options(const plan::Run& config, at::Device device) {
-  const Settings settings(config);
-  ModelOptions options;
-  options.config = config.model;
-  options.dtype = dtype_of(settings.text("dtype"));
-  options.device = device;
-  options.recompute = parse_recompute(settings.text("recompute"));
-  options.sdpa = settings.flag("flash_attention");
-  options.dropout = config.training.dropout;
-  options.attention_dropout = config.training.attention_dropout;
-  options.seed = config.training.seed;
-  return options;
-}
-
-OptimizerOptions optimizer_options(const plan::Training& training) {
-  return {training.weight_decay, training.beta1, training.beta2, training.epsilon};
-}
-
 ReducerOptions reducer_options(const plan::Run& config) {
   const Settings settings(config);
   ReducerOptions options;
-  options.bucket_bytes = settings.real("bucket_mb") * 1048576;
+  options.buckets.bytes = settings.real("bucket_mb") * 1048576;
   options.overlap = settings.flag("overlap");
   options.bucket_view = settings.flag("gradient_as_bucket_view");
   options.compression = parse_compression(settings.text("compression"));
@@ -65,16 +43,13 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       world_(world),
       profile_(profile),
-      options_(model_options(config, world.device())),
       parameters_(parameter_specs(config.model),
-                  {options_.dtype, Settings(config).flag("master_weights"), world.device()}),
-      model_(options_, parameters_, &profile),
-      optimizer_(make_optimizer(Settings(config).text("optimizer"), parameters_,
-                                optimizer_options(config.training))),
-      loss_scale_(options_.dtype == at::kHalf, config.training.loss_scale,
-                  config.training.loss_scale_window),
+                  {dtype_of(config), Settings(config).flag("master_weights"), world.device()}),
+      model_(model_options(config, world.device()), parameters_, &profile),
+      update_(config, parameters_, dtype_of(config)),
       reducer_(parameters_, world.world(), reducer_options(config)) {
-  at::globalContext().setAllowTF32CuBLAS(Settings(config).text("dtype") == "tf32");
+  set_precision(config);
+  update_.on_rescale = [this](double ratio) { rescale_errors(ratio); };
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
@@ -93,7 +68,7 @@ double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dat
     const auto samples =
         read_batch(dataset, config_.model, world_.device(), first, micro, batch.step);
     reducer_.begin(batch.step, round + 1 == rounds);
-    sums.select(0, 0).add_(model_.train(samples, loss_scale_.scale() / static_cast<double>(rounds),
+    sums.select(0, 0).add_(model_.train(samples, update_.loss_scale() / static_cast<double>(rounds),
                                         [&](std::size_t parameter) { reducer_.ready(parameter); }),
                            1.0 / static_cast<double>(rounds * ranks));
   }
@@ -109,25 +84,6 @@ double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dat
   return host[0].item<double>();
 }
 
-void Engine::update(const StepBatch& batch, StepResult& result) {
-  Profile::Scope scope(&profile_, "optimizer");
-  const double scale = loss_scale_.scale();
-  result.loss_scale = scale;
-  result.gradient_norm = gradient_norm(parameters_.gradients()).item<double>() / scale;
-  world_.check();
-  result.skipped = !std::isfinite(result.gradient_norm);
-  if (result.skipped && scale == 1)
-    throw Failed("nan", fmt::format("the gradient of step {} is not finite (loss {})", batch.step,
-                                    result.loss));
-  loss_scale_.update(result.skipped);
-  if (const double ratio = loss_scale_.scale() / scale; ratio != 1) rescale_errors(ratio);
-  if (loss_scale_.is_exhausted())
-    throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
-  if (result.skipped) return;
-  const double clip = clip_coefficient(result.gradient_norm, config_.training.clip);
-  optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
-}
-
 // What PowerSGD still owes is in units of the loss scale.
 void Engine::rescale_errors(double ratio) {
   for (const auto& state : reducer_.states())
@@ -137,9 +93,12 @@ void Engine::rescale_errors(double ratio) {
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   StepResult result;
   result.loss = forward_backward(batch, dataset, result.stop);
-  if (!std::isfinite(result.loss) && loss_scale_.scale() == 1)
+  if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
     throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
-  update(batch, result);
+  Profile::Scope scope(&profile_, "optimizer");
+  const double norm = std::sqrt(sum_of_squares(parameters_.gradients()).item<double>());
+  world_.check();
+  update_.apply(batch, norm, result);
   return result;
 }
 
@@ -161,29 +120,23 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   checkpoint::Saved saved;
   const auto vocab = config_.model.vocab;
-  save_share(training_state(parameters_, *optimizer_, vocab), world_.rank(), world_.size(), saved);
+  save_share(training_state(parameters_, update_.optimizer(), vocab), world_.rank(), world_.size(), saved);
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind == "error")
-      save_whole({error_name(world_.rank(), name), state.tensor}, saved);
+      save_whole(whole_state(error_name(world_.rank(), name), state.tensor), saved);
     else if (world_.rank() == 0)
-      save_whole({"powersgd." + state.kind + "/" + name, state.tensor}, saved);
+      save_whole(whole_state("powersgd." + state.kind + "/" + name, state.tensor), saved);
   }
-  const auto [scale, good] = loss_scale_.state();
-  facts.numbers["loss_scale"] = scale;
-  facts.numbers["loss_scale_good_steps"] = static_cast<double>(good);
-  facts.numbers["updates"] = static_cast<double>(updates_);
+  update_.save(facts);
   return saved;
 }
 
 void Engine::load(const checkpoint::Reader& from) {
-  load_state(from, training_state(parameters_, *optimizer_, config_.model.vocab));
+  load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
   parameters_.copy_masters_to_weights();
   load_powersgd(from);
-  const auto& numbers = from.facts().numbers;
-  loss_scale_.restore(
-      {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});
-  updates_ = static_cast<std::int64_t>(numbers.at("updates"));
+  update_.load(from.facts());
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: what is still
@@ -194,17 +147,17 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind != "error") {
       if (from.has("powersgd." + state.kind + "/" + name))
-        load_state(from, {{"powersgd." + state.kind + "/" + name, state.tensor}});
+        load_state(from, {whole_state("powersgd." + state.kind + "/" + name, state.tensor)});
       continue;
     }
     if (!from.has(error_name(0, name))) continue;
     if (same) {
-      load_state(from, {{error_name(world_.rank(), name), state.tensor}});
+      load_state(from, {whole_state(error_name(world_.rank(), name), state.tensor)});
       continue;
     }
     auto sum = at::zeros_like(state.tensor);
     for (int rank = 0; rank < from.facts().ranks; ++rank) {
-      load_state(from, {{error_name(rank, name), state.tensor}});
+      load_state(from, {whole_state(error_name(rank, name), state.tensor)});
       sum.add_(state.tensor);
     }
     state.tensor.copy_(sum.div_(from.facts().ranks));
@@ -240,7 +193,7 @@ std::map<std::string, double> Engine::memory_items() const {
   std::map<std::string, double> items = {
       {"weights", bytes(parameters_.weights())},
       {"gradients", bytes(parameters_.gradients())},
-      {"optimizer states", masters + static_cast<double>(optimizer_->state_bytes())},
+      {"optimizer states", masters + static_cast<double>(update_.optimizer().state_bytes())},
       {"activations", static_cast<double>(model_.activation_bytes())},
       {"logits", static_cast<double>(model_.logits_bytes())}};
   if (world_.size() == 1) return items;

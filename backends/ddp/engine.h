@@ -4,11 +4,10 @@
 
 #include "backends/ddp/reducer.h"
 #include "backends/runtime/comm/comm.h"
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 #include "backends/runtime/model/profile.h"
-#include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/engine.h"
-#include "backends/runtime/step/optimizer.h"
+#include "backends/runtime/step/update.h"
 
 namespace orch::ddp {
 
@@ -28,25 +27,21 @@ class Engine : public train::Engine {
   std::uint64_t communicated_bytes() const override;
   std::map<std::string, double> memory_items() const override;
 
-  train::Model& model() { return model_; }
+  train::Stage& model() { return model_; }
   train::Parameters& parameters() { return parameters_; }
 
  private:
   double forward_backward(const train::StepBatch& batch, const data::Dataset& dataset, bool& stop);
   void load_powersgd(const checkpoint::Reader& from);
   void rescale_errors(double ratio);
-  void update(const train::StepBatch& batch, train::StepResult& result);
 
   plan::Run config_;
   train::World& world_;
   train::Profile& profile_;
-  train::ModelOptions options_;
   train::Parameters parameters_;
-  train::Model model_;
-  std::unique_ptr<train::Optimizer> optimizer_;
-  train::LossScale loss_scale_;
+  train::Stage model_;
+  train::Update update_;
   Reducer reducer_;
-  std::int64_t updates_ = 0;  // steps that were not skipped
 };
 
 }  // namespace orch::ddp

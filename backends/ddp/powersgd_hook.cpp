@@ -62,7 +62,7 @@ void orthogonalize(const at::Tensor& rows_BRN, double epsilon) {
   }
 }
 
-PowerSgdHook::PowerSgdHook(train::Parameters& parameters, train::Group& data, Meter& meter,
+PowerSgdHook::PowerSgdHook(train::Parameters& parameters, train::Group& data, train::Meter& meter,
                            const PowerSgdOptions& options)
     : parameters_(parameters), data_(data), meter_(meter), options_(options) {}
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/ddp/meter.h"
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/model/parameters.h"
+#include "backends/runtime/step/reducer.h"
 
 namespace orch::ddp {
 
@@ -36,19 +36,19 @@ struct PowerSgdState {
 // Per bucket all P are one collective, all Q another, and what is not compressed a third.
 // A gradient that is not finite makes all of its compressed gradient NaN, and leaves its error as
 // it was. Of the other matrices of a skipped step what was sent is lost, as the step is.
-class PowerSgdHook {
+class PowerSgdHook : public train::BucketHook {
  public:
   // All outlive the hook.
-  PowerSgdHook(train::Parameters& parameters, train::Group& data, Meter& meter,
+  PowerSgdHook(train::Parameters& parameters, train::Group& data, train::Meter& meter,
                const PowerSgdOptions& options);
 
-  void add_bucket(std::size_t first, std::size_t end);  // parameters
-  bool compresses_at(std::int64_t step) const { return step > options_.start; }
+  void add_bucket(std::size_t first, std::size_t end) override;
+  bool is_used_at(std::int64_t step) const override { return step > options_.start; }
 
   // Sends P of this bucket, then Q of the one before: an order that is the same on all ranks, and
   // by then its P has most likely arrived. Buckets come in order. Returns the bytes of buffers.
-  double launch(std::size_t bucket, std::int64_t step);
-  void finish();  // all buckets; afterwards gradients are the mean
+  double launch(std::size_t bucket, std::int64_t step) override;
+  void finish() override;
 
   // With these, training that resumes gives the same bits. On another number of ranks every rank
   // takes the mean of all errors: what the ranks together still owe, the mean, stays what it was.
@@ -69,7 +69,7 @@ class PowerSgdHook {
     std::vector<at::Tensor> p_BRN, q_BRM;  // the same, batched by shape
     std::vector<at::Tensor> first_q_BRM;
     at::Tensor rest;
-    Launched p_sent, q_sent, rest_sent;
+    train::Launched p_sent, q_sent, rest_sent;
   };
 
   Matrix matrix_of(std::size_t parameter) const;
@@ -84,7 +84,7 @@ class PowerSgdHook {
 
   train::Parameters& parameters_;
   train::Group& data_;
-  Meter& meter_;
+  train::Meter& meter_;
   const PowerSgdOptions options_;
   std::vector<Bucket> buckets_;
 };

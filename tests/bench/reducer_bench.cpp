@@ -69,7 +69,7 @@ Measured measure(train::World& world, ddp::ReducerOptions options, double backwa
 
 ddp::ReducerOptions with(bool overlap, ddp::Compression compression, std::int64_t rank = 0) {
   ddp::ReducerOptions options;
-  options.bucket_bytes = 8 * 1048576.0;
+  options.buckets.bytes = 8 * 1048576.0;
   options.overlap = overlap;
   options.compression = compression;
   options.powersgd.rank = rank;

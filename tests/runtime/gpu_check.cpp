@@ -13,7 +13,7 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "backends/runtime/comm/transport.h"
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/optimizer.h"
 
 namespace {
@@ -53,14 +53,14 @@ struct Trained {
             .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample}, 1, {})
             .item<double>();
     gradients = parameters.gradients().clone();
-    norm = gradient_norm(parameters.gradients()).item<double>();
+    norm = std::sqrt(sum_of_squares(parameters.gradients()).item<double>());
     // Gradients of one formula: where they are noise about zero, AdamW would make steps of it.
     const auto wave = 1e-3 * at::sin(at::arange(gradients.numel(), at::kFloat));
     parameters.gradients().copy_(wave);
     for (int step = 1; step <= 3; ++step) made->step(1e-2, 0.5, step);
   }
   Parameters parameters;
-  Model model;
+  Stage model;
   double loss = 0, norm = 0;
   at::Tensor gradients;
 };
@@ -135,7 +135,7 @@ void measure(const Case& which, int steps) {
   options.recompute = which.recompute;
   Parameters parameters(parameter_specs(which.config), {at::kBFloat16, true, options.device});
   parameters.initialize(1, 0.02, which.config.layers);
-  Model model(options, parameters, nullptr);
+  Stage model(options, parameters, nullptr);
   const auto optimizer = make_optimizer("adamw", parameters, {});
   auto batch = some_batch(which.config, which.micro_batch);
   batch.tokens = batch.tokens.to(options.device);
@@ -143,7 +143,7 @@ void measure(const Case& which, int steps) {
   const auto step = [&](int number) {
     parameters.zero_gradients();
     const auto loss = model.train(batch, 1, {});
-    const double norm = gradient_norm(parameters.gradients()).item<double>();
+    const double norm = std::sqrt(sum_of_squares(parameters.gradients()).item<double>());
     optimizer->step(1e-4, clip_coefficient(norm, 1), number);
     return loss.item<double>();
   };

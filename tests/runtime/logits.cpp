@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/state.h"
 #include "core/checkpoint/checkpoint.h"
 
@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
   options.config = config_of(*opened.reader);
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, options.config.vocab));
-  train::Model model(options, parameters, nullptr);
+  train::Stage model(options, parameters, nullptr);
   nlohmann::json out;
   out["tokens"] = sequences(options.config, argc > 3 ? argv[3] : nullptr);
   for (const auto& sequence : out["tokens"]) {

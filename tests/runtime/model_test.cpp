@@ -1,4 +1,4 @@
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 
 #include <ATen/ATen.h>
 
@@ -38,7 +38,7 @@ struct Setup {
 
   ModelOptions options;
   Parameters parameters{parameter_specs(options.config), {options.dtype, true, options.device}};
-  Model model{options, parameters, nullptr};
+  Stage model{options, parameters, nullptr};
 };
 
 ModelOptions options_of(plan::Family family) {

@@ -23,8 +23,8 @@ const std::vector<std::vector<std::int64_t>> kShapes = {
 
 ReducerOptions low_rank(std::int64_t rank) {
   ReducerOptions options;
-  options.first_bucket_bytes = 8000;  // three buckets
-  options.bucket_bytes = 6000;
+  options.buckets.first_bytes = 8000;  // three buckets
+  options.buckets.bytes = 6000;
   options.compression = Compression::powersgd;
   options.powersgd.rank = rank;
   options.powersgd.start = 0;

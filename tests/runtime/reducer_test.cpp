@@ -25,8 +25,8 @@ const std::vector<std::vector<std::int64_t>> kShapes = {{100}, {40, 30}, {7}, {6
 
 ReducerOptions small_buckets() {
   ReducerOptions options;
-  options.first_bucket_bytes = 400;
-  options.bucket_bytes = 6000;
+  options.buckets.first_bytes = 400;
+  options.buckets.bytes = 6000;
   return options;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 
 namespace orch::train {
 

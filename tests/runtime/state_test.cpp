@@ -12,7 +12,7 @@ using namespace made;
 TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpoint]") {
   std::vector<train::StateTensor> state;
   for (const std::int64_t rows : {5, 1, 100, 3, 0, 40, 2})
-    state.push_back({"weights/" + std::to_string(state.size()), at::randn({rows, 7})});
+    state.push_back(train::whole_state("weights/" + std::to_string(state.size()), at::randn({rows, 7})));
   for (const int ranks : {1, 4, 9}) {
     std::vector<Saved> shares(static_cast<std::size_t>(ranks));
     std::size_t pieces = 0;
@@ -30,9 +30,9 @@ TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpo
     REQUIRE(write_all(place.root(), at_step(1), shares));
     const auto latest = checkpoint::open_latest(place.root());
     REQUIRE(latest.reader);
-    for (const auto& [name, tensor] : state) {
+    for (const auto& [piece, tensor, parameter] : state) {
       if (tensor.numel() == 0) continue;
-      const auto back = read(*latest.reader, Piece::whole(name, Dtype::f32, tensor.sizes().vec()));
+      const auto back = read(*latest.reader, piece);
       CHECK(at::equal(at::tensor(back), tensor.view({-1})));
     }
   }

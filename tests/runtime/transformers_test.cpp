@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/state.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/huggingface/huggingface.h"
@@ -29,7 +29,7 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
   options.config = {"", name == "bloom" ? plan::Family::bloom : plan::Family::gpt, 2, 24, 3, 61, 12};
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, 61));
-  train::Model model(options, parameters, nullptr);
+  train::Stage model(options, parameters, nullptr);
   const auto json = nlohmann::json::parse(std::ifstream(recorded / "logits.json"));
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < json.at("tokens").size(); ++i) {

@@ -5,7 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/stage.h"
 #include "core/data/synthetic.h"
 #include "tests/runtime/reference.h"
 #include "tests/train/trainer.h"

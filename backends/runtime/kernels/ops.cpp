@@ -181,6 +181,40 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, st
   return losses;
 }
 
+at::Tensor row_statistics(const at::Tensor& logits, const at::Tensor& targets, std::int64_t count) {
+  const auto like = logits.options().dtype(at::kFloat);
+  auto out = at::zeros({logits.size(0), 3}, like);
+  out.select(1, 0).fill_(-INFINITY);
+  if (count == 0) return out;  // padding alone
+  const auto words = logits.narrow(1, 0, count).to(at::kFloat);
+  const auto highest = std::get<0>(words.max(1));
+  const auto others = targets.lt(0).logical_or(targets.ge(count));
+  const auto target = words.gather(1, targets.masked_fill(others, 0).unsqueeze(1)).squeeze(1);
+  out.select(1, 0).copy_(highest);
+  out.select(1, 1).copy_(at::sub(words, highest.unsqueeze(1)).exp_().sum(1));
+  out.select(1, 2).copy_(target.masked_fill(others, 0));
+  return out;
+}
+
+at::Tensor cross_entropy_from(const at::Tensor& all, const at::Tensor& logits,
+                              const at::Tensor& targets, std::int64_t count, double scale) {
+  const auto highest = std::get<0>(all.select(2, 0).max(0));
+  // A rank without words has exp(-inf) = 0 times 0.
+  const auto sum = all.select(2, 1).mul(at::sub(all.select(2, 0), highest).exp_()).sum(0);
+  const auto losses = at::log(sum).add_(highest).sub_(all.select(2, 2).sum(0));
+  if (scale == 0) return losses;
+  logits.narrow(1, count, logits.size(1) - count).zero_();
+  if (count == 0) return losses;
+  const auto words = logits.narrow(1, 0, count);
+  auto gradient = words.to(at::kFloat).sub_(highest.unsqueeze(1)).exp_();
+  gradient.mul_(at::mul(sum.reciprocal(), scale).unsqueeze(1));
+  const auto others = targets.lt(0).logical_or(targets.ge(count));
+  const auto one_hot = others.logical_not().to(at::kFloat).mul_(-scale);
+  gradient.scatter_add_(1, targets.masked_fill(others, 0).unsqueeze(1), one_hot.unsqueeze(1));
+  words.copy_(gradient);
+  return losses;
+}
+
 void add_embedding_gradient(const at::Tensor& gradient, const at::Tensor& dy,
                             const at::Tensor& tokens) {
   if (dy.is_cuda()) {  // sorted, not atomic: the same to the bit every time

@@ -66,6 +66,14 @@ at::Tensor dropout(const at::Tensor& x, const Dropout& dropout);  // x itself if
 at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
                          double scale);
 
+// The same where each rank has some of the columns, of which `count` are words. targets: columns
+// here, or outside for words of others. A row's statistics: the highest logit, the sum of
+// exponentials below it, the target's logit or 0; fp32 [rows, 3].
+at::Tensor row_statistics(const at::Tensor& logits, const at::Tensor& targets, std::int64_t count);
+// all: the statistics of every rank, [ranks, rows, 3].
+at::Tensor cross_entropy_from(const at::Tensor& all, const at::Tensor& logits,
+                              const at::Tensor& targets, std::int64_t count, double scale);
+
 // tokens [n] of int64; gradient [vocab, hidden] gets dy's rows.
 void add_embedding_gradient(const at::Tensor& gradient, const at::Tensor& dy,
                             const at::Tensor& tokens);

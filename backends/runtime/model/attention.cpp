@@ -33,8 +33,21 @@ Heads split(const at::Tensor& qkv, const AttentionOptions& options) {
           by_head(all.select(3, 2), options)};
 }
 
-Dropout dropout_of(const AttentionOptions& options, const AttentionPlace& place) {
-  return {place.dropout, place.key, place.first_sample * options.heads * options.seq * options.seq};
+// Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on the
+// place in the whole model, where a rank's heads of one sample lie together.
+at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,
+                const AttentionPlace& place) {
+  const auto of_head = options.seq * options.seq;
+  const auto first = (place.first_sample * options.all_heads + options.first_head) * of_head;
+  if (options.heads == options.all_heads || place.dropout == 0)
+    return ops::dropout(scores, {place.dropout, place.key, first});
+  std::vector<at::Tensor> samples;
+  for (std::int64_t at = 0; at < scores.size(0); at += options.heads)
+    samples.push_back(
+        ops::dropout(scores.narrow(0, at, options.heads),
+                     {place.dropout, place.key,
+                      first + at / options.heads * options.all_heads * of_head}));
+  return at::cat(samples);
 }
 
 }  // namespace
@@ -65,7 +78,10 @@ Attention::Attention(const AttentionOptions& options, at::ScalarType dtype, at::
   // Relative to the token itself: near it, where they matter, distances are exact in 16 bits too.
   const auto places = at::arange(seq, at::kFloat);
   if (options.alibi)
-    bias = bias + alibi_slopes(options.heads).view({-1, 1, 1}) * (places - places.view({-1, 1}));
+    bias = bias + alibi_slopes(options.all_heads)
+                          .narrow(0, options.first_head, options.heads)
+                          .view({-1, 1, 1}) *
+                      (places - places.view({-1, 1}));
   bias_ = bias.to(at::TensorOptions().dtype(type).device(device));
 }
 
@@ -81,7 +97,7 @@ at::Tensor Attention::forward(const at::Tensor& qkv, const AttentionPlace& place
   const auto [q, k, v] = split(qkv, options_);
   const auto probabilities = this->probabilities(q, k);
   if (options_.keep_scores) saved.probabilities = probabilities;
-  const auto out = at::bmm(ops::dropout(probabilities, dropout_of(options_, place)), v);
+  const auto out = at::bmm(drop(probabilities, options_, place), v);
   return by_token(out, options_).reshape({qkv.size(0), -1}).to(qkv.scalar_type());
 }
 
@@ -90,11 +106,10 @@ at::Tensor Attention::backward(const at::Tensor& dout, const at::Tensor& qkv,
   if (sdpa_) return fused_attention_backward(dout, qkv, options_, place, bias_, saved);
   const auto [q, k, v] = split(qkv, options_);
   const auto p = saved.probabilities.defined() ? saved.probabilities : probabilities(q, k);
-  const auto dropped = dropout_of(options_, place);
   const auto dy =
       by_head(wide(dout).view({-1, options_.seq, options_.heads, options_.head_dim}), options_);
-  const auto dv = at::bmm(ops::dropout(p, dropped).transpose(1, 2), dy);
-  const auto dp = ops::dropout(at::bmm(dy, v.transpose(1, 2)), dropped);
+  const auto dv = at::bmm(drop(p, options_, place).transpose(1, 2), dy);
+  const auto dp = drop(at::bmm(dy, v.transpose(1, 2)), options_, place);
   const auto ds = at::_softmax_backward_data(dp, p, -1, p.scalar_type()).mul_(scale_);
   const auto dq = at::bmm(ds, k), dk = at::bmm(ds.transpose(1, 2), q);
   return at::stack({by_token(dq, options_), by_token(dk, options_), by_token(dv, options_)}, 3)

@@ -7,7 +7,9 @@
 namespace orch::train {
 
 struct AttentionOptions {
-  std::int64_t heads = 1;
+  std::int64_t heads = 1;       // of this rank
+  std::int64_t first_head = 0;  // in the model,
+  std::int64_t all_heads = 1;   // which has so many
   std::int64_t head_dim = 1;
   std::int64_t seq = 1;
   bool alibi = false;       // BLOOM's linear biases

@@ -1,5 +1,6 @@
 #include "backends/runtime/model/block.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -15,10 +16,6 @@ std::int64_t bytes_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
 }
 
-void done(const Ready& ready, std::size_t parameter) {
-  if (ready) ready(parameter);
-}
-
 }  // namespace
 
 Recompute parse_recompute(const std::string& text) {
@@ -32,6 +29,10 @@ std::uint64_t dropout_key(std::uint64_t seed, std::int64_t step, std::int64_t la
   auto key = combine(seed, static_cast<std::uint64_t>(step));
   key = combine(key, static_cast<std::uint64_t>(layer));
   return combine(key, static_cast<std::uint64_t>(site));
+}
+
+at::Tensor Stream::sum() const {
+  return pending.defined() ? residual + ops::dropout(pending, dropout) : residual;
 }
 
 std::int64_t BlockSaved::bytes() const {
@@ -77,7 +78,7 @@ Block::Block(const BlockOptions& options, Parameters& parameters, const Attentio
 
 Dropout Block::dropout_at(int site, const Place& place) const {
   return {options_.dropout, dropout_key(options_.seed, place.step, options_.layer, site),
-          place.first_sample * place.seq * options_.hidden};
+          (place.first_sample * place.seq + place.first_row) * options_.hidden};
 }
 
 AttentionPlace Block::attention_at(const Place& place, bool drops) const {
@@ -85,9 +86,15 @@ AttentionPlace Block::attention_at(const Place& place, bool drops) const {
           drops ? options_.attention_dropout : 0};
 }
 
-at::Tensor Block::apply(const Linear& linear, const at::Tensor& x, const char* item) const {
-  Profile::Scope scope(profile_, item);
-  return ops::linear(x, weight(linear.weight), weight(linear.bias));
+// The bias is added once: by the first rank, before the sum.
+at::Tensor Block::apply_row(const Linear& linear, const at::Tensor& x, const char* item) const {
+  at::Tensor partial;
+  {
+    Profile::Scope scope(profile_, item);
+    partial = ops::linear(x, weight(linear.weight),
+                          options_.axis.rank() == 0 ? weight(linear.bias) : at::Tensor());
+  }
+  return options_.axis.reduce(partial).take();
 }
 
 Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) const {
@@ -105,43 +112,80 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
       keep.norm1 = ops::layer_norm(keep.x, weight(norm1_.weight), weight(norm1_.bias));
     }
   }
-  if (!saved || options_.recompute != Recompute::full)
-    return forward_from(keep.norm1, place, saved != nullptr, keep);
-  local.x = keep.x;
-  return forward_from(std::exchange(keep.norm1, {}), place, true, local);
+  const auto norm1 = keep.norm1;
+  if (saved && options_.recompute == Recompute::full) {
+    keep.norm1 = {};
+    local.x = keep.x;
+  }
+  auto& used = saved && options_.recompute == Recompute::full ? local : keep;
+  forward_from(norm1, place, saved != nullptr, used);
+  return {used.norm2.sum, apply_row(down_, used.mlp.after, "MLP down"), dropout_at(2, place)};
 }
 
-Stream Block::forward_from(const Normed& norm1, const Place& place, bool drops,
-                           BlockSaved& saved) const {
+void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
+                         BlockSaved& saved) const {
   const auto x = saved.x;
-  saved.qkv = apply(qkv_, norm1.y, "QKV");
+  const auto rows = options_.axis.gather(norm1.y).take();
+  {
+    Profile::Scope scope(profile_, "QKV");
+    saved.qkv = ops::linear(rows, weight(qkv_.weight), weight(qkv_.bias));
+  }
   {
     Profile::Scope scope(profile_, "attention");
     saved.attended = attention_->forward(saved.qkv, attention_at(place, drops), saved.attention);
   }
-  const auto projected = apply(out_, saved.attended, "attention output");
+  const auto projected = apply_row(out_, saved.attended, "attention output");
   {
     Profile::Scope scope(profile_, kNorms);
     saved.norm2 = ops::add_layer_norm(projected, x, weight(norm2_.weight), weight(norm2_.bias),
                                       drops ? dropout_at(1, place) : Dropout());
   }
-  {
-    Profile::Scope scope(profile_, "MLP up");
-    saved.mlp = ops::linear_gelu(saved.norm2.norm.y, weight(up_.weight), weight(up_.bias));
-  }
-  return {saved.norm2.sum, apply(down_, saved.mlp.after, "MLP down"), dropout_at(2, place)};
+  const auto normed = options_.axis.gather(saved.norm2.norm.y).take();
+  Profile::Scope scope(profile_, "MLP up");
+  saved.mlp = ops::linear_gelu(normed, weight(up_.weight), weight(up_.bias));
 }
 
-void Block::add_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                          const Ready& ready) const {
-  ops::add_weight_gradient(gradient(linear.weight), dy, x);
-  done(ready, linear.weight);
+void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
+                                const Gradients& gradients) const {
+  if (gradients.put_off) {
+    gradients.put_off->push_back({parameter, dy, x});
+    return;
+  }
+  ops::add_weight_gradient(gradient(parameter), dy, x);
+  gradients.tell(parameter);
+}
+
+// Rows of the bias's gradient that other ranks have are added later: see Stage::shared.
+at::Tensor Block::row_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
+                               const char* item, const Gradients& gradients) const {
+  const auto rows = options_.axis.gather(dy).take();
+  Profile::Scope scope(profile_, item);
+  add_weight_gradient(linear.weight, rows, x, gradients);
   ops::add_bias_gradient(gradient(linear.bias), dy);
-  done(ready, linear.bias);
+  gradients.tell(linear.bias);
+  return ops::linear_backward(rows, weight(linear.weight));
+}
+
+// What travels is under way while the gradient of the weight is computed.
+at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
+                                  const char* item, const Gradients& gradients) const {
+  auto rows = options_.axis.gather(x);
+  at::Tensor partial;
+  {
+    Profile::Scope scope(profile_, item);
+    partial = ops::linear_backward(dy, weight(linear.weight));
+  }
+  auto dx = options_.axis.reduce(partial);
+  const auto given = rows.take();
+  {
+    Profile::Scope scope(profile_, item);
+    add_weight_gradient(linear.weight, dy, given, gradients);
+  }
+  return dx.take();
 }
 
 at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                           const Ready& ready) const {
+                           const Gradients& gradients) const {
   if (options_.recompute == Recompute::full) {
     {
       Profile::Scope scope(profile_, kNorms);
@@ -149,70 +193,58 @@ at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved&
     }
     forward_from(saved.norm1, place, true, saved);
   }
-  const auto dx2 = mlp_backward(dy, place, saved, ready);
-  const auto dx = attention_backward(dx2, place, saved, ready);
+  const auto dx2 = mlp_backward(dy, place, saved, gradients);
+  const auto dx = attention_backward(dx2, place, saved, gradients);
   saved = {};
   return dx;
 }
 
 at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                               const Ready& ready) const {
-  at::Tensor d, dh;
+                               const Gradients& gradients) const {
+  at::Tensor d;
   {
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(2, place));
   }
-  {
-    Profile::Scope scope(profile_, "MLP down");
-    add_gradients(down_, d, saved.mlp.after, ready);
-    d = ops::linear_backward(d, weight(down_.weight));
-    saved.mlp.after.reset();
-  }
+  d = row_backward(down_, d, saved.mlp.after, "MLP down", gradients);
+  saved.mlp.after.reset();
   {
     Profile::Scope scope(profile_, kNorms);
     d = ops::gelu_backward(d, saved.mlp.before, gradient(up_.bias));
   }
-  {
-    Profile::Scope scope(profile_, "MLP up");
-    ops::add_weight_gradient(gradient(up_.weight), d, saved.norm2.norm.y);
-    done(ready, up_.weight);
-    done(ready, up_.bias);
-    dh = ops::linear_backward(d, weight(up_.weight));
-  }
+  const auto dh = column_backward(up_, d, saved.norm2.norm.y, "MLP up", gradients);
+  gradients.tell(up_.bias);
   Profile::Scope scope(profile_, kNorms);
   auto dx = ops::layer_norm_backward(dh, saved.norm2.sum, saved.norm2.norm, weight(norm2_.weight),
                                      gradient(norm2_.weight), gradient(norm2_.bias), dy);
-  done(ready, norm2_.weight);
-  done(ready, norm2_.bias);
+  gradients.tell(norm2_.weight);
+  gradients.tell(norm2_.bias);
   return dx;
 }
 
 at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
-                                     const Ready& ready) const {
-  at::Tensor d, dh;
+                                     const Gradients& gradients) const {
+  at::Tensor d;
   {
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(1, place));
   }
-  {
-    Profile::Scope scope(profile_, "attention output");
-    add_gradients(out_, d, saved.attended, ready);
-    d = ops::linear_backward(d, weight(out_.weight));
-  }
+  d = row_backward(out_, d, saved.attended, "attention output", gradients);
   {
     Profile::Scope scope(profile_, "attention");
     d = attention_->backward(d, saved.qkv, attention_at(place, true), saved.attention);
   }
   {
     Profile::Scope scope(profile_, "QKV");
-    add_gradients(qkv_, d, saved.norm1.y, ready);
-    dh = ops::linear_backward(d, weight(qkv_.weight));
+    ops::add_bias_gradient(gradient(qkv_.bias), d);
   }
+  const auto dh = column_backward(qkv_, d, saved.norm1.y, "QKV", gradients);
+  gradients.tell(qkv_.bias);
   Profile::Scope scope(profile_, kNorms);
   auto dx = ops::layer_norm_backward(dh, saved.x, saved.norm1, weight(norm1_.weight),
                                      gradient(norm1_.weight), gradient(norm1_.bias), dy);
-  done(ready, norm1_.weight);
-  done(ready, norm1_.bias);
+  gradients.tell(norm1_.weight);
+  gradients.tell(norm1_.bias);
   return dx;
 }
 

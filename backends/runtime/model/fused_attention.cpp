@@ -26,9 +26,10 @@ Heads split(const at::Tensor& qkv, const AttentionOptions& options) {
 }
 
 // The generator's state is a function of the place too: a recomputation drops the same.
-void seed(const AttentionPlace& place) {
+void seed(const AttentionOptions& options, const AttentionPlace& place) {
   auto generator = at::cuda::detail::getDefaultCUDAGenerator();
-  const auto key = combine(place.key, static_cast<std::uint64_t>(place.first_sample));
+  auto key = combine(place.key, static_cast<std::uint64_t>(place.first_sample));
+  if (options.first_head > 0) key = combine(key, static_cast<std::uint64_t>(options.first_head));
   generator.set_current_seed(key & 0x7fffffffffffffffull);
 }
 
@@ -51,7 +52,7 @@ at::Tensor fused_attention(const at::Tensor& qkv, const AttentionOptions& option
                            const AttentionPlace& place, const at::Tensor& bias,
                            AttentionSaved& saved) {
   const auto [q, k, v] = split(qkv, options);
-  if (place.dropout > 0) seed(place);
+  if (place.dropout > 0) seed(options, place);
   if (options.alibi) {
     std::tie(saved.out, saved.logsumexp, saved.random_state[0], saved.random_state[1]) =
         at::_scaled_dot_product_efficient_attention(q, k, v, expand(bias, q), true, place.dropout,

@@ -23,30 +23,70 @@ struct ParameterSpec {
 // too) do not.
 inline bool decays(const std::vector<std::int64_t>& shape) { return shape.size() > 1; }
 
-// One parameter of the model: views into the flat buffers of Parameters.
+// A rank's part of what tensor parallelism cuts.
+struct Slice {
+  std::int64_t rank = 0;
+  std::int64_t size = 1;
+};
+
+// One parameter of the model, or a rank's slice of it: views into the flat buffers of Parameters.
 struct Parameter {
   ParameterSpec spec;
-  std::int64_t offset = 0;  // elements, in every flat buffer
-  std::int64_t count = 0;   // elements
+  std::vector<std::int64_t> shape;    // of the slice
+  std::vector<std::int64_t> offsets;  // of the slice in the whole tensor
+  std::int64_t offset = 0;            // elements, in every flat buffer
+  std::int64_t count = 0;             // elements
   at::Tensor weight;        // what the products use
-  at::Tensor master;        // what the optimizer updates: fp32, or the weight itself
+  at::Tensor master;        // the same in fp32, or the weight itself; undefined where only some of
+                            // it is on this rank
   at::Tensor gradient;      // summed over micro-batches
+};
+
+// Where the parameters of a rank lie in its flat buffers: in the order in which backward completes
+// their gradients, each at a multiple of `align` elements. What lies between is zero and stays zero.
+struct ParameterLayout {
+  std::vector<Parameter> all;  // without their tensors
+  std::int64_t elements = 0;
+};
+constexpr std::int64_t kAlign = 64;
+ParameterLayout lay_out(const std::vector<ParameterSpec>& specs, const Slice& tensor = {},
+                        std::int64_t align = kAlign);
+
+struct Range {
+  std::int64_t begin = 0, end = 0;  // elements of the flat buffers
 };
 
 struct ParameterOptions {
   at::ScalarType dtype = at::kFloat;  // of the products
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
+  std::vector<Range> owned = {};  // what this rank updates; empty: all
 };
 
-// All parameters of a rank, in flat buffers: one for weights, one for gradients, one for fp32
-// masters where weights have 16 bits. Parameters lie in the order in which backward completes their
-// gradients, each at a multiple of 64 elements (what lies between is zero and stays zero), so that
-// a bucket of gradients is a slice.
+// What of a parameter lies in an owned range.
+struct Segment {
+  std::size_t parameter = 0;
+  std::int64_t begin = 0, end = 0;  // elements of the parameter
+  std::int64_t at = 0;              // the first one's place in the range
+};
+
+// A part of the flat buffers that this rank updates.
+struct Owned {
+  Range range;
+  at::Tensor master;    // what the optimizer updates: fp32, or the weights themselves
+  at::Tensor weight;    // what it writes beside; undefined if the master is the weight
+  at::Tensor gradient;  // what it reads
+  std::vector<Segment> segments;
+};
+
+// All parameters of a rank, in flat buffers: one for weights, one for gradients, and fp32 masters of
+// what the rank updates where weights have 16 bits. A bucket of gradients is a slice.
 class Parameters {
  public:
+  Parameters(ParameterLayout layout, const ParameterOptions& options);
   // specs: in the order of backward.
-  Parameters(const std::vector<ParameterSpec>& specs, const ParameterOptions& options);
+  Parameters(const std::vector<ParameterSpec>& specs, const ParameterOptions& options)
+      : Parameters(lay_out(specs), options) {}
 
   std::size_t size() const { return all_.size(); }
   Parameter& operator[](std::size_t index) { return all_[index]; }
@@ -56,22 +96,27 @@ class Parameters {
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
   std::size_t index(const std::string& name) const;  // throws std::out_of_range
+  bool has(const std::string& name) const;
 
   const at::Tensor& weights() const { return weights_; }
   const at::Tensor& masters() const { return masters_; }  // the weights if there are no others
   const at::Tensor& gradients() const { return gradients_; }
   bool has_masters() const { return !masters_.is_same(weights_); }
+  const std::vector<Owned>& owned() const { return owned_; }
 
   void zero_gradients();
-  void copy_masters_to_weights();  // after a load
+  void copy_masters_to_weights();  // after a load: of what is owned
 
-  // The same values on every device and for every layout: element i of a parameter depends on the
-  // seed, its name and i alone.
+  // The same values on every device and for every layout: an element depends on the seed, the
+  // parameter's name and its place in the whole tensor alone.
   void initialize(std::int64_t seed, double std, std::int64_t layers);
 
  private:
+  void make_owned(const std::vector<Range>& ranges);
+
   std::vector<Parameter> all_;
   at::Tensor weights_, masters_, gradients_;
+  std::vector<Owned> owned_;
 };
 
 }  // namespace orch::train

@@ -55,8 +55,8 @@ class Adafactor final : public Optimizer {
       if (moments_[i].whole.defined()) {
         states.push_back({"exp_avg_sq", i, moments_[i].whole});
       } else {
-        states.push_back({"row", i, moments_[i].row});
-        states.push_back({"column", i, moments_[i].column});
+        states.push_back({"row", i, moments_[i].row, false});
+        states.push_back({"column", i, moments_[i].column, false});
       }
     }
     return states;

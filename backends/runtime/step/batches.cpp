@@ -38,7 +38,7 @@ MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, a
     std::copy(sample.begin() + 1, sample.end(), tokens + (count + i) * seq);
   }
   const auto moved = both.to(device, /*non_blocking=*/true);
-  return {moved.select(0, 0), moved.select(0, 1), step, first};
+  return {moved.select(0, 0), moved.select(0, 1), step, first, count * seq};
 }
 
 }  // namespace orch::train

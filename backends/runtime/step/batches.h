@@ -1,6 +1,6 @@
 #pragma once
 
-#include "backends/runtime/model/model.h"
+#include "backends/runtime/model/options.h"
 #include "core/data/dataset.h"
 
 namespace orch::train {

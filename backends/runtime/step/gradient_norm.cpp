@@ -17,7 +17,7 @@ constexpr std::int64_t kLanes = 16;
 
 // Squares of up to 32 bits are exact in double.
 template <class T>
-ORCH_INLINE double sum_squares(const T* from, std::int64_t count) {
+ORCH_INLINE double lane_squares(const T* from, std::int64_t count) {
   double lanes[kLanes] = {};
   const auto whole = count / kLanes * kLanes;
   for (std::int64_t i = 0; i < whole; i += kLanes)
@@ -34,16 +34,16 @@ ORCH_INLINE double sum_squares(const T* from, std::int64_t count) {
   return sum;
 }
 
-ORCH_SIMD double squares(const float* from, std::int64_t count) { return sum_squares(from, count); }
+ORCH_SIMD double squares(const float* from, std::int64_t count) { return lane_squares(from, count); }
 ORCH_SIMD double squares(const at::BFloat16* from, std::int64_t count) {
-  return sum_squares(from, count);
+  return lane_squares(from, count);
 }
 ORCH_SIMD double squares(const at::Half* from, std::int64_t count) {
-  return sum_squares(from, count);
+  return lane_squares(from, count);
 }
 
 template <class T>
-double norm_of(const at::Tensor& flat) {
+double squares_of(const at::Tensor& flat) {
   const auto* from = flat.data_ptr<T>();
   const auto count = flat.numel();
   std::vector<double> sums(static_cast<std::size_t>((count + kChunk - 1) / kChunk));
@@ -54,33 +54,33 @@ double norm_of(const at::Tensor& flat) {
   });
   double sum = 0;
   for (const double part : sums) sum += part;
-  return std::sqrt(sum);
+  return sum;
 }
 
-double norm_cpu(const at::Tensor& flat) {
-  if (flat.scalar_type() == at::kFloat) return norm_of<float>(flat);
-  if (flat.scalar_type() == at::kBFloat16) return norm_of<at::BFloat16>(flat);
-  if (flat.scalar_type() == at::kHalf) return norm_of<at::Half>(flat);
-  throw std::invalid_argument(std::string("gradient_norm: gradients of ") +
+double squares_cpu(const at::Tensor& flat) {
+  if (flat.scalar_type() == at::kFloat) return squares_of<float>(flat);
+  if (flat.scalar_type() == at::kBFloat16) return squares_of<at::BFloat16>(flat);
+  if (flat.scalar_type() == at::kHalf) return squares_of<at::Half>(flat);
+  throw std::invalid_argument(std::string("sum_of_squares: gradients of ") +
                               at::toString(flat.scalar_type()));
 }
 
 // Chunks in fp32, then their norms in double: a double copy of the whole would not fit.
-at::Tensor norm_cuda(const at::Tensor& flat) {
+at::Tensor squares_cuda(const at::Tensor& flat) {
   const auto rows = flat.numel() / kChunk, whole = rows * kChunk;
   const auto norms = [&](const at::Tensor& matrix) {
     return at::linalg_vector_norm(matrix, 2, at::IntArrayRef({1}), false, at::kFloat);
   };
   const auto parts = at::cat({norms(flat.narrow(0, 0, whole).view({rows, kChunk})),
                               norms(flat.narrow(0, whole, flat.numel() - whole).view({1, -1}))});
-  return at::linalg_vector_norm(parts.to(at::kDouble), 2);
+  return parts.to(at::kDouble).square().sum();
 }
 
 }  // namespace
 
-at::Tensor gradient_norm(const at::Tensor& flat) {
-  if (flat.is_cuda()) return norm_cuda(flat);
-  return at::scalar_tensor(norm_cpu(flat), at::kDouble);
+at::Tensor sum_of_squares(const at::Tensor& flat) {
+  if (flat.is_cuda()) return squares_cuda(flat);
+  return at::scalar_tensor(squares_cpu(flat), at::kDouble);
 }
 
 double clip_coefficient(double norm, double max_norm) {

@@ -24,6 +24,8 @@ struct OptimizerState {
   std::string kind;       // "exp_avg", "exp_avg_sq", "row", "column"
   std::size_t parameter;  // index in Parameters
   at::Tensor tensor;      // a view: loading copies into it
+  bool by_element = true;  // has an element for each of the parameter's, from this one on:
+  std::int64_t begin = 0;
 };
 
 // Updates masters from gradients, and writes the weights that the products use in the same pass.
@@ -45,10 +47,10 @@ class Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& parameters,
                                           const OptimizerOptions& options);
 
-// The L2 norm of a flat buffer of gradients, as a tensor of one double on its device (no
+// The sum of squares of a flat buffer of gradients, as a tensor of one double on its device (no
 // synchronisation); not finite if any element is not. On the CPU the result does not depend on the
 // number of threads.
-at::Tensor gradient_norm(const at::Tensor& flat);
+at::Tensor sum_of_squares(const at::Tensor& flat);
 
 // max_norm / (norm + 1e-6), at most 1; 1 if max_norm is 0.
 double clip_coefficient(double norm, double max_norm);

@@ -30,25 +30,42 @@ checkpoint::Dtype dtype_of(const at::Tensor& tensor) {
   }
 }
 
-checkpoint::Piece piece_of(const StateTensor& state) {
-  return checkpoint::Piece::whole(state.name, dtype_of(state.tensor), state.tensor.sizes().vec());
+// The rank's box of a parameter, without the padding of the vocabulary.
+checkpoint::Piece box_of(const std::string& kind, const Parameter& parameter, std::int64_t vocab) {
+  checkpoint::Piece box;
+  box.name = kind + "/" + parameter.spec.name;
+  box.shape = parameter.spec.shape;
+  box.offsets = parameter.offsets;
+  box.sizes = parameter.shape;
+  if (parameter.spec.name == kWords) {
+    box.shape[0] = vocab;
+    box.sizes[0] = std::clamp<std::int64_t>(vocab - box.offsets[0], 0, box.sizes[0]);
+    box.offsets[0] = std::min(box.offsets[0], vocab);
+  }
+  box.end = 1;
+  for (const auto size : box.sizes) box.end *= size;
+  return box;
 }
 
-// States that have a row per word (the weight, both moments, Adafactor's row means) lose the
-// padding.
-at::Tensor without_padding(const at::Tensor& tensor, const Parameter& parameter,
-                           std::int64_t vocab) {
-  const bool by_word = parameter.spec.name == kWords && tensor.dim() > 0 &&
-                       tensor.size(0) == parameter.spec.shape[0];
-  return by_word ? tensor.narrow(0, 0, vocab) : tensor;
+// Elements of the rank's slice from `begin` on. Padding is behind all rows, so what is left of them
+// comes first.
+void add_elements(const std::string& kind, const Parameters& parameters, std::size_t index,
+                  std::int64_t begin, const at::Tensor& tensor, std::int64_t vocab,
+                  std::vector<StateTensor>& to) {
+  auto piece = box_of(kind, parameters[index], vocab);
+  piece.begin = begin;
+  piece.end = std::min(begin + tensor.numel(), piece.end);
+  if (piece.begin >= piece.end) return;
+  piece.dtype = dtype_of(tensor);
+  to.push_back({piece, tensor.view({-1}).narrow(0, 0, piece.end - piece.begin), index});
 }
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
   if (begin == end) return;
-  auto piece = piece_of(state);
-  piece.begin = begin;
-  piece.end = end;
+  auto piece = state.piece;
+  piece.begin += begin;
+  piece.end = piece.begin + end - begin;
   const auto part =
       state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin).to(at::kCPU).contiguous();
   std::vector<std::byte> data(part.nbytes());
@@ -58,11 +75,16 @@ void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
 
 }  // namespace
 
+StateTensor whole_state(std::string name, const at::Tensor& tensor) {
+  return {checkpoint::Piece::whole(std::move(name), dtype_of(tensor), tensor.sizes().vec()), tensor};
+}
+
 std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab) {
   std::vector<StateTensor> all;
-  for (auto& parameter : parameters)
-    all.push_back(
-        {"weights/" + parameter.spec.name, without_padding(parameter.master, parameter, vocab)});
+  for (const auto& owned : parameters.owned())
+    for (const auto& [parameter, begin, end, at] : owned.segments)
+      add_elements("weights", parameters, parameter, begin, owned.master.narrow(0, at, end - begin),
+                   vocab, all);
   return all;
 }
 
@@ -71,8 +93,14 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
   auto all = weight_state(parameters, vocab);
   for (auto& state : optimizer.states()) {
     const auto& parameter = parameters[state.parameter];
-    all.push_back(
-        {state.kind + "/" + parameter.spec.name, without_padding(state.tensor, parameter, vocab)});
+    if (state.by_element) {
+      add_elements(state.kind, parameters, state.parameter, state.begin, state.tensor, vocab, all);
+      continue;
+    }
+    const bool by_word = parameter.spec.name == kWords && state.kind == "row";
+    all.push_back(whole_state(state.kind + "/" + parameter.spec.name,
+                              by_word ? state.tensor.narrow(0, 0, vocab) : state.tensor));
+    all.back().parameter = state.parameter;
   }
   return all;
 }
@@ -99,7 +127,7 @@ void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& 
   for (const auto& each : state) {
     auto host = at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
     const std::span to(static_cast<std::byte*>(host.data_ptr()), host.nbytes());
-    if (const auto status = from.read(piece_of(each), to); !status)
+    if (const auto status = from.read(each.piece, to); !status)
       throw Failed("data", text(status.error()));
     each.tensor.copy_(host);
   }

@@ -11,13 +11,17 @@
 
 namespace orch::train {
 
-// A tensor of the training's state under the name it has in checkpoints. All of it is on this rank.
+// A part of the training's state that is on this rank, as checkpoints name it.
 struct StateTensor {
-  std::string name;   // "weights/layers.0.mlp.up.weight"
-  at::Tensor tensor;  // without the padding of the vocabulary; loading copies into it
+  checkpoint::Piece piece;
+  at::Tensor tensor;  // its elements; loading copies into it
+  std::size_t parameter = 0;
 };
 
-// Masters and optimizer states. Rows of the word embedding beyond the vocabulary are no state.
+StateTensor whole_state(std::string name, const at::Tensor& tensor);
+
+// Masters and optimizer states of what the rank updates. Rows of the word embedding beyond the
+// vocabulary are no state.
 std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optimizer,
                                         std::int64_t vocab);
 std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab);

@@ -1,17 +1,23 @@
-#include "backends/ddp/meter.h"
+#include "backends/runtime/step/meter.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
-namespace orch::ddp {
+namespace orch::train {
 
 using Clock = std::chrono::steady_clock;
 
-Launched Meter::all_reduce(train::Group& group, const at::Tensor& tensor) {
+Launched Meter::all_reduce(Group& group, const at::Tensor& tensor) {
   stats_.bytes += tensor.nbytes();
   const auto now = Clock::now();
   return {group.all_reduce(tensor), now};
+}
+
+Launched Meter::reduce_scatter(Group& group, const at::Tensor& out, const at::Tensor& in) {
+  stats_.bytes += in.nbytes();
+  const auto now = Clock::now();
+  return {group.reduce_scatter(out, in), now};
 }
 
 void Meter::wait(Launched& launched) {
@@ -35,4 +41,4 @@ void Meter::end_step() {
   under_way_.clear();
 }
 
-}  // namespace orch::ddp
+}  // namespace orch::train

@@ -7,7 +7,7 @@
 
 #include "backends/runtime/comm/comm.h"
 
-namespace orch::ddp {
+namespace orch::train {
 
 // How well communication hides behind backward. Over NCCL nothing is measured but bytes: there the
 // host neither waits nor knows when a collective ends.
@@ -23,14 +23,15 @@ struct ReducerStats {
 };
 
 struct Launched {
-  train::Pending pending;
+  Pending pending;
   std::chrono::steady_clock::time_point at;
 };
 
 // Launches collectives, waits for them, and measures both.
 class Meter {
  public:
-  Launched all_reduce(train::Group& group, const at::Tensor& tensor);
+  Launched all_reduce(Group& group, const at::Tensor& tensor);
+  Launched reduce_scatter(Group& group, const at::Tensor& out, const at::Tensor& in);
   void wait(Launched& launched);  // throws CommError
   void end_step();                // all have been waited for
   const ReducerStats& stats() const { return stats_; }
@@ -41,4 +42,4 @@ class Meter {
   std::vector<std::pair<Time, Time>> under_way_;  // of this step
 };
 
-}  // namespace orch::ddp
+}  // namespace orch::train

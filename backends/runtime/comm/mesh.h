@@ -1,0 +1,71 @@
+#pragma once
+
+#include "backends/runtime/comm/comm.h"
+#include "core/plan/run.h"
+
+namespace orch::train {
+
+// One way from a stage to another, for messages of one kind: nobody who sends here waits for anything
+// that comes the other way, so that no order of messages can make ranks wait in a circle.
+class Channel {
+ public:
+  Channel() = default;  // leads nowhere
+  explicit Channel(Group* group) : group_(group) {}
+
+  bool is_open() const { return group_ != nullptr; }
+  Pending send(const at::Tensor& tensor) { return group_->send(tensor, 1); }
+  Pending recv(const at::Tensor& tensor) { return group_->recv(tensor, 0); }
+  Traffic traffic() const { return group_ ? group_->traffic() : Traffic{}; }
+
+ private:
+  Group* group_ = nullptr;
+};
+
+// A rank's place on every axis, and those it talks to there. Made by all ranks of the world, which
+// connect at once: nothing is opened in the middle of a step.
+class Mesh {
+ public:
+  // As many data-parallel ranks as there are: a ramp-up may begin with fewer than were planned. ring:
+  // the last stage passes on to the first one, as interleaved chunks do. Throws CommError if the
+  // ranks do not make whole replicas.
+  Mesh(World& world, const plan::Layout& planned, bool ring = false);
+
+  World& world() const { return world_; }
+  int tensor_size() const { return tensor_size_; }
+  int data_size() const { return data_size_; }
+  int stages() const { return stages_; }
+  int tensor_rank() const { return world_.rank() % tensor_size_; }
+  int data_rank() const { return world_.rank() / tensor_size_ % data_size_; }
+  int stage() const { return world_.rank() / tensor_size_ / data_size_; }
+  bool is_first() const { return stage() == 0; }
+  bool is_last() const { return stage() == stages_ - 1; }
+
+  Group& tensor() const { return *tensor_; }
+  Group& data() const { return *data_; }
+  Group* ends() const { return ends_; }  // the first and the last stage; null between, and alone
+
+  // Activations come down the stages, gradients go up. Closed at the ends, unless it is a ring.
+  struct Channels {
+    Channel from_previous, to_next;  // activations
+    Channel from_next, to_previous;  // gradients
+  };
+  Channels& channels() { return channels_; }
+
+  std::uint64_t bytes() const;  // of all groups and channels
+
+ private:
+  int rank_at(int tensor, int data, int stage) const;
+  void make_groups();
+  void make_channels(int tensor, int data, bool ring);
+  void make_channel(const char* kind, int tensor, int data, int from, int to, Channel& out,
+                    Channel& in);
+
+  World& world_;
+  const int tensor_size_, stages_, data_size_;
+  Group* tensor_ = nullptr;
+  Group* data_ = nullptr;
+  Group* ends_ = nullptr;
+  Channels channels_;
+};
+
+}  // namespace orch::train

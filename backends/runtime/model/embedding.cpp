@@ -1,0 +1,116 @@
+#include "backends/runtime/model/embedding.h"
+
+#include <ATen/ATen.h>
+
+namespace orch::train {
+namespace {
+
+constexpr int kSite = 3;  // of dropout; blocks have 0 to 2
+
+// Tokens as rows of a rank's part of the words, and which of them are not there.
+struct Owned {
+  at::Tensor tokens;
+  at::Tensor others;
+};
+
+Owned owned(const at::Tensor& tokens, const Parameter& words) {
+  const auto first = words.offsets[0], count = words.shape[0];
+  const auto here = tokens - first;
+  const auto others = here.lt(0).logical_or_(here.ge(count));
+  return {here.masked_fill(others, 0), others};
+}
+
+}  // namespace
+
+std::int64_t Embedding::Saved::bytes() const {
+  return norm.y.defined() ? static_cast<std::int64_t>(sum.nbytes()) : 0;
+}
+
+Embedding::Embedding(const ModelOptions& options, Parameters& parameters, Profile* profile)
+    : options_(options),
+      parameters_(&parameters),
+      profile_(profile),
+      word_(parameters.index("word_embedding.weight")) {
+  if (options.is_bloom()) {
+    norm_weight_ = parameters.index("embedding_norm.weight");
+    norm_bias_ = parameters.index("embedding_norm.bias");
+  } else {
+    position_ = parameters.index("position_embedding.weight");
+  }
+}
+
+Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
+  const auto& config = options_.config;
+  const auto first_row = options_.axis.first_row(batch.rows);
+  return {drops ? options_.dropout : 0,
+          dropout_key(static_cast<std::uint64_t>(options_.seed), batch.step, config.layers, kSite),
+          (batch.first_sample * config.seq + first_row) * config.hidden};
+}
+
+// One rank has each word, so that the sum is exact. Rows of other words are written, not multiplied:
+// a NaN would stay.
+at::Tensor Embedding::look_up(const MicroBatch& batch) const {
+  const auto& axis = options_.axis;
+  if (axis.is_alone()) return at::embedding(weight(word_), batch.tokens);
+  const auto [tokens, others] = owned(batch.tokens, (*parameters_)[word_]);
+  const auto partial = at::embedding(weight(word_), tokens);
+  partial.masked_fill_(others.unsqueeze(1), 0);
+  return axis.reduce(partial).take();
+}
+
+// Of this rank's rows of all.
+at::Tensor Embedding::positions(std::int64_t rows, std::int64_t all) const {
+  const auto first = options_.axis.first_row(all);
+  return at::arange(first, first + rows, at::TensorOptions().dtype(at::kLong).device(options_.device))
+      .remainder_(options_.config.seq);
+}
+
+Stream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) const {
+  Profile::Scope scope(profile_, "embedding");
+  auto x = look_up(batch);
+  if (options_.is_bloom()) {  // it drops nothing here
+    saved.sum = x;
+    saved.norm = ops::layer_norm(x, weight(norm_weight_), weight(norm_bias_));
+    return {saved.norm.y, {}, {}};
+  }
+  if (options_.axis.shares_rows())
+    x.add_(weight(position_).index_select(0, positions(x.size(0), batch.rows)));
+  else
+    x.view({-1, options_.config.seq, options_.config.hidden}).add_(weight(position_));
+  return {ops::dropout(x, dropout_of(batch, drops)), {}, {}};
+}
+
+void Embedding::add_positions_gradient(const at::Tensor& dy, std::int64_t all) const {
+  if (options_.axis.shares_rows()) {
+    gradient(position_).index_add_(0, positions(dy.size(0), all),
+                                   dy.to(gradient(position_).scalar_type()));
+    return;
+  }
+  const auto by_sample = dy.view({-1, options_.config.seq, options_.config.hidden});
+  gradient(position_).add_(at::sum(by_sample, {0}, false, at::kFloat));
+}
+
+void Embedding::backward(at::Tensor dy, const MicroBatch& batch, const Saved& saved,
+                         const Gradients& gradients) const {
+  Profile::Scope scope(profile_, "embedding");
+  if (options_.is_bloom()) {
+    dy = ops::layer_norm_backward(dy, saved.sum, saved.norm, weight(norm_weight_),
+                                  gradient(norm_weight_), gradient(norm_bias_), {});
+    gradients.tell(norm_weight_);
+    gradients.tell(norm_bias_);
+  } else {
+    dy = ops::dropout(dy, dropout_of(batch, true));
+    add_positions_gradient(dy, batch.rows);
+    gradients.tell(position_);
+  }
+  if (options_.axis.is_alone()) {
+    ops::add_embedding_gradient(gradient(word_), dy, batch.tokens);
+  } else {
+    const auto [tokens, others] = owned(batch.tokens, (*parameters_)[word_]);
+    const auto rows = options_.axis.gather(dy).take();
+    ops::add_embedding_gradient(gradient(word_), rows.masked_fill(others.unsqueeze(1), 0), tokens);
+  }
+  gradients.tell(word_);
+}
+
+}  // namespace orch::train

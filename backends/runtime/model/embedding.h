@@ -1,0 +1,40 @@
+#pragma once
+
+#include "backends/runtime/model/block.h"
+#include "backends/runtime/model/options.h"
+
+namespace orch::train {
+
+// Words to the stream: GPT-2's with learnt positions and dropout, BLOOM's with a norm. Each rank of
+// the tensor axis has some of the words.
+class Embedding {
+ public:
+  struct Saved {
+    at::Tensor sum;  // before BLOOM's norm
+    Normed norm;
+    std::int64_t bytes() const;
+  };
+
+  // parameters and profile outlive it; profile may be null.
+  Embedding(const ModelOptions& options, Parameters& parameters, Profile* profile);
+
+  Stream forward(const MicroBatch& batch, bool drops, Saved& saved) const;
+  void backward(at::Tensor dy, const MicroBatch& batch, const Saved& saved,
+                const Gradients& gradients) const;
+
+ private:
+  at::Tensor look_up(const MicroBatch& batch) const;
+  at::Tensor positions(std::int64_t rows, std::int64_t all) const;
+  void add_positions_gradient(const at::Tensor& dy, std::int64_t all) const;
+  Dropout dropout_of(const MicroBatch& batch, bool drops) const;
+  const at::Tensor& weight(std::size_t index) const { return (*parameters_)[index].weight; }
+  const at::Tensor& gradient(std::size_t index) const { return (*parameters_)[index].gradient; }
+
+  ModelOptions options_;
+  Parameters* parameters_;
+  Profile* profile_;
+  std::size_t word_ = 0, position_ = 0;
+  std::size_t norm_weight_ = 0, norm_bias_ = 0;  // BLOOM's
+};
+
+}  // namespace orch::train

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "backends/runtime/model/block.h"
+#include "core/plan/model.h"
+
+namespace orch::train {
+
+// The vocabulary as products want it: a multiple of this on each of the ranks that share it. Rows
+// beyond it are never a target and get no probability.
+inline std::int64_t padded_vocab(const plan::Model& model, std::int64_t multiple = 128) {
+  return (model.vocab + multiple - 1) / multiple * multiple;
+}
+
+struct ModelOptions {
+  plan::Model config;
+  at::ScalarType dtype = at::kFloat;
+  at::Device device = at::kCPU;
+  Recompute recompute = Recompute::none;
+  bool sdpa = true;
+  double dropout = 0;
+  double attention_dropout = 0;
+  std::int64_t seed = 0;
+  TensorAxis axis;
+
+  bool is_bloom() const { return config.family == plan::Family::bloom; }
+};
+
+// Some samples of a step, in a row of the data's order.
+struct MicroBatch {
+  at::Tensor tokens;   // [samples * seq], int64
+  at::Tensor targets;  // the same, one token further
+  std::int64_t step = 0;
+  std::int64_t first_sample = 0;  // of the data's order: dropout depends on it
+  std::int64_t rows = 0;          // samples * seq, also where neither tokens nor targets are known
+};
+
+}  // namespace orch::train

@@ -1,0 +1,151 @@
+#include "backends/runtime/model/stage.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace orch::train {
+namespace {
+
+AttentionOptions attention_options(const ModelOptions& options) {
+  AttentionOptions attention;
+  attention.all_heads = options.config.heads;
+  attention.heads = options.config.heads / options.axis.size();
+  attention.first_head = options.axis.rank() * attention.heads;
+  attention.head_dim = options.config.head_dim();
+  attention.seq = options.config.seq;
+  attention.alibi = options.is_bloom();
+  attention.sdpa = options.sdpa;
+  attention.keep_scores = options.recompute != Recompute::selective;
+  return attention;
+}
+
+}  // namespace
+
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
+                                           std::int64_t vocab) {
+  const auto h = config.hidden;
+  std::vector<ParameterSpec> specs;
+  if (span.predicts) {
+    specs.push_back({"final_norm.weight", {h}, -1, Init::ones, false});
+    specs.push_back({"final_norm.bias", {h}, -1, Init::zeros, false});
+  }
+  for (auto layer = span.end; layer-- > span.first;) {
+    const auto block = Block::specs(layer, h);
+    specs.insert(specs.end(), block.begin(), block.end());
+  }
+  if (span.embeds && config.family == plan::Family::bloom) {
+    specs.push_back({"embedding_norm.weight", {h}, -1, Init::ones, false});
+    specs.push_back({"embedding_norm.bias", {h}, -1, Init::zeros, false});
+  } else if (span.embeds) {
+    specs.push_back({"position_embedding.weight", {config.seq, h}, -1, Init::normal, true});
+  }
+  if (span.embeds || span.predicts)
+    specs.push_back({"word_embedding.weight", {vocab, h}, 0, Init::normal, true});
+  return specs;
+}
+
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config) {
+  return parameter_specs(config, Span::whole(config), padded_vocab(config));
+}
+
+std::int64_t Stage::Saved::bytes() const {
+  auto sum = embedded.bytes();
+  for (const auto& block : blocks) sum += block.bytes();
+  return sum;
+}
+
+Stage::Stage(const ModelOptions& options, const Span& span, Parameters& parameters,
+             Profile* profile)
+    : options_(options),
+      span_(span),
+      parameters_(&parameters),
+      profile_(profile),
+      attention_(attention_options(options), options.dtype, options.device) {
+  if (span.embeds) embedding_.emplace(options, parameters, profile);
+  for (auto layer = span.first; layer < span.end; ++layer)
+    blocks_.emplace_back(
+        BlockOptions{layer, options.config.hidden, options.dropout, options.attention_dropout,
+                     options.recompute, static_cast<std::uint64_t>(options.seed), options.axis},
+        parameters, attention_, profile);
+  if (span.predicts) head_.emplace(options, parameters, profile, !span.embeds);
+}
+
+Place Stage::place(const MicroBatch& batch) const {
+  return {batch.step, batch.first_sample, options_.config.seq,
+          options_.axis.first_row(batch.rows)};
+}
+
+Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved) {
+  Embedding::Saved local;
+  auto stream = embedding_
+                    ? embedding_->forward(batch, saved != nullptr, saved ? saved->embedded : local)
+                    : Stream{input, {}, {}};
+  if (saved) saved->blocks.resize(blocks_.size());
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
+  if (!saved) stream.dropout = {};
+  return stream;
+}
+
+// A stream that leaves the rank is one tensor.
+at::Tensor Stage::forward(const MicroBatch& batch, const at::Tensor& input, Saved& saved) {
+  c10::NoGradGuard no_grad;
+  auto stream = run(batch, input, &saved);
+  kept_ += saved.bytes();
+  most_kept_ = std::max(most_kept_, kept_);
+  if (head_) {
+    saved.last = std::move(stream);
+    return {};
+  }
+  return stream.sum();
+}
+
+Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, double scale,
+                                Saved& saved, const Gradients& gradients) {
+  c10::NoGradGuard no_grad;
+  kept_ -= saved.bytes();
+  Backward result{dy, {}};
+  if (head_) {
+    auto [loss, gradient] = head_->backward(saved.last, batch, scale, gradients);
+    result = {std::move(gradient), std::move(loss)};
+    saved.last = {};
+  }
+  for (auto i = blocks_.size(); i-- > 0;)
+    result.gradient = blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
+  if (embedding_) {
+    embedding_->backward(std::move(result.gradient), batch, saved.embedded, gradients);
+    result.gradient.reset();
+  }
+  saved = {};
+  return result;
+}
+
+at::Tensor Stage::evaluate(const MicroBatch& batch, const at::Tensor& input) {
+  c10::NoGradGuard no_grad;
+  const auto stream = run(batch, input, nullptr);
+  return head_ ? head_->loss(stream, batch) : stream.sum();
+}
+
+at::Tensor Stage::train(const MicroBatch& batch, double scale, const Ready& ready) {
+  Saved saved;
+  forward(batch, {}, saved);
+  return backward(batch, {}, scale, saved, {ready}).loss;
+}
+
+at::Tensor Stage::logits(const MicroBatch& batch) {
+  c10::NoGradGuard no_grad;
+  return head_->logits(run(batch, {}, nullptr));
+}
+
+void Stage::add_put_off(std::vector<WeightProduct>& products, const Gradients& gradients) {
+  c10::NoGradGuard no_grad;
+  Profile::Scope scope(profile_, "put-off weight gradients");
+  for (auto& [parameter, dy, x] : products) {
+    ops::add_weight_gradient((*parameters_)[parameter].gradient, dy, x);
+    gradients.tell(parameter);
+  }
+  products.clear();
+}
+
+}  // namespace orch::train

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <optional>
+
+#include "backends/runtime/model/block.h"
+#include "backends/runtime/model/embedding.h"
+#include "backends/runtime/model/head.h"
+#include "backends/runtime/model/options.h"
+
+namespace orch::train {
+
+// Some layers of the model, in a row; with what comes before the first and behind the last of them.
+struct Span {
+  std::int64_t first = 0, end = 0;  // layers
+  bool embeds = true;
+  bool predicts = true;
+
+  static Span whole(const plan::Model& config) { return {0, config.layers, true, true}; }
+};
+
+// The parameters of a span in the order in which backward completes their gradients; the words come
+// last. The word embedding has `vocab` rows: see padded_vocab.
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
+                                           std::int64_t vocab);
+std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the whole model
+
+// Some layers of a GPT-2 style or BLOOM language model with tied embeddings: all of them, or a
+// pipeline's stage (or chunk of one). Forward and backward are written out, and apart: several
+// micro-batches may be between the two.
+class Stage {
+ public:
+  // What backward needs of one micro-batch's forward.
+  struct Saved {
+    Embedding::Saved embedded;
+    std::vector<BlockSaved> blocks;
+    Stream last;  // where the head is
+    std::int64_t bytes() const;
+  };
+
+  // parameters (of parameter_specs) and profile outlive the stage; profile may be null.
+  Stage(const ModelOptions& options, const Span& span, Parameters& parameters, Profile* profile);
+  Stage(const ModelOptions& options, Parameters& parameters, Profile* profile)  // the whole model
+      : Stage(options, Span::whole(options.config), parameters, profile) {}
+
+  // input: the stream, this rank's rows of it; undefined where the embedding is. Gives the stream
+  // behind the last layer; undefined where the head is.
+  at::Tensor forward(const MicroBatch& batch, const at::Tensor& input, Saved& saved);
+  // dy: of what forward gave; undefined where the head is, which begins here: it adds gradients of
+  // (mean loss * scale) and gives the mean loss, one fp32 on the device. Empties `saved`.
+  struct Backward {
+    at::Tensor gradient;  // of what forward was given
+    at::Tensor loss;
+  };
+  Backward backward(const MicroBatch& batch, const at::Tensor& dy, double scale, Saved& saved,
+                    const Gradients& gradients);
+  // Without dropout. Gives the stream, or, where the head is, the mean loss.
+  at::Tensor evaluate(const MicroBatch& batch, const at::Tensor& input = {});
+
+  // Of the whole model.
+  at::Tensor train(const MicroBatch& batch, double scale, const Ready& ready);  // the mean loss
+  at::Tensor logits(const MicroBatch& batch);  // [samples * seq, vocab]
+
+  // Products that backward put off.
+  void add_put_off(std::vector<WeightProduct>& products, const Gradients& gradients);
+
+  const Span& span() const { return span_; }
+  bool uses_sdpa() const { return attention_.uses_sdpa(); }
+  // The most that micro-batches have kept for backward, and of logits at a time.
+  std::int64_t activation_bytes() const { return most_kept_; }
+  std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
+
+ private:
+  Stream run(const MicroBatch& batch, const at::Tensor& input, Saved* saved);
+  Place place(const MicroBatch& batch) const;
+
+  ModelOptions options_;
+  Span span_;
+  Parameters* parameters_;
+  Profile* profile_;
+  Attention attention_;
+  std::optional<Embedding> embedding_;
+  std::vector<Block> blocks_;
+  std::optional<Head> head_;
+  std::int64_t kept_ = 0, most_kept_ = 0;
+};
+
+}  // namespace orch::train

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/model/parameters.h"
+#include "backends/runtime/step/meter.h"
+
+namespace orch::train {
+
+// A part of the flat gradient buffer that is sent at once.
+struct BucketRange {
+  std::size_t first = 0, end = 0;  // parameters
+  Range range;
+};
+
+struct BucketOptions {
+  double bytes = 25 * 1048576.0;
+  double first_bytes = 1048576.0;  // small, so that the network begins early
+  std::string alone;               // a parameter with a bucket of its own
+};
+std::vector<BucketRange> buckets_of(const ParameterLayout& layout, std::int64_t element_bytes,
+                                    const BucketOptions& options);
+// The part of every bucket that a rank owns where each owns an equal one.
+std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_t rank,
+                            std::int64_t ranks);
+
+struct ReducerOptions {
+  bool overlap = true;      // else all is sent in finish()
+  bool bucket_view = true;  // reduce in the gradients themselves, not in a copy
+  bool scatter = false;     // each rank gets the mean of its own part alone: see shard_of
+  std::optional<at::ScalarType> sent_as;  // else as the gradients are
+};
+
+// A way of its own to send buckets.
+class BucketHook {
+ public:
+  virtual ~BucketHook() = default;
+  virtual void add_bucket(std::size_t first, std::size_t end) = 0;  // parameters
+  virtual bool is_used_at(std::int64_t step) const = 0;
+  virtual double launch(std::size_t bucket, std::int64_t step) = 0;  // bytes of its buffers
+  virtual void finish() = 0;  // all buckets; afterwards gradients are the mean
+};
+using MakeHook = std::function<std::unique_ptr<BucketHook>(Meter&)>;
+
+// Makes gradients their mean over ranks, while backward goes on. Buckets are slices of the flat
+// gradient buffer in its order, which is backward's; they are sent strictly in that order on every
+// rank, whatever order gradients get ready in. Alone in its group it does nothing.
+class Reducer {
+ public:
+  // Both outlive the reducer.
+  Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
+          const ReducerOptions& options, const MakeHook& make_hook = {});
+
+  // Before the backward of each micro-batch of a step (from 1). Without synchronize gradients are
+  // only added up: nothing is sent.
+  void begin(std::int64_t step, bool synchronize);
+  // The gradient of this micro-batch is complete. At most once per begin(); never for one that is
+  // not used, whose gradient takes part as it is.
+  void ready(std::size_t parameter);
+  // After the last backward: sends what was not, waits, and leaves the mean in the gradients.
+  // Throws CommError. An overflow of fp16 compression is an infinity in the gradients, on every
+  // rank.
+  void finish();
+
+  const ReducerStats& stats() const { return meter_.stats(); }
+  double buffer_bytes() const { return buffer_bytes_; }  // at the last step, beside the gradients
+  std::size_t bucket_count() const { return buckets_.size(); }
+  std::int64_t bucket_elements(std::size_t bucket) const {
+    return buckets_[bucket].gradients.numel();
+  }
+
+ protected:
+  BucketHook* hook() const { return hook_.get(); }
+
+ private:
+  struct Bucket {
+    std::size_t first = 0, end = 0;  // parameters
+    at::Tensor gradients;            // a slice of the flat buffer
+    at::Tensor mine;                 // what of it this rank gets the mean of
+    std::size_t waiting_for = 0;     // parameters not ready yet
+    at::Tensor sent;                 // the gradients, or a copy
+    Launched launched;
+  };
+
+  void launch_ready();
+  void launch(std::size_t bucket);
+  void launch_plain(Bucket& bucket);
+  void finish_plain(Bucket& bucket);
+  bool is_hooked() const { return hook_ && hook_->is_used_at(step_); }
+
+  Parameters& parameters_;
+  Group& data_;
+  const bool overlap_, bucket_view_, scatter_;
+  const at::ScalarType sent_type_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_;  // by parameter
+  std::vector<bool> is_ready_;
+  Meter meter_;
+  std::unique_ptr<BucketHook> hook_;
+
+  std::int64_t step_ = 0;
+  bool synchronize_ = false;
+  std::size_t launched_ = 0;  // buckets
+  double buffer_bytes_ = 0;
+};
+
+}  // namespace orch::train

@@ -1,0 +1,50 @@
+#include "backends/runtime/step/update.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/settings.h"
+
+namespace orch::train {
+
+Update::Update(const plan::Run& run, Parameters& parameters, at::ScalarType dtype)
+    : training_(run.training),
+      optimizer_(make_optimizer(
+          Settings(run).text("optimizer"), parameters,
+          {training_.weight_decay, training_.beta1, training_.beta2, training_.epsilon})),
+      loss_scale_(dtype == at::kHalf, training_.loss_scale, training_.loss_scale_window) {}
+
+void Update::apply(const StepBatch& batch, double norm, StepResult& result) {
+  const double scale = loss_scale_.scale();
+  result.loss_scale = scale;
+  result.gradient_norm = norm / scale;
+  result.skipped = !std::isfinite(result.gradient_norm);
+  if (result.skipped && scale == 1)
+    throw Failed("nan", fmt::format("the gradient of step {} is not finite (loss {})", batch.step,
+                                    result.loss));
+  loss_scale_.update(result.skipped);
+  if (const double ratio = loss_scale_.scale() / scale; ratio != 1 && on_rescale) on_rescale(ratio);
+  if (loss_scale_.is_exhausted())
+    throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
+  if (result.skipped) return;
+  const double clip = clip_coefficient(result.gradient_norm, training_.clip);
+  optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
+}
+
+void Update::save(checkpoint::Facts& facts) const {
+  const auto [scale, good] = loss_scale_.state();
+  facts.numbers["loss_scale"] = scale;
+  facts.numbers["loss_scale_good_steps"] = static_cast<double>(good);
+  facts.numbers["updates"] = static_cast<double>(updates_);
+}
+
+void Update::load(const checkpoint::Facts& facts) {
+  const auto& numbers = facts.numbers;
+  loss_scale_.restore(
+      {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});
+  updates_ = static_cast<std::int64_t>(numbers.at("updates"));
+}
+
+}  // namespace orch::train
