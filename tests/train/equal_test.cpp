@@ -6,32 +6,6 @@
 
 using namespace orch::test;
 
-namespace {
-
-struct Trained {
-  std::map<int, double> losses;
-  std::map<std::string, std::vector<float>> weights;
-  bool operator==(const Trained&) const = default;
-};
-
-Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {}) {
-  TrainerRun run(json);
-  const auto attempt = run.attempt(options);
-  INFO(attempt.output);
-  REQUIRE(attempt.ok());
-  return {run.losses(), run.weights()};
-}
-
-double worst_loss(const Trained& a, const Trained& b) {
-  if (a.losses.size() != b.losses.size()) return INFINITY;
-  double worst = 0;
-  for (const auto& [step, loss] : a.losses)
-    worst = std::max(worst, std::abs(loss - b.losses.at(step)));
-  return worst;
-}
-
-}  // namespace
-
 TEST_CASE("accumulation is a larger batch", "[train]") {
   auto small = small_run(2), large = small_run(2);  // 2 x 2 x 2
   large["micro_batch"] = 4;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -104,6 +105,34 @@ nlohmann::ordered_json small_run(int ranks) {
                                                    ranks, 4 / ranks));
 }
 
+nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data) {
+  auto json = small_run(tensor * pipeline * data);
+  json["strategy"] = json["backend"] = "megatron";
+  json["model"]["layers"] = 4;
+  json["tensor_parallel"] = tensor;
+  json["pipeline_parallel"] = pipeline;
+  json["data_parallel"] = data;
+  json["accumulate"] = 4 / data;
+  json["settings"] = {{"tensor_parallel", tensor},
+                      {"pipeline_parallel", pipeline},
+                      {"interleave", 1},
+                      {"stage_partition", "uniform"},
+                      {"engine", "megatron"},
+                      {"sequence_parallel", false},
+                      {"recompute", "none"},
+                      {"dtype", "fp32"},
+                      {"zero_stage", 0},
+                      {"offload", "none"},
+                      {"fp32_accumulate", false},
+                      {"flash_attention", false},
+                      {"fused_kernels", false},
+                      {"optimizer", "adamw"},
+                      {"vocab_multiple", 8},
+                      {"overlap_grad_reduce", true},
+                      {"launch_blocking", false}};
+  return json;
+}
+
 bool Attempt::ok() const {
   return std::all_of(exit_codes.begin(), exit_codes.end(), [](int code) { return code == 0; });
 }
@@ -140,7 +169,9 @@ TrainerRun::~TrainerRun() {
 }
 
 void TrainerRun::write(const nlohmann::ordered_json& run_json) {
-  ranks_ = run_json.at("data_parallel").get<int>();
+  ranks_ = run_json.at("gpus").get<int>();
+  program_ = fs::path(ORCH_TRAINER_PROGRAM).parent_path() /
+             ("orch-train-" + run_json.at("backend").get<std::string>());
   std::ofstream(folder_ / "run.json") << run_json.dump(2);
 }
 
@@ -159,7 +190,7 @@ Attempt TrainerRun::attempt(const AttemptOptions& options) {
     variables["MASTER_PORT"] = port;
     variables.emplace("OMP_NUM_THREADS", "1");
     variables.emplace("OPENBLAS_NUM_THREADS", "1");
-    pids.push_back(start({ORCH_TRAINER_PROGRAM, "--run", (folder_ / "run.json").string(),
+    pids.push_back(start({program_, "--run", (folder_ / "run.json").string(),
                           "--attempt", attempt.folder.string()},
                          variables, attempt.folder / fmt::format("rank-{}.log", rank)));
   }
@@ -238,6 +269,21 @@ double distance(const std::map<std::string, std::vector<float>>& a,
   for (const auto& [name, values] : a)
     most = std::max(most, b.contains(name) ? distance(values, b.at(name)) : INFINITY);
   return most;
+}
+
+Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options) {
+  TrainerRun run(json);
+  const auto attempt = run.attempt(options);
+  if (!attempt.ok()) throw std::runtime_error(attempt.output);
+  return {run.losses(), run.weights()};
+}
+
+double worst_loss(const Trained& a, const Trained& b) {
+  if (a.losses.size() != b.losses.size()) return INFINITY;
+  double worst = 0;
+  for (const auto& [step, loss] : a.losses)
+    worst = std::max(worst, std::abs(loss - b.losses.at(step)));
+  return worst;
 }
 
 }  // namespace orch::test

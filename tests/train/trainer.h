@@ -16,6 +16,10 @@ namespace orch::test {
 // is about.
 nlohmann::ordered_json small_run(int ranks);
 
+// The same for the trainer of tensor and pipeline parallelism: four layers, 4 / data_parallel
+// micro-batches.
+nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
+
 // How the ranks of an attempt ended.
 struct Attempt {
   std::vector<int> exit_codes;  // 128 + n: by signal n
@@ -44,7 +48,7 @@ class TrainerRun {
   TrainerRun& operator=(const TrainerRun&) = delete;
 
   void write(const nlohmann::ordered_json& run_json);  // another one: on more ranks, say
-  // One process per rank of run.json's data_parallel, until all have ended (at most two minutes).
+  // One process per rank of run.json, until all have ended (at most two minutes).
   Attempt attempt(const AttemptOptions& options = {});
 
   const fs::path& folder() const { return folder_; }
@@ -57,6 +61,7 @@ class TrainerRun {
 
  private:
   fs::path folder_;
+  std::string program_;
   int ranks_ = 1;
   int attempts_ = 0;
 };
@@ -68,5 +73,14 @@ bool wait_for_step(const fs::path& attempt, int step, double seconds = 60);
 double distance(const std::vector<float>& a, const std::vector<float>& b);
 double distance(const std::map<std::string, std::vector<float>>& a,
                 const std::map<std::string, std::vector<float>>& b);
+
+// What a training came to.
+struct Trained {
+  std::map<int, double> losses;
+  std::map<std::string, std::vector<float>> weights;
+  bool operator==(const Trained&) const = default;
+};
+Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
+double worst_loss(const Trained& a, const Trained& b);
 
 }  // namespace orch::test

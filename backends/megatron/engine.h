@@ -1,0 +1,49 @@
+#pragma once
+
+#include "backends/megatron/pipeline.h"
+#include "backends/runtime/step/engine.h"
+#include "backends/runtime/step/reducer.h"
+#include "backends/runtime/step/state.h"
+#include "backends/runtime/step/update.h"
+
+namespace orch::megatron {
+
+// Tensor, pipeline and data parallelism, with the optimizer on every replica or in shards (ZeRO-1).
+class Engine : public train::Engine {
+ public:
+  // All outlive the engine. Random weights; load() replaces them.
+  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
+
+  train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
+  double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
+  checkpoint::Saved save(checkpoint::Facts& facts) override;
+  void load(const checkpoint::Reader& from) override;
+  void load_weights(const checkpoint::Reader& from) override;
+  std::map<std::string, std::string> effective() const override;
+  std::int64_t parameter_count() const override;
+  std::uint64_t communicated_bytes() const override { return mesh_.bytes(); }
+  std::map<std::string, double> memory_items() const override;
+
+ private:
+  std::int64_t micro_batches(std::int64_t global_batch) const;
+  Pipeline::Read reader(const data::Dataset& dataset, std::int64_t first, std::int64_t step) const;
+  bool is_replica(std::size_t parameter) const;  // another rank's copy counts
+  void add_shared_gradients();
+  void add_tied_gradients();
+  double squares() const;
+  void agree(const train::StepBatch& batch, const at::Tensor& loss, train::StepResult& result,
+             double& norm);
+  void gather_weights();
+
+  const plan::Run config_;
+  train::Profile& profile_;
+  train::Mesh mesh_;
+  const bool sharded_;
+  std::vector<train::BucketRange> buckets_;
+  train::Parameters parameters_;
+  Pipeline pipeline_;
+  train::Update update_;
+  train::Reducer reducer_;
+};
+
+}  // namespace orch::megatron

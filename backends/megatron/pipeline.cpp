@@ -1,0 +1,191 @@
+#include "backends/megatron/pipeline.h"
+
+#include <ATen/ATen.h>
+
+namespace orch::megatron {
+
+using namespace train;
+using pipeline::Pass;
+using pipeline::Task;
+
+void Inbox::expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
+                   const at::TensorOptions& like) {
+  left_ = messages;
+  shape_ = shape;
+  like_ = like;
+  if (left_ > 0) ask();
+}
+
+void Inbox::ask() {
+  --left_;
+  next_ = at::empty(shape_, like_);
+  pending_ = channel_.recv(next_);
+}
+
+at::Tensor Inbox::take() {
+  {
+    Profile::Scope scope(profile_, "idle");
+    pending_.wait();
+  }
+  auto message = std::move(next_);
+  if (left_ > 0) ask();
+  return message;
+}
+
+Pipeline::Pipeline(Mesh& mesh, const PipelineOptions& options, const std::vector<Span>& spans,
+                   Parameters& parameters, Profile* profile)
+    : mesh_(mesh),
+      options_(options),
+      profile_(profile),
+      activations_(mesh.channels().from_previous, profile),
+      gradients_(mesh.channels().from_next, profile) {
+  for (const auto& span : spans)
+    chunks_.push_back(std::make_unique<Stage>(options.model, span, parameters, profile));
+}
+
+bool Pipeline::embeds(std::int64_t chunk) const {
+  return chunks_[static_cast<std::size_t>(chunk)]->span().embeds;
+}
+
+bool Pipeline::predicts(std::int64_t chunk) const {
+  return chunks_[static_cast<std::size_t>(chunk)]->span().predicts;
+}
+
+// Ranks that share a layer send a share of the rows each: all of them have what they need to put
+// them together again, inside their node.
+void Pipeline::expect(const std::vector<Task>& tasks) {
+  if (mesh_.stages() == 1) return;
+  const auto& model = options_.model;
+  const auto rows = options_.micro_batch * model.config.seq;
+  const bool shared = rows % model.axis.size() == 0;
+  std::int64_t forwards = 0, backwards = 0;
+  for (const auto& task : tasks) {
+    if (task.pass == Pass::forward && !embeds(task.chunk)) ++forwards;
+    if (task.pass == Pass::backward && !predicts(task.chunk)) ++backwards;
+  }
+  const std::vector<std::int64_t> shape = {shared ? rows / model.axis.size() : rows,
+                                           model.config.hidden};
+  const auto like = at::TensorOptions().dtype(model.dtype).device(model.device);
+  activations_.expect(forwards, shape, like);
+  gradients_.expect(backwards, shape, like);
+}
+
+at::Tensor Pipeline::receive(Inbox& inbox) {
+  auto rows = inbox.take();
+  const auto& axis = options_.model.axis;
+  const bool is_share = rows.size(0) < options_.micro_batch * options_.model.config.seq;
+  return is_share && !axis.shares_rows() ? axis.from_shares(rows).take() : rows;
+}
+
+at::Tensor Pipeline::wrapped(const at::Tensor& rows) const {
+  const auto& axis = options_.model.axis;
+  const bool is_whole = !axis.is_alone() && !axis.shares_rows() && rows.size(0) % axis.size() == 0;
+  return (is_whole ? axis.share_of(rows) : rows).contiguous();
+}
+
+MicroBatch Pipeline::read(const Read& read, const Task& task) const {
+  return read(task.micro_batch, embeds(task.chunk) || predicts(task.chunk));
+}
+
+void Pipeline::forward(Step& step, const Task& task) {
+  auto& chunk = *chunks_[static_cast<std::size_t>(task.chunk)];
+  auto& flight = step.flights[{task.chunk, task.micro_batch}];
+  flight.batch = read(step.read, task);
+  const auto input = embeds(task.chunk) ? at::Tensor() : receive(activations_);
+  const auto output = chunk.forward(flight.batch, input, flight.saved);
+  if (predicts(task.chunk)) return;
+  Profile::Scope scope(profile_, "send activations");
+  flight.output = wrapped(output);
+  flight.sent = mesh_.channels().to_next.send(flight.output);
+}
+
+// Who gives back a gradient has received what it is the gradient of.
+void Pipeline::backward(Step& step, const Task& task) {
+  auto& chunk = *chunks_[static_cast<std::size_t>(task.chunk)];
+  auto& flight = step.flights.at({task.chunk, task.micro_batch});
+  at::Tensor dy;
+  if (!predicts(task.chunk)) {
+    dy = receive(gradients_);
+    flight.sent.wait();
+    flight.output.reset();
+  }
+  const bool is_last = task.micro_batch + 1 == step.shape.micro_batches;
+  const Gradients gradients{is_last ? step.ready : Ready(),
+                            step.shape.filled ? &flight.put_off : nullptr};
+  auto [dx, loss] = chunk.backward(flight.batch, dy, step.scale, flight.saved, gradients);
+  if (loss.defined()) step.loss.add_(loss, step.loss_share);
+  if (!embeds(task.chunk)) send_gradient(std::move(dx));
+  if (!step.shape.filled) step.flights.erase({task.chunk, task.micro_batch});
+}
+
+void Pipeline::weights(Step& step, const Task& task) {
+  auto& flight = step.flights.at({task.chunk, task.micro_batch});
+  const bool is_last = task.micro_batch + 1 == step.shape.micro_batches;
+  chunks_[static_cast<std::size_t>(task.chunk)]->add_put_off(
+      flight.put_off, {is_last ? step.ready : Ready(), nullptr});
+  step.flights.erase({task.chunk, task.micro_batch});
+}
+
+void Pipeline::send_gradient(at::Tensor gradient) {
+  Profile::Scope scope(profile_, "send gradients");
+  while (!sends_.empty() && sends_.front().first.is_done()) sends_.pop_front();
+  auto message = wrapped(gradient);
+  auto pending = mesh_.channels().to_previous.send(message);
+  sends_.emplace_back(std::move(pending), std::move(message));
+}
+
+void Pipeline::finish_sends() {
+  for (auto& [pending, message] : sends_) pending.wait();
+  sends_.clear();
+}
+
+at::Tensor Pipeline::zero() const {
+  return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(options_.model.device));
+}
+
+at::Tensor Pipeline::train(std::int64_t micro_batches, double scale, double loss_share,
+                           const Read& read, const Ready& ready) {
+  const pipeline::Shape shape{mesh_.stages(), static_cast<std::int64_t>(chunks_.size()),
+                              micro_batches, options_.filled};
+  const auto tasks = pipeline::tasks(shape, mesh_.stage());
+  Step step{shape, scale, loss_share, read, ready, zero(), {}};
+  expect(tasks);
+  for (const auto& task : tasks) {
+    if (task.pass == Pass::forward) forward(step, task);
+    if (task.pass == Pass::backward) backward(step, task);
+    if (task.pass == Pass::weights) weights(step, task);
+  }
+  finish_sends();
+  return step.loss;
+}
+
+at::Tensor Pipeline::evaluate(std::int64_t micro_batches, double loss_share, const Read& read) {
+  const auto tasks = pipeline::forwards(
+      {mesh_.stages(), static_cast<std::int64_t>(chunks_.size()), micro_batches, false});
+  auto loss = zero();
+  expect(tasks);
+  for (const auto& task : tasks) {
+    const auto batch = this->read(read, task);
+    const auto input = embeds(task.chunk) ? at::Tensor() : receive(activations_);
+    const auto output = chunks_[static_cast<std::size_t>(task.chunk)]->evaluate(batch, input);
+    if (predicts(task.chunk)) {
+      loss.add_(output, loss_share);
+      continue;
+    }
+    auto message = wrapped(output);
+    auto pending = mesh_.channels().to_next.send(message);
+    sends_.emplace_back(std::move(pending), std::move(message));
+  }
+  finish_sends();
+  return loss;
+}
+
+std::int64_t Pipeline::activation_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& chunk : chunks_) sum += chunk->activation_bytes();
+  return sum;
+}
+
+std::int64_t Pipeline::logits_bytes() const { return chunks_.back()->logits_bytes(); }
+
+}  // namespace orch::megatron

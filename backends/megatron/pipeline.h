@@ -1,0 +1,102 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "backends/runtime/comm/mesh.h"
+#include "backends/runtime/model/stage.h"
+#include "core/pipeline/schedule.h"
+
+namespace orch::megatron {
+
+// What comes through a channel in one step, in order: the next message is asked for before the one
+// at hand is used.
+class Inbox {
+ public:
+  Inbox(train::Channel& channel, train::Profile* profile) : channel_(channel), profile_(profile) {}
+
+  void expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
+              const at::TensorOptions& like);
+  at::Tensor take();  // waits; throws CommError
+
+ private:
+  void ask();
+
+  train::Channel& channel_;
+  train::Profile* profile_;
+  std::vector<std::int64_t> shape_;
+  at::TensorOptions like_;
+  std::int64_t left_ = 0;  // not asked for yet
+  at::Tensor next_;
+  train::Pending pending_;
+};
+
+struct PipelineOptions {
+  train::ModelOptions model;
+  std::int64_t micro_batch = 1;
+  bool filled = false;
+};
+
+// The chunks of this rank's stage, and what the neighbours send and get.
+class Pipeline {
+ public:
+  // mesh, parameters and profile outlive it. spans: of each chunk.
+  Pipeline(train::Mesh& mesh, const PipelineOptions& options, const std::vector<train::Span>& spans,
+           train::Parameters& parameters, train::Profile* profile);
+
+  // Micro-batch m of the step, as this rank's replica has it.
+  using Read = std::function<train::MicroBatch(std::int64_t micro, bool with_tokens)>;
+
+  // Adds gradients of the sum of (mean loss * scale) over the micro-batches, and tells of each
+  // parameter whose gradient is complete. Gives the sum of losses times loss_share: zero on ranks
+  // without the head.
+  at::Tensor train(std::int64_t micro_batches, double scale, double loss_share, const Read& read,
+                   const train::Ready& ready);
+  at::Tensor evaluate(std::int64_t micro_batches, double loss_share, const Read& read);
+
+  bool uses_sdpa() const { return chunks_.front()->uses_sdpa(); }
+  std::int64_t activation_bytes() const;
+  std::int64_t logits_bytes() const;
+
+ private:
+  // One micro-batch between the forward and the backward of a chunk.
+  struct Flight {
+    train::MicroBatch batch;
+    train::Stage::Saved saved;
+    std::vector<train::WeightProduct> put_off;
+    at::Tensor output;  // until it was sent
+    train::Pending sent;
+  };
+  struct Step {
+    pipeline::Shape shape;
+    double scale, loss_share;
+    const Read& read;
+    const train::Ready& ready;
+    at::Tensor loss;
+    std::map<std::pair<std::int64_t, std::int64_t>, Flight> flights;  // chunk, micro-batch
+  };
+
+  bool embeds(std::int64_t chunk) const;
+  bool predicts(std::int64_t chunk) const;
+  void expect(const std::vector<pipeline::Task>& tasks);
+  at::Tensor receive(Inbox& inbox);
+  at::Tensor wrapped(const at::Tensor& rows) const;
+  train::MicroBatch read(const Read& read, const pipeline::Task& task) const;
+  void forward(Step& step, const pipeline::Task& task);
+  void backward(Step& step, const pipeline::Task& task);
+  void weights(Step& step, const pipeline::Task& task);
+  void send_gradient(at::Tensor gradient);
+  void finish_sends();
+  at::Tensor zero() const;
+
+  train::Mesh& mesh_;
+  const PipelineOptions options_;
+  train::Profile* profile_;
+  std::vector<std::unique_ptr<train::Stage>> chunks_;
+  Inbox activations_, gradients_;
+  std::deque<std::pair<train::Pending, at::Tensor>> sends_;
+};
+
+}  // namespace orch::megatron

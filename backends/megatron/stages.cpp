@@ -1,0 +1,50 @@
+#include "backends/megatron/stages.h"
+
+#include <algorithm>
+
+#include "backends/megatron/partition.h"
+#include "backends/runtime/step/settings.h"
+
+namespace orch::megatron {
+
+using namespace train;
+
+std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
+  const Settings settings(run);
+  const auto chunks = settings.integer("interleave"), stages = run.layout.pipeline_parallel;
+  const auto layers = run.model.layers;
+  const Partition partition{layers, stages,
+                            settings.text("stage_partition") == "transformer|embedding"};
+  std::vector<Span> spans;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto place = chunk * stages + stage, places = chunks * stages;
+    Span span{0, 0, place == 0, place + 1 == places};
+    if (chunks > 1) {
+      span.first = place * layers / places;
+      span.end = (place + 1) * layers / places;
+    } else {
+      for (std::int64_t before = 0; before < stage; ++before)
+        span.first += partition.layers_on(before);
+      span.end = span.first + partition.layers_on(stage);
+    }
+    spans.push_back(span);
+  }
+  return spans;
+}
+
+std::vector<ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage) {
+  const auto vocab = padded_vocab(
+      run.model, Settings(run).integer("vocab_multiple") * run.layout.tensor_parallel);
+  auto spans = spans_of(run, stage);
+  std::reverse(spans.begin(), spans.end());
+  std::vector<ParameterSpec> specs;
+  for (const auto& span : spans) {
+    const auto some = parameter_specs(run.model, span, vocab);
+    specs.insert(specs.end(), some.begin(), some.end());
+  }
+  std::stable_partition(specs.begin(), specs.end(),
+                        [](const auto& spec) { return spec.name != "word_embedding.weight"; });
+  return specs;
+}
+
+}  // namespace orch::megatron

@@ -1,0 +1,189 @@
+// Tensor, pipeline and data parallelism against ddp's single process, which is held against autograd
+// in parity_test. Tolerances are for fp32 and 20 steps, with an epsilon that keeps noise about zero
+// from becoming steps of the learning rate.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+
+#include "tests/train/trainer.h"
+
+using namespace orch::test;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ddp_run(int ranks) {
+  auto json = small_run(ranks);
+  json["model"]["layers"] = 4;
+  return json;
+}
+
+// What one process comes to, trained once for all cases that ask for it.
+const Trained& alone(const Json& json) {
+  static std::map<std::string, Trained> known;
+  const auto [found, is_new] = known.try_emplace(json.dump());
+  if (is_new) found->second = train(json);
+  return found->second;
+}
+
+double largest(const Trained& trained) {
+  double most = 0;
+  for (const auto& [name, values] : trained.weights)
+    for (const float value : values) most = std::max(most, std::abs(static_cast<double>(value)));
+  return most;
+}
+
+void expect_near(const Trained& got, const Trained& wanted, double losses, double weights) {
+  const auto loss = worst_loss(got, wanted), weight = distance(got.weights, wanted.weights);
+  UNSCOPED_INFO("losses differ by " << loss << ", weights by " << weight);
+  CHECK(loss <= losses);
+  CHECK(weight <= weights);
+}
+
+struct Shape {
+  int tensor, pipeline, data;
+  int zero = 0;
+};
+
+}  // namespace
+
+TEST_CASE("megatron alone on every axis is ddp to the bit", "[train][megatron]") {
+  const int data = GENERATE(1, 2);
+  auto run = megatron_run(1, 1, data), ddp = ddp_run(data);
+  for (auto* json : {&run, &ddp}) (*json)["training"]["dropout"] = 0.1;
+  CHECK(train(run) == train(ddp));
+}
+
+TEST_CASE("ranks that share layers train as one process", "[train][megatron]") {
+  struct Case {
+    int ranks;
+    bool sequence;
+    const char* family;
+  };
+  const auto [ranks, sequence, family] =
+      GENERATE(Case{2, false, "gpt"}, Case{4, true, "gpt"}, Case{4, false, "bloom"},
+               Case{2, true, "bloom"});
+  CAPTURE(ranks, sequence, family);
+  auto run = megatron_run(ranks, 1, 1), ddp = ddp_run(1);
+  run["settings"]["sequence_parallel"] = sequence;
+  for (auto* json : {&run, &ddp}) {
+    (*json)["model"]["family"] = family;
+    (*json)["training"]["dropout"] = 0.1;
+    (*json)["training"]["attention_dropout"] = 0.1;
+  }
+  expect_near(train(run), alone(ddp), 2e-6, 5e-6 * largest(alone(ddp)));
+}
+
+TEST_CASE("the first step of a pipeline is that of one process to the bit", "[train][megatron]") {
+  auto run = megatron_run(1, 4, 1), single = megatron_run(1, 1, 1);
+  for (auto* json : {&run, &single}) {
+    (*json)["steps"] = 1;
+    (*json)["training"]["clip"] = 0;
+    (*json)["training"]["dropout"] = 0.1;
+  }
+  auto got = train(run), wanted = train(single);
+  CHECK(got.losses == wanted.losses);
+  CHECK(distance(got.weights.at("word_embedding.weight"),
+                 wanted.weights.at("word_embedding.weight")) < 1e-6);  // added in another order
+  for (auto* each : {&got, &wanted}) each->weights.erase("word_embedding.weight");
+  CHECK(got.weights == wanted.weights);
+}
+
+TEST_CASE("pipelines train as one process", "[train][megatron]") {
+  struct Case {
+    int stages, chunks;
+    const char* family;
+  };
+  const auto [stages, chunks, family] =
+      GENERATE(Case{4, 1, "gpt"}, Case{2, 2, "gpt"}, Case{4, 2, "bloom"}, Case{2, 4, "bloom"});
+  CAPTURE(stages, chunks, family);
+  auto run = megatron_run(1, stages, 1), ddp = ddp_run(1);
+  run["settings"]["interleave"] = chunks;
+  for (auto* json : {&run, &ddp}) {
+    (*json)["model"]["family"] = family;
+    (*json)["model"]["layers"] = 8;
+    (*json)["training"]["dropout"] = 0.1;
+  }
+  expect_near(train(run), alone(ddp), 1e-6, 1e-6);
+}
+
+TEST_CASE("uneven and empty stages train as one process", "[train][megatron]") {
+  const auto [layers, stages] = GENERATE(std::pair{3, 2}, std::pair{2, 4}, std::pair{1, 3});
+  CAPTURE(layers, stages);
+  auto run = megatron_run(1, stages, 1), ddp = ddp_run(1);
+  for (auto* json : {&run, &ddp}) (*json)["model"]["layers"] = layers;
+  if (stages > 2) run["settings"]["stage_partition"] = "transformer|embedding";
+  expect_near(train(run), alone(ddp), 1e-6, 1e-6);
+}
+
+TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][megatron]") {
+  auto run = megatron_run(1, 1, 2), ddp = ddp_run(2);
+  run["settings"]["zero_stage"] = 1;
+  for (auto* json : {&run, &ddp}) (*json)["training"]["clip"] = 0;
+  CHECK(train(run) == train(ddp));
+}
+
+TEST_CASE("all axes together train as one process", "[train][megatron]") {
+  const auto [tensor, pipeline, data, zero] =
+      GENERATE(Shape{1, 1, 4, 1}, Shape{2, 1, 2, 1}, Shape{1, 2, 2}, Shape{1, 2, 2, 1}, Shape{2, 2, 2, 1});
+  CAPTURE(tensor, pipeline, data, zero);
+  auto run = megatron_run(tensor, pipeline, data), ddp = ddp_run(1);
+  run["settings"]["sequence_parallel"] = tensor > 1;
+  run["settings"]["zero_stage"] = zero;
+  expect_near(train(run), alone(ddp), 2e-6, 5e-6 * largest(alone(ddp)));
+}
+
+TEST_CASE("what a rank computes again or waits for changes no bit of 2 x 2 ranks",
+          "[train][megatron]") {
+  auto json = megatron_run(2, 2, 1);
+  json["settings"]["sequence_parallel"] = true;
+  json["training"]["dropout"] = 0.1;
+  const auto plain = train(json);
+  AttemptOptions slow;
+  slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "5"}};
+  json["settings"]["recompute"] = "selective";
+  CHECK(train(json, slow) == plain);
+  json["settings"]["recompute"] = "full";
+  CHECK(train(json) == plain);
+}
+
+TEST_CASE("a rank with padding alone, and the shortest sequence", "[train][megatron]") {
+  auto run = megatron_run(4, 1, 1), ddp = ddp_run(1);
+  for (auto* json : {&run, &ddp}) (*json)["model"]["seq"] = 1;
+  run["settings"]["vocab_multiple"] = 40;  // 4 x 40 = 160 for 100: the last rank has no word
+  expect_near(train(run), alone(ddp), 2e-6, 5e-6 * largest(alone(ddp)));
+}
+
+TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {
+  const std::vector<Json> layouts = [] {
+    std::vector<Json> all = {ddp_run(1), ddp_run(4)};
+    for (const auto& [t, p, d, zero] : {Shape{1, 1, 1}, Shape{2, 1, 1}, Shape{1, 2, 1}, Shape{2, 2, 1},
+                                  Shape{4, 1, 1}, Shape{1, 4, 1}})
+      all.push_back(megatron_run(t, p, d));
+    for (const auto& [t, p, d, zero] : {Shape{1, 1, 2}, Shape{2, 1, 2}, Shape{1, 2, 2}}) {
+      all.push_back(megatron_run(t, p, d));
+      all.back()["settings"]["zero_stage"] = 1;
+    }
+    all.push_back(megatron_run(1, 2, 1));
+    all.back()["settings"]["interleave"] = 2;
+    return all;
+  }();
+  const auto& whole = alone(ddp_run(1));
+  // In a circle: each is loaded once by the next one, and loads the one before it.
+  const auto begin = GENERATE(0u, 4u, 8u);
+  auto json = layouts[begin];
+  json["steps"] = 8;
+  json["training"]["decay_steps"] = 20;
+  TrainerRun run(json);
+  for (std::size_t i = 0; i < 5; ++i) {
+    auto next = layouts[(begin + i) % layouts.size()];
+    next["steps"] = 8 + 3 * static_cast<int>(i);
+    next["training"]["decay_steps"] = 20;
+    run.write(next);
+    const auto attempt = run.attempt();
+    INFO(attempt.output);
+    REQUIRE(attempt.ok());
+  }
+  expect_near({run.losses(), run.weights()}, whole, 2e-6, 5e-6 * largest(whole));
+}
