@@ -16,7 +16,7 @@ using record::Attempt;
 
 constexpr std::array<std::string_view, 6> kStates = {"running",   "finished",  "stopped",
                                                      "cancelled", "bad_nodes", "failed"};
-constexpr auto kFix = "move that file away: the run counts as one that did not say how it ended";
+constexpr auto kAttemptFix = "move that file away: the run counts as one that did not say how it ended";
 
 // "07" is not a number that a script gives.
 int parse_number(const std::string& name) {
@@ -98,7 +98,7 @@ Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from)
   attempts.reserve(numbers.size());
   for (const int number : numbers) {
     const auto path = place / std::to_string(number) / "status.json";
-    const auto json = read_json(path, {.lenient = true, .fix = kFix});
+    const auto json = read_json(path, {.lenient = true, .fix = kAttemptFix});
     if (!json) return json.error();
     auto& attempt = attempts.emplace_back();
     attempt.number = number;
@@ -107,7 +107,7 @@ Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from)
     if (!*json) continue;
     Fields fields(**json);
     read_status(fields, attempt);
-    if (!fields.problem().empty()) return damaged(path, fields.problem(), kFix);
+    if (!fields.problem().empty()) return damaged(path, fields.problem(), kAttemptFix);
   }
   return attempts;
 }

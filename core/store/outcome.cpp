@@ -12,7 +12,7 @@ namespace {
 using record::Outcome;
 using record::Progress;
 
-constexpr auto kFix = "move that file away: orch resume makes it again from what is known";
+constexpr auto kOutcomeFix = "move that file away: orch resume makes it again from what is known";
 
 // JSON has no NaN.
 double finite(double number) { return std::isfinite(number) ? number : 0; }
@@ -85,12 +85,12 @@ Outcome read(Fields& fields) {
 
 Result<std::optional<Outcome>> read_outcome(const fs::path& run_folder) {
   const auto path = run_folder / "state.json";
-  const auto json = read_json(path, {.fix = kFix});
+  const auto json = read_json(path, {.fix = kOutcomeFix});
   if (!json) return json.error();
   if (!*json) return std::optional<Outcome>();
   Fields fields(**json);
   auto outcome = read(fields);
-  if (!fields.problem().empty()) return damaged(path, fields.problem(), kFix);
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), kOutcomeFix);
   return std::optional(std::move(outcome));
 }
 
