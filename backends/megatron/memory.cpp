@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "backends/megatron/setup.h"
+#include "core/pipeline/schedule.h"
 
 namespace orch::megatron {
 namespace {
@@ -85,8 +86,8 @@ constexpr double kHandedOver = 1.4;
 double layers_in_flight(const Setup& setup, std::int64_t stage) {
   const auto chunks = static_cast<double>(setup.chunks);
   const double held = static_cast<double>(setup.partition.layers_on(stage)) / chunks;
-  const auto flying =
-      static_cast<double>(in_flight(stage, setup.pipeline, setup.chunks, setup.micro_batches));
+  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches};
+  const auto flying = static_cast<double>(pipeline::in_flight(shape, stage));
   if (!setup.model.full()) return flying * held;
   return flying * (held + (setup.pipeline > 1 ? kHandedOver : 1));
 }

@@ -18,11 +18,4 @@ double Partition::loss() const {
   return static_cast<double>(portion() * stages) / static_cast<double>(items()) - 1;
 }
 
-std::int64_t in_flight(std::int64_t stage, std::int64_t stages, std::int64_t chunks,
-                       std::int64_t micro_batches) {
-  const std::int64_t behind = stages - stage - 1;
-  const std::int64_t ahead = chunks == 1 ? behind : 2 * behind + (chunks - 1) * stages;
-  return std::min(ahead + 1, micro_batches * chunks);
-}
-
 }  // namespace orch::megatron

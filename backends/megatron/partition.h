@@ -22,10 +22,4 @@ struct Partition {
   double loss() const;
 };
 
-// Micro-batches (times chunks, when interleaved) whose activations a stage holds at once: 1F1B runs
-// min(P - stage - 1, m) ahead, interleaved 2(P - stage - 1) + (v - 1)P, capped at all (Narayanan et
-// al. 2021); then one more.
-std::int64_t in_flight(std::int64_t stage, std::int64_t stages, std::int64_t chunks,
-                       std::int64_t micro_batches);
-
 }  // namespace orch::megatron

@@ -10,8 +10,12 @@ namespace {
 // Micro-batches go through the chunks in groups: as many in each as there are stages, or, where that
 // does not come out even, a few more. With fewer in the last one some stages would wait for what
 // others have not begun.
+std::int64_t group_count(const Shape& shape) {
+  return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
+}
+
 std::vector<std::int64_t> groups_of(const Shape& shape) {
-  const auto count = std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
+  const auto count = group_count(shape);
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
   for (std::int64_t i = 0; i < shape.micro_batches % count; ++i) ++sizes[static_cast<std::size_t>(i)];
   return sizes;
@@ -33,8 +37,9 @@ std::vector<Task> forward_order(const Shape& shape) {
 std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
   const auto behind = shape.stages - stage - 1;
   if (shape.chunks == 1) return std::min(behind, shape.micro_batches);
-  return std::min(2 * behind + (shape.chunks - 1) * groups_of(shape).front(),
-                  shape.chunks * shape.micro_batches);
+  const auto groups = group_count(shape);
+  const auto first = (shape.micro_batches + groups - 1) / groups;
+  return std::min(2 * behind + (shape.chunks - 1) * first, shape.chunks * shape.micro_batches);
 }
 
 // A pipeline whose passes all take one unit of time, played tick by tick. A stage passes a gradient

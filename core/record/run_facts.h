@@ -10,7 +10,8 @@ struct RunFacts {
   std::string experiment;
   std::string id;
   std::string strategy;
-  std::string variant;  // "compression=powersgd dtype=fp32": its settings other than the defaults
+  // "tensor_parallel=2 dtype=fp32": its layout, and settings other than the defaults.
+  std::string variant;
   std::string cluster;
   std::int64_t gpus = 0;
   std::int64_t nodes = 0;

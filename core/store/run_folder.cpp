@@ -36,6 +36,10 @@ Error first_of(const Errors& errors) {
 }
 
 void take_run(const plan::Run& run, record::RunFacts& facts) {
+  if (const auto ranks = run.layout.tensor_parallel; ranks > 1)
+    facts.variant += fmt::format("tensor_parallel={} ", ranks);
+  if (const auto stages = run.layout.pipeline_parallel; stages > 1)
+    facts.variant += fmt::format("pipeline_parallel={} ", stages);
   facts.experiment = run.experiment;
   facts.strategy = run.strategy->name;
   facts.cluster = run.cluster->name;
@@ -48,7 +52,7 @@ void take_run(const plan::Run& run, record::RunFacts& facts) {
 
 void read_estimate(Fields& fields, record::RunFacts& facts) {
   facts.fit = fields.text("fit");
-  facts.variant = fields.text_or("variant", "");
+  facts.variant += fields.text_or("variant", "");
   facts.communicated_bytes = fields.number_or("communicated_bytes", 0);
   facts.step_seconds = fields.number("step_seconds");
   facts.step_low = fields.number("step_low");

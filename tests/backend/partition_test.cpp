@@ -44,18 +44,4 @@ TEST_CASE("every partition deals out every layer once", "[megatron]") {
     }
 }
 
-TEST_CASE("1F1B holds as many micro-batches as stages follow, itself included", "[megatron]") {
-  CHECK(in_flight(0, 4, 1, 8) == 4);
-  CHECK(in_flight(1, 4, 1, 8) == 3);
-  CHECK(in_flight(3, 4, 1, 8) == 1);
-  CHECK(in_flight(0, 4, 1, 2) == 2);
-  CHECK(in_flight(0, 1, 1, 8) == 1);
-}
-
-TEST_CASE("interleaving holds 2(P - stage - 1) + (v - 1)P + 1 chunks, at most all", "[megatron]") {
-  CHECK(in_flight(0, 4, 2, 8) == 11);  // 6 + 4 + 1
-  CHECK(in_flight(3, 4, 2, 8) == 5);   // 0 + 4 + 1
-  CHECK(in_flight(0, 4, 2, 4) == 8);   // 4 micro-batches of 2 chunks
-}
-
 }  // namespace orch::megatron
