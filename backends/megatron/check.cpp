@@ -46,6 +46,19 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
         say("try accumulate = ", round_up(run->accumulate, p)));
 }
 
+void check_filling(const RunView& run, const Setup& setup, Problems& problems) {
+  if (!run.flag("fill_bubbles")) return;
+  if (setup.pipeline == 1)
+    problems.warn("fill_bubbles", "does nothing with pipeline_parallel = 1",
+                  "try fill_bubbles = false, or a pipeline_parallel of 2 or more");
+  else if (setup.chunks > 1)
+    problems.reject("fill_bubbles", "does not go with interleave",
+                    "try interleave = 1 or fill_bubbles = false");
+  else
+    problems.warn("fill_bubbles", "the estimate still has the whole bubble; about a third is left",
+                  "run it for some steps and compare");
+}
+
 void check_partition(const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
@@ -128,6 +141,7 @@ void check(const RunView& run, Problems& problems) {
   check_sequence(run, problems);
   check_partition(setup, problems);
   check_interleave(run, setup, problems);
+  check_filling(run, setup, problems);
   check_bubble(run, setup, problems);
   check_vocabulary(run, setup, problems);
   check_precision(setup, problems);

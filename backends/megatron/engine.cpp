@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <variant>
 
 #include "backends/megatron/stages.h"
 #include "backends/runtime/step/batches.h"
@@ -20,12 +21,33 @@ using namespace train;
 constexpr const char* kWords = "word_embedding.weight";
 constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
 
+// Runs of before there was this setting do not have it.
+bool fills_bubbles(const plan::Run& run) {
+  const auto* flag = std::get_if<bool>(&run.setting("fill_bubbles"));
+  return flag && *flag && run.layout.pipeline_parallel > 1;
+}
+
 const plan::Run& checked(const plan::Run& run) {
   const Settings settings(run);
   const bool cut = run.layout.tensor_parallel > 1 || settings.integer("zero_stage") > 0;
   if (settings.text("optimizer") == "adafactor" && cut)
     throw Failed("bad_exit", "adafactor needs whole matrices: use tensor_parallel = 1 and "
                              "zero_stage = 0, or adamw");
+  const auto ranks = run.layout.tensor_parallel, stages = run.layout.pipeline_parallel;
+  if (run.model.heads % ranks != 0)
+    throw Failed("bad_exit", fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
+                                         run.model.heads, ranks));
+  if (settings.flag("sequence_parallel") && run.batch.micro_batch * run.model.seq % ranks != 0)
+    throw Failed("bad_exit", fmt::format("micro_batch * seq = {} rows cannot be shared by "
+                                         "tensor_parallel = {} ranks",
+                                         run.batch.micro_batch * run.model.seq, ranks));
+  if (const auto chunks = settings.integer("interleave");
+      chunks > 1 && (stages == 1 || run.model.layers % (stages * chunks) != 0))
+    throw Failed("bad_exit", fmt::format("{} layers cannot be shared by {} stages of {} chunks: use "
+                                         "interleave = 1",
+                                         run.model.layers, stages, chunks));
+  if (fills_bubbles(run) && settings.integer("interleave") > 1)
+    throw Failed("bad_exit", "fill_bubbles does not go with interleave");
   if (settings.text("offload") != "none")
     throw Failed("bad_exit", "this trainer keeps the optimizer on the device: use offload = 'none'");
   return run;
@@ -35,12 +57,18 @@ const plan::Run& checked(const plan::Run& run) {
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
   const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
   return lay_out(specs_of(run, mesh.stage()), slice,
-                 std::lcm<std::int64_t>(kAlign, mesh.data_size()));
+                 std::lcm<std::int64_t>(kAlign, 8 * mesh.data_size()));
+}
+
+std::string schedule_name(const plan::Run& run) {
+  if (run.layout.pipeline_parallel == 1) return "none";
+  if (fills_bubbles(run)) return "filled 1F1B";
+  return Settings(run).integer("interleave") > 1 ? "interleaved" : "1F1B";
 }
 
 PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile) {
   const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
-  return {model_options(run, mesh.world().device(), axis), run.batch.micro_batch, false};
+  return {model_options(run, mesh.world().device(), axis), run.batch.micro_batch, fills_bubbles(run)};
 }
 
 ReducerOptions reducer_options(const plan::Run& run, bool sharded) {
@@ -130,11 +158,12 @@ void Engine::add_tied_gradients() {
 }
 
 // Of what no other rank counts.
-double Engine::squares() const {
-  if (!sharded_ && mesh_.data_rank() > 0) return 0;
-  double sum = 0;
+at::Tensor Engine::squares() const {
+  const auto like = at::TensorOptions().dtype(at::kDouble).device(mesh_.world().device());
+  auto sum = at::zeros({}, like);
+  if (!sharded_ && mesh_.data_rank() > 0) return sum;
   const auto count = [&](const Owned& owned, std::int64_t begin, std::int64_t end) {
-    if (begin < end) sum += sum_of_squares(owned.gradient.narrow(0, begin, end - begin)).item<double>();
+    if (begin < end) sum.add_(sum_of_squares(owned.gradient.narrow(0, begin, end - begin)));
   };
   for (const auto& owned : parameters_.owned()) {
     std::int64_t begin = 0;  // what is counted and not added yet; padding between is zero
@@ -151,12 +180,10 @@ double Engine::squares() const {
 // One reduction for all that the ranks must know before they decide: the same bits on each.
 void Engine::agree(const StepBatch& batch, const at::Tensor& loss, StepResult& result,
                    double& norm) {
-  const bool tells = mesh_.is_last() && mesh_.tensor_rank() == 0;
-  auto sums = at::zeros({3}, at::kDouble);
-  sums[0] = squares();
-  sums[1] = tells ? loss.item<double>() : 0;
-  sums[2] = batch.stop ? 1 : 0;
-  const auto shared = sums.to(mesh_.world().device());
+  const auto squared = squares();
+  const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
+  const auto shared = at::stack({squared, loss.to(at::kDouble).mul_(tells),
+                                 at::full_like(squared, batch.stop ? 1.0 : 0.0)});
   mesh_.world().world().all_reduce(shared).wait();
   const auto host = shared.to(at::kCPU);
   mesh_.world().check();
@@ -207,7 +234,8 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  const auto rounds = micro_batches(count);
+  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
   auto loss = pipeline_.evaluate(rounds, 1.0 / static_cast<double>(rounds * mesh_.data_size()),
                                  reader(dataset, first, 0));
   if (mesh_.tensor_rank() > 0) loss.zero_();
@@ -255,6 +283,7 @@ std::map<std::string, std::string> Engine::effective() const {
           {"optimizer", settings.text("optimizer")},
           {"pipeline_parallel", std::to_string(mesh_.stages())},
           {"recompute", settings.text("recompute")},
+          {"schedule", schedule_name(config_)},
           {"sequence_parallel", sequence ? "true" : "false"},
           {"tensor_parallel", std::to_string(mesh_.tensor_size())},
           {"zero_stage", sharded_ ? "1" : "0"}};

@@ -30,7 +30,7 @@ class Engine : public train::Engine {
   bool is_replica(std::size_t parameter) const;  // another rank's copy counts
   void add_shared_gradients();
   void add_tied_gradients();
-  double squares() const;
+  at::Tensor squares() const;
   void agree(const train::StepBatch& batch, const at::Tensor& loss, train::StepResult& result,
              double& norm);
   void gather_weights();

@@ -33,6 +33,7 @@ std::vector<backend::StrategySpec> strategies() {
                    "the vocabulary is padded to a multiple of this times tensor_parallel", 128)
                .range(1, 65536),
            boolean("overlap_grad_reduce", "reduce gradients under the last backward", false),
+           boolean("fill_bubbles", "weight gradients wait for a pipeline's idle moments", false),
            boolean("launch_blocking", "wait for each kernel (CUDA_LAUNCH_BLOCKING=1)", false),
        }}};
 }

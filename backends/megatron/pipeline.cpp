@@ -13,7 +13,7 @@ void Inbox::expect(std::int64_t messages, const std::vector<std::int64_t>& shape
   left_ = messages;
   shape_ = shape;
   like_ = like;
-  if (left_ > 0) ask();
+  if (is_warm_ && left_ > 0) ask();
 }
 
 void Inbox::ask() {
@@ -23,12 +23,14 @@ void Inbox::ask() {
 }
 
 at::Tensor Inbox::take() {
+  if (!next_.defined()) ask();
   {
     Profile::Scope scope(profile_, "idle");
     pending_.wait();
   }
   auto message = std::move(next_);
-  if (left_ > 0) ask();
+  next_ = at::Tensor();
+  if (is_warm_ && left_ > 0) ask();
   return message;
 }
 
@@ -114,7 +116,10 @@ void Pipeline::backward(Step& step, const Task& task) {
                             step.shape.filled ? &flight.put_off : nullptr};
   auto [dx, loss] = chunk.backward(flight.batch, dy, step.scale, flight.saved, gradients);
   if (loss.defined()) step.loss.add_(loss, step.loss_share);
-  if (!embeds(task.chunk)) send_gradient(std::move(dx));
+  if (!embeds(task.chunk)) {
+    Profile::Scope scope(profile_, "send gradients");
+    send(mesh_.channels().to_previous, wrapped(dx));
+  }
   if (!step.shape.filled) step.flights.erase({task.chunk, task.micro_batch});
 }
 
@@ -126,16 +131,14 @@ void Pipeline::weights(Step& step, const Task& task) {
   step.flights.erase({task.chunk, task.micro_batch});
 }
 
-void Pipeline::send_gradient(at::Tensor gradient) {
-  Profile::Scope scope(profile_, "send gradients");
-  while (!sends_.empty() && sends_.front().first.is_done()) sends_.pop_front();
-  auto message = wrapped(gradient);
-  auto pending = mesh_.channels().to_previous.send(message);
-  sends_.emplace_back(std::move(pending), std::move(message));
+void Pipeline::send(Channel& to, at::Tensor message) {
+  while (!sends_.empty() && sends_.front().pending.is_done()) sends_.pop_front();
+  auto pending = to.send(message);
+  sends_.push_back({std::move(message), std::move(pending)});
 }
 
 void Pipeline::finish_sends() {
-  for (auto& [pending, message] : sends_) pending.wait();
+  for (auto& sent : sends_) sent.pending.wait();
   sends_.clear();
 }
 
@@ -156,6 +159,8 @@ at::Tensor Pipeline::train(std::int64_t micro_batches, double scale, double loss
     if (task.pass == Pass::weights) weights(step, task);
   }
   finish_sends();
+  activations_.warm();
+  gradients_.warm();
   return step.loss;
 }
 
@@ -172,9 +177,7 @@ at::Tensor Pipeline::evaluate(std::int64_t micro_batches, double loss_share, con
       loss.add_(output, loss_share);
       continue;
     }
-    auto message = wrapped(output);
-    auto pending = mesh_.channels().to_next.send(message);
-    sends_.emplace_back(std::move(pending), std::move(message));
+    send(mesh_.channels().to_next, wrapped(output));
   }
   finish_sends();
   return loss;

@@ -12,7 +12,8 @@
 namespace orch::megatron {
 
 // What comes through a channel in one step, in order: the next message is asked for before the one
-// at hand is used.
+// at hand is used. Not in the first step, in which the device allocates: that would wait for a
+// receive, which waits for what this rank has not computed yet.
 class Inbox {
  public:
   Inbox(train::Channel& channel, train::Profile* profile) : channel_(channel), profile_(profile) {}
@@ -20,6 +21,7 @@ class Inbox {
   void expect(std::int64_t messages, const std::vector<std::int64_t>& shape,
               const at::TensorOptions& like);
   at::Tensor take();  // waits; throws CommError
+  void warm() { is_warm_ = true; }  // a whole step was done
 
  private:
   void ask();
@@ -29,6 +31,7 @@ class Inbox {
   std::vector<std::int64_t> shape_;
   at::TensorOptions like_;
   std::int64_t left_ = 0;  // not asked for yet
+  bool is_warm_ = false;
   at::Tensor next_;
   train::Pending pending_;
 };
@@ -66,7 +69,7 @@ class Pipeline {
     train::MicroBatch batch;
     train::Stage::Saved saved;
     std::vector<train::WeightProduct> put_off;
-    at::Tensor output;  // until it was sent
+    at::Tensor output;  // what is sent, until its gradient comes back
     train::Pending sent;
   };
   struct Step {
@@ -87,7 +90,7 @@ class Pipeline {
   void forward(Step& step, const pipeline::Task& task);
   void backward(Step& step, const pipeline::Task& task);
   void weights(Step& step, const pipeline::Task& task);
-  void send_gradient(at::Tensor gradient);
+  void send(train::Channel& to, at::Tensor message);
   void finish_sends();
   at::Tensor zero() const;
 
@@ -96,7 +99,11 @@ class Pipeline {
   train::Profile* profile_;
   std::vector<std::unique_ptr<train::Stage>> chunks_;
   Inbox activations_, gradients_;
-  std::deque<std::pair<train::Pending, at::Tensor>> sends_;
+  struct Sent {
+    at::Tensor message;
+    train::Pending pending;
+  };
+  std::deque<Sent> sends_;
 };
 
 }  // namespace orch::megatron

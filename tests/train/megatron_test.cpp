@@ -108,6 +108,13 @@ TEST_CASE("pipelines train as one process", "[train][megatron]") {
   expect_near(train(run), alone(ddp), 1e-6, 1e-6);
 }
 
+TEST_CASE("gradients of weights that fill bubbles change no bit", "[train][megatron]") {
+  auto run = megatron_run(1, 4, 1);
+  const auto plain = train(run);
+  run["settings"]["fill_bubbles"] = true;
+  CHECK(train(run) == plain);
+}
+
 TEST_CASE("uneven and empty stages train as one process", "[train][megatron]") {
   const auto [layers, stages] = GENERATE(std::pair{3, 2}, std::pair{2, 4}, std::pair{1, 3});
   CAPTURE(layers, stages);

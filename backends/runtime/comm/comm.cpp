@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -155,6 +156,8 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 }
 
 Pending::~Pending() {
+  // On the way out of a failure: what is awaited may never come, and nobody has been told yet.
+  if (std::uncaught_exceptions() > 0) return;
   try {
     wait();
   } catch (...) {

@@ -24,7 +24,8 @@ class CommError : public std::runtime_error {
 enum class Reduce { sum, max };
 
 // A collective under way. wait() once, before its tensors are read (on CUDA: before they are used
-// on the current stream) or freed. A Pending that is dropped waits, and swallows the error.
+// on the current stream) or freed. A Pending that is dropped waits, and swallows the error;
+// not on the way out of an exception, when what it waits for may never come.
 class Pending {
  public:
   class State;

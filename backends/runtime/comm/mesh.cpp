@@ -18,20 +18,28 @@ Mesh::Mesh(World& world, const plan::Layout& planned, bool ring)
         "ranks that were planned",
         world.size(), tensor_size_, stages_));
   make_groups();
-  if (stages_ == 1) return;
-  for (int d = 0; d < data_size_; ++d)
+  for (int d = 0; d < data_size_ && stages_ > 1; ++d)
     for (int t = 0; t < tensor_size_; ++t) make_channels(t, d, ring);
+  world.world().barrier();
+}
+
+at::Tensor Mesh::word() const {
+  return at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
 }
 
 int Mesh::rank_at(int tensor, int data, int stage) const {
   return tensor + tensor_size_ * (data + data_size_ * stage);
 }
 
-// Every rank names the same groups in the same order. An axis with all ranks on it is the world.
+// Every rank names the same groups in the same order. An axis with all ranks on it is the world. The
+// first collective opens a group: NCCL's would else open under a receive that waits on the device.
 void Mesh::make_groups() {
   const auto make = [&](const char* name, const std::vector<int>& ranks, Group*& mine) {
     const bool all = static_cast<int>(ranks.size()) == world_.size();
-    if (auto* made = all ? &world_.world() : world_.make_group(name, ranks)) mine = made;
+    auto* made = all ? &world_.world() : world_.make_group(name, ranks);
+    if (!made) return;
+    mine = made;
+    if (made->size() > 1) made->all_reduce(word()).wait();
   };
   for (int p = 0; p < stages_; ++p)
     for (int d = 0; d < data_size_; ++d) {
@@ -66,10 +74,9 @@ void Mesh::make_channel(const char* kind, int tensor, int data, int from, int to
   const int sender = rank_at(tensor, data, from), receiver = rank_at(tensor, data, to);
   auto* group = world_.make_group(fmt::format("{} {}→{}", kind, from, to), {sender, receiver});
   if (!group) return;
-  const auto word = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
   auto& mine = world_.rank() == sender ? out : in;
   mine = Channel(group);
-  (world_.rank() == sender ? mine.send(word) : mine.recv(word)).wait();
+  (world_.rank() == sender ? mine.send(word()) : mine.recv(word())).wait();
 }
 
 std::uint64_t Mesh::bytes() const {

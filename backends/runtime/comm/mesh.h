@@ -55,6 +55,7 @@ class Mesh {
 
  private:
   int rank_at(int tensor, int data, int stage) const;
+  at::Tensor word() const;  // something to send
   void make_groups();
   void make_channels(int tensor, int data, bool ring);
   void make_channel(const char* kind, int tensor, int data, int from, int to, Channel& out,

@@ -172,6 +172,8 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   // Job scripts set it for other trainers. Left to itself c10d ends the process without a word
   // about who is missing; our own watch finds that out.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
+  // A kernel that is loaded at its first use makes the device wait for receives that are under way.
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   WorldOptions options;
   try {
     options = world_options_from_environment();

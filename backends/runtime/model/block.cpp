@@ -125,8 +125,8 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
 void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
                          BlockSaved& saved) const {
   const auto x = saved.x;
-  const auto rows = options_.axis.gather(norm1.y).take();
   {
+    const auto rows = options_.axis.gather(norm1.y).take();
     Profile::Scope scope(profile_, "QKV");
     saved.qkv = ops::linear(rows, weight(qkv_.weight), weight(qkv_.bias));
   }
@@ -155,7 +155,7 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
   gradients.tell(parameter);
 }
 
-// Rows of the bias's gradient that other ranks have are added later: see Stage::shared.
+// With sequence parallelism the bias's gradient lacks the other ranks' rows: the engine adds them.
 at::Tensor Block::row_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                                const char* item, const Gradients& gradients) const {
   const auto rows = options_.axis.gather(dy).take();

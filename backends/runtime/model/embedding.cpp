@@ -82,8 +82,7 @@ Stream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) con
 
 void Embedding::add_positions_gradient(const at::Tensor& dy, std::int64_t all) const {
   if (options_.axis.shares_rows()) {
-    gradient(position_).index_add_(0, positions(dy.size(0), all),
-                                   dy.to(gradient(position_).scalar_type()));
+    ops::add_embedding_gradient(gradient(position_), dy, positions(dy.size(0), all));
     return;
   }
   const auto by_sample = dy.view({-1, options_.config.seq, options_.config.hidden});

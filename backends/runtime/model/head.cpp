@@ -7,9 +7,16 @@
 namespace orch::train {
 namespace {
 
+// Logits that are shared have copies in fp32 beside them: see ops::row_statistics.
+std::int64_t logits_copies(const ModelOptions& options) {
+  if (options.axis.is_alone()) return 1;
+  return options.dtype == at::kFloat ? 2 : 5;
+}
+
 std::int64_t rows_at_a_time(const ModelOptions& options, std::int64_t columns) {
   const std::int64_t bytes = options.device.is_cpu() ? 64 << 20 : 1 << 30;
-  const auto row = columns * static_cast<std::int64_t>(at::elementSize(options.dtype));
+  const auto row = columns * logits_copies(options) *
+                   static_cast<std::int64_t>(at::elementSize(options.dtype));
   return std::max<std::int64_t>(bytes / row / 128 * 128, 128);
 }
 
@@ -64,7 +71,8 @@ at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double sca
       Profile::Scope scope(profile_, "logits");
       logits = ops::linear(part, weight(word_), {});
     }
-    logits_bytes_ = std::max(logits_bytes_, static_cast<std::int64_t>(logits.nbytes()));
+    logits_bytes_ = std::max(logits_bytes_, logits_copies(options_) *
+                                                static_cast<std::int64_t>(logits.nbytes()));
     all.push_back(cross_entropy(logits, batch.targets.narrow(0, first, rows), dx ? scale : 0));
     if (!dx) continue;
     Profile::Scope scope(profile_, "logits");

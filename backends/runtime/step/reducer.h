@@ -54,8 +54,8 @@ class Reducer {
   Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
           const ReducerOptions& options, const MakeHook& make_hook = {});
 
-  // Before the backward of each micro-batch of a step (from 1). Without synchronize gradients are
-  // only added up: nothing is sent.
+  // Before the backward of a micro-batch of a step (from 1), or of all of them where ready() is
+  // called for the last one alone. Without synchronize gradients are only added up: nothing is sent.
   void begin(std::int64_t step, bool synchronize);
   // The gradient of this micro-batch is complete. At most once per begin(); never for one that is
   // not used, whose gradient takes part as it is.
