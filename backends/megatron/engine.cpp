@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
-#include <variant>
 
+#include "backends/megatron/options.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/failure.h"
@@ -18,66 +17,6 @@ namespace {
 
 using namespace train;
 
-constexpr const char* kWords = "word_embedding.weight";
-constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
-
-// Runs of before there was this setting do not have it.
-bool fills_bubbles(const plan::Run& run) {
-  const auto* flag = std::get_if<bool>(&run.setting("fill_bubbles"));
-  return flag && *flag && run.layout.pipeline_parallel > 1;
-}
-
-const plan::Run& checked(const plan::Run& run) {
-  const Settings settings(run);
-  const bool cut = run.layout.tensor_parallel > 1 || settings.integer("zero_stage") > 0;
-  if (settings.text("optimizer") == "adafactor" && cut)
-    throw Failed("bad_exit", "adafactor needs whole matrices: use tensor_parallel = 1 and "
-                             "zero_stage = 0, or adamw");
-  const auto ranks = run.layout.tensor_parallel, stages = run.layout.pipeline_parallel;
-  if (run.model.heads % ranks != 0)
-    throw Failed("bad_exit", fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
-                                         run.model.heads, ranks));
-  if (settings.flag("sequence_parallel") && run.batch.micro_batch * run.model.seq % ranks != 0)
-    throw Failed("bad_exit", fmt::format("micro_batch * seq = {} rows cannot be shared by "
-                                         "tensor_parallel = {} ranks",
-                                         run.batch.micro_batch * run.model.seq, ranks));
-  if (const auto chunks = settings.integer("interleave");
-      chunks > 1 && (stages == 1 || run.model.layers % (stages * chunks) != 0))
-    throw Failed("bad_exit", fmt::format("{} layers cannot be shared by {} stages of {} chunks: use "
-                                         "interleave = 1",
-                                         run.model.layers, stages, chunks));
-  if (fills_bubbles(run) && settings.integer("interleave") > 1)
-    throw Failed("bad_exit", "fill_bubbles does not go with interleave");
-  if (settings.text("offload") != "none")
-    throw Failed("bad_exit", "this trainer keeps the optimizer on the device: use offload = 'none'");
-  return run;
-}
-
-// So that every bucket can be shared equally by the replicas.
-ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
-  const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
-  return lay_out(specs_of(run, mesh.stage()), slice,
-                 std::lcm<std::int64_t>(kAlign, 8 * mesh.data_size()));
-}
-
-std::string schedule_name(const plan::Run& run) {
-  if (run.layout.pipeline_parallel == 1) return "none";
-  if (fills_bubbles(run)) return "filled 1F1B";
-  return Settings(run).integer("interleave") > 1 ? "interleaved" : "1F1B";
-}
-
-PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile) {
-  const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
-  return {model_options(run, mesh.world().device(), axis), run.batch.micro_batch, fills_bubbles(run)};
-}
-
-ReducerOptions reducer_options(const plan::Run& run, bool sharded) {
-  ReducerOptions options;
-  options.overlap = Settings(run).flag("overlap_grad_reduce");
-  options.scatter = sharded;
-  return options;
-}
-
 double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
 
 }  // namespace
@@ -87,7 +26,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       profile_(profile),
       mesh_(world, config.layout, Settings(config).integer("interleave") > 1),
       sharded_(Settings(config).integer("zero_stage") == 1 && mesh_.data_size() > 1),
-      buckets_(buckets_of(layout_of(config, mesh_), 4, {kBucketBytes, kBucketBytes / 8, kWords})),
+      buckets_(buckets_of(layout_of(config, mesh_), 4, bucket_options())),
       parameters_(layout_of(config, mesh_),
                   {dtype_of(config), true, world.device(),
                    sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
@@ -290,11 +229,10 @@ std::map<std::string, std::string> Engine::effective() const {
 }
 
 std::int64_t Engine::parameter_count() const {
+  const auto& model = config_.model;
+  const auto whole = lay_out(parameter_specs(model, Span::whole(model), model.vocab));
   std::int64_t count = 0;
-  for (const auto& spec :
-       parameter_specs(config_.model, Span::whole(config_.model), config_.model.vocab))
-    count += std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1},
-                             std::multiplies<>());
+  for (const auto& parameter : whole.all) count += parameter.count;
   return count;
 }
 
@@ -302,8 +240,7 @@ std::map<std::string, double> Engine::memory_items() const {
   const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
   return {{"weights", bytes(parameters_.weights())},
           {"gradients", bytes(parameters_.gradients())},
-          {"optimizer states",
-           masters + static_cast<double>(update_.optimizer().state_bytes())},
+          {"optimizer states", masters + static_cast<double>(update_.optimizer().state_bytes())},
           {"activations", static_cast<double>(pipeline_.activation_bytes())},
           {"logits", static_cast<double>(pipeline_.logits_bytes())},
           {"communication buffers", reducer_.buffer_bytes()}};

@@ -43,7 +43,7 @@ std::vector<ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage) {
     specs.insert(specs.end(), some.begin(), some.end());
   }
   std::stable_partition(specs.begin(), specs.end(),
-                        [](const auto& spec) { return spec.name != "word_embedding.weight"; });
+                        [](const auto& spec) { return spec.name != kWords; });
   return specs;
 }
 

@@ -162,6 +162,20 @@ TEST_CASE("a rank with padding alone, and the shortest sequence", "[train][megat
   expect_near(train(run), alone(ddp), 2e-6, 5e-6 * largest(alone(ddp)));
 }
 
+TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][megatron]") {
+  auto json = megatron_run(2, 1, 1);
+  json["model"]["heads"] = 1;
+  json["settings"]["optimizer"] = "adafactor";
+  json["settings"]["offload"] = "optimizer";
+  TrainerRun run(json);
+  const auto attempt = run.attempt();
+  CHECK(attempt.exit_codes == std::vector<int>{1, 1});
+  CHECK(attempt.event("failed").at("message") ==
+        "adafactor needs whole matrices: use tensor_parallel = 1 and zero_stage = 0, or adamw; 1 "
+        "heads cannot be shared by tensor_parallel = 2 ranks; this trainer keeps the optimizer on "
+        "the device: use offload = 'none'");
+}
+
 TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {
   const std::vector<Json> layouts = [] {
     std::vector<Json> all = {ddp_run(1), ddp_run(4)};

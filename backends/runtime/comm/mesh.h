@@ -38,7 +38,6 @@ class Mesh {
   int data_rank() const { return world_.rank() / tensor_size_ % data_size_; }
   int stage() const { return world_.rank() / tensor_size_ / data_size_; }
   bool is_first() const { return stage() == 0; }
-  bool is_last() const { return stage() == stages_ - 1; }
 
   Group& tensor() const { return *tensor_; }
   Group& data() const { return *data_; }

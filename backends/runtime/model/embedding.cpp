@@ -30,7 +30,7 @@ Embedding::Embedding(const ModelOptions& options, Parameters& parameters, Profil
     : options_(options),
       parameters_(&parameters),
       profile_(profile),
-      word_(parameters.index("word_embedding.weight")) {
+      word_(parameters.index(kWords)) {
   if (options.is_bloom()) {
     norm_weight_ = parameters.index("embedding_norm.weight");
     norm_bias_ = parameters.index("embedding_norm.bias");

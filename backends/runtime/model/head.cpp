@@ -27,7 +27,7 @@ Head::Head(const ModelOptions& options, Parameters& parameters, Profile* profile
       parameters_(&parameters),
       profile_(profile),
       owns_words_(owns_words),
-      word_(parameters.index("word_embedding.weight")),
+      word_(parameters.index(kWords)),
       norm_weight_(parameters.index("final_norm.weight")),
       norm_bias_(parameters.index("final_norm.bias")) {}
 

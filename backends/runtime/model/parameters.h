@@ -8,6 +8,9 @@
 
 namespace orch::train {
 
+// The words' matrix, which the embedding and the head share.
+constexpr const char* kWords = "word_embedding.weight";
+
 // How a parameter begins.
 enum class Init { normal, scaled_normal, zeros, ones };  // scaled: by 1/sqrt(2 layers)
 

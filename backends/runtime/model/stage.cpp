@@ -41,7 +41,7 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span
     specs.push_back({"position_embedding.weight", {config.seq, h}, -1, Init::normal, true});
   }
   if (span.embeds || span.predicts)
-    specs.push_back({"word_embedding.weight", {vocab, h}, 0, Init::normal, true});
+    specs.push_back({kWords, {vocab, h}, 0, Init::normal, true});
   return specs;
 }
 

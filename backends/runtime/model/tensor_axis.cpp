@@ -50,12 +50,6 @@ at::Tensor TensorAxis::all_of(const at::Tensor& mine, const char* item) const {
   return all;
 }
 
-void TensorAxis::sum(const at::Tensor& tensor, const char* item) const {
-  if (is_alone()) return;
-  Profile::Scope scope(profile_, item);
-  group_->all_reduce(tensor).wait();
-}
-
 at::Tensor TensorAxis::share_of(const at::Tensor& rows) const {
   const auto count = rows.size(0) / size();
   return rows.narrow(0, rank() * count, count);

@@ -44,8 +44,6 @@ class TensorAxis {
   Arriving reduce(const at::Tensor& partial) const;
   // Each rank's `mine`, [size, ...].
   at::Tensor all_of(const at::Tensor& mine, const char* item) const;
-  // The sum over the axis, in place.
-  void sum(const at::Tensor& tensor, const char* item) const;
   // Of rows that are the same on all ranks: a share of them, and all of them from the shares.
   at::Tensor share_of(const at::Tensor& rows) const;
   Arriving from_shares(const at::Tensor& share) const;

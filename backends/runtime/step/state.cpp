@@ -11,8 +11,6 @@
 namespace orch::train {
 namespace {
 
-constexpr const char* kWords = "word_embedding.weight";
-
 checkpoint::Dtype dtype_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:
