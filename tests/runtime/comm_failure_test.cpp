@@ -8,6 +8,7 @@
 #include <csignal>
 #include <thread>
 
+#include "backends/runtime/comm/blame.h"
 #include "backends/runtime/comm/comm.h"
 #include "tests/runtime/ranks.h"
 
@@ -94,6 +95,34 @@ TEST_CASE("a rank that computes for too long is named, and what it does", "[comm
       with_flight("slow"));
   check_survivors(outcomes, 1, kTimeout + 4, "all_reduce #4 of 'data'",
                   "rank 1 has not entered it: it is in step 4 and in no collective");
+}
+
+TEST_CASE("who waits for another is not to blame, but the last of the chain", "[comm][failure]") {
+  using train::Entered, train::Sighting;
+  const auto at = [](int rank, std::vector<Entered> entered) {
+    Sighting sighting;
+    sighting.rank = rank;
+    sighting.answered = true;
+    sighting.step = 7;
+    for (const auto& each : entered) sighting.entered[each.group] = each;
+    return sighting;
+  };
+  const auto waits = [](const char* kind, const char* group, int peer) {
+    return Entered{kind, group, 4, 8, true, true, peer, {}};
+  };
+  auto posted = waits("recv", "up 3→2", 3);  // asked for ahead of time
+  posted.is_waited = false;
+  const auto down = [&](int rank) { return waits("recv", rank == 1 ? "down 0→1" : "down 1→2", rank - 1); };
+  const std::string last = "rank 0 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 0→1'";
+  CHECK(blame(waits("recv", "down 2→3", 2), {at(0, {posted}), at(1, {down(1)}), at(2, {down(2)})}) ==
+        last + "; rank 2 waits for it in recv #4 of 'down 1→2'");
+  // Of a collective: rank 1 has not come, because it waits too.
+  const Entered sum{"all_reduce", "world", 9, 8, true, true, -1, {0, 1, 3}};
+  CHECK(blame(sum, {at(0, {sum}), at(1, {waits("recv", "down 2→1", 2)}), at(2, {})}) ==
+        "rank 2 is in step 7 and in no collective; rank 1 waits for it in recv #4 of 'down 2→1'");
+  // In a circle nobody is last: who is met first.
+  CHECK(blame(waits("recv", "up 1→2", 1), {at(0, {waits("recv", "up 1→0", 1)}), at(1, {down(1)})}) ==
+        "rank 0 is in step 7 in recv #4 of 'up 1→0'; rank 1 waits for it in recv #4 of 'down 0→1'");
 }
 
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {

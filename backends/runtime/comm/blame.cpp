@@ -13,6 +13,8 @@
 namespace orch::train {
 namespace {
 
+constexpr std::size_t kNamed = 8;  // in one message
+
 std::string read_link(const char* path) {
   char text[128] = {};
   const auto size = ::readlink(path, text, sizeof text - 1);
@@ -57,29 +59,74 @@ std::string absence(const Sighting& sighting) {
 }
 
 std::string doing(const Sighting& sighting) {
-  std::vector<std::string> inside;
+  std::vector<std::string> waits;
   for (const auto& [group, entered] : sighting.entered)
-    if (entered.is_inside) inside.push_back(name_of(entered));
+    if (entered.is_inside && entered.is_waited) waits.push_back(name_of(entered));
   const auto step = sighting.step < 0 ? std::string() : fmt::format(" in step {}", sighting.step);
-  if (inside.empty()) return fmt::format("is{} and in no collective", step);
-  return fmt::format("is{} in {}", step, fmt::join(inside, " and "));
+  if (waits.empty()) return fmt::format("is{} and in no collective", step);
+  return fmt::format("is{} in {}", step, fmt::join(waits, " and "));
 }
 
-// Of one that could come but has not, or that came to something else; empty if it is not to blame.
-std::string delay(const Entered& here, const Sighting& sighting) {
-  const bool is_member =
-      here.peer >= 0 ? sighting.rank == here.peer
-                     : std::count(here.members.begin(), here.members.end(), sighting.rank) > 0;
-  if (!is_member) return {};
-  if (here.peer >= 0) return fmt::format("rank {} {}", sighting.rank, doing(sighting));
-  const auto found = sighting.entered.find(here.group);
-  if (found == sighting.entered.end() || found->second.sequence < here.sequence)
-    return fmt::format("rank {} has not entered it: it {}", sighting.rank, doing(sighting));
-  const auto& there = found->second;
-  if (there.sequence == here.sequence && (there.kind != here.kind || there.bytes != here.bytes))
-    return fmt::format("rank {} entered {} with {} bytes instead", sighting.rank, name_of(there),
-                       there.bytes);
-  return {};
+bool has_entered(const Entered& what, const Sighting& sighting) {
+  const auto found = sighting.entered.find(what.group);
+  return found != sighting.entered.end() && found->second.sequence >= what.sequence;
+}
+
+// Those without whom it cannot end: the other end of a message, or who has not come to a collective.
+std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sighting>& others) {
+  std::vector<const Sighting*> missing;
+  for (const auto& other : others) {
+    const bool is_member = std::count(what.members.begin(), what.members.end(), other.rank) > 0;
+    if (what.peer >= 0 ? other.rank == what.peer : is_member && !has_entered(what, other))
+      missing.push_back(&other);
+  }
+  return missing;
+}
+
+// From a rank to the one it waits for, and so on, to one that waits for nobody. Each link is told
+// from the end: "rank 3 is …; rank 2 waits for it in recv #4 of 'down 2→3'".
+std::string follow(const Sighting* at, const std::vector<Sighting>& others,
+                   const std::string& first) {
+  std::vector<std::string> links;
+  std::vector<const Sighting*> seen;
+  for (bool is_end = false; !is_end;) {
+    is_end = true;
+    seen.push_back(at);
+    for (const auto& [group, entered] : at->entered) {
+      if (!entered.is_inside || !entered.is_waited) continue;
+      const auto next = awaited(entered, others);
+      if (next.empty() || std::count(seen.begin(), seen.end(), next.front()) > 0) continue;
+      links.push_back(fmt::format("rank {} waits for it in {}", at->rank, name_of(entered)));
+      at = next.front();
+      is_end = false;
+      break;
+    }
+  }
+  if (links.empty()) return first;
+  std::reverse(links.begin(), links.end());
+  return fmt::format("rank {} {}; {}", at->rank, doing(*at), fmt::join(links, "; "));
+}
+
+// Of those that could come but have not, or that came to something else.
+std::vector<std::string> delays(const Entered& here, const std::vector<Sighting>& others) {
+  std::vector<std::string> found;
+  for (const auto* other : awaited(here, others)) {
+    const auto text =
+        fmt::format("rank {} {}{}", other->rank, here.peer >= 0 ? "" : "has not entered it: it ",
+                    doing(*other));
+    found.push_back(follow(other, others, text));
+  }
+  if (here.peer >= 0) return found;
+  for (const auto& other : others) {
+    const auto entered = other.entered.find(here.group);
+    if (entered == other.entered.end()) continue;
+    const auto& there = entered->second;
+    const bool is_other = there.kind != here.kind || there.bytes != here.bytes;
+    if (there.sequence == here.sequence && is_other && there.members == here.members)
+      found.push_back(fmt::format("rank {} entered {} with {} bytes instead", other.rank,
+                                  name_of(there), there.bytes));
+  }
+  return found;
 }
 
 }  // namespace
@@ -121,11 +168,15 @@ std::string blame(const Entered& here, const std::vector<Sighting>& others) {
   std::vector<std::string> culprits;
   for (const auto& other : others)
     if (auto text = absence(other); !text.empty()) culprits.push_back(std::move(text));
-  if (culprits.empty())
-    for (const auto& other : others)
-      if (auto text = delay(here, other); !text.empty()) culprits.push_back(std::move(text));
+  if (culprits.empty()) culprits = delays(here, others);
   if (culprits.empty()) return "all ranks are there: the network between them fails or is slow";
-  return fmt::format("{}", fmt::join(culprits, "; "));
+  std::vector<std::string> named;
+  for (const auto& text : culprits)
+    if (std::count(named.begin(), named.end(), text) == 0) named.push_back(text);
+  const auto more = named.size() > kNamed ? named.size() - kNamed : 0;
+  named.resize(named.size() - more);
+  return fmt::format("{}{}", fmt::join(named, "; "),
+                     more > 0 ? fmt::format("; and {} more ranks", more) : "");
 }
 
 std::string last_seen(const std::string& flight_folder, int rank) {

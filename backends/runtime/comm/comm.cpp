@@ -55,19 +55,25 @@ class Pending::State {
   }
 
   void launch(const std::function<Running()>& launch) {
+    if (group_->common->options.cuda) follow();
     try {
       if (group_->common->watch->is_alarmed()) throw std::runtime_error("not started");
       running_ = launch();
     } catch (const std::exception& error) {
       throw group_->failure(what_, error.what());
     }
-    if (running_.tells_end)
-      listen();
-    else if (group_->common->options.cuda)
-      follow();
+    if (running_.tells_end) listen();
+    if (followed_)
+      followed_->launched(running_.look, [common = group_->common, flight = flight_] {
+        common->recorder->end(flight);
+      });
   }
 
   void wait() {
+    if (followed_)
+      followed_->wait();
+    else
+      group_->common->watch->wait(what_);
     try {
       if (running_.tells_end) wait_for_end();
       if (!running_.tells_end && group_->common->watch->is_alarmed())
@@ -103,15 +109,10 @@ class Pending::State {
   }
 
   void follow() {
-    const auto& options = group_->common->options;
-    const auto timeout = std::chrono::duration<double>(options.timeout_seconds);
-    auto look = [work = running_.work] {
-      if (!work->isCompleted()) return Progress::running;
-      return work->exception() ? Progress::failed : Progress::done;
-    };
-    auto ended = [common = group_->common, flight = flight_] { common->recorder->end(flight); };
-    group_->common->watch->follow(
-        {what_, look, ended, Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout)});
+    const std::chrono::duration<double> timeout(group_->common->options.timeout_seconds);
+    followed_ = std::make_shared<Followed>(
+        what_, Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout));
+    group_->common->watch->follow(followed_);
   }
 
   void wait_for_end() {
@@ -139,6 +140,7 @@ class Pending::State {
   Entered what_;
   std::uint64_t flight_ = 0;
   Running running_;
+  std::shared_ptr<Followed> followed_;  // over NCCL
   std::shared_ptr<End> end_ = std::make_shared<End>();
 };
 
@@ -194,7 +196,7 @@ Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer
   const auto sequence = peer < 0 ? ++collectives : ++messages;
   auto state = std::make_unique<Pending::State>(
       shared_from_this(),
-      Entered{kind, name, sequence, amount, true,
+      Entered{kind, name, sequence, amount, true, false,
               peer < 0 ? -1 : members[static_cast<std::size_t>(peer)], members});
   state->launch(launch);
   return Pending(std::move(state));

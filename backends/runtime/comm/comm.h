@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -88,6 +89,8 @@ struct WorldOptions {
   int port = 0;
   bool cuda = false;             // NCCL; else Gloo
   double timeout_seconds = 600;  // of one collective, and of the first meeting
+  // Ends the process, which failed and cannot leave by itself. From any thread; may be empty.
+  std::function<void(const std::string& why)> give_up;
   std::string flight_folder;     // empty: no recording
   // For tests: sleep up to so many milliseconds before each collective, at random by this seed.
   double jitter_ms = 0;  // from ORCH_TEST_JITTER_MS
@@ -110,6 +113,7 @@ class World {
   // Members in the order of `ranks`. Every rank of the world makes the same groups in the same
   // order, also those it is not in (for which it gets nullptr).
   Group* make_group(const std::string& name, const std::vector<int>& ranks);
+  Group* make_channel(const std::string& name, int from, int to);  // for messages alone
   flight::Recorder& recorder();
 
   // Throws CommError if some rank has failed. Over NCCL a collective that was abandoned leaves any

@@ -1,7 +1,6 @@
 #include <ATen/ATen.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include <cstdlib>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <vector>
 
@@ -9,6 +8,22 @@
 
 namespace orch::train {
 namespace {
+
+// A channel needs no more of the device, where a receive occupies it for as long as it waits.
+constexpr int kChannelBlocks = 4;
+
+using Work = c10::intrusive_ptr<c10d::Work>;
+
+// A copy of the work has its events, but not its tensors: these may be freed before the watch looks.
+Running running(Work work) {
+  using WorkNCCL = c10d::ProcessGroupNCCL::WorkNCCL;
+  auto bare = c10::make_intrusive<WorkNCCL>(static_cast<const WorkNCCL&>(*work));
+  auto look = [bare = std::move(bare)] {
+    if (!bare->isCompleted()) return Progress::running;
+    return bare->exception() ? Progress::failed : Progress::done;
+  };
+  return {std::move(work), {}, false, std::move(look)};
+}
 
 // Everything runs on NCCL's own stream, after what the current stream holds; wait() makes the
 // current stream wait, not the host.
@@ -21,42 +36,42 @@ class Nccl : public Transport {
     c10d::AllreduceOptions options;
     options.reduceOp = op == Reduce::max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
     std::vector<at::Tensor> tensors = {tensor};
-    return {group_->allreduce(tensors, options), {}, false};
+    return running(group_->allreduce(tensors, options));
   }
 
   Running broadcast(const at::Tensor& tensor, int root) override {
     c10d::BroadcastOptions options;
     options.rootRank = root;
     std::vector<at::Tensor> tensors = {tensor};
-    return {group_->broadcast(tensors, options), {}, false};
+    return running(group_->broadcast(tensors, options));
   }
 
   Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
     auto to = out.view({-1}), from = in.view({-1});
-    return {group_->_allgather_base(to, from), {}, false};
+    return running(group_->_allgather_base(to, from));
   }
 
   Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
     auto to = out.view({-1}), from = in.view({-1});
-    return {group_->_reduce_scatter_base(to, from), {}, false};
+    return running(group_->_reduce_scatter_base(to, from));
   }
 
   Running send(const at::Tensor& tensor, int to, int tag) override {
     std::vector<at::Tensor> tensors = {tensor};
-    return {group_->send(tensors, to, tag), {}, false};
+    return running(group_->send(tensors, to, tag));
   }
 
   Running recv(const at::Tensor& tensor, int from, int tag) override {
     std::vector<at::Tensor> tensors = {tensor};
-    return {group_->recv(tensors, from, tag), {}, false};
+    return running(group_->recv(tensors, from, tag));
   }
 
   // A barrier is for the host: it waits until the sum has arrived there.
   Running barrier() override {
     const auto one = at::ones({1}, at::TensorOptions().device(device_).dtype(at::kFloat));
-    auto running = all_reduce(one, Reduce::sum);
-    running.finish = [one] { one.item<float>(); };
-    return running;
+    auto sum = all_reduce(one, Reduce::sum);
+    sum.finish = [one] { one.item<float>(); };
+    return sum;
   }
 
   void abort() noexcept override {
@@ -74,14 +89,16 @@ class Nccl : public Transport {
 }  // namespace
 
 std::unique_ptr<Transport> make_transport(const TransportOptions& options) {
-  // Left to itself c10d ends the process without a word to the log about who is missing; our own
-  // watch (watch.h) finds that out and then aborts the communicators.
-  ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 0);
   const c10::cuda::CUDAGuard guard(options.device);
-  auto nccl = c10d::ProcessGroupNCCL::Options::create();
-  nccl->timeout = options.timeout;
+  // Of high priority: a collective beside a product must get its share of the device first.
+  auto nccl = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
+  nccl->timeout = options.timeout + std::chrono::minutes(1);  // after our own
+  if (options.is_channel) nccl->config.maxCTAs = kChannelBlocks;
   auto group =
       c10::make_intrusive<c10d::ProcessGroupNCCL>(options.store, options.rank, options.size, nccl);
+  // Now, where somebody looks at the clock, and not under the first collective. Messages too then go
+  // through this one connection.
+  group->eagerConnectSingleDevice(options.device);
   return std::make_unique<Nccl>(std::move(group), options.device);
 }
 

@@ -35,7 +35,10 @@ Json to_json(const Entered& entered) {
           {"group", entered.group},
           {"sequence", entered.sequence},
           {"bytes", entered.bytes},
-          {"inside", entered.is_inside}};
+          {"inside", entered.is_inside},
+          {"waited", entered.is_waited},
+          {"peer", entered.peer},
+          {"members", entered.members}};
 }
 
 Entered from_json(const Json& json) {
@@ -45,6 +48,9 @@ Entered from_json(const Json& json) {
   entered.sequence = json.at("sequence");
   entered.bytes = json.at("bytes");
   entered.is_inside = json.at("inside");
+  entered.is_waited = json.at("waited");
+  entered.peer = json.at("peer");
+  entered.members = json.at("members").get<std::vector<int>>();
   return entered;
 }
 

@@ -72,7 +72,7 @@ void Mesh::make_channels(int tensor, int data, bool ring) {
 void Mesh::make_channel(const char* kind, int tensor, int data, int from, int to, Channel& out,
                         Channel& in) {
   const int sender = rank_at(tensor, data, from), receiver = rank_at(tensor, data, to);
-  auto* group = world_.make_group(fmt::format("{} {}→{}", kind, from, to), {sender, receiver});
+  auto* group = world_.make_channel(fmt::format("{} {}→{}", kind, from, to), sender, receiver);
   if (!group) return;
   auto& mine = world_.rank() == sender ? out : in;
   mine = Channel(group);

@@ -13,11 +13,14 @@
 
 namespace orch::train {
 
+enum class Progress { running, done, failed };
+
 // A collective as c10d has it under way.
 struct Running {
   c10::intrusive_ptr<c10d::Work> work;
-  std::function<void()> finish;  // to be called once the work is done; may be empty
-  bool tells_end = false;        // the work's future comes true when it ends or fails
+  std::function<void()> finish;    // to be called once the work is done; may be empty
+  bool tells_end = false;          // the work's future comes true when it ends or fails
+  std::function<Progress()> look = {};  // where only the device knows; holds no tensor. May be empty
 };
 
 // What lies beneath a group: Gloo or NCCL. Tensors are contiguous, and lie on its device.
@@ -43,6 +46,7 @@ struct TransportOptions {
   std::string address;  // of rank 0 of the world: says which of the host's networks to use
   int port = 0;
   at::Device device = at::kCPU;
+  bool is_channel = false;  // for messages alone
 };
 
 // The one that is built in: NCCL with CUDA, else Gloo. Connects to the other members.

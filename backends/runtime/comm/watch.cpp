@@ -1,12 +1,12 @@
 #include "backends/runtime/comm/watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <future>
-#include <mutex>
-#include <thread>
+#include <set>
+#include <vector>
 
 #ifdef ORCH_CUDA
 #include <c10/cuda/CUDAFunctions.h>
@@ -21,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr auto kVerdictWithin = 3s;
+constexpr auto kGuardEvery = 250ms;
+constexpr auto kLastWords = 8s;  // from an alarm to the end of a process whatever it does
+constexpr auto kStuck = 5s;      // beyond a collective's time, in a call to the store
 
 // Together the ranks ask the store a few hundred times a second, however many they are.
 std::chrono::milliseconds pause_for(int ranks) {
@@ -28,6 +31,25 @@ std::chrono::milliseconds pause_for(int ranks) {
 }
 
 }  // namespace
+
+Entered Followed::told() const {
+  auto what = what_;
+  what.is_waited = is_waited_;
+  return what;
+}
+
+void Followed::launched(std::function<Progress()> look, std::function<void()> ended) {
+  const std::lock_guard lock(mutex_);
+  look_ = std::move(look);
+  ended_ = std::move(ended);
+}
+
+Progress Followed::look() {
+  const std::lock_guard lock(mutex_);
+  const auto progress = look_ ? look_() : Progress::running;
+  if (progress == Progress::done) ended_();
+  return progress;
+}
 
 // Shared with its own thread, which may have to be left behind when the store's host hangs.
 class Watch::Thread {
@@ -38,6 +60,8 @@ class Watch::Thread {
         device_(options.cuda ? options.local_rank : -1),
         pause_(pause_for(options.size)),
         rank0_(rank0),
+        timeout_(options.timeout_seconds),
+        give_up_(options.give_up),
         inquiry_(std::move(inquiry)),
         abort_(std::move(abort)) {}
 
@@ -66,6 +90,7 @@ class Watch::Thread {
     abort_ = {};
     followed_.clear();
     changed_.notify_all();
+    guarded_.notify_all();
   }
 
   void enter(const Entered& what) {
@@ -74,13 +99,17 @@ class Watch::Thread {
     last.is_inside = true;
   }
 
-  void leave(const Entered& what) {
+  void wait(const Entered& what) {
     const std::lock_guard lock(mutex_);
-    auto& last = entered_[what.group];
-    if (last.sequence == what.sequence && last.kind == what.kind) last.is_inside = false;
+    if (auto& last = entered_[what.group]; is_same(last, what)) last.is_waited = true;
   }
 
-  void follow(Followed followed) {
+  void leave(const Entered& what) {
+    const std::lock_guard lock(mutex_);
+    if (auto& last = entered_[what.group]; is_same(last, what)) last.is_inside = false;
+  }
+
+  void follow(std::shared_ptr<Followed> followed) {
     const std::lock_guard lock(mutex_);
     followed_.push_back(std::move(followed));
   }
@@ -109,6 +138,7 @@ class Watch::Thread {
       auto tasks = std::exchange(tasks_, {});
       lock.unlock();
       for (auto& task : tasks) task();
+      rounds_missed_ = 0;
       try {
         look_after_followed();
         if (!alarmed_ && inquiry_.is_alarm()) take_alarm();
@@ -124,7 +154,9 @@ class Watch::Thread {
 
   std::string verdict(const Entered& here) {
     alarmed_ = true;
-    return inquiry_.verdict(here, entered());
+    const auto found = inquiry_.verdict(here, entered());
+    keep_last_words(here, found);
+    return found;
   }
   void announce(const std::string& why) {
     alarmed_ = true;
@@ -132,13 +164,55 @@ class Watch::Thread {
     // Who announces may end at once, and the store with it.
     if (is_host_) inquiry_.wait_until_others_heard(Clock::now() + 1s);
   }
+
+  // In the guard's thread. Counts its own rounds: a job that is suspended and goes on is not late.
+  void guard(const std::function<std::string(const Entered&)>& of_host) {
+    const auto rounds = [](auto time) { return static_cast<std::int64_t>(time / kGuardEvery); };
+    const std::chrono::duration<double> longest = timeout_ + kStuck;
+    std::unique_lock lock(mutex_);
+    for (std::int64_t alarmed = 0; !stopped_;) {
+      guarded_.wait_for(lock, kGuardEvery);
+      alarmed += alarmed_ ? 1 : 0;
+      if (alarmed <= rounds(kLastWords) && ++rounds_missed_ <= rounds(longest)) continue;
+      const auto here = oldest();
+      auto words = last_words_;
+      lock.unlock();
+      if (words.empty()) words = describe(here, of_host(here));
+      give_up_(words);
+      return;
+    }
+  }
   Inquiry& inquiry() { return inquiry_; }
   bool has_left = false;
 
  private:
+  static bool is_same(const Entered& a, const Entered& b) {
+    return a.sequence == b.sequence && a.kind == b.kind;
+  }
+
+  static std::string describe(const Entered& here, const std::string& verdict) {
+    return fmt::format("{} ({} bytes) failed: {}", name_of(here), here.bytes, verdict);
+  }
+
+  void keep_last_words(const Entered& here, const std::string& verdict) {
+    const std::lock_guard lock(mutex_);
+    if (last_words_.empty()) last_words_ = describe(here, verdict);
+  }
+
+  // Of each group the last one entered, or the first one that has not ended.
   Inquiry::EnteredByGroup entered() {
     const std::lock_guard lock(mutex_);
-    return entered_;
+    auto all = entered_;
+    for (auto each = followed_.rbegin(); each != followed_.rend(); ++each)
+      all[(*each)->what().group] = (*each)->told();
+    return all;
+  }
+
+  Entered oldest() const {  // with the lock
+    if (!followed_.empty()) return followed_.front()->what();
+    for (const auto& [group, last] : entered_)
+      if (last.is_inside && last.is_waited) return last;
+    return {"step", "world"};
   }
 
   void take_alarm() {
@@ -147,24 +221,32 @@ class Watch::Thread {
     abort_followed();
   }
 
+  // Without the lock: the device may keep who asks it waiting.
   void look_after_followed() {
-    std::unique_lock lock(mutex_);
-    while (!followed_.empty()) {
-      const auto progress = followed_.front().look();
-      if (progress == Progress::running && Clock::now() < followed_.front().deadline) return;
-      if (progress != Progress::done) break;
-      followed_.front().ended();
-      const auto& what = followed_.front().what;
-      auto& last = entered_[what.group];
-      if (last.sequence == what.sequence) last.is_inside = false;
-      followed_.pop_front();
+    std::vector<std::shared_ptr<Followed>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.assign(followed_.begin(), followed_.end());
     }
-    if (followed_.empty()) return;
-    const auto what = followed_.front().what;
-    lock.unlock();
+    std::set<const Followed*> done;
+    const Followed* late = nullptr;
+    for (const auto& each : all) {
+      const auto progress = each->look();
+      if (progress == Progress::done) {
+        done.insert(each.get());
+        leave(each->what());
+      } else if (!late && (progress == Progress::failed || Clock::now() > each->deadline())) {
+        late = each.get();
+      }
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(followed_, [&](const auto& each) { return done.contains(each.get()); });
+    }
+    if (!late) return;
     alarmed_ = true;
     try {
-      verdict(what);
+      verdict(late->what());
     } catch (const std::exception&) {
     }
     abort_followed();
@@ -184,15 +266,19 @@ class Watch::Thread {
   [[maybe_unused]] const int device_;  // -1: none
   const std::chrono::milliseconds pause_;
   const Whereabouts rank0_;
+  const std::chrono::duration<double> timeout_;
+  const std::function<void(const std::string&)> give_up_;
   Inquiry inquiry_;  // the thread's alone
   std::atomic<bool> alarmed_ = false;
+  std::atomic<std::int64_t> rounds_missed_ = 0;  // of the guard, since this thread came round
 
-  std::mutex mutex_;  // of what follows
-  std::condition_variable changed_;
+  std::mutex mutex_;  // of what follows; nobody waits for anything with it
+  std::condition_variable changed_, guarded_;
   std::function<void()> abort_;
   std::deque<std::function<void()>> tasks_;
-  std::deque<Followed> followed_;
+  std::deque<std::shared_ptr<Followed>> followed_;
   Inquiry::EnteredByGroup entered_;
+  std::string last_words_;
   bool stopped_ = false;
 };
 
@@ -205,10 +291,15 @@ Watch::Watch(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
   std::packaged_task<void()> task([state = state_] { state->loop(); });
   ended_ = task.get_future();
   thread_ = std::thread(std::move(task));
+  if (!options.give_up) return;
+  guard_ = std::thread([state = state_, this] {
+    state->guard([this](const Entered& here) { return of_host(here); });
+  });
 }
 
 Watch::~Watch() {
   state_->stop();
+  if (guard_.joinable()) guard_.join();
   if (ended_.wait_for(1s) == std::future_status::ready)
     thread_.join();
   else
@@ -216,14 +307,19 @@ Watch::~Watch() {
 }
 
 void Watch::enter(const Entered& what) { state_->enter(what); }
+void Watch::wait(const Entered& what) { state_->wait(what); }
 void Watch::leave(const Entered& what) { state_->leave(what); }
-void Watch::follow(Followed followed) { state_->follow(std::move(followed)); }
+void Watch::follow(std::shared_ptr<Followed> followed) { state_->follow(std::move(followed)); }
 bool Watch::is_alarmed() const { return state_->is_alarmed(); }
 
 std::string Watch::find_missing(const Entered& here) {
   const auto found = std::make_shared<std::string>();
   if (state_->run([here, found](Thread& thread) { *found = thread.verdict(here); }, kVerdictWithin))
     return *found;
+  return of_host(here);
+}
+
+std::string Watch::of_host(const Entered& here) const {
   if (options_.rank == 0) return "the store does not answer";
   Sighting host;
   host.where = rank0_;

@@ -189,7 +189,7 @@ class World::Impl {
     return {at::kCUDA, static_cast<at::DeviceIndex>(common->options.local_rank)};
   }
 
-  Group* add(const std::string& name, const std::vector<int>& ranks) {
+  Group* add(const std::string& name, const std::vector<int>& ranks, bool is_channel = false) {
     const auto number = made++;
     const auto self = std::find(ranks.begin(), ranks.end(), common->options.rank);
     if (self == ranks.end()) return nullptr;
@@ -198,7 +198,7 @@ class World::Impl {
     impl->name = name;
     impl->members = ranks;
     impl->rank = static_cast<int>(self - ranks.begin());
-    if (ranks.size() > 1) impl->transport = connect_group(*impl, number);
+    if (ranks.size() > 1) impl->transport = connect_group(*impl, number, is_channel);
     const std::lock_guard lock(mutex);
     groups.push_back(impl);
     handles.push_back(std::make_unique<Group>(impl));
@@ -213,9 +213,10 @@ class World::Impl {
   int made = 0;
 
  private:
-  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number) {
+  std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number,
+                                           bool is_channel) {
     const auto& options = common->options;
-    Entered what{"connect", group.name, 0, 0, true, -1, group.members};
+    Entered what{"connect", group.name, 0, 0, true, true, -1, group.members};
     TransportOptions transport;
     transport.store = c10::make_intrusive<c10d::PrefixStore>(
         fmt::format("group/{}/{}", number, group.name), store);
@@ -225,6 +226,7 @@ class World::Impl {
     transport.address = options.address;
     transport.port = options.port;
     transport.device = device();
+    transport.is_channel = is_channel;
     common->watch->enter(what);
     try {
       auto connected = make_in_time(transport);
@@ -249,10 +251,15 @@ class World::Impl {
     return made_one.get();
   }
 
+  // Side by side: who closes one connection may wait for the device, where another one's kernel runs.
   void abort_all() {
-    const std::lock_guard lock(mutex);
-    for (const auto& group : groups)
-      if (group->transport) group->transport->abort();
+    std::vector<std::thread> threads;
+    {
+      const std::lock_guard lock(mutex);
+      for (const auto& group : groups)
+        if (group->transport) threads.emplace_back([group] { group->transport->abort(); });
+    }
+    for (auto& thread : threads) thread.join();
   }
 };
 
@@ -266,7 +273,7 @@ void World::check() const {
   std::vector<int> all;
   for (int rank = 0; rank < common.options.size; ++rank) all.push_back(rank);
   throw CommError("a collective was abandoned: " +
-                  common.watch->find_missing({"step", "world", 0, 0, true, -1, all}));
+                  common.watch->find_missing({"step", "world", 0, 0, true, true, -1, all}));
 }
 
 World::World(const WorldOptions& options) : impl_(std::make_unique<Impl>(options)) {
@@ -283,6 +290,9 @@ at::Device World::device() const { return impl_->device(); }
 Group& World::world() { return *impl_->handles.front(); }
 Group* World::make_group(const std::string& name, const std::vector<int>& ranks) {
   return impl_->add(name, ranks);
+}
+Group* World::make_channel(const std::string& name, int from, int to) {
+  return impl_->add(name, {from, to}, /*is_channel=*/true);
 }
 flight::Recorder& World::recorder() { return *impl_->common->recorder; }
 

@@ -136,6 +136,10 @@ int run(const plan::Run& config, const Arguments& arguments, WorldOptions option
     choose_device(options.local_rank);
   else
     share_cores(options.size);
+  options.give_up = [rank = options, arguments](const std::string& why) {
+    report({"nccl", why}, rank, arguments);
+    std::_Exit(1);
+  };
   World world(options);
   try {
     const auto events = options.rank == 0 ? std::make_unique<Events>(arguments.attempt)
@@ -169,9 +173,11 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   }
   catch_stop();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
-  // Job scripts set it for other trainers. Left to itself c10d ends the process without a word
-  // about who is missing; our own watch finds that out.
-  ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
+  // Job scripts set them for other trainers. Left to itself c10d ends the process without a word
+  // about who is missing; our own watch finds that out, and then aborts the communicators.
+  for (const char* name : {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",
+                           "TORCH_NCCL_DUMP_ON_TIMEOUT"})
+    ::setenv(name, "0", 1);
   // A kernel that is loaded at its first use makes the device wait for receives that are under way.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   WorldOptions options;

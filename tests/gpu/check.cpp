@@ -1,6 +1,6 @@
 // What only a GPU can show, without a test framework, since little is installed where GPUs are:
-//   gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
-//   gpu_check --speed   tokens per second of the models in tests/bench/gpu_reference.py
+//   orch_gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
+//   orch_gpu_check --speed   tokens per second of the models in tests/gpu/reference.py
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -50,7 +50,8 @@ struct Trained {
     const auto move = [&](const at::Tensor& x) { return x.to(options.device); };
     loss =
         model
-            .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample}, 1, {})
+            .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample, batch.rows},
+                   1, {})
             .item<double>();
     gradients = parameters.gradients().clone();
     norm = std::sqrt(sum_of_squares(parameters.gradients()).item<double>());
@@ -67,7 +68,8 @@ struct Trained {
 
 MicroBatch some_batch(const plan::Model& config, std::int64_t samples) {
   const auto all = (at::arange(samples * config.seq + 1, at::kLong) * 7919).remainder(config.vocab);
-  return {all.narrow(0, 0, samples * config.seq), all.narrow(0, 1, samples * config.seq), 3, 8};
+  const auto rows = samples * config.seq;
+  return {all.narrow(0, 0, rows), all.narrow(0, 1, rows), 3, 8, rows};
 }
 
 void compare(const plan::Model& config, double dropout, Recompute recompute) {

@@ -3,7 +3,7 @@
 bf16 autocast with fp32 weights, fused AdamW, clipping at 1.0, flash attention, tied embeddings, the
 vocabulary padded to 50,304 as ours is. Run it in the same call as the trainer: machines differ.
 
-    gpu_reference.py [--steps 20] [--compile] [--models 124M,774M]
+    reference.py [--steps 20] [--compile] [--models 124M,774M]
 """
 import argparse
 import time

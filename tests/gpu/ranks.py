@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Several ranks over NCCL on one GPU: they train as one rank does, and none outlives another's death.
+
+    ranks.py build/train-cuda/bin [parity] [deaths]
+
+One case after the other: processes that share a GPU take turns on it.
+
+Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a word or with
+the wrong one.
+"""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from trainers import Attempt, run_json, train  # noqa: E402
+
+SMALL = (4, 128, 8, 512, 64)
+TIMEOUT = 20
+LAYOUTS = [  # backend, (tensor, pipeline, data), settings
+    ("ddp", (1, 1, 2), {}), ("ddp", (1, 1, 8), {}),
+    ("megatron", (2, 1, 1), {}), ("megatron", (4, 1, 1), {"sequence_parallel": True}),
+    ("megatron", (1, 2, 1), {}), ("megatron", (1, 4, 1), {"fill_bubbles": True}),
+    ("megatron", (1, 2, 1), {"interleave": 2}),
+    ("megatron", (1, 1, 4), {"zero_stage": 1}), ("megatron", (2, 2, 1), {"recompute": "full"}),
+    ("megatron", (2, 2, 2), {"zero_stage": 1}),
+    ("megatron", (2, 2, 2), {"zero_stage": 1, "sequence_parallel": True, "interleave": 2}),
+]
+
+
+def losses(trainers, backend, layout, dtype, settings):
+    run = run_json(backend, SMALL, 1, 8, 10, layout, 1e-3, dtype=dtype,
+                   training={"epsilon": 1e-5, "dropout": 0.1}, **settings)
+    return [step["loss"] for step in train(trainers, run).steps()]
+
+
+def name_of(layout, settings):
+    return " x ".join(map(str, layout)) + "".join(
+        f", {key} {value}" if value is not True else f", {key}" for key, value in settings.items())
+
+
+def parity(trainers):
+    print("| trainer | tensor x pipeline x data | fp32: largest difference of 10 losses | bf16 | s |")
+    print("|---|---|---:|---:|---:|")
+    bad = False
+    alone = {t: losses(trainers, "megatron", (1, 1, 1), t, {}) for t in ("fp32", "bf16")}
+    for backend, layout, settings in LAYOUTS:
+        began = time.monotonic()
+        worst = {t: max(abs(a - b) for a, b in zip(losses(trainers, backend, layout, t, settings),
+                                                   alone[t])) for t in alone}
+        bad |= worst["fp32"] > 1e-5 or worst["bf16"] > 0.02
+        print(f"| {backend} | {name_of(layout, settings)} | {worst['fp32']:.2g} | "
+              f"{worst['bf16']:.2g} | {time.monotonic() - began:.0f} |", flush=True)
+    return bad
+
+
+CASES = [  # what, backend, layout, victim, signal, steps it has done
+    ("killed", "ddp", (1, 1, 4), 2, signal.SIGKILL, 5),
+    ("killed, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGKILL, 5),
+    ("stopped", "ddp", (1, 1, 4), 2, signal.SIGSTOP, 5),
+    ("stopped, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGSTOP, 5),
+    ("killed", "megatron", (2, 2, 1), 3, signal.SIGKILL, 5),
+    ("killed in a pipeline", "megatron", (1, 4, 1), 2, signal.SIGKILL, 5),
+    ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 5),
+    ("killed while connecting", "ddp", (1, 1, 4), 1, signal.SIGKILL, 0),
+    ("stopped while connecting", "megatron", (1, 4, 1), 1, signal.SIGSTOP, 0),
+]
+
+
+def is_connecting(attempt, victim):
+    """Its flight recording is there, with the first collective in it, perhaps."""
+    return os.path.exists(os.path.join(attempt.attempt, "flight", f"rank-{victim}"))
+
+
+def death(trainers, backend, layout, victim, number, after):
+    run = run_json(backend, SMALL, 1, 8, 1_000_000, layout, 1e-3, dtype="fp32",
+                   training={"collective_timeout": TIMEOUT, "checkpoint_every": 0})
+    attempt = Attempt(trainers, run)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (
+            len(attempt.steps()) < after if after else not is_connecting(attempt, victim)):
+        time.sleep(0.02)
+    os.kill(attempt.ranks[victim].pid, number)
+    began, ended = time.monotonic(), {}
+    while len(ended) < len(attempt.ranks) - 1 and time.monotonic() < began + TIMEOUT + 30:
+        for rank, process in enumerate(attempt.ranks):
+            if rank != victim and rank not in ended and process.poll() is not None:
+                ended[rank] = time.monotonic() - began
+        time.sleep(0.05)
+    attempt.wait(0)
+    words = {rank: [line for line in attempt.said(rank).splitlines()
+                    if line.startswith(f"rank {rank}: ")] for rank in ended}
+    good = len(ended) == len(attempt.ranks) - 1 and all(
+        seconds <= TIMEOUT + 15 and words[rank] and words[rank][-1].startswith(f"rank {rank}: nccl: ")
+        and f"rank {victim} " in words[rank][-1] for rank, seconds in ended.items())
+    failed = [e for e in attempt.events() if e["event"] == "failed"]
+    return good and bool(failed), ended, words, failed, attempt
+
+
+def deaths(trainers):
+    print(f"\n| rank | trainer, layout | survivors ended after (timeout {TIMEOUT} s) | good | what one of them said |")
+    print("|---|---|---|---|---|")
+    bad = False
+    for what, backend, layout, victim, number, after in CASES:
+        good, ended, words, failed, attempt = death(trainers, backend, layout, victim, number, after)
+        bad |= not good
+        said = next((w[-1] for w in words.values() if w), "nothing")
+        times = ", ".join(f"{seconds:.1f}" for seconds in ended.values()) or "none ended"
+        print(f"| {victim} {what} | {backend} {name_of(layout, {})} | {times} s | "
+              f"{'yes' if good else 'NO'} | {said} |", flush=True)
+        if not good:
+            for rank in range(len(attempt.ranks)):
+                print(f"-- rank {rank}\n" + attempt.said(rank)[-1500:])
+            print(failed)
+    return bad
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[2:] or ["parity", "deaths"]
+    sys.exit(1 if any([{"parity": parity, "deaths": deaths}[each](sys.argv[1]) for each in wanted]) else 0)

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The speed of our trainers beside PyTorch's, and their losses on a GPU beside those on a CPU, in one
+call on a machine with a GPU and the trainers built there (backends/build):
+
+    speed.py build/train-cuda/bin [--steps 20] [--no-compile] [--no-reference] [--no-curves]
+"""
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from trainers import run_json, train  # noqa: E402
+
+MODELS = {  # layers, hidden, heads, sequence, micro-batch, recompute: as in reference.py
+    "124M": (12, 768, 12, 1024, 32, "none"),
+    "774M": (36, 1280, 20, 1024, 16, "none"),
+    "1.3B": (24, 2048, 16, 2048, 8, "none"),
+    "1.3B-recompute": (24, 2048, 16, 2048, 16, "full"),
+}
+
+
+def reference(names, steps, compiled):
+    command = [sys.executable, HERE + "/reference.py", "--steps", str(steps), "--models",
+               ",".join(names)] + (["--compile"] if compiled else [])
+    output = subprocess.run(command, capture_output=True, text=True).stdout
+    return {name: (float(rate), float(loss)) for name, rate, loss in
+            re.findall(r"^\w+ (\S+) (\d+) tokens/s.*loss ([\d.]+)", output, re.M)}
+
+
+def ours(trainers, backend, name, steps):
+    layers, hidden, heads, seq, micro, recompute = MODELS[name]
+    run = run_json(backend, (layers, hidden, heads, 50257, seq), micro, micro, steps + 8,
+                   recompute=recompute)
+    done = train(trainers, run).steps()[8:]
+    return (micro * seq / statistics.median(e["step_seconds"] for e in done),
+            done[-1]["peak_memory_bytes"] / 2**30)
+
+
+def speed(trainers, steps, with_reference, with_compile):
+    eager = reference(MODELS, steps, False) if with_reference else {}
+    compiled = (reference([m for m in MODELS if "recompute" not in m], steps, True)
+                if with_reference and with_compile else {})
+    number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
+    print("| model | ddp, tokens/s | megatron | megatron / ddp | eager | compile | ddp / eager | "
+          "ddp / compile | peak GiB |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for name in MODELS:
+        (ddp, peak), (megatron, _) = (ours(trainers, b, name, steps) for b in ("ddp", "megatron"))
+        e, c = eager.get(name, (None,))[0], compiled.get(name, (None,))[0]
+        print(f"| {name} | {ddp:,.0f} | {megatron:,.0f} | {megatron / ddp:.3f} | {number(e)} | "
+              f"{number(c)} | {number(e and ddp / e, '.2f')} | {number(c and ddp / c, '.2f')} | "
+              f"{peak:.1f} |", flush=True)
+
+
+def curves(trainers):
+    def losses(gpu, dtype):
+        run = run_json("ddp", (4, 128, 4, 512, 128), 8, 8, 50, rate=1e-3, gpu=gpu, dtype=dtype)
+        return [e["loss"] for e in train(trainers, run).steps()]
+    cpu, fp32, bf16 = losses("cpu", "fp32"), losses("gpu", "fp32"), losses("gpu", "bf16")
+    print("\n| step | CPU fp32 | GPU fp32 | GPU bf16 |\n|---:|---:|---:|---:|")
+    for step in [1, 2, 5, 10, 20, 30, 40, 50]:
+        print(f"| {step} | {cpu[step-1]:.6f} | {fp32[step-1]:.6f} | {bf16[step-1]:.6f} |")
+    print(f"largest difference to the CPU: fp32 {max(abs(a - b) for a, b in zip(cpu, fp32)):.2g}, "
+          f"bf16 {max(abs(a - b) for a, b in zip(cpu, bf16)):.2g}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("trainers", help="the folder they were built into")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--no-reference", action="store_true")
+    parser.add_argument("--no-curves", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.no_curves:
+        curves(arguments.trainers)
+    speed(arguments.trainers, arguments.steps, not arguments.no_reference,
+          not arguments.no_compile)

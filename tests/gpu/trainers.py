@@ -1,0 +1,111 @@
+"""Runs of our trainers on a machine with one GPU, for the scripts beside this one."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+DDP = {"compression": "none", "powersgd_rank": 1, "powersgd_start": 10,
+       "powersgd_min_compression_rate": 2, "optimizer": "adamw", "bucket_mb": 25, "overlap": True,
+       "gradient_as_bucket_view": True, "recompute": "none", "dtype": "bf16",
+       "master_weights": True, "flash_attention": True, "fused_kernels": True}
+MEGATRON = {"interleave": 1, "stage_partition": "uniform", "engine": "megatron",
+            "sequence_parallel": False, "recompute": "none", "dtype": "bf16", "zero_stage": 0,
+            "offload": "none", "fp32_accumulate": False, "flash_attention": True,
+            "fused_kernels": True, "optimizer": "adamw", "vocab_multiple": 128,
+            "overlap_grad_reduce": True, "fill_bubbles": False, "launch_blocking": False}
+
+
+def run_json(backend, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, gpu="gpu",
+             training=None, **settings):
+    """model: layers, hidden, heads, vocab, seq. layout: tensor, pipeline, data."""
+    tensor, pipeline, data = layout
+    ranks = tensor * pipeline * data
+    layers, hidden, heads, vocab, seq = model
+    base = DDP if backend == "ddp" else {**MEGATRON, "tensor_parallel": tensor,
+                                         "pipeline_parallel": pipeline}
+    return {
+        "version": 1, "experiment": "gpu", "strategy": backend, "backend": backend,
+        "backend_version": "0", "cluster": "here", "partition": "here", "gpu": gpu, "gpus": ranks,
+        "nodes": 1, "gpus_per_node": ranks, "tensor_parallel": tensor,
+        "pipeline_parallel": pipeline, "data_parallel": data, "micro_batch": micro,
+        "accumulate": batch // (micro * data), "global_batch": batch, "rampup": None,
+        "tokens": 1e9, "steps": steps,
+        "model": {"name": "m", "family": "gpt", "layers": layers, "hidden": hidden,
+                  "heads": heads, "vocab": vocab, "seq": seq},
+        "settings": {**base, **settings},
+        "training": {"learning_rate": rate, "min_learning_rate": rate, "schedule": "constant",
+                     "seed": 3, "tensorboard": False, **(training or {})},
+        "job": {},
+    }
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Attempt:
+    """All ranks of a run, on one GPU: each calls itself another host, or NCCL refuses."""
+
+    def __init__(self, trainers, run, folder=None):
+        self.made = None if folder else tempfile.TemporaryDirectory()
+        self.folder = folder or self.made.name
+        self.attempt = os.path.join(self.folder, "attempts", "1")
+        os.makedirs(self.attempt, exist_ok=True)
+        with open(os.path.join(self.folder, "run.json"), "w") as file:
+            json.dump(run, file)
+        port, self.ranks = free_port(), []
+        for rank in range(run["gpus"]):
+            environment = {**os.environ, "RANK": str(rank), "LOCAL_RANK": "0",
+                           "WORLD_SIZE": str(run["gpus"]), "MASTER_ADDR": "127.0.0.1",
+                           "MASTER_PORT": str(port), "NCCL_HOSTID": f"host{rank}",
+                           "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"}
+            with open(self.log(rank), "w") as log:
+                self.ranks.append(subprocess.Popen(
+                    [os.path.join(trainers, "orch-train-" + run["backend"]), "--run",
+                     self.folder + "/run.json", "--attempt", self.attempt],
+                    env=environment, stdout=log, stderr=subprocess.STDOUT))
+
+    def log(self, rank):
+        return os.path.join(self.attempt, f"log-{rank}")
+
+    def said(self, rank):
+        with open(self.log(rank), errors="replace") as file:
+            return file.read()
+
+    def events(self):
+        try:
+            with open(self.attempt + "/events.jsonl") as file:
+                return [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
+    def steps(self):
+        return [e for e in self.events() if e["event"] == "step"]
+
+    def wait(self, seconds=300):
+        """Exit codes; None of those who had to be killed."""
+        deadline, codes = time.monotonic() + seconds, []
+        for rank in self.ranks:
+            try:
+                codes.append(rank.wait(max(0.0, deadline - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                codes.append(None)
+        for rank in self.ranks:
+            if rank.poll() is None:
+                rank.send_signal(signal.SIGKILL)
+                rank.wait()
+        return codes
+
+
+def train(trainers, run):
+    attempt = Attempt(trainers, run)
+    codes = attempt.wait()
+    if any(codes):
+        sys.exit("\n".join(attempt.said(rank)[-2000:] for rank in range(len(codes))))
+    return attempt
