@@ -182,7 +182,7 @@ template <std::size_t N>
 std::string word(const char (&from)[N]) {
   std::string text(from, ::strnlen(from, N));
   for (auto& c : text)
-    if (c < 0x20 || c == 0x7f) c = '?';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   return text;
 }
 

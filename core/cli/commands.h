@@ -50,6 +50,15 @@ struct ExplainArguments {
   std::string runs = "runs";
 };
 
+struct ProbeArguments {
+  Common common;
+  std::vector<std::string> words;  // runs
+  std::string where;
+  std::string runs = "runs";
+  std::string output = "probes";
+  bool prepare = false, show = false;
+};
+
 struct ListArguments {
   Common common;
   std::string name;
@@ -151,6 +160,7 @@ struct ReportArguments {
 int plan_command(const PlanArguments& arguments);
 int search_command(const SearchArguments& arguments);
 int explain_command(const ExplainArguments& arguments);
+int probe_command(const ProbeArguments& arguments);
 int backends_command(const ListArguments& arguments);
 int clusters_command(const ListArguments& arguments);
 int models_command(const ModelArguments& arguments);

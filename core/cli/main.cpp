@@ -59,6 +59,7 @@ int dispatch(const CLI::App& program, const Arguments& arguments) {
   if (chosen == "plan") return plan_command(arguments.plan);
   if (chosen == "search") return search_command(arguments.search);
   if (chosen == "explain") return explain_command(arguments.explain);
+  if (chosen == "probe") return probe_command(arguments.probe);
   if (chosen == "backends") return backends_command(arguments.backends);
   if (chosen == "clusters") return clusters_command(arguments.clusters);
   if (chosen == "models") return models_command(arguments.models);

@@ -114,23 +114,6 @@ machine::Charged charged(const App& app, const plan::Partition& partition,
   return out;
 }
 
-// "NVIDIA H200" is h200 of gpus.yaml: the longest name that begins with a word of it.
-const hardware::GpuProfile* find_gpu(const hardware::GpuCatalog& gpus, std::string name,
-                                     double memory) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const hardware::GpuProfile* best = nullptr;
-  for (const auto& [known, profile] : gpus) {
-    const auto chip = known.substr(0, known.find('-'));
-    if (known == "cpu" || name.find(chip) == std::string::npos) continue;
-    const auto off = [&](const hardware::GpuProfile& p) {
-      return std::abs(p.gpu.memory.value - memory);
-    };
-    if (!best || off(profile) < off(*best)) best = &profile;
-  }
-  return best;
-}
-
 // What is known before anything is measured.
 Result<plan::Partition> base_partition(const plan::Cluster& shipped,
                                        const hardware::GpuCatalog& gpus,
@@ -140,7 +123,7 @@ Result<plan::Partition> base_partition(const plan::Cluster& shipped,
     base.gpus_per_node = std::max(base.gpus_per_node, measured.ranks);
     return base;
   }
-  const auto* profile = find_gpu(gpus, measured.name, measured.memory);
+  const auto* profile = hardware::find_gpu(gpus, measured.name, measured.memory);
   if (!profile)
     return Error{measured.name, "gpus.yaml has no such GPU",
                  "describe it there, with its datasheet"};

@@ -125,12 +125,43 @@ Examples:
   orch explain 3fa9c1d2)");
 }
 
+void add_probe(CLI::App& program, ProbeArguments& to) {
+  auto* verb = program.add_subcommand(
+      "probe", "Run one rank of each stage of a planned run alone, on this machine");
+  verb->add_option("RUN", to.words,
+                   "Run ids, their beginnings or hashes, run folders, or FILE.lua (its best)")
+      ->required();
+  add_format(verb, to.common, {"table", "md", "json"});
+  verb->add_option("--where", to.where,
+                   "With FILE.lua: the best of the runs for which this is true");
+  verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
+  verb->add_option("-o,--output", to.output, "Folder of what the slices write")
+      ->capture_default_str();
+  auto* prepare = verb->add_flag("--prepare", to.prepare,
+                                 "Only write the slices, to be run on another machine");
+  verb->add_flag("--show", to.show, "Only read what they wrote")->excludes(prepare);
+  verb->footer(R"(
+The memory of a plan for 384 GPUs, measured on one before anything is asked of a queue: a rank of each
+kind of stage trains for six steps as if the others were there and answered at once. Memory and
+compute time stand beside the estimate, item by item. Communication is not in it.
+
+Examples:
+  orch probe experiments/200b.lua
+  orch probe experiments/200b.lua --where 'pipeline_parallel == 12'
+  orch probe 3fa9c1d2 --format json > probe.json; orch report probe.json
+Where the GPU is elsewhere, with trainers that were built there (backends/build):
+  orch probe experiments/200b.lua --prepare
+  srun --gpus 1 probes/ID/run build/train-cuda/bin/orch-train-megatron
+  orch probe experiments/200b.lua --show)");
+}
+
 }  // namespace
 
 void add_planning_verbs(CLI::App& program, Arguments& to) {
   add_plan(program, to.plan);
   add_search(program, to.search);
   add_explain(program, to.explain);
+  add_probe(program, to.probe);
 }
 
 }  // namespace orch::cli

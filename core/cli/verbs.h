@@ -19,6 +19,7 @@ struct Arguments {
   std::string submission;
   SearchArguments search;
   ExplainArguments explain;
+  ProbeArguments probe;
   ListArguments backends, clusters;
   ModelArguments models;
   ValidateArguments validate;
@@ -35,7 +36,7 @@ struct Arguments {
 
 // Each adds verbs to the program, with their options, and where the arguments go.
 void add_run(CLI::App& program, RunArguments& to);
-void add_planning_verbs(CLI::App& program, Arguments& to);   // plan, search, explain
+void add_planning_verbs(CLI::App& program, Arguments& to);   // plan, search, explain, probe
 void add_following_verbs(CLI::App& program, Arguments& to);  // status, watch, logs, ...
 void add_knowledge_verbs(CLI::App& program, Arguments& to);  // backends, models, validate, ...
 void add_data_verbs(CLI::App& program, Arguments& to);       // data build, data show

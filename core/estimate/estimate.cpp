@@ -125,7 +125,11 @@ Estimate Estimator::estimate(const Run& run, const Work& work, const plan::Parti
 }
 
 Estimate Estimator::explain(const Run& run, const Work& work) {
-  Estimate out = estimate(run, work);
+  return explain(run, work, run.partition->as_measured(run.strategy->backend));
+}
+
+Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partition& at) {
+  Estimate out = estimate(run, work, at);
   out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);
   explain_memory(work, out);

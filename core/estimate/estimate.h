@@ -41,6 +41,8 @@ class Estimator {
   // The same with items: time of the slowest stage, memory by stage. The work must have been asked
   // for with its names and formulas.
   plan::Estimate explain(const plan::Run& run, const backend::Work& work);
+  plan::Estimate explain(const plan::Run& run, const backend::Work& work,
+                         const plan::Partition& at);
 
   // Fills the schedule of a run's estimate, and days and GPU-hours from it. Phases of the ramp-up
   // on fewer nodes are asked for and priced at their own layout, and must fit as well; until then

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/text.h"
 #include "core/hardware/constants.h"
 #include "core/hardware/hardware.h"
@@ -39,6 +42,21 @@ Result<GpuCatalog> load_gpus(const fs::path& file) {
   const auto text = read_yaml_file(file);
   if (!text) return text.error();
   return parse_gpus(*text, printable(file.string()));
+}
+
+const GpuProfile* find_gpu(const GpuCatalog& gpus, std::string device, double memory) {
+  std::transform(device.begin(), device.end(), device.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const GpuProfile* best = nullptr;
+  for (const auto& [known, profile] : gpus) {
+    const auto chip = known.substr(0, known.find('-'));
+    if (known == "cpu" || device.find(chip) == std::string::npos) continue;
+    const auto off = [&](const GpuProfile& p) {
+      return std::abs(p.gpu.memory.value - memory);
+    };
+    if (!best || off(profile) < off(*best)) best = &profile;
+  }
+  return best;
 }
 
 }  // namespace orch::hardware

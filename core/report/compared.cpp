@@ -1,8 +1,12 @@
 #include "core/report/compared.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
+
+#include "core/base/units.h"
 
 namespace orch::report {
 namespace {
@@ -28,13 +32,18 @@ const Names kTime{{"attention scores", "attention"},
                   {"layer overhead", "other"},
                   {"fixed cost of a step", "other"}};
 
-const Names kMemory{{"recomputed layer", "activations"}};
+const Names kMemory{{"recomputed layer", "activations"},
+                    {"fp32 gradient accumulation", "gradients"},
+                    {"fp32 gradients of the shard", "gradients"}};
 
 // "layer: QKV" and "end of step: layer: optimizer": the operation is what comes last.
 std::string_view operation(std::string_view name) {
   const auto colon = name.rfind(": ");
   return colon == std::string_view::npos ? name : name.substr(colon + 2);
 }
+
+// "weights: layers": what it is comes first.
+std::string_view kind_of_memory(std::string_view name) { return name.substr(0, name.find(": ")); }
 
 std::string target(std::string_view own, const Names& names,
                    const std::map<std::string, double>& measured) {
@@ -56,10 +65,11 @@ void add(std::optional<double>& sum, const std::optional<double>& more) {
 }
 
 Comparison join(const std::vector<plan::Item>& estimated,
-                const std::map<std::string, double>& measured, const Names& names) {
+                const std::map<std::string, double>& measured, const Names& names,
+                std::string_view (*own)(std::string_view)) {
   Comparison out;
   for (const auto& item : estimated) {
-    auto& row = find_or_add(out.items, target(operation(item.name), names, measured));
+    auto& row = find_or_add(out.items, target(own(item.name), names, measured));
     add(row.estimated, item.amount);
     if (std::find(row.parts.begin(), row.parts.end(), item.name) == row.parts.end())
       row.parts.push_back(item.name);
@@ -77,7 +87,29 @@ std::optional<double> known(double amount) {
   return amount > 0 ? std::optional(amount) : std::nullopt;
 }
 
+std::string cell(const std::optional<double>& amount, bool bytes) {
+  if (!amount) return "";  // what is missing is said beside the name
+  return bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount);
+}
+
+std::vector<std::string> row_of(const Compared& item, bool bytes) {
+  const auto error = item.error();
+  std::string what = item.name;
+  if (!item.measured) what += " (not measured)";
+  if (!item.estimated) what += " (not estimated)";
+  return {cell(item.measured, bytes), cell(item.estimated, bytes),
+          error ? fmt::format("{:+.1f} %", *error) : "", what};
+}
+
 }  // namespace
+
+std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes) {
+  std::vector<std::vector<std::string>> rows{{"measured", "estimated", "error", "item"}};
+  for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
+  rows.push_back(row_of(comparison.sum, bytes));
+  rows.push_back(row_of(comparison.total, bytes));
+  return rows;
+}
 
 std::optional<double> Compared::error() const {
   if (!measured || !estimated || !(*measured > 0)) return std::nullopt;
@@ -91,13 +123,13 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
 }
 
 Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
-  auto out = join(estimate.time, measured.profile.time_items, kTime);
+  auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
   out.total = {"one step", known(measured.progress.step_seconds), estimate.step_seconds};
   return out;
 }
 
 Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
-  auto out = join(fullest_stage(estimate).items, measured.profile.memory_items, kMemory);
+  auto out = join(fullest_stage(estimate).items, measured.profile.memory_items, kMemory, kind_of_memory);
   out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
   return out;
 }

@@ -34,6 +34,9 @@ struct Comparison {
   Compared total;  // as measured by itself: one step, the peak
 };
 
+// As a table: measured, estimated, error, item; seconds or bytes.
+std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes);
+
 Comparison compare_time(const plan::Estimate& estimate, const Measured& measured);
 // Memory of the fullest stage.
 Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured);

@@ -117,28 +117,6 @@ class Page {
   std::string out_;
 };
 
-std::string cell(const std::optional<double>& amount, bool bytes) {
-  if (!amount) return "";  // what is missing is said beside the name
-  return bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount);
-}
-
-std::vector<std::string> row_of(const Compared& item, bool bytes) {
-  const auto error = item.error();
-  std::string what = item.name;
-  if (!item.measured) what += " (not measured)";
-  if (!item.estimated) what += " (not estimated)";
-  return {cell(item.measured, bytes), cell(item.estimated, bytes),
-          error ? fmt::format("{:+.1f} %", *error) : "", what};
-}
-
-Rows compared_rows(const Comparison& comparison, bool bytes) {
-  Rows rows{{"measured", "estimated", "error", "item"}};
-  for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
-  rows.push_back(row_of(comparison.sum, bytes));
-  rows.push_back(row_of(comparison.total, bytes));
-  return rows;
-}
-
 void add_measured(const plan::Planned& p, const Measured& measured, Page& page) {
   if (!measured.profile.time_items.empty() || measured.progress.step_seconds > 0)
     page.table("Measured: seconds of one step",

@@ -11,7 +11,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   same '' "$out" "orch $*: nothing on stdout"
 }
 wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, ingest, compare, report, backends, clusters, models, validate, calibrate, data, export, import, completion"
+explain, probe, ingest, compare, report, backends, clusters, models, validate, calibrate, data, export, import, completion"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x
@@ -51,7 +51,7 @@ has "$out" 'orch 0' --version
 orch --help
 exits 0 --help
 has "$out" 'Exit codes: 0 ok, 1 error, 2 usage, 3 invalid experiment' --help
-for verb in run status watch logs cancel resume retry inspect doctor index plan search explain backends \
+for verb in run status watch logs cancel resume retry inspect doctor index plan search explain probe backends \
   clusters models export import completion; do
   orch "$verb" --help
   exits 0 "$verb --help"

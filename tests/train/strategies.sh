@@ -22,3 +22,35 @@ losses = [run["measured"]["loss"] for run in runs]
 assert max(losses) - min(losses) < 1e-5, losses
 assert 3 < losses[0] < 6, losses  # ln 512 = 6.2 at first
 PY
+
+# A rank of each stage alone, on this machine or prepared for another one, by a script.
+for program in bash dirname mkdir realpath rm tail; do
+  ln -s "$(command -v $program)" "$work/no_programs/"
+done
+where='pipeline_parallel * tensor_parallel == 4'
+orch probe "$ORCH_HOME/experiments/strategies.lua" --where "$where"
+exits 0 'probe'
+has "$(cat "$work/out")" 'Communication is not in it' 'what is not measured is said'
+orch probe "$ORCH_HOME/experiments/strategies.lua" --where "$where" --show --format json
+exits 0 'probe as records'
+cp "$work/out" probe.json
+python3 - probe.json <<'PY' || bad 'memory of each stage'
+import json, sys
+first, last = json.load(open(sys.argv[1]))["records"]
+assert (first["stage"], last["stage"]) == (0, 1)
+for record in (first, last):
+    assert record["origin"]["kind"] == "probe" and record["measured"]["step_seconds"], record
+    ratio = record["estimated"]["peak_memory_bytes"] / record["measured"]["peak_memory_bytes"]
+    assert 0.8 < ratio < 1.25, ratio
+PY
+orch compare stage=0 stage=1 --in probe.json
+exits 0 'records of a probe can be compared'
+rm -r probes
+orch probe "$ORCH_HOME/experiments/strategies.lua" --where "$where" --prepare
+exits 0 'prepare'
+mv probes elsewhere
+elsewhere/*/run "$(dirname "$orch_program")/orch-train-megatron" stage-1 >said 2>&1 || bad "a slice elsewhere: $(cat said)"
+mv elsewhere probes
+orch probe "$ORCH_HOME/experiments/strategies.lua" --where "$where" --show
+exits 4 'a slice that has not run'
+has "$(cat "$work/out")" 'has not run' 'it is named'

@@ -193,6 +193,10 @@ Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer
   jitter(*common);
   ++calls;
   bytes += amount;
+  if (common->options.alone) {
+    launch();
+    return {};
+  }
   const auto sequence = peer < 0 ? ++collectives : ++messages;
   auto state = std::make_unique<Pending::State>(
       shared_from_this(),

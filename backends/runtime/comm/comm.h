@@ -88,6 +88,7 @@ struct WorldOptions {
   std::string address = "127.0.0.1";  // of rank 0
   int port = 0;
   bool cuda = false;             // NCCL; else Gloo
+  bool alone = false;            // a slice of the run: as if the others were there (pretend.h)
   double timeout_seconds = 600;  // of one collective, and of the first meeting
   // Ends the process, which failed and cannot leave by itself. From any thread; may be empty.
   std::function<void(const std::string& why)> give_up;
@@ -108,6 +109,7 @@ class World {
 
   int rank() const;
   int size() const;
+  bool is_alone() const;  // a slice: the others are pretended
   at::Device device() const;
   Group& world();
   // Members in the order of `ranks`. Every rank of the world makes the same groups in the same

@@ -13,6 +13,7 @@
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/comm/group_impl.h"
 #include "backends/runtime/comm/inquiry.h"
+#include "backends/runtime/comm/pretend.h"
 
 namespace orch::train {
 namespace {
@@ -36,7 +37,7 @@ void check_options(const WorldOptions& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     throw CommError(fmt::format("rank {} of {} ranks: RANK must be from 0 to WORLD_SIZE - 1",
                                 options.rank, options.size));
-  if (options.size == 1) return;
+  if (options.size == 1 || options.alone) return;
   if (options.port < 1 || options.port > 65535)
     throw CommError(fmt::format(
         "port {}: set MASTER_PORT to one that is free on the host of rank 0", options.port));
@@ -159,7 +160,7 @@ class World::Impl {
     common->recorder = options.flight_folder.empty() ? std::make_unique<flight::Recorder>()
                                                      : std::make_unique<flight::Recorder>(
                                                            options.flight_folder, options.rank);
-    if (options.size == 1) return;
+    if (options.size == 1 || options.alone) return;
     ignore_broken_pipes();
     store = connect(options, options.rank == 0);
     meet(*store, options);
@@ -216,6 +217,12 @@ class World::Impl {
   std::unique_ptr<Transport> connect_group(const Group::Impl& group, int number,
                                            bool is_channel) {
     const auto& options = common->options;
+    if (options.alone) {
+      TransportOptions pretended;
+      pretended.rank = group.rank;
+      pretended.size = group.size();
+      return make_pretended(pretended);
+    }
     Entered what{"connect", group.name, 0, 0, true, true, -1, group.members};
     TransportOptions transport;
     transport.store = c10::make_intrusive<c10d::PrefixStore>(
@@ -286,6 +293,7 @@ World::~World() = default;
 
 int World::rank() const { return impl_->common->options.rank; }
 int World::size() const { return impl_->common->options.size; }
+bool World::is_alone() const { return impl_->common->options.alone; }
 at::Device World::device() const { return impl_->device(); }
 Group& World::world() { return *impl_->handles.front(); }
 Group* World::make_group(const std::string& name, const std::vector<int>& ranks) {

@@ -71,7 +71,7 @@ class Loop {
   void tell_checkpoints();
   void tell_profile();
   void finish();
-  bool is_first() const { return world_.rank() == 0; }
+  bool is_first() const { return world_.rank() == 0 || world_.is_alone(); }
   bool due(std::int64_t every) const { return every > 0 && step_ % every == 0; }
 
   const plan::Run& config_;
@@ -251,6 +251,7 @@ void Loop::evaluate() {
 }
 
 void Loop::save() {
+  if (world_.is_alone()) return;  // of a slice nothing is worth keeping
   wait_for_writers();
   world_.check();
   checkpoint::Facts facts;

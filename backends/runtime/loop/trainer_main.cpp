@@ -20,6 +20,12 @@
 namespace orch::train {
 namespace {
 
+#ifdef ORCH_CUDA
+constexpr bool kHasCuda = true;
+#else
+constexpr bool kHasCuda = false;
+#endif
+
 volatile std::sig_atomic_t stop_asked = 0;
 
 struct Arguments {
@@ -119,7 +125,7 @@ Told tell() {
 void report(const Told& told, const WorldOptions& options, const Arguments& arguments) {
   fmt::print(stderr, "rank {}: {}: {}\n", options.rank, told.kind, told.message);
   std::fflush(stderr);
-  if (options.rank > 1 && told.kind == "nccl") return;
+  if (options.rank > 1 && told.kind == "nccl" && !options.alone) return;
   try {
     Events(arguments.attempt).failed(told.kind, told.message);
   } catch (const std::exception&) {  // the disk that is full, perhaps
@@ -128,23 +134,25 @@ void report(const Told& told, const WorldOptions& options, const Arguments& argu
 
 int run(const plan::Run& config, const Arguments& arguments, WorldOptions options,
         const MakeEngine& make) {
-  options.cuda = config.partition->gpu.name != "cpu";
+  options.alone = !variable("ORCH_PROBE").empty();
+  options.cuda = options.alone ? kHasCuda : config.partition->gpu.name != "cpu";
   options.timeout_seconds = config.training.collective_timeout;
   options.flight_folder = (arguments.attempt / "flight").string();
   fs::create_directories(options.flight_folder);
   if (options.cuda)
     choose_device(options.local_rank);
   else
-    share_cores(options.size);
+    share_cores(options.alone ? 1 : options.size);
   options.give_up = [rank = options, arguments](const std::string& why) {
     report({"nccl", why}, rank, arguments);
     std::_Exit(1);
   };
   World world(options);
   try {
-    const auto events = options.rank == 0 ? std::make_unique<Events>(arguments.attempt)
-                                          : std::make_unique<Events>();
-    if (train(config, job_of(arguments), world, *events, make) && options.rank == 0)
+    const bool speaks = options.rank == 0 || options.alone;
+    const auto events =
+        speaks ? std::make_unique<Events>(arguments.attempt) : std::make_unique<Events>();
+    if (train(config, job_of(arguments), world, *events, make) && speaks)
       mark_finished(arguments.attempt);
     return 0;
   } catch (...) {
@@ -176,7 +184,8 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   // Job scripts set them for other trainers. Left to itself c10d ends the process without a word
   // about who is missing; our own watch finds that out, and then aborts the communicators.
   for (const char* name : {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING",
-                           "TORCH_NCCL_DUMP_ON_TIMEOUT"})
+                           "TORCH_NCCL_DUMP_ON_TIMEOUT",
+                           "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING"})
     ::setenv(name, "0", 1);
   // A kernel that is loaded at its first use makes the device wait for receives that are under way.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
