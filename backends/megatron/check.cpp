@@ -9,12 +9,13 @@ namespace {
 using namespace backend;
 
 void check_sequence(const RunView& run, Problems& problems) {
-  const std::int64_t t = run->tensor_parallel, seq = run.model().seq;
+  // Rows are shared, not positions: of all samples of the micro-batch together.
+  const std::int64_t t = run->tensor_parallel, rows = run->micro_batch * run.model().seq;
   if (!run.flag("sequence_parallel")) return;
-  if (seq % t != 0)
+  if (rows % t != 0)
     problems.reject("sequence_parallel",
-                    say("seq = ", seq, " is not divisible by tensor_parallel = ", t),
-                    say("try seq = ", round_up(seq, t), " or sequence_parallel = false"));
+                    say("micro_batch * seq = ", rows, " is not divisible by tensor_parallel = ", t),
+                    say("try seq = ", round_up(run.model().seq, t), " or sequence_parallel = false"));
   if (t == 1)
     problems.warn("sequence_parallel", "does nothing with tensor_parallel = 1",
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
@@ -40,9 +41,10 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
         say("try interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
             " or layers = ", round_up(layers, p * v)));
   if (run->accumulate % p != 0)
-    problems.reject(
+    problems.warn(
         "interleave",
-        say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p),
+        say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p,
+            ": a group of micro-batches that is not full leaves stages idle"),
         say("try accumulate = ", round_up(run->accumulate, p)));
 }
 
@@ -54,18 +56,17 @@ void check_filling(const RunView& run, const Setup& setup, Problems& problems) {
   else if (setup.chunks > 1)
     problems.reject("fill_bubbles", "does not go with interleave",
                     "try interleave = 1 or fill_bubbles = false");
-  else
-    problems.warn("fill_bubbles", "the estimate still has the whole bubble; about a third is left",
-                  "run it for some steps and compare");
 }
 
 void check_partition(const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
-  if (p > layers)
-    return problems.reject("pipeline_parallel",
-                           say(p, " stages for ", layers, " layers: some would have none"),
-                           say("try pipeline_parallel = ", layers));
+  if (p > partition.items())
+    return problems.reject(
+        "pipeline_parallel",
+        say(p, " stages for ", layers, partition.count_embeddings ? " layers and 2 embeddings" : " layers",
+            ": some would have none"),
+        say("try pipeline_parallel = ", partition.items()));
   if (partition.count_embeddings && partition.items_on(p - 1) == 0)
     return problems.reject(
         "stage_partition",
@@ -84,7 +85,7 @@ void check_partition(const Setup& setup, Problems& problems) {
   problems.warn(
       "pipeline_parallel",
       say(partition.items(), partition.count_embeddings ? " layers and embeddings" : " layers",
-          " on ", p, " stages: ", partition.portion(), " on most, ", partition.items_on(p - 1),
+          " on ", p, " stages: ", partition.portion(), " on the largest, ", partition.items_on(p - 1),
           " on the last; ", Percent{partition.loss()}, " of the time is lost"),
       other_fits
           ? "try stage_partition = 'transformer|embedding'"

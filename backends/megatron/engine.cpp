@@ -69,7 +69,7 @@ bool Engine::is_replica(std::size_t parameter) const {
 // With sequence parallelism each rank has seen its own rows only, of what all of them have.
 void Engine::add_shared_gradients() {
   if (mesh_.tensor_size() == 1 || !Settings(config_).flag("sequence_parallel")) return;
-  Profile::Scope scope(&profile_, "tensor all-reduce");
+  Profile::Scope scope(&profile_, "shared gradient all-reduce");
   std::vector<at::Tensor> parts;
   for (const auto& owned : parameters_.owned())
     for (const auto& [parameter, begin, end, at] : owned.segments)

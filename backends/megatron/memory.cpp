@@ -51,7 +51,8 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   if (setup.separate_sum()) add(names.accumulation, 4, 1);
   if (setup.offload_optimizer) return add_host(setup, stages, params, sink);
   add(names.optimizer, setup.states.optimizer(), setup.shards());
-  if (setup.zero_stage == 1) add(names.shard_gradients, 4, setup.shards());
+  if (setup.zero_stage == 1 && setup.deepspeed_engine)
+    add(names.shard_gradients, 4, setup.shards());
 }
 
 void emit_layer_states(const Setup& setup, WorkSink& sink) {
@@ -77,19 +78,22 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
 }
 
-// Beside its layers' inputs, a stage keeps the output of each micro-batch in flight until the
-// gradient comes back, and what is being sent and received: as much as 1.4 layers (66 runs on 384
-// A100; one would be the output alone).
-constexpr double kHandedOver = 1.4;
+// Beside its layers' inputs, a stage keeps the output of each micro-batch in flight until the gradient
+// comes back, and what is being sent and received: as much as 1.4 layers (66 runs on 384 A100 with
+// DeepSpeed; one would be the output alone). We keep each rank's share of the output.
+double handed_over(const Setup& setup) {
+  if (setup.model.lean) return setup.pipeline > 1 ? 1 / static_cast<double>(setup.tensor) : 0;
+  return setup.pipeline > 1 ? 1.4 : 1;
+}
 
 // Layer inputs or activations that a stage holds at its busiest.
 double layers_in_flight(const Setup& setup, std::int64_t stage) {
   const auto chunks = static_cast<double>(setup.chunks);
   const double held = static_cast<double>(setup.partition.layers_on(stage)) / chunks;
-  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches};
+  const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
   const auto flying = static_cast<double>(pipeline::in_flight(shape, stage));
   if (!setup.model.full()) return flying * held;
-  return flying * (held + (setup.pipeline > 1 ? kHandedOver : 1));
+  return flying * (held + handed_over(setup));
 }
 
 void emit_flight(const Setup& setup, WorkSink& sink) {
@@ -106,7 +110,7 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
-  if (setup.data == 1 || setup.zero_stage == 0) return;
+  if (setup.data == 1 || setup.zero_stage == 0 || !setup.deepspeed_engine) return;
   // DeepSpeed's reduction bucket; never larger than what there is to reduce.
   const double layers = static_cast<double>(setup.partition.portion());
   const double elements = std::min(5e8, layers * model.layer_params());

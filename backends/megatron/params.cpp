@@ -15,8 +15,14 @@ std::vector<backend::StrategySpec> strategies() {
            choice("stage_partition",
                   "what is dealt evenly to the stages: layers, or embeddings too",
                   {"uniform", "transformer|embedding"}),
-           choice("engine", "whose pipeline it is: deepspeed's waits and checks at each hand-over",
-                  {"megatron", "deepspeed"}),
+           choice("partition_rule",
+                  "balanced: stages differ by one at most; portions: rounded up until none is left, as "
+                  "DeepSpeed before 0.12.5",
+                  {"balanced", "portions"}),
+           choice("engine",
+                  "who trains, for the estimate: orch itself, Megatron-LM, or Megatron-DeepSpeed, whose "
+                  "pipeline waits and checks at each hand-over",
+                  {"orch", "megatron", "deepspeed"}),
            boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
@@ -48,8 +54,11 @@ Setup::Setup(const backend::RunView& run)
       model(backend::transformer(run.model(), run->micro_batch)) {
   model.tensor_parallel = static_cast<double>(tensor);
   partition = {run.model().layers, pipeline,
-               run.text("stage_partition") == "transformer|embedding"};
-  deepspeed_engine = run.text("engine") == "deepspeed";
+               run.text("stage_partition") == "transformer|embedding",
+               run.text("partition_rule") != "portions"};
+  const auto engine = run.text("engine");
+  deepspeed_engine = engine == "deepspeed";
+  model.lean = engine == "orch";
   model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
@@ -62,14 +71,15 @@ Setup::Setup(const backend::RunView& run)
   model.fused_softmax = fused_kernels && backend::fused_softmax_works(run.model(), run->micro_batch,
                                                                       tensor, model.element);
   states = backend::states(dtype, run.text("optimizer"), model.hidden);
-  // Without ZeRO gradients are summed in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1
-  // keeps them in 16 bit, and in fp32 only for the shard that is being updated.
-  if (zero_stage == 0) states.gradients = 4;
+  // Megatron sums gradients in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1 keeps them in
+  // 16 bit, and in fp32 only for the shard that is being updated.
+  if (zero_stage == 0 || !deepspeed_engine) states.gradients = 4;
   vocab_multiple = run.integer("vocab_multiple");
   const std::int64_t multiple = vocab_multiple * tensor;
   const std::int64_t padded = (run.model().vocab + multiple - 1) / multiple * multiple;
   model.padded_vocab = static_cast<double>(padded);
   overlap_grad_reduce = run.flag("overlap_grad_reduce");
+  fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;
   // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
   // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
   if (deepspeed_engine) model.overheads = 2;

@@ -5,6 +5,7 @@
 namespace orch::megatron {
 
 std::int64_t Partition::items_on(std::int64_t stage) const {
+  if (balanced) return items() / stages + (stage < items() % stages ? 1 : 0);
   return std::clamp<std::int64_t>(items() - stage * portion(), 0, portion());
 }
 

@@ -4,14 +4,16 @@
 
 namespace orch::megatron {
 
-// Which layers each pipeline stage holds. The items (layers, and with count_embeddings the
-// embedding and the head as one each) are dealt in equal portions, rounded up, until none is left:
-// 78 layers on 12 stages are seven on each and one on the last, as DeepSpeed's balancing by type
-// has it.
+// Which layers each pipeline stage holds, of the items: layers, and with count_embeddings the
+// embedding and the head as one each. Balanced, the first stages have one more than the others where
+// they cannot be equal: 78 layers on 12 stages are seven on six and six on six. Otherwise they are
+// dealt in equal portions, rounded up, until none is left, as DeepSpeed did before 0.12.5: seven on
+// each and one on the last.
 struct Partition {
   std::int64_t layers = 0;
   std::int64_t stages = 1;
   bool count_embeddings = false;
+  bool balanced = true;
 
   std::int64_t items() const { return layers + (count_embeddings ? 2 : 0); }
   std::int64_t portion() const { return (items() + stages - 1) / stages; }

@@ -16,7 +16,7 @@ struct Setup {
   backend::States states;
   Partition partition;
   std::int64_t zero_stage;
-  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
+  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce, fill_bubbles;
   bool fused_kernels;
   std::int64_t vocab_multiple;
   const char* dtype;
@@ -29,6 +29,8 @@ struct Setup {
   // Gradients are summed in fp32, beside those that backward makes in 16 bit.
   bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }
   double gradient_bytes() const { return fp32_accumulate ? 4 : states.gradients; }
+  backend::Group tensor_group() const { return {tensor, 1}; }
+  backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
 std::vector<backend::StrategySpec> strategies();

@@ -7,12 +7,13 @@ namespace {
 
 using namespace backend;
 
-constexpr double kBucket = 5e8;  // elements per reduction, DeepSpeed's default
+// Elements per reduction.
+constexpr double kDeepSpeedBucket = 5e8, kOwnBucket = 40e6;
 
 void emit_reduction(const Setup& setup, double params, WorkSink& sink) {
   if (setup.data == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
-  const double calls = params / kBucket;
+  const double calls = params / (setup.model.lean ? kOwnBucket : kDeepSpeedBucket);
   const auto formula = [&](double each) {
     return say(each, " B x ", params, " params over ", setup.data, " ranks");
   };
@@ -49,7 +50,8 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
 // per step.
 void emit_training(const Setup& setup, double params, WorkSink& sink) {
   if (setup.micro_batches > 1) {
-    const double each = setup.states.weights + 2 * setup.gradient_bytes();
+    // Ours adds within the product: the sum alone is read and written.
+    const double each = (setup.model.lean ? 0 : setup.states.weights) + 2 * setup.gradient_bytes();
     sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
             [&] { return say(each, " B x ", params, " params"); });
   }
@@ -57,10 +59,23 @@ void emit_training(const Setup& setup, double params, WorkSink& sink) {
   emit_update(setup, params / setup.shards(), sink);
 }
 
-// First and last stage each hold the embedding and add up its gradient.
+// With sequence parallelism each rank has seen its own rows of what all of them have: those gradients
+// are added up once per step, all in one buffer.
+void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink) {
+  if (!setup.model.sequence_parallel) return;
+  const double bytes = params * setup.gradient_bytes() / setup.shards();
+  sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, setup.tensor_group(), 0.1),
+                 {0, 0, 0, 1}),
+          [&] { return say(setup.gradient_bytes(), " B x ", params, " params that all ranks have"); });
+}
+
+// First and last stage each hold the embedding and add up its gradient: of the shard that each
+// updates, where both cut it alike.
 void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
   if (setup.pipeline == 1) return;
-  const double params = setup.model.embedding_params() + setup.model.padding_params();
+  const double shards = setup.model.lean ? setup.shards() : 1;
+  const double params =
+      (setup.model.embedding_params() + setup.model.padding_params()) / shards;
   const double bytes = params * setup.gradient_bytes();
   sink.op(
       during(collective("tied embedding all-reduce", ORCH_ALL_REDUCE, bytes, setup.ends_group()),
@@ -80,7 +95,23 @@ void emit_send(const Setup& setup, const char* name, Passes passes, WorkSink& si
   });
 }
 
-enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kBlocks };
+// Who receives a share of the rows gathers the others' inside its node.
+void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
+  const auto& model = setup.model;
+  if (setup.tensor == 1 || model.sequence_parallel || !model.lean) return;
+  transformer_parts::tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, passes);
+}
+
+// What all ranks must know before they decide: the norm, the loss, whether to stop. In one reduction.
+void emit_agreement(const Setup& setup, WorkSink& sink) {
+  constexpr double kBytes = 24;
+  if (!setup.model.lean || setup.tensor * setup.data * setup.pipeline == 1) return;
+  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes,
+                            setup.world_group()), {0, 0, 0, 1}),
+          [&] { return say("three numbers, over all ranks"); });
+}
+
+enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
@@ -88,21 +119,28 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   sink.block("layer");
   emit_layer(model, sink);
   emit_training(setup, model.layer_params(), sink);
+  emit_shared_gradients(setup, model.shared_params(), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   emit_training(setup, tied + model.first_params(), sink);
+  emit_shared_gradients(setup, model.first_params(), sink);
   emit_tied_reduction(setup, sink);
   sink.block("LM head");
   emit_head(model, sink);
   emit_training(setup, model.last_params() + (setup.pipeline > 1 ? tied : 0), sink);
+  emit_shared_gradients(setup, model.last_params(), sink);
   emit_tied_reduction(setup, sink);
   sink.block("to next stage");
   emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
+  emit_arrival(setup, {0, 0, 1, 0}, sink);  // of the gradient that comes back
   sink.block("to previous stage");
   emit_send(setup, "send gradients", {0, 0, 1, 0}, sink);
+  emit_arrival(setup, {1, 0, 0, 0}, sink);
   sink.block("pipeline");
   sink.op(during(make_op(ORCH_STAGE_OVERHEAD, "stage overhead"), {1, 0, 1, 0}),
           [&] { return say("hand-over of each micro-batch, each way"); });
+  sink.block("all ranks");
+  emit_agreement(setup, sink);
 }
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
@@ -116,6 +154,7 @@ std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
   counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
   counts[kStage] = setup.pipeline > 1 && setup.deepspeed_engine ? v : 0;
+  counts[kStep] = 1;
   return counts;
 }
 
@@ -138,6 +177,7 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   schedule.micro_batches = setup.micro_batches;
   schedule.chunks = setup.chunks;
   schedule.dtype = setup.dtype;
+  schedule.filled = setup.fill_bubbles ? 1 : 0;
   sink.schedule(schedule);
   emit_blocks(setup, sink);
   emit_stages(setup, sink);

@@ -81,6 +81,7 @@ typedef struct orch_schedule {
   int64_t micro_batches; /* per step and pipeline */
   int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
   const char* dtype;     /* of the matrix products: fp32, tf32, fp16, bf16 */
+  uint32_t filled;       /* gradients of weights wait for moments in which a stage would be idle */
 } orch_schedule;
 
 enum {

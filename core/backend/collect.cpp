@@ -57,6 +57,7 @@ void on_schedule(void* context, const orch_schedule* from) {
   self.work->stages = schedule.stages;
   self.work->micro_batches = schedule.micro_batches;
   self.work->chunks = schedule.chunks;
+  self.work->filled = schedule.filled != 0;
   self.work->recompute = schedule.recompute;
   if (schedule.dtype) self.work->dtype = schedule.dtype;
   if (schedule.stages < 1 || schedule.micro_batches < 1 || schedule.chunks < 1)

@@ -34,6 +34,9 @@ struct Transformer {
   bool flash_attention = false;
   bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
   bool fused_softmax = true;
+  // As our own trainers do it: a block that is computed again leaves out its last product, whose
+  // result nobody needs; the cross entropy has one exchange; the head gathers its input once.
+  bool lean = false;
   double overheads = 1;  // fixed costs per layer and pass
 
   double tokens() const { return seq * micro_batch; }
@@ -45,8 +48,12 @@ struct Transformer {
   bool again() const { return recompute != ORCH_RECOMPUTE_NONE && !(flash_attention && !full()); }
 
   // Parameters of one rank. Norms and the biases of row-parallel products are replicated over the
-  // tensor-parallel ranks, 6h(1 - 1/t) per layer; below 1e-4 of a layer and not counted.
-  double layer_params() const { return (12 * hidden * hidden + 13 * hidden) / tensor_parallel; }
+  // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its bytes.
+  double shared_params() const { return 6 * hidden; }
+  double layer_params() const {
+    const double copies = lean ? shared_params() * (1 - 1 / tensor_parallel) : 0;
+    return (12 * hidden * hidden + 13 * hidden) / tensor_parallel + copies;
+  }
   double embedding_params() const { return vocab * hidden / tensor_parallel; }
   double padding_params() const { return (padded_vocab - vocab) * hidden / tensor_parallel; }
   // Replicated over the tensor-parallel ranks.
@@ -83,9 +90,9 @@ inline bool fused_softmax_works(const orch_model& model, std::int64_t micro_batc
 namespace transformer_parts {
 
 // A product costs as much again twice in backward: for its input and for its weights.
-inline void product(const Transformer& model, WorkSink& sink, const char* name, double n,
-                    double k) {
-  const Passes passes{1, model.full() ? 1.0 : 0.0, 2, 0};
+inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k,
+                    bool again = true) {
+  const Passes passes{1, model.full() && again ? 1.0 : 0.0, 2, 0};
   sink.op(during(gemm(name, model.tokens(), n, k), passes), [&] {
     return say("[s*b, k] x [k, n] = [", model.tokens(), ", ", k, "] x [", k, ", ", n, "]");
   });
@@ -96,7 +103,7 @@ inline void products(const Transformer& model, WorkSink& sink) {
   product(model, sink, "QKV", 3 * h / t, h);
   product(model, sink, "attention output", h, h / t);
   product(model, sink, "MLP up", 4 * h / t, h);
-  product(model, sink, "MLP down", h, 4 * h / t);
+  product(model, sink, "MLP down", h, 4 * h / t, !model.lean);
 }
 
 // Flash attention (Dao et al. 2022) skips the masked half and recomputes the scores in backward:
@@ -155,23 +162,26 @@ inline void softmax(const Transformer& model, WorkSink& sink) {
 }
 
 inline void tensor_collective(const Transformer& model, WorkSink& sink, const char* name,
-                              std::uint32_t which, Passes passes) {
+                              std::uint32_t which, Passes passes, bool hidden = false) {
   const Group group{static_cast<std::int64_t>(model.tensor_parallel), 1};
   const double bytes = model.sbh() * model.element;
-  sink.op(during(collective(name, which, bytes, group), passes), [&] {
+  sink.op(during(collective(name, which, bytes, group), passes, hidden), [&] {
     return say(model.element, " B x s*b*h = ", model.element, " x ", model.sbh(), " = ",
                Size{bytes}, " over ", model.tensor_parallel, " ranks");
   });
 }
 
 // After attention and after the MLP; backward before each; recomputation repeats the forward ones.
+// With sequence parallelism, what went into a product was kept as a shard: backward gathers it again
+// for the weights' gradient, under the product of the input's.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
-  const Passes passes{2, model.full() ? 2.0 : 0.0, 2, 0};
+  const double again = model.full() ? 2 : 0, behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
-    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, passes);
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, passes);
-  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, passes);
+    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {2, behind, 2, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, 2, 0}, true);
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0});
 }
 
 inline void overhead(const Transformer& model, WorkSink& sink) {
@@ -200,14 +210,30 @@ inline void emit_embedding(const Transformer& model, WorkSink& sink) {
   traffic(model, sink, "embedding forward", 8, model.sbh(), "s*b*h", {1, 0, 0, 0});
   traffic(model, sink, "embedding backward", 6, model.sbh(), "s*b*h", {0, 0, 1, 0});
   if (model.tensor_parallel <= 1) return;
-  if (model.sequence_parallel)
-    tensor_collective(model, sink, "embedding reduce-scatter", ORCH_REDUCE_SCATTER, {1, 0, 0, 0});
-  else
-    tensor_collective(model, sink, "embedding all-reduce", ORCH_ALL_REDUCE, {1, 0, 0, 0});
+  if (!model.sequence_parallel)
+    return tensor_collective(model, sink, "embedding all-reduce", ORCH_ALL_REDUCE, {1, 0, 0, 0});
+  tensor_collective(model, sink, "embedding reduce-scatter", ORCH_REDUCE_SCATTER, {1, 0, 0, 0});
+  tensor_collective(model, sink, "embedding all-gather", ORCH_ALL_GATHER, {0, 0, 1, 0});
 }
 
-// Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them
-// (maximum, target logit and sum of exponentials are all-reduced): about 50 bytes per logit.
+// Three numbers of each row over the ranks that share the vocabulary: highest logit, sum of
+// exponentials, the target's logit.
+inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
+  const double t = model.tensor_parallel;
+  const Group group{static_cast<std::int64_t>(t), 1};
+  const auto op =
+      model.lean ? during(collective("cross entropy all-reduce", ORCH_ALL_GATHER,
+                                     12 * t * model.tokens(), group), {1, 0, 0, 0})
+                 : during(collective("cross entropy all-reduce", ORCH_ALL_REDUCE,
+                                     4 * model.tokens(), group), {3, 0, 0, 0});
+  sink.op(op, [&] {
+    return model.lean ? say("12 B x ", model.tokens(), " tokens from each of ", t, " ranks")
+                      : say("4 B x ", model.tokens(), " tokens, over ", t, " ranks");
+  });
+}
+
+// Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them: about
+// 50 bytes per logit.
 inline void emit_head(const Transformer& model, WorkSink& sink) {
   using namespace transformer_parts;
   const double t = model.tensor_parallel, n = model.padded_vocab / t;
@@ -220,12 +246,10 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
     return say("25 B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
   });
   if (t <= 1) return;
-  const Group group{static_cast<std::int64_t>(t), 1};
-  sink.op(during(collective("cross entropy all-reduce", ORCH_ALL_REDUCE, 4 * model.tokens(), group),
-                 {3, 0, 0, 0}),
-          [&] { return say("4 B x ", model.tokens(), " tokens, over ", t, " ranks"); });
+  cross_entropy_exchange(model, sink);
   if (model.sequence_parallel)
-    tensor_collective(model, sink, "logits all-gather", ORCH_ALL_GATHER, {1, 0, 1, 0});
+    tensor_collective(model, sink, "logits all-gather", ORCH_ALL_GATHER,
+                      {1, 0, model.lean ? 0.0 : 1.0, 0});
   tensor_collective(model, sink, "logits input gradient",
                     model.sequence_parallel ? ORCH_REDUCE_SCATTER : ORCH_ALL_REDUCE, {0, 0, 1, 0});
 }

@@ -4,6 +4,7 @@ namespace orch::backend {
 
 void Work::clear() {
   stages = micro_batches = chunks = 1;
+  filled = false;
   recompute = ORCH_RECOMPUTE_NONE;
   dtype = "bf16";
   blocks.clear();

@@ -46,6 +46,7 @@ struct Work {
   std::int64_t stages = 1;
   std::int64_t micro_batches = 1;
   std::int64_t chunks = 1;
+  bool filled = false;  // gradients of weights fill bubbles
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::string dtype = "bf16";
   std::vector<Block> blocks;

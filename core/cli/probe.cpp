@@ -36,8 +36,6 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   return run;
 }
 
-bool fills_bubbles(const plan::Run& run) { return run.text_setting("fill_bubbles") == "true"; }
-
 std::string device_of(const collect::History& history) {
   for (const auto& [name, version] : history.versions)
     if (name == "device") return version;
@@ -71,7 +69,7 @@ Result<Probe> Probe::make(App& app, plan::Run run, const fs::path& folder) {
   backend::Work work;
   const auto& backend = app.backends().of(*run.strategy);
   if (auto status = backend.work(run, true, work); !status) return status.error();
-  const auto micro_batches = estimate::enough_micro_batches(work, fills_bubbles(run));
+  const auto micro_batches = estimate::enough_micro_batches(work);
   probe.app_ = &app;
   probe.part_ = part_of(run, micro_batches);
   probe.folder_ = folder / run.id;

@@ -18,7 +18,8 @@ namespace orch::collect {
 // Our own trainers say more:
 //   start: "device", "torch" (its version), "parameters", "effective":{"attention":"sdpa",…}
 //   step:  "gradient_norm", "learning_rate", "loss_scale", "skipped" (no update: an overflow),
-//          "communicated_bytes" (given to collectives by rank 0 since the attempt began)
+//          "communicated_bytes" (given to collectives since the attempt began, by the rank that
+//          gave most)
 //   {"event":"evaluation","time":…,"step":100,"loss":3.4}    on held-out data
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}

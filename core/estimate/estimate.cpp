@@ -18,6 +18,7 @@ void Phases::add(const Phases& other, double times) {
   backward_hidden += times * other.backward_hidden;
   step_open += times * other.step_open;
   step_hidden += times * other.step_hidden;
+  weights += times * other.weights;
   micro_bytes += times * other.micro_bytes;
   step_bytes += times * other.step_bytes;
 }
@@ -38,6 +39,7 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
       (hidden ? phases.backward_hidden : phases.backward_open) +=
           (op.recompute + op.backward) * seconds;
       (hidden ? phases.step_hidden : phases.step_open) += op.step * seconds;
+      if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
       phases.step_bytes += op.step * op.bytes;
@@ -61,6 +63,7 @@ void Estimator::price_stages(const Work& work) {
     Stage stage;
     stage.micro = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap) +
                   p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
+    stage.weights = p.weights;
     stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
@@ -71,15 +74,21 @@ void Estimator::price_stages(const Work& work) {
 }
 
 // 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
-// and interleaved chunks shorten that (Narayanan et al. 2021).
+// and interleaved chunks shorten that (Narayanan et al. 2021). Where gradients of weights fill it, a
+// stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
 void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   once_through_ = 0;
+  const auto idle = [&](const Stage& stage) {
+    return work.filled ? std::max(0.0, stage.micro - 2 * stage.weights) : stage.micro;
+  };
+  double all_idle = 0;
   for (const auto& stage : stages_) {
     once_through_ += stage.count * stage.micro;
+    all_idle += stage.count * idle(stage);
     out.communicated = std::max(out.communicated, stage.bytes);
   }
   const double beat = stages_[slowest_].micro;
-  bubble_ = (once_through_ - beat) / static_cast<double>(work.chunks);
+  bubble_ = (all_idle - idle(stages_[slowest_])) / static_cast<double>(work.chunks);
   const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
   out.micro_seconds = beat;
   out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;

@@ -17,6 +17,7 @@ struct Phases {
   double forward_open = 0, forward_hidden = 0;
   double backward_open = 0, backward_hidden = 0;  // recomputation included
   double step_open = 0, step_hidden = 0;
+  double weights = 0;                      // of backward: gradients of the weights, which can wait
   double micro_bytes = 0, step_bytes = 0;  // given to collectives
 
   void add(const Phases& other, double times);
@@ -52,6 +53,7 @@ class Estimator {
  private:
   struct Stage {
     double micro = 0;  // seconds of one micro-batch
+    double weights = 0;  // of it: gradients of the weights
     double end = 0;    // seconds after the last one
     double count = 1;  // stages alike
     double bytes = 0;  // given to collectives in a step

@@ -94,9 +94,10 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
 
   if (work.stages > 1)
     out.time.push_back({"pipeline bubble", "bubble", bubble_,
-                        fmt::format("(sum over {} stages {} - slowest {}) / interleave {}",
+                        fmt::format("(sum over {} stages {} - slowest {}) / interleave {}{}",
                                     work.stages, format_seconds(once_through_),
-                                    format_seconds(stages_[slowest_].micro), work.chunks)});
+                                    format_seconds(stages_[slowest_].micro), work.chunks,
+                                    work.filled ? "; without twice the gradients of weights" : "")});
 
   const auto& end = work.stage_list[last_to_end_];
   const auto end_sticks_out = exposure(stage_phases(work, end), efficiency.overlap.value);

@@ -22,6 +22,7 @@ bool is_as_full(const pipeline::Shape& some, const pipeline::Shape& all) {
 backend::Work slice_of(const backend::Work& work, std::int64_t stage) {
   auto slice = work;
   slice.stages = slice.chunks = 1;
+  slice.filled = false;
   slice.ops.clear();
   for (auto& block : slice.blocks) {
     const auto first = work.ops.begin() + static_cast<std::ptrdiff_t>(block.first_op);
@@ -40,8 +41,8 @@ backend::Work slice_of(const backend::Work& work, std::int64_t stage) {
   return slice;
 }
 
-std::int64_t enough_micro_batches(const backend::Work& work, bool filled) {
-  const pipeline::Shape all{work.stages, work.chunks, work.micro_batches, filled};
+std::int64_t enough_micro_batches(const backend::Work& work) {
+  const pipeline::Shape all{work.stages, work.chunks, work.micro_batches, work.filled};
   auto some = all;
   some.micro_batches = std::min<std::int64_t>(2, all.micro_batches);
   while (some.micro_batches < all.micro_batches && !is_as_full(some, all)) ++some.micro_batches;

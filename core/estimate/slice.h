@@ -10,6 +10,6 @@ backend::Work slice_of(const backend::Work& work, std::int64_t stage);
 
 // The fewest micro-batches with which every stage holds as much as with all of them, and more than
 // one where there are more: what a slice needs to be as full as the run.
-std::int64_t enough_micro_batches(const backend::Work& work, bool filled);
+std::int64_t enough_micro_batches(const backend::Work& work);
 
 }  // namespace orch::estimate

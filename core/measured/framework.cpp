@@ -149,6 +149,9 @@ Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string
     way.settings.emplace_back("fp32_accumulate",
                               row.fp32_accumulate.value_or(has_bf16_optimizer(row)));
     way.settings.emplace_back("stage_partition", partition_of(row, assumed));
+    // The rows are older than DeepSpeed 0.12.5.
+    way.settings.emplace_back("partition_rule",
+                              is_megatron_deepspeed(row) ? "portions" : "balanced");
     way.settings.emplace_back("engine", is_megatron_deepspeed(row) ? "deepspeed" : "megatron");
   }
   if (way.strategy == "deepspeed") {

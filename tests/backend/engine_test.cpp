@@ -7,8 +7,9 @@ namespace {
 
 using Catch::Approx;
 
-// Parameters of a layer of the 104B on one of four tensor-parallel ranks: (12h^2 + 13h) / 4.
-constexpr double kLayer = 403717700;
+// Parameters of a layer of the 104B on one of four tensor-parallel ranks: (12h^2 + 7h) / 4, and 6h
+// that all of them have.
+constexpr double kLayer = 403769900;
 constexpr double kSbh = 2048.0 * 11600;
 
 double count(const backend::Work& work, std::int64_t stage, const std::string& name) {
@@ -102,7 +103,7 @@ TEST_CASE("an offloaded optimizer leaves its states to the host", "[megatron][of
   CHECK(memory(work, 3, "optimizer states") == 0);
   CHECK(memory(work, 3, "fp32 gradients of the shard") == 0);
   CHECK(memory(work, 3, "weights") == 2 * 8 * kLayer);
-  CHECK(memory(work, 3, "gradients") == 2 * 8 * kLayer);
+  CHECK(memory(work, 3, "gradients") == 4 * 8 * kLayer);
   CHECK(memory(work, 3, "", ORCH_HOST_MEMORY) == 16 * 8 * kLayer / 2);
   const auto whole = work_with({{"offload", word("optimizer")}}, {4, 8, 1});  // nothing is sharded
   CHECK(memory(whole, 3, "", ORCH_HOST_MEMORY) == 16 * 8 * kLayer);
@@ -136,12 +137,15 @@ TEST_CASE("tf32 is fp32 with another peak", "[megatron][tf32]") {
 // Two layers' inputs and 1.4 for the hand-over, for each micro-batch in flight: 32 on the first of
 // 32 stages, one on the last.
 TEST_CASE("with recomputation a stage also keeps what it hands over", "[megatron][memory]") {
-  const auto work = work_with({}, {4, 32, 1});
+  const auto work = work_with(kDeepspeed, {4, 32, 1});
   CHECK(memory(work, 0, "activations") == Approx(32 * 3.4 * 2 * kSbh));
   CHECK(memory(work, 20, "activations") == Approx(12 * 3.4 * 2 * kSbh));
   CHECK(memory(work, 31, "activations") == Approx(3.4 * 2 * kSbh));
   // One stage hands nothing over; its output is one more input.
-  CHECK(memory(work_with({}, {4, 1, 1}), 0, "activations") == Approx(65 * 2 * kSbh));
+  CHECK(memory(work_with(kDeepspeed, {4, 1, 1}), 0, "activations") == Approx(65 * 2 * kSbh));
+  // Our own keeps a quarter of each output, on each of the four ranks that have all of it.
+  CHECK(memory(work_with({}, {4, 32, 1}), 0, "activations") == Approx(32 * 2.25 * 2 * kSbh));
+  CHECK(memory(work_with({}, {4, 1, 1}), 0, "activations") == Approx(64 * 2 * kSbh));
 }
 
 // One for each kind of group of more than one rank, and one of all ranks where there are several.

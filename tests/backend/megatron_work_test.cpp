@@ -34,7 +34,8 @@ double total_flops(const plan::Run& run, const backend::Work& work) {
          static_cast<double>(run.layout.tensor_parallel * run.layout.data_parallel);
 }
 
-const Settings kNoPadding{{"vocab_multiple", number(1)}};
+const Settings kNoPadding{{"vocab_multiple", number(1)}, {"engine", word("megatron")}};
+constexpr double kLayer = 403769900;  // (12h^2 + 7h) / 4 + 6h
 
 }  // namespace
 
@@ -102,11 +103,16 @@ TEST_CASE("memory-bound bytes follow the measured forms", "[megatron]") {
 
 TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and scatter",
           "[megatron]") {
-  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 2}, 2, 64));
+  const auto work = work_of(
+      make_run("megatron", model_104b(), {4, 32, 2}, 2, 64, {{"engine", word("megatron")}}));
   const auto& reduce = op(work, "layer", "tensor all-reduce");
   CHECK(reduce.bytes == 2 * 2048.0 * 2 * 11600);
   CHECK(reduce.forward == 2);
   CHECK(reduce.recompute == 2);
+  const auto own = work_of(make_run("megatron", model_104b(), {4, 32, 2}, 2, 64));
+  CHECK(op(own, "layer", "tensor all-reduce").recompute == 1);  // without the last product
+  CHECK(op(own, "layer", "MLP down").recompute == 0);
+  CHECK(op(own, "layer", "MLP up").recompute == 1);
   CHECK(reduce.backward == 2);
   CHECK(reduce.group_size == 4);
   CHECK(reduce.group_stride == 1);
@@ -115,6 +121,10 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
   CHECK(find_op(sequence, "layer", "tensor all-reduce") == nullptr);
   CHECK(op(sequence, "layer", "sequence all-gather").forward == 2);
   CHECK(op(sequence, "layer", "sequence reduce-scatter").backward == 2);
+  double gathers = 0;  // of what comes back, and again of what went in
+  for (const auto& each : sequence.ops)
+    if (each.name == "sequence all-gather") gathers += each.data.backward;
+  CHECK(gathers == 4);
   CHECK(find_op(work_of(make_run("megatron", model_104b(), {1, 32, 1}, 2, 64)), "layer",
                 "tensor all-reduce") == nullptr);
 }
@@ -124,7 +134,7 @@ TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
   const auto& reduce = op(work, "layer", "gradient all-reduce");
   CHECK(reduce.group_size == 2);
   CHECK(reduce.group_stride == 4);
-  CHECK(reduce.bytes == 4 * 403717700.0);
+  CHECK(reduce.bytes == 4 * kLayer);
   const auto& tied = op(work, "LM head", "tied embedding all-reduce");
   CHECK(tied.group_size == 2);
   CHECK(tied.group_stride == 4 * 2 * 7);
@@ -135,12 +145,14 @@ TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
 TEST_CASE("ZeRO-1 scatters gradients and gathers weights instead", "[megatron]") {
   const auto work =
       work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, {{"zero_stage", number(1)}}));
-  CHECK(op(work, "layer", "gradient reduce-scatter").bytes == 2 * 403717700.0);
-  CHECK(op(work, "layer", "weight all-gather").bytes == 2 * 403717700.0);
-  const auto fp32 =
+  CHECK(op(work, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
+  CHECK(op(work, "layer", "weight all-gather").bytes == 2 * kLayer);
+  // Of the words each end adds up the half that it updates: 50,688 rows of 11,600, over four ranks.
+  CHECK(op(work, "embedding", "tied embedding all-reduce").bytes == 4 * 50688 / 4 * 11600.0 / 2);
+  const auto deepspeed =
       work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64,
-                       {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(true)}}));
-  CHECK(op(fp32, "layer", "gradient reduce-scatter").bytes == 4 * 403717700.0);
+                       {{"zero_stage", number(1)}, {"engine", word("deepspeed")}}));
+  CHECK(op(deepspeed, "layer", "gradient reduce-scatter").bytes == 2 * 403717700.0);
 }
 
 TEST_CASE("stages of the same content form one range", "[megatron]") {
@@ -150,7 +162,8 @@ TEST_CASE("stages of the same content form one range", "[megatron]") {
   CHECK(work.stage_list[1].last == 30);
   auto model = model_104b();
   model.layers = 78;
-  const auto uneven = work_of(make_run("megatron", model, {1, 12, 1}, 1, 64));
+  const auto uneven = work_of(
+      make_run("megatron", model, {1, 12, 1}, 1, 64, {{"partition_rule", word("portions")}}));
   REQUIRE(uneven.stage_list.size() == 3);
   CHECK(uneven.counts[uneven.stage_list[0].first_count] == 7);
   CHECK(uneven.counts[uneven.stage_list[2].first_count] == 1);

@@ -13,12 +13,16 @@ static std::vector<std::int64_t> layers(const Partition& partition) {
   return all;
 }
 
-TEST_CASE("78 layers on 12 stages are seven on each and one on the last", "[megatron]") {
-  const Partition partition{78, 12, false};
+TEST_CASE("78 layers on 12 stages are seven on each and one on the last, or nearly equal",
+          "[megatron]") {
+  const Partition portions{78, 12, false, false};
   std::vector<std::int64_t> expected(12, 7);
   expected.back() = 1;
-  CHECK(layers(partition) == expected);
-  CHECK(partition.loss() == Catch::Approx(84.0 / 78 - 1));
+  CHECK(layers(portions) == expected);
+  CHECK(portions.loss() == Catch::Approx(84.0 / 78 - 1));
+  for (std::size_t stage = 6; stage < 12; ++stage) expected[stage] = 6;
+  CHECK(layers({78, 12, false}) == expected);
+  CHECK(Partition{78, 12, false}.loss() == portions.loss());  // the largest stage is as large
 }
 
 TEST_CASE("counted embeddings take a layer's place on the first and last stage", "[megatron]") {
@@ -37,11 +41,14 @@ TEST_CASE("a stage may hold an embedding and no layer", "[megatron]") {
 
 TEST_CASE("every partition deals out every layer once", "[megatron]") {
   for (std::int64_t count = 1; count < 60; ++count)
-    for (std::int64_t stages = 1; stages <= count; ++stages) {
-      std::int64_t sum = 0;
-      for (const auto n : layers({count, stages, false})) sum += n;
-      CHECK(sum == count);
-    }
+    for (std::int64_t stages = 1; stages <= count + 2; ++stages)
+      for (const bool balanced : {true, false}) {
+        const bool with_ends = stages > count;
+        if (with_ends && !balanced) continue;  // refused
+        std::int64_t sum = 0;
+        for (const auto n : layers({count, stages, with_ends, balanced})) sum += n;
+        CHECK(sum == count);
+      }
 }
 
 }  // namespace orch::megatron

@@ -3,6 +3,8 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/pipeline/schedule.h"
+
 using namespace orch;
 using namespace orch::estimate;
 using Catch::Approx;
@@ -98,6 +100,35 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
 
   toy.work.chunks = 2;  // interleaved: half the bubble, 90 + 15/2
   CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
+}
+
+// Four equal stages of one product: a second forward, one back for its input and one for its weights.
+// The lists of tasks say the same: with eight micro-batches 24 s, 9 s idle, 3 s where it is filled.
+TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
+  Toy toy;
+  toy.work.stages = 4;
+  toy.work.micro_batches = 8;
+  toy.block("layer");
+  toy.op(1, 2, 0, 0);
+  auto& product = toy.work.ops.back().data;
+  product.kind = ORCH_GEMM;
+  product.m = product.n = product.k = 1e5;
+  product.batch = 1;
+  toy.stages(0, 3, {1});
+  auto& efficiency = toy.cluster->partitions.front().efficiency;
+  efficiency.step_overhead.value = 0;
+  efficiency.gemm.value = 1;
+  Estimator estimator;
+  const auto seconds = [&](bool filled) {
+    toy.work.filled = filled;
+    return estimator.estimate(toy.run, toy.work).step_seconds;
+  };
+  const pipeline::Shape shape{4, 1, 8, false}, full{4, 1, 8, true};
+  const auto plain = pipeline::step_seconds(shape, std::vector<pipeline::Durations>(4, {1, 2, 0}));
+  const auto split = pipeline::step_seconds(full, std::vector<pipeline::Durations>(4, {1, 1, 1}));
+  CHECK(plain == Approx(33));
+  CHECK(split == Approx(27));
+  CHECK(seconds(true) / seconds(false) == Approx(split / plain));
 }
 
 // Five micro-batches of two layers, each gathering 30 bytes forward and 10 back; after the last one

@@ -63,7 +63,7 @@ TEST_CASE("a slice has as many micro-batches as fill it", "[estimate][slice]") {
     work.stages = stages;
     work.chunks = chunks;
     work.micro_batches = all;
-    return enough_micro_batches(work, false);
+    return enough_micro_batches(work);
   };
   CHECK(enough(1, 1, 1) == 1);
   CHECK(enough(1, 1, 64) == 2);    // gradients are added up

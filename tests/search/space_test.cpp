@@ -90,7 +90,7 @@ TEST_CASE("sizes by hand", "[search]") {
   CHECK(size(bench, prime, {settings, {}}) == 3 * 2);  // 8 x 3, 4 x 6, 2 x 12; 1 and 13 samples
   CHECK(size(bench, prime, {but_offload, {}}) == 3 * 2 * 2);
   // Which software runs is not tried unless somebody asks.
-  CHECK(size(bench, prime, {settings, {"engine"}}) == 3 * 2 * 2);
+  CHECK(size(bench, prime, {settings, {"engine"}}) == 3 * 2 * 3);
   // data_parallel kept at 2: 12 = tensor x pipeline is 1 x 12, 2 x 6, 4 x 3.
   auto with_data = settings;
   with_data.push_back("data_parallel");

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "backends/runtime/comm/group_impl.h"
@@ -192,7 +193,7 @@ Pending Group::Impl::start(const char* kind, const at::Tensor& largest, int peer
   const auto amount = static_cast<std::uint64_t>(largest.defined() ? largest.nbytes() : 0);
   jitter(*common);
   ++calls;
-  bytes += amount;
+  if (std::string_view(kind) != "recv") bytes += amount;
   if (common->options.alone) {
     launch();
     return {};

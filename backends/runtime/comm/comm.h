@@ -47,7 +47,7 @@ class Pending {
 };
 
 // What a group has moved: bytes of the tensors given to its collectives (of the larger one where
-// there are two), and their number.
+// there are two) or sent, and their number. What is received was counted by its sender.
 struct Traffic {
   std::uint64_t calls = 0;
   std::uint64_t bytes = 0;

@@ -64,6 +64,7 @@ class Loop {
   StartEvent start_event() const;
   bool phase_ends() const;
   bool step();
+  void find_most(double& peak, double& communicated);
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
   void evaluate();
   void save();
@@ -91,6 +92,7 @@ class Loop {
   std::int64_t saved_at_ = -1;   // the last one saved
   std::int64_t consumed_ = 0;    // samples
   std::int64_t skipped_ = 0;     // since the last line of the log
+  std::uint64_t own_bytes_ = 0;  // that this loop gave to collectives
   double measured_seconds_ = 0;  // of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
@@ -212,17 +214,29 @@ bool Loop::step() {
   return result.stop;
 }
 
+// Of the rank that has most. What the loop itself says to the others is not counted.
+void Loop::find_most(double& peak, double& communicated) {
+  const auto before = engine_->communicated_bytes();
+  const auto most = at::tensor({peak, communicated}, at::TensorOptions().dtype(at::kDouble))
+                        .to(world_.device());
+  world_.world().all_reduce(most, Reduce::max).wait();
+  own_bytes_ += engine_->communicated_bytes() - before;
+  if (!is_first()) return;
+  const auto host = most.to(at::kCPU);
+  peak = host[0].item<double>();
+  communicated = host[1].item<double>();
+}
+
 void Loop::tell_step(const StepBatch& batch, const StepResult& result, double seconds) {
-  const auto peak = at::full({1}, static_cast<double>(peak_memory_bytes(world_.device())),
-                             at::TensorOptions().dtype(at::kFloat).device(world_.device()));
-  world_.world().all_reduce(peak, Reduce::max).wait();
+  auto peak = static_cast<double>(peak_memory_bytes(world_.device()));
+  auto communicated = static_cast<double>(engine_->communicated_bytes() - own_bytes_);
+  find_most(peak, communicated);
   if (!is_first()) return;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
   events_.step({step_, result.loss, seconds, consumed_ * seq, rate,
-                static_cast<std::int64_t>(peak.item<double>()), result.gradient_norm,
-                batch.learning_rate, result.loss_scale, result.skipped,
-                engine_->communicated_bytes()});
+                static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
+                result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated)});
   const bool full = Settings(config_).text("recompute") == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);

@@ -4,5 +4,5 @@ return experiment {
   model = "gpt-199b",
   hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 48 },
   batch = { global_batch = 2048 },
-  strategies = { megatron { tensor_parallel = 8, pipeline_parallel = { 4, 12 }, micro_batch = 4, zero_stage = 1 } },
+  strategies = { megatron { tensor_parallel = 8, pipeline_parallel = { 4, 12 }, micro_batch = 4, zero_stage = 1, engine = "deepspeed" } },
 }
