@@ -5,6 +5,7 @@
 // (Megatron-LM); sequence parallelism, recomputation and activation memory from Korthikanti et al.
 // 2022; the bytes of memory-bound kernels were fitted to published step times of 384 A100.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/backend/ops.h"
@@ -257,11 +258,15 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
 // ---- memory ----
 
 // One layer's activations for one micro-batch: s*b*h*(10 + 24/t + 5*a*s/(h*t)) bytes in 16 bit, or
-// s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism. Flash attention keeps no scores.
-inline double layer_activations(const Transformer& model, bool with_scores) {
+// s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism. Flash attention keeps no scores. Ours keep no
+// masks: two bytes less, and scores once.
+inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
   const double t = model.tensor_parallel;
-  const double linear = model.sequence_parallel ? 34 / t : 10 + 24 / t;
-  const double scores = with_scores && !model.flash_attention ? 5 * model.scores() : 0;
+  double replicated = model.lean ? 8 : 10, cut = 24;
+  if (!all && model.lean) replicated -= 4, cut -= 8;  // two norms, what GELU gives
+  const double linear = replicated / (model.sequence_parallel ? t : 1) + cut / t;
+  const double each = model.lean ? 2 : 5;
+  const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
   return (model.sbh() * linear + scores) * model.element / 2;
 }
 
@@ -269,20 +274,25 @@ inline double layer_activations(const Transformer& model, bool with_scores) {
 inline double kept_per_layer(const Transformer& model) {
   const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
   if (model.full()) return model.element * model.sbh() / replicas;
-  return layer_activations(model, model.recompute == ORCH_RECOMPUTE_NONE);
+  const bool all = model.recompute == ORCH_RECOMPUTE_NONE;
+  return layer_activations(model, all, all);
 }
 
 // Alive only while one layer runs backward: what recomputation brings back.
 inline double recomputed_layer(const Transformer& model) {
   if (model.full()) return layer_activations(model, true);
-  if (model.recompute == ORCH_RECOMPUTE_NONE || model.flash_attention) return 0;
-  return 5 * model.scores() * model.element / 2;
+  if (model.recompute == ORCH_RECOMPUTE_NONE) return 0;
+  if (model.lean) return layer_activations(model, true) - kept_per_layer(model);
+  return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
 }
 
 // Logits and their gradient as computed, and both in fp32 for the cross entropy: 12 bytes each in
-// mixed precision.
+// mixed precision. Ours become their gradient in place, some rows at a time: a gigabyte of them, in
+// fp32 beside where ranks share them.
 inline double logits_memory(const Transformer& model) {
-  return (2 * model.element + 8) * model.logits();
+  if (!model.lean) return (2 * model.element + 8) * model.logits();
+  const double copies = model.tensor_parallel == 1 ? 1 : model.element == 4 ? 2 : 5;
+  return std::min(copies * model.element * model.logits(), 1073741824.0);
 }
 
 // "activations" of the stages first..last, whose micro-batches in flight hold `layers` layers.
@@ -314,7 +324,7 @@ inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t la
                 [&] { return say("one layer while it runs backward = ", Size{layer}); });
   if (end < last)
     sink.memory("logits", last, last, logits, [&] {
-      return say(2 * model.element + 8, " B x ", model.logits(), " logits = ", Size{logits});
+      return say(logits / model.logits(), " B x ", model.logits(), " logits = ", Size{logits});
     });
 }
 

@@ -99,6 +99,7 @@ std::string Probe::script() const {
 set -u
 trainer=$(realpath "$1") && shift
 cd "$(dirname "${{BASH_SOURCE[0]}}")" || exit
+unset OMP_NUM_THREADS  # as many as a rank has among the others
 failed=0
 slice() {{  # name, rank; those that are asked for
   local name=$1 rank=$2
@@ -150,6 +151,8 @@ Status Probe::read() {
   if (auto status = app_->backends().of(*part_.strategy).work(part_, true, work); !status)
     return status;
   const auto planned = lower(part_.partition->gpu.name);
+  auto alone = part_;
+  alone.gpus = 1;  // nobody shares the machine
   for (auto& slice : slices_) {
     const auto attempt = folder_ / name_of(slice) / "attempts" / "1";
     slice.device = device_of(collect::read_history({attempt}));
@@ -163,7 +166,7 @@ Status Probe::read() {
     }
     slice.estimated_for = at.gpu.name;
     if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
-    slice.estimate = estimate::Estimator().explain(part_, estimate::slice_of(work, slice.stage), at);
+    slice.estimate = estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
     if (const auto progress = collect::read_progress(attempt, 0)) {
       auto profile = collect::read_profile(attempt).value_or(record::Profile());
       forget_talk(profile.time_items);

@@ -86,7 +86,7 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
 TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[megatron]") {
   const double sbh = 2048.0 * 11600, layer = sbh * (10 + 24 / 4.0 + 5 * 80 * 2048 / (11600 * 4.0));
   const auto none =
-      work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"recompute", word("none")}}));
+      work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"recompute", word("none")}, {"engine", word("megatron")}}));
   CHECK(memory(none, 0, "activations") == Approx(32 * 2 * layer));
   CHECK(memory(none, 30, "activations") == Approx(2 * 2 * layer));
   const auto full = work_of(
@@ -94,18 +94,41 @@ TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[
   CHECK(memory(full, 0, "activations") == Approx(32 * (2 + 1.4) * 2 * sbh));
   CHECK(memory(full, 0, "recomputed layer") == Approx(layer));
   const auto selective = work_of(
-      make_run("megatron", model_104b(), {4, 32, 1}, 1, 8, {{"recompute", word("selective")}}));
+      make_run("megatron", model_104b(), {4, 32, 1}, 1, 8, {{"recompute", word("selective")}, {"engine", word("megatron")}}));
   CHECK(memory(selective, 0, "activations") == Approx(8 * 2 * sbh * 16));
   const auto sequence = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64,
                                          {{"recompute", word("none")},
+                                          {"engine", word("megatron")},
                                           {"flash_attention", plan::Value(true)},
                                           {"sequence_parallel", plan::Value(true)}}));
   CHECK(memory(sequence, 0, "activations") == Approx(32 * 2 * sbh * 34 / 4));
 }
 
+// Neither masks nor a second copy of the scores; selective keeps neither norms nor what GELU gives.
+// Logits in bf16, and two copies in fp32 where ranks share them, but a gigabyte at a time.
+TEST_CASE("our own trainer keeps less", "[megatron]") {
+  const auto own = [](const char* recompute, bool sequence, std::int64_t vocab = 50257) {
+    auto model = model_104b();
+    model.vocab = vocab;
+    return work_of(make_run("megatron", model, {4, 32, 1}, 1, 64,
+                            {{"recompute", word(recompute)},
+                             {"sequence_parallel", plan::Value(sequence)}}));
+  };
+  const double sbh = 2048.0 * 11600, scores = 80.0 / 4 * 2048 * 2048;
+  CHECK(memory(own("none", false), 31, "activations") == Approx(2 * (14 * sbh + 2 * scores)));
+  CHECK(memory(own("none", true), 31, "activations") == Approx(2 * (8 * sbh + 2 * scores)));
+  CHECK(memory(own("selective", false), 31, "activations") == Approx(2 * 8 * sbh));
+  CHECK(memory(own("selective", true), 31, "activations") == Approx(2 * 5 * sbh));
+  CHECK(memory(own("selective", false), 0, "recomputed layer") == Approx(6 * sbh + 2 * scores));
+  CHECK(memory(own("none", false), 31, "logits") == Approx(10 * 2048 * 50688 / 4.0));
+  CHECK(memory(own("none", false, 400000), 31, "logits") == 1073741824);
+}
+
 TEST_CASE("interleaved stages hold more chunks of fewer layers", "[megatron]") {
   const auto work = work_of(make_run("megatron", model_104b(), {4, 4, 1}, 1, 8,
-                                     {{"interleave", number(2)}, {"recompute", word("none")}}));
+                                     {{"interleave", number(2)},
+                                      {"engine", word("megatron")},
+                                      {"recompute", word("none")}}));
   const double layer = 2048.0 * 11600 * (16 + 5 * 80 * 2048 / (11600 * 4.0));
   CHECK(memory(work, 0, "activations") == Approx(11 * 8 * layer));
   CHECK(work.chunks == 2);
@@ -117,7 +140,8 @@ TEST_CASE("of logits and a recomputed layer the last stage counts the larger", "
   CHECK(memory(work, 31, "logits") == 0);
   auto model = model_104b();
   model.vocab = 250880;
-  const auto large = work_of(make_run("megatron", model, {4, 32, 1}, 1, 64));
+  const auto large =
+      work_of(make_run("megatron", model, {4, 32, 1}, 1, 64, {{"engine", word("megatron")}}));
   CHECK(memory(large, 31, "logits") == 12 * 2048 * 250880.0 / 4);
   CHECK(memory(large, 31, "recomputed layer") == 0);
   CHECK(memory(large, 30, "logits") == 0);

@@ -275,7 +275,18 @@ Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options)
   TrainerRun run(json);
   const auto attempt = run.attempt(options);
   if (!attempt.ok()) throw std::runtime_error(attempt.output);
-  return {run.losses(), run.weights()};
+  Trained trained{run.losses(), run.weights(), {}};
+  for (const auto& event : attempt.events())
+    if (event.at("event") == "step") trained.norms[event.at("step")] = event.at("gradient_norm");
+  return trained;
+}
+
+double worst_norm(const Trained& a, const Trained& b) {
+  if (a.norms.size() != b.norms.size() || a.norms.empty()) return INFINITY;
+  double worst = 0;
+  for (const auto& [step, norm] : a.norms)
+    worst = std::max(worst, std::abs(norm / b.norms.at(step) - 1));
+  return worst;
 }
 
 double worst_loss(const Trained& a, const Trained& b) {

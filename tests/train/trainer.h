@@ -78,9 +78,14 @@ double distance(const std::map<std::string, std::vector<float>>& a,
 struct Trained {
   std::map<int, double> losses;
   std::map<std::string, std::vector<float>> weights;
-  bool operator==(const Trained&) const = default;
+  std::map<int, double> norms = {};  // of the gradient, by step
+  // To the bit. Norms are added up in the order of ranks.
+  bool operator==(const Trained& other) const {
+    return losses == other.losses && weights == other.weights;
+  }
 };
 Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
 double worst_loss(const Trained& a, const Trained& b);
+double worst_norm(const Trained& a, const Trained& b);  // relative
 
 }  // namespace orch::test

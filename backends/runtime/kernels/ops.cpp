@@ -105,7 +105,11 @@ Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::T
   if (x.is_cuda() && x.scalar_type() != at::kFloat) return cuda::linear_gelu(x, weight, bias);
 #endif
   const auto before = linear(x, weight, bias);
-  return {before, narrow(at::gelu(wide(before), "tanh"), x)};
+  return {before, ops::gelu(before)};
+}
+
+at::Tensor gelu(const at::Tensor& before) {
+  return narrow(at::gelu(wide(before), "tanh"), before);
 }
 
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,

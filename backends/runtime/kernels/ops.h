@@ -44,6 +44,7 @@ void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 
 Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+at::Tensor gelu(const at::Tensor& before);
 // From the gradient of what GELU gave to the gradient of what it was given, and from that to the
 // bias's.
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,

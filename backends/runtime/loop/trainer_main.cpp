@@ -142,7 +142,7 @@ int run(const plan::Run& config, const Arguments& arguments, WorldOptions option
   if (options.cuda)
     choose_device(options.local_rank);
   else
-    share_cores(options.alone ? 1 : options.size);
+    share_cores(options.size);
   options.give_up = [rank = options, arguments](const std::string& why) {
     report({"nccl", why}, rank, arguments);
     std::_Exit(1);

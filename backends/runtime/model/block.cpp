@@ -119,7 +119,27 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
   }
   auto& used = saved && options_.recompute == Recompute::full ? local : keep;
   forward_from(norm1, place, saved != nullptr, used);
-  return {used.norm2.sum, apply_row(down_, used.mlp.after, "MLP down"), dropout_at(2, place)};
+  Stream out{used.norm2.sum, apply_row(down_, used.mlp.after, "MLP down"), dropout_at(2, place)};
+  if (options_.recompute == Recompute::selective)
+    for (auto* cheap : {&keep.norm1.y, &keep.norm2.norm.y, &keep.mlp.after}) cheap->reset();
+  return out;
+}
+
+// What backward needs and forward did not keep.
+void Block::compute_again(const Place& place, BlockSaved& saved) const {
+  if (options_.recompute == Recompute::none) return;
+  const auto norm = [&](const at::Tensor& x, const Linear& with) {
+    return ops::layer_norm(x, weight(with.weight), weight(with.bias));
+  };
+  {
+    Profile::Scope scope(profile_, kNorms);
+    saved.norm1 = norm(saved.x, norm1_);
+    if (options_.recompute == Recompute::selective) {
+      saved.norm2.norm = norm(saved.norm2.sum, norm2_);
+      saved.mlp.after = ops::gelu(saved.mlp.before);
+    }
+  }
+  if (options_.recompute == Recompute::full) forward_from(saved.norm1, place, true, saved);
 }
 
 void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
@@ -186,13 +206,7 @@ at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, co
 
 at::Tensor Block::backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                            const Gradients& gradients) const {
-  if (options_.recompute == Recompute::full) {
-    {
-      Profile::Scope scope(profile_, kNorms);
-      saved.norm1 = ops::layer_norm(saved.x, weight(norm1_.weight), weight(norm1_.bias));
-    }
-    forward_from(saved.norm1, place, true, saved);
-  }
+  compute_again(place, saved);
   const auto dx2 = mlp_backward(dy, place, saved, gradients);
   const auto dx = attention_backward(dx2, place, saved, gradients);
   saved = {};

@@ -10,6 +10,7 @@
 
 namespace orch::train {
 
+// selective: what is cheap to compute again is not kept: scores, norms, what GELU gives.
 enum class Recompute { none, selective, full };
 Recompute parse_recompute(const std::string& text);  // throws std::invalid_argument
 
@@ -94,6 +95,7 @@ class Block {
   struct Linear {
     std::size_t weight, bias;
   };
+  void compute_again(const Place& place, BlockSaved& saved) const;
   // Up to what GELU gives.
   void forward_from(const Normed& norm1, const Place& place, bool drops, BlockSaved& saved) const;
   at::Tensor mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
