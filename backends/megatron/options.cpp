@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <variant>
 
@@ -68,8 +69,9 @@ std::string schedule_name(const plan::Run& run) {
 
 PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile) {
   const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
+  const char* slow = std::getenv("ORCH_TEST_SLOW_MS");
   return {model_options(run, mesh.world().device(), axis), run.batch.micro_batch,
-          fills_bubbles(run)};
+          fills_bubbles(run), slow ? std::atof(slow) : 0};
 }
 
 // The words' are sent apart: both ends of the pipeline then cut them alike.

@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <chrono>
+#include <thread>
+
 namespace orch::megatron {
 
 using namespace train;
@@ -95,6 +98,7 @@ void Pipeline::forward(Step& step, const Task& task) {
   flight.batch = read(step.read, task);
   const auto input = embeds(task.chunk) ? at::Tensor() : receive(activations_);
   const auto output = chunk.forward(flight.batch, input, flight.saved);
+  slow_down(1);
   if (predicts(task.chunk)) return;
   Profile::Scope scope(profile_, "send activations");
   flight.output = wrapped(output);
@@ -115,6 +119,7 @@ void Pipeline::backward(Step& step, const Task& task) {
   const Gradients gradients{is_last ? step.ready : Ready(),
                             step.shape.filled ? &flight.put_off : nullptr};
   auto [dx, loss] = chunk.backward(flight.batch, dy, step.scale, flight.saved, gradients);
+  slow_down(step.shape.filled ? 1 : 2);
   if (loss.defined()) step.loss.add_(loss, step.loss_share);
   if (!embeds(task.chunk)) {
     Profile::Scope scope(profile_, "send gradients");
@@ -128,7 +133,15 @@ void Pipeline::weights(Step& step, const Task& task) {
   const bool is_last = task.micro_batch + 1 == step.shape.micro_batches;
   chunks_[static_cast<std::size_t>(task.chunk)]->add_put_off(
       flight.put_off, {is_last ? step.ready : Ready(), nullptr});
+  slow_down(1);
   step.flights.erase({task.chunk, task.micro_batch});
+}
+
+void Pipeline::slow_down(double passes) const {
+  if (options_.slow_ms <= 0) return;
+  const auto chunks = static_cast<double>(chunks_.size());
+  std::this_thread::sleep_for(
+      std::chrono::duration<double, std::milli>(options_.slow_ms * passes / chunks));
 }
 
 void Pipeline::send(Channel& to, at::Tensor message) {

@@ -40,6 +40,9 @@ struct PipelineOptions {
   train::ModelOptions model;
   std::int64_t micro_batch = 1;
   bool filled = false;
+  // For benchmarks: so many milliseconds more for a stage's forward, the gradient of its input, and
+  // that of its weights. From ORCH_TEST_SLOW_MS.
+  double slow_ms = 0;
 };
 
 // The chunks of this rank's stage, and what the neighbours send and get.
@@ -90,6 +93,7 @@ class Pipeline {
   void forward(Step& step, const pipeline::Task& task);
   void backward(Step& step, const pipeline::Task& task);
   void weights(Step& step, const pipeline::Task& task);
+  void slow_down(double passes) const;
   void send(train::Channel& to, at::Tensor message);
   void finish_sends();
   at::Tensor zero() const;
