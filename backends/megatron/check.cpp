@@ -8,13 +8,16 @@ namespace {
 
 using namespace backend;
 
-void check_sequence(const RunView& run, Problems& problems) {
-  // Rows are shared, not positions: of all samples of the micro-batch together.
-  const std::int64_t t = run->tensor_parallel, rows = run->micro_batch * run.model().seq;
+void check_sequence(const RunView& run, const Setup& setup, Problems& problems) {
+  // We share rows, of all samples of the micro-batch together; others share positions.
+  const bool lean = setup.model.lean;
+  const std::int64_t t = run->tensor_parallel,
+                     rows = (lean ? run->micro_batch : 1) * run.model().seq;
   if (!run.flag("sequence_parallel")) return;
   if (rows % t != 0)
     problems.reject("sequence_parallel",
-                    say("micro_batch * seq = ", rows, " is not divisible by tensor_parallel = ", t),
+                    say(lean ? "micro_batch * seq = " : "seq = ", rows,
+                        " is not divisible by tensor_parallel = ", t),
                     say("try seq = ", round_up(run.model().seq, t), " or sequence_parallel = false"));
   if (t == 1)
     problems.warn("sequence_parallel", "does nothing with tensor_parallel = 1",
@@ -40,12 +43,15 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
             " * ", v, " = ", p * v),
         say("try interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
             " or layers = ", round_up(layers, p * v)));
-  if (run->accumulate % p != 0)
-    problems.warn(
-        "interleave",
-        say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p,
-            ": a group of micro-batches that is not full leaves stages idle"),
-        say("try accumulate = ", round_up(run->accumulate, p)));
+  if (run->accumulate % p == 0) return;
+  const auto fact =
+      say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p);
+  const auto fix = say("try accumulate = ", round_up(run->accumulate, p));
+  if (setup.model.lean)
+    problems.warn("interleave",
+                  say(fact, ": a group of micro-batches that is not full leaves stages idle"), fix);
+  else
+    problems.reject("interleave", fact, fix);
 }
 
 void check_filling(const RunView& run, const Setup& setup, Problems& problems) {
@@ -120,7 +126,9 @@ void check_precision(const Setup& setup, Problems& problems) {
   if (setup.fp32_accumulate && !setup.separate_sum())
     problems.warn("fp32_accumulate",
                   say("gradients are summed in fp32 already with ",
-                      setup.model.element == 4 ? "dtype = 'fp32'" : "zero_stage = 0"),
+                      setup.model.element == 4    ? "dtype = 'fp32'"
+                      : setup.zero_stage == 0     ? "zero_stage = 0"
+                                                  : "an engine other than deepspeed"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
                      "try fp32_accumulate = true: 4 bytes per parameter more", problems);
@@ -139,7 +147,7 @@ void check(const RunView& run, Problems& problems) {
   check_tensor(*run, problems);
   check_attention(*run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
-  check_sequence(run, problems);
+  check_sequence(run, setup, problems);
   check_partition(setup, problems);
   check_interleave(run, setup, problems);
   check_filling(run, setup, problems);

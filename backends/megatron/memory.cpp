@@ -81,9 +81,11 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
 // Beside its layers' inputs, a stage keeps the output of each micro-batch in flight until the gradient
 // comes back, and what is being sent and received: as much as 1.4 layers (66 runs on 384 A100 with
 // DeepSpeed; one would be the output alone). We keep each rank's share of the output.
-double handed_over(const Setup& setup) {
-  if (setup.model.lean) return setup.pipeline > 1 ? 1 / static_cast<double>(setup.tensor) : 0;
-  return setup.pipeline > 1 ? 1.4 : 1;
+double handed_over(const Setup& setup, std::int64_t stage) {
+  if (!setup.model.lean) return setup.pipeline > 1 ? 1.4 : 1;
+  if (setup.pipeline == 1 || (stage + 1 == setup.pipeline && setup.chunks == 1)) return 0;
+  // With sequence parallelism a layer's input is a share already.
+  return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
 }
 
 // Layer inputs or activations that a stage holds at its busiest.
@@ -93,7 +95,23 @@ double layers_in_flight(const Setup& setup, std::int64_t stage) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
   const auto flying = static_cast<double>(pipeline::in_flight(shape, stage));
   if (!setup.model.full()) return flying * held;
-  return flying * (held + handed_over(setup));
+  return flying * (held + handed_over(setup, stage));
+}
+
+// What products that wait for an idle moment were given, and the gradients of what they gave.
+void emit_put_off(const Setup& setup, WorkSink& sink) {
+  if (!setup.fill_bubbles) return;
+  const auto& model = setup.model;
+  const pipeline::Shape shape{setup.pipeline, 1, setup.micro_batches, true};
+  const double each = model.sbh() * (8 + 24 / model.tensor_parallel) * model.element / 2;
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
+    const auto waiting = static_cast<double>(pipeline::put_off(shape, stage));
+    const double layers = waiting * static_cast<double>(setup.partition.layers_on(stage));
+    sink.memory("put-off products", stage, stage, layers * each, [&] {
+      return say(layers, " layers of ", waiting, " micro-batches x ", Size{each}, " = ",
+                 Size{layers * each});
+    });
+  }
 }
 
 void emit_flight(const Setup& setup, WorkSink& sink) {
@@ -104,6 +122,7 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
     emit_activations(setup.model, sink, first, next - 1, layers);
     first = next;
   }
+  emit_put_off(setup, sink);
   emit_peaks(setup.model, sink, setup.pipeline - 1);
 }
 

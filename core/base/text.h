@@ -17,6 +17,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
+std::string lower(std::string_view text);  // of ASCII
 
 // A word of a POSIX shell that expands to exactly this text.
 std::string shell_quote(std::string_view text);

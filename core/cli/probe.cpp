@@ -57,11 +57,6 @@ void forget_talk(std::map<std::string, double>& items) {
   items["other"] += sum;
 }
 
-std::string lower(std::string text) {
-  for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 }  // namespace
 
 Result<Probe> Probe::make(App& app, plan::Run run, const fs::path& folder) {
@@ -97,14 +92,18 @@ std::string Probe::script() const {
 # Runs one rank of each kind of stage of {} alone, on this machine, one after the other.
 #   run TRAINER [STAGE...]    TRAINER: orch-train-{} as it was built here
 set -u
-trainer=$(realpath "$1") && shift
-cd "$(dirname "${{BASH_SOURCE[0]}}")" || exit
+if [ $# = 0 ]; then echo "usage: $0 TRAINER [STAGE...]" >&2; exit 2; fi
+trainer=$(realpath "$1") || exit 2
+if [ ! -x "$trainer" ]; then echo "$1: no such program" >&2; exit 2; fi
+shift
+cd "$(dirname "${{BASH_SOURCE[0]}}")" || exit 2
 unset OMP_NUM_THREADS  # as many as a rank has among the others
-failed=0
+failed=0 ran=0
 slice() {{  # name, rank; those that are asked for
   local name=$1 rank=$2
   shift 2
   if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then return; fi
+  ran=$((ran + 1))
   rm -rf "$name/attempts"
   mkdir -p "$name/attempts/1"
   RANK=$rank WORLD_SIZE={} LOCAL_RANK=0 ORCH_PROBE=1 "$trainer" --run "$name/run.json" \
@@ -115,7 +114,8 @@ slice() {{  # name, rank; those that are asked for
       run_.id, run_.strategy->backend, run_.gpus);
   for (const auto& slice : slices_)
     out += fmt::format("slice {} {} \"$@\"\n", name_of(slice), slice.rank);
-  return out + "exit $failed\n";
+  return out +
+         "if [ $ran = 0 ]; then echo \"no such stage: $*\" >&2; exit 2; fi\nexit $failed\n";
 }
 
 Status Probe::write() const {
@@ -150,31 +150,34 @@ Status Probe::read() {
   backend::Work work;
   if (auto status = app_->backends().of(*part_.strategy).work(part_, true, work); !status)
     return status;
-  const auto planned = lower(part_.partition->gpu.name);
+  std::error_code ignored;
   auto alone = part_;
   alone.gpus = 1;  // nobody shares the machine
   for (auto& slice : slices_) {
     const auto attempt = folder_ / name_of(slice) / "attempts" / "1";
     slice.device = device_of(collect::read_history({attempt}));
     auto at = part_.partition->as_measured(part_.strategy->backend);
-    const auto chip = planned.substr(0, planned.find('-'));
-    const bool is_other = !slice.device.empty() && slice.device != "cpu" &&
-                          lower(slice.device).find(chip) == std::string::npos;
-    if (const auto* gpu = is_other ? hardware::find_gpu(*gpus, slice.device, 0) : nullptr) {
+    const bool has_gpu = !slice.device.empty() && slice.device != "cpu";
+    const auto* gpu = has_gpu ? hardware::find_gpu(*gpus, slice.device, 0) : nullptr;
+    if (gpu && gpu->gpu.name != at.gpu.name) {
       at.gpu = gpu->gpu;
       at.efficiency = gpu->efficiency;
     }
+    slice.is_strange = has_gpu ? !gpu : slice.device == "cpu" && at.gpu.name != "cpu";
     slice.estimated_for = at.gpu.name;
     if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
     slice.estimate = estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
-    if (const auto progress = collect::read_progress(attempt, 0)) {
+    const auto progress = collect::read_progress(attempt, 0);
+    if (progress && fs::exists(attempt / "finished", ignored)) {
       auto profile = collect::read_profile(attempt).value_or(record::Profile());
       forget_talk(profile.time_items);
       slice.measured = report::Measured{*progress, std::move(profile)};
       continue;
     }
     const auto confession = collect::read_confession(attempt);
-    slice.failure = confession.line.empty() ? "has not run" : confession.line;
+    slice.failure = !confession.line.empty()           ? confession.line
+                    : fs::exists(attempt, ignored) ? "failed: its stdout.log says why"
+                                                   : "has not run";
   }
   return {};
 }

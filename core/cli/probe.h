@@ -18,6 +18,7 @@ class Probe {
   static Result<Probe> make(App& app, plan::Run run, const fs::path& folder);
 
   const plan::Run& run() const { return run_; }
+  const plan::Run& part() const { return part_; }  // as the slices run it
   const fs::path& folder() const { return folder_; }
   const std::vector<report::Slice>& slices() const { return slices_; }
   static std::string name_of(const report::Slice& slice);  // "stage-3", below the folder

@@ -18,11 +18,10 @@ namespace {
 
 // What a slice measured, as a record: of one rank, without communication.
 record::Record record_of(const Probe& probe, const report::Slice& slice) {
-  const plan::Planned planned{probe.run(), slice.estimate};
+  const plan::Planned planned{probe.part(), slice.estimate};
   auto out = planned_record(planned, "");
   out.id = fmt::format("{}:{}", probe.run().id, Probe::name_of(slice));
   out.set("stage", slice.stage);
-  out.set("accumulate", slice.micro_batches);
   out.origin.kind = "probe";
   out.origin.file = (probe.folder() / Probe::name_of(slice)).string();
   out.notes = "one rank alone: communication is not in it";
@@ -32,7 +31,7 @@ record::Record record_of(const Probe& probe, const report::Slice& slice) {
   if (!slice.measured) return out;
   const auto& [progress, profile] = *slice.measured;
   const auto seconds = progress.step_seconds;
-  if (seconds > 0) out.measured.step_seconds = statistics::Interval{seconds, seconds, seconds};
+  if (seconds > 0) out.measured.step_seconds = statistics::Interval{seconds, {}, {}, 1};
   if (progress.peak_memory > 0) out.measured.peak_memory_bytes = progress.peak_memory;
   out.measured.peak_memory_from = "max reserved";
   out.measured.steps = progress.step;

@@ -13,7 +13,9 @@ bool is_talk(const backend::Op& op) {
 
 bool is_as_full(const pipeline::Shape& some, const pipeline::Shape& all) {
   for (std::int64_t stage = 0; stage < all.stages; ++stage)
-    if (pipeline::in_flight(some, stage) != pipeline::in_flight(all, stage)) return false;
+    if (pipeline::in_flight(some, stage) != pipeline::in_flight(all, stage) ||
+        pipeline::put_off(some, stage) != pipeline::put_off(all, stage))
+      return false;
   return true;
 }
 

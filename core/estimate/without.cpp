@@ -13,12 +13,6 @@ namespace {
 
 using backend::Work;
 
-std::string lower(std::string_view text) {
-  std::string out(trim(text));
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 // "optimizer states" of "optimizer states: layers".
 std::string kind_of(std::string_view name) { return std::string(name.substr(0, name.find(": "))); }
 
@@ -95,9 +89,9 @@ Result<Without> Without::from(const std::vector<std::string>& names,
   Without without;
   Errors errors;
   for (const auto& name : names) {
-    const auto wanted = lower(name);
+    const auto wanted = lower(trim(name));
     const bool there = std::any_of(candidates.begin(), candidates.end(), [&](const auto& one) {
-      return lower(one) == wanted || lower(kind_of(one)) == wanted;
+      return lower(trim(one)) == wanted || lower(kind_of(one)) == wanted;
     });
     if (there)
       without.names_.insert(wanted);
@@ -111,7 +105,7 @@ Result<Without> Without::from(const std::vector<std::string>& names,
 }
 
 bool Without::names(std::string_view name) const {
-  return has(lower(name)) || has(lower(kind_of(name)));
+  return has(lower(trim(name))) || has(lower(kind_of(name)));
 }
 
 void Without::apply(Work& work) const {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "core/base/text.h"
 #include "core/hardware/constants.h"
@@ -44,17 +45,17 @@ Result<GpuCatalog> load_gpus(const fs::path& file) {
   return parse_gpus(*text, printable(file.string()));
 }
 
-const GpuProfile* find_gpu(const GpuCatalog& gpus, std::string device, double memory) {
-  std::transform(device.begin(), device.end(), device.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+const GpuProfile* find_gpu(const GpuCatalog& gpus, const std::string& device, double memory) {
+  const auto name = lower(device);
   const GpuProfile* best = nullptr;
+  std::pair<std::ptrdiff_t, double> least{};
   for (const auto& [known, profile] : gpus) {
-    const auto chip = known.substr(0, known.find('-'));
-    if (known == "cpu" || device.find(chip) == std::string::npos) continue;
-    const auto off = [&](const GpuProfile& p) {
-      return std::abs(p.gpu.memory.value - memory);
-    };
-    if (!best || off(profile) < off(*best)) best = &profile;
+    const auto words = split(known, '-');
+    const auto is_there = [&](const auto& word) { return name.find(word) != std::string::npos; };
+    if (known == "cpu" || !is_there(words.front())) continue;
+    const auto missing = std::count_if(words.begin(), words.end(), std::not_fn(is_there));
+    const std::pair off{missing, std::abs(profile.gpu.memory.value - memory)};
+    if (!best || off < least) best = &profile, least = off;
   }
   return best;
 }

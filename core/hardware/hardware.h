@@ -26,9 +26,9 @@ using GpuCatalog = std::map<std::string, GpuProfile, std::less<>>;
 Result<GpuCatalog> load_gpus(const fs::path& file);
 Result<plan::Cluster> load_cluster(const fs::path& file, const GpuCatalog& gpus);
 
-// "NVIDIA H200" is h200 of gpus.yaml: a name that begins with a word of it, the nearest in bytes of
-// memory where several do. Null: none.
-const GpuProfile* find_gpu(const GpuCatalog& gpus, std::string device, double memory);
+// "NVIDIA A100-SXM4-80GB" is a100-80g of gpus.yaml: the name whose words are in it, the nearest in
+// bytes of memory where several are. Null: none.
+const GpuProfile* find_gpu(const GpuCatalog& gpus, const std::string& device, double memory);
 
 // The same from text; the file is only named (a cluster must be called like its file).
 Result<GpuCatalog> parse_gpus(const std::string& text, const std::string& file);

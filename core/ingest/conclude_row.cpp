@@ -21,11 +21,6 @@ Count count(const Run& run, Target target) {
   return value && *value >= 1 && *value <= kMost ? value : std::nullopt;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // "torch.bfloat16" is bf16.
 std::string dtype_word(const std::string& said) {
   const auto word = lower(said);

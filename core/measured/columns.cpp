@@ -12,12 +12,6 @@
 namespace orch::measured {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 std::optional<double> number(std::string_view text) {
   double value = 0;
   const auto* end = text.data() + text.size();

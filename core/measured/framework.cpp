@@ -13,12 +13,6 @@ namespace {
 
 using plan::Value;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 const std::vector<std::string>& frameworks() {
   static const std::vector<std::string> kNames{"megatron",
                                                "megatron-lm",

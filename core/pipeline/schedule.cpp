@@ -43,7 +43,8 @@ std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
 }
 
 // A pipeline whose passes all take one unit of time, played tick by tick. A stage passes a gradient
-// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights.
+// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights: these
+// first where as many wait as there are stages. Fewer would leave stages idle, more would only be kept.
 class Filling {
  public:
   explicit Filling(const Shape& shape) : shape_(shape), stages_(static_cast<std::size_t>(shape.stages)) {}
@@ -73,9 +74,10 @@ class Filling {
     const auto given = p == 0 ? shape_.micro_batches : before[p - 1].forwards;
     const auto returned = last ? before[p].forwards : before[p + 1].backwards;
     const auto room = static_cast<std::int64_t>(stages_.size() - p);
+    const bool waits = stage.backwards - stage.weights >= shape_.stages;
     if (stage.backwards < returned)
       stage.tasks.push_back({Pass::backward, 0, stage.backwards++});
-    else if (stage.forwards < given && stage.forwards - stage.backwards < room)
+    else if (!waits && stage.forwards < given && stage.forwards - stage.backwards < room)
       stage.tasks.push_back({Pass::forward, 0, stage.forwards++});
     else if (stage.weights < stage.backwards)
       stage.tasks.push_back({Pass::weights, 0, stage.weights++});
@@ -170,6 +172,16 @@ std::int64_t in_flight(const Shape& shape, std::int64_t stage) {
   // One more than the warm-up, unless that was all: no need to write the list down. Filled pipelines
   // hold as much as 1F1B.
   return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
+}
+
+std::int64_t put_off(const Shape& shape, std::int64_t stage) {
+  std::int64_t waiting = 0, most = 0;
+  if (!shape.filled) return most;
+  for (const auto& task : tasks(shape, stage)) {
+    if (task.pass == Pass::backward) most = std::max(most, ++waiting);
+    if (task.pass == Pass::weights) --waiting;
+  }
+  return most;
 }
 
 double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage) {

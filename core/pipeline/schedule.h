@@ -36,6 +36,9 @@ std::vector<Task> forwards(const Shape& shape);
 // The most forwards whose backward has not come that a stage has at once: of all its chunks.
 std::int64_t in_flight(const Shape& shape, std::int64_t stage);
 
+// The most backwards whose gradients of weights wait, where they fill bubbles: no more than stages.
+std::int64_t put_off(const Shape& shape, std::int64_t stage);
+
 // Seconds of one pass of one chunk of a stage.
 struct Durations {
   double forward = 1;

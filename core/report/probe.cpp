@@ -49,6 +49,12 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
       run.id, slices.size(), run.gpus, layout.tensor_parallel, layout.pipeline_parallel,
       layout.data_parallel, slices.front().micro_batches, run.batch.micro_batch);
   for (const auto& slice : slices)
+    if (slice.is_strange) {
+      out += fmt::format(" It ran on {}, and time is estimated for {}: these do not compare.",
+                         slice.device, slice.estimated_for);
+      return out + "\n";
+    }
+  for (const auto& slice : slices)
     if (!slice.estimated_for.empty() && slice.estimated_for != run.partition->gpu.name) {
       out += fmt::format(" Planned for {}; time is estimated for {}, which it ran on.",
                          run.partition->gpu.name, slice.estimated_for);

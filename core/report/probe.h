@@ -16,6 +16,7 @@ struct Slice {
   std::int64_t micro_batches = 1;  // in a step
   std::string device;              // what it ran on; empty: it has not run
   std::string estimated_for;       // the GPU whose constants the estimate has
+  bool is_strange = false;         // which is another one than it ran on
   plan::Estimate estimate;         // of it alone
   std::optional<Measured> measured;
   std::string failure;  // why there is nothing

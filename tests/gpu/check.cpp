@@ -81,7 +81,8 @@ void compare(const plan::Model& config, double dropout, Recompute recompute) {
   Trained cpu(options, batch, "adamw");
   const auto name = std::string(family == plan::Family::gpt ? "gpt " : "bloom ") +
                     std::to_string(config.hidden) + (dropout > 0 ? " dropout" : "") +
-                    (recompute == Recompute::full ? " recompute" : "");
+                    (recompute == Recompute::none ? ""
+                     : recompute == Recompute::full ? " recompute" : " selective");
   options.device = at::Device(at::kCUDA, 0);
   options.recompute = recompute;
   Trained fp32(options, batch, "adamw");
@@ -183,6 +184,7 @@ int main(int argc, char** argv) {
   for (const auto family : {plan::Family::gpt, plan::Family::bloom}) {
     compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
     compare({"", family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);
+    compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::selective);
   }
   compare({"", plan::Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
   compare({"", plan::Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);

@@ -101,6 +101,22 @@ TEST_CASE("so much is in flight on each stage", "[pipeline]") {
   CHECK(held({4, 1, 2}) == std::vector<std::int64_t>{2, 2, 2, 1});
 }
 
+TEST_CASE("no more gradients of weights wait than there are stages", "[pipeline]") {
+  const auto stages = GENERATE(2, 3, 4, 8), micro = GENERATE(1, 4, 11, 32);
+  for (std::int64_t stage = 0; stage < stages; ++stage) {
+    const Shape shape{stages, 1, micro, true};
+    std::int64_t waiting = 0, most = 0;
+    for (const auto& task : tasks(shape, stage)) {
+      waiting += task.pass == Pass::backward ? 1 : task.pass == Pass::weights ? -1 : 0;
+      most = std::max(most, waiting);
+    }
+    CHECK(most == put_off(shape, stage));
+    CHECK(most <= std::min(stages, micro));
+  }
+  CHECK(put_off({4, 1, 12, true}, 0) == 4);
+  CHECK(put_off({4, 1, 12}, 0) == 0);
+}
+
 TEST_CASE("every pass comes once, and messages are awaited in the order they are sent",
           "[pipeline]") {
   const auto stages = GENERATE(1, 2, 3, 4, 7);

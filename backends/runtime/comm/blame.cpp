@@ -77,7 +77,8 @@ std::vector<const Sighting*> awaited(const Entered& what, const std::vector<Sigh
   std::vector<const Sighting*> missing;
   for (const auto& other : others) {
     const bool is_member = std::count(what.members.begin(), what.members.end(), other.rank) > 0;
-    if (what.peer >= 0 ? other.rank == what.peer : is_member && !has_entered(what, other))
+    const bool is_awaited = what.peer >= 0 ? other.rank == what.peer : is_member;
+    if (is_awaited && !has_entered(what, other))
       missing.push_back(&other);
   }
   return missing;

@@ -20,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kVerdictWithin = 3s;
+constexpr auto kVerdictWithin = 6s;  // another's is awaited for 2.5 s, perhaps behind another one
 constexpr auto kGuardEvery = 250ms;
 constexpr auto kLastWords = 8s;  // from an alarm to the end of a process whatever it does
 constexpr auto kStuck = 5s;      // beyond a collective's time, in a call to the store
@@ -46,9 +46,13 @@ void Followed::launched(std::function<Progress()> look, std::function<void()> en
 
 Progress Followed::look() {
   const std::lock_guard lock(mutex_);
-  const auto progress = look_ ? look_() : Progress::running;
-  if (progress == Progress::done) ended_();
-  return progress;
+  try {
+    const auto progress = look_ ? look_() : Progress::running;
+    if (progress == Progress::done) ended_();
+    return progress;
+  } catch (const std::exception&) {  // the device is broken
+    return Progress::failed;
+  }
 }
 
 // Shared with its own thread, which may have to be left behind when the store's host hangs.
@@ -101,7 +105,9 @@ class Watch::Thread {
 
   void wait(const Entered& what) {
     const std::lock_guard lock(mutex_);
-    if (auto& last = entered_[what.group]; is_same(last, what)) last.is_waited = true;
+    // Who waits for one of several waits for all that were begun before it.
+    auto& last = entered_[what.group];
+    if (last.is_inside && last.sequence >= what.sequence) last.is_waited = true;
   }
 
   void leave(const Entered& what) {
@@ -115,6 +121,10 @@ class Watch::Thread {
   }
 
   bool is_alarmed() const { return alarmed_; }
+  std::string known_verdict() {
+    const std::lock_guard lock(mutex_);
+    return known_verdict_;
+  }
 
   // False at the deadline, or soon when the store's host cannot answer.
   bool wait_for(const std::future<void>& done, Clock::duration within) {
@@ -197,6 +207,7 @@ class Watch::Thread {
   void keep_last_words(const Entered& here, const std::string& verdict) {
     const std::lock_guard lock(mutex_);
     if (last_words_.empty()) last_words_ = describe(here, verdict);
+    known_verdict_ = verdict;
   }
 
   // Of each group the last one entered, or the first one that has not ended.
@@ -218,6 +229,10 @@ class Watch::Thread {
   void take_alarm() {
     alarmed_ = true;
     inquiry_.answer(entered());
+    std::unique_lock lock(mutex_);
+    const auto here = oldest();
+    lock.unlock();
+    verdict(here);  // of who raised it; before the abort, which may hang
     abort_followed();
   }
 
@@ -278,7 +293,7 @@ class Watch::Thread {
   std::deque<std::function<void()>> tasks_;
   std::deque<std::shared_ptr<Followed>> followed_;
   Inquiry::EnteredByGroup entered_;
-  std::string last_words_;
+  std::string known_verdict_, last_words_;
   bool stopped_ = false;
 };
 
@@ -316,7 +331,8 @@ std::string Watch::find_missing(const Entered& here) {
   const auto found = std::make_shared<std::string>();
   if (state_->run([here, found](Thread& thread) { *found = thread.verdict(here); }, kVerdictWithin))
     return *found;
-  return of_host(here);
+  const auto known = state_->known_verdict();
+  return known.empty() ? of_host(here) : known;
 }
 
 std::string Watch::of_host(const Entered& here) const {
@@ -324,6 +340,7 @@ std::string Watch::of_host(const Entered& here) const {
   Sighting host;
   host.where = rank0_;
   host.process = rank0_.look();
+  if (host.process == ProcessState::running) return "another rank noticed it, and has not said more";
   host.last_seen = last_seen(options_.flight_folder, 0);
   return blame(here, {host}) + "; it hosts the store, so that the others cannot be asked";
 }

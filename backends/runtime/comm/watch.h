@@ -59,7 +59,7 @@ class Watch {
   void follow(std::shared_ptr<Followed> followed);
 
   bool is_alarmed() const;  // somebody has noticed a failure
-  // Who is to blame for the failure of `here`. Takes at most three seconds.
+  // Who is to blame for the failure of `here`. Takes at most six seconds.
   std::string find_missing(const Entered& here);
   void announce(const std::string& why) noexcept;
   // Says that this rank leaves, and stays so long for the others to leave too (after a failure: to

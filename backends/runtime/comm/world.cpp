@@ -178,8 +178,11 @@ class World::Impl {
       abort_all();
     else
       common->watch->leave_with_others(1s);
-    handles.clear();
-    groups.clear();
+    {
+      const std::lock_guard lock(mutex);
+      handles.clear();
+      groups.clear();
+    }
     const auto stay = is_alarmed ? 1s : 3s;  // the others need no more than the verdict
     common->watch->leave_with_others(common->options.rank == 0 ? stay : 0s);
     common->watch.reset();

@@ -92,7 +92,7 @@ class Loop {
   std::int64_t saved_at_ = -1;   // the last one saved
   std::int64_t consumed_ = 0;    // samples
   std::int64_t skipped_ = 0;     // since the last line of the log
-  std::uint64_t own_bytes_ = 0;  // that this loop gave to collectives
+  std::uint64_t own_bytes_ = 0;  // given to collectives outside of steps
   double measured_seconds_ = 0;  // of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
@@ -214,7 +214,7 @@ bool Loop::step() {
   return result.stop;
 }
 
-// Of the rank that has most. What the loop itself says to the others is not counted.
+// Of the rank that has most. What is given to collectives outside of steps is not counted.
 void Loop::find_most(double& peak, double& communicated) {
   const auto before = engine_->communicated_bytes();
   const auto most = at::tensor({peak, communicated}, at::TensorOptions().dtype(at::kDouble))
@@ -336,9 +336,11 @@ bool Loop::run() {
   if (is_first()) events_.start(start_event());
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();
+    const auto before = engine_->communicated_bytes();
     if (due(config_.training.evaluate_every)) evaluate();
     if (stop || due(config_.training.checkpoint_every)) save();
     tell_checkpoints();
+    own_bytes_ += engine_->communicated_bytes() - before;
     if (stop && step_ < steps_) {
       finish();
       return false;
