@@ -155,6 +155,8 @@ Status Probe::read() {
   alone.gpus = 1;  // nobody shares the machine
   for (auto& slice : slices_) {
     const auto attempt = folder_ / name_of(slice) / "attempts" / "1";
+    slice.measured.reset();
+    slice.failure.clear();
     slice.device = device_of(collect::read_history({attempt}));
     auto at = part_.partition->as_measured(part_.strategy->backend);
     const bool has_gpu = !slice.device.empty() && slice.device != "cpu";

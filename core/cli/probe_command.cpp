@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/cli/chosen.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
@@ -55,9 +56,26 @@ std::string text_of(const std::vector<Probe>& probes, const Common& common) {
   return common.format == "json" ? record::records_json(records) : out;
 }
 
+// Without a GPU a slice lives in the machine's own memory: what does not fit there would take
+// everything else down with it.
+Errors too_large(const Probe& probe) {
+  Errors errors;
+  const auto available = static_cast<double>(launch::available_memory());
+  if (launch::visible_gpus(nullptr) > 0 || available == 0) return errors;
+  for (const auto& slice : probe.slices())
+    if (slice.estimate.peak_memory > available)
+      errors.push_back({fmt::format("{}: {}", probe.run().id, Probe::name_of(slice)),
+                        fmt::format("needs {}, and {} are free on this machine, which has no GPU",
+                                    format_bytes(slice.estimate.peak_memory),
+                                    format_bytes(available)),
+                        "use --prepare, and run it where there is one"});
+  return errors;
+}
+
 // kOk, also where a slice failed: the table says why.
 int run_slices(App& app, const Probe& probe) {
   const auto& run = probe.run();
+  if (const auto errors = too_large(probe); !errors.empty()) return fail(errors, kError);
   if (run.trainer.empty())
     if (const int code = build_trainers({run.strategy->backend}); code != kOk) return code;
   const auto trainer = launch::find_trainer(run, app.places().trainers);
@@ -86,9 +104,11 @@ int probe_one(App& app, const ProbeArguments& arguments, const std::string& word
   if (!probe) return fail(probe.error(), kError);
   if (!arguments.show)
     if (auto status = probe->write(); !status) return fail(status.error(), kError);
-  if (!arguments.show && !arguments.prepare)
-    if (const int code = run_slices(app, *probe); code != kOk) return code;
   if (auto status = probe->read(); !status) return fail(status.error(), kError);
+  if (!arguments.show && !arguments.prepare) {
+    if (const int code = run_slices(app, *probe); code != kOk) return code;
+    if (auto status = probe->read(); !status) return fail(status.error(), kError);
+  }
   probes.push_back(std::move(*probe));
   return kOk;
 }

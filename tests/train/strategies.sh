@@ -47,6 +47,16 @@ for record in (first, last):
 PY
 orch compare stage=0 stage=1 --in probe.json
 exits 0 'records of a probe can be compared'
+cat >vast.lua <<'LUA'
+return experiment {
+  name = "vast", model = gpt { layers = 2, hidden = 262144, heads = 1024, vocab = 50257, seq = 2048 },
+  hardware = { cluster = "local", gpus = 1 }, batch = { global_batch = 1 }, tokens = 1e6,
+  strategies = { megatron {} },
+}
+LUA
+CUDA_VISIBLE_DEVICES='' orch probe vast.lua
+exits 1 'a slice that is larger than the machine'
+has "$err" 'which has no GPU' 'what it needs is said before anything is taken'
 rm -r probes
 orch probe "$ORCH_HOME/experiments/strategies.lua" --where "$where" --prepare
 exits 0 'prepare'
