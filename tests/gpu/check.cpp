@@ -46,6 +46,7 @@ struct Trained {
       : parameters(parameter_specs(options.config), {options.dtype, true, options.device}),
         model(options, parameters, nullptr) {
     parameters.initialize(5, options.config.hidden > 1000 ? 0.02 : 0.1, options.config.layers);
+    first = parameters.weights().clone();
     const auto made = make_optimizer(optimizer, parameters, {});
     const auto move = [&](const at::Tensor& x) { return x.to(options.device); };
     loss =
@@ -63,7 +64,7 @@ struct Trained {
   Parameters parameters;
   Stage model;
   double loss = 0, norm = 0;
-  at::Tensor gradients;
+  at::Tensor first, gradients;
 };
 
 MicroBatch some_batch(const plan::Model& config, std::int64_t samples) {
@@ -86,6 +87,7 @@ void compare(const plan::Model& config, double dropout, Recompute recompute) {
   options.device = at::Device(at::kCUDA, 0);
   options.recompute = recompute;
   Trained fp32(options, batch, "adamw");
+  check(name + " first weights", distance(fp32.first, cpu.first), 1e-7);
   check(name + " fp32: loss", std::abs(fp32.loss - cpu.loss), 1e-5);
   check(name + " fp32: gradients", distance(fp32.gradients, cpu.gradients), 2e-5);
   check(name + " fp32: norm", std::abs(fp32.norm / cpu.norm - 1), 1e-5);

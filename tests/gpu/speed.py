@@ -3,6 +3,7 @@
 call on a machine with a GPU and the trainers built there (backends/build):
 
     speed.py build/train-cuda/bin [--steps 20] [--no-compile] [--no-reference] [--no-curves]
+        [--models 124M,774M]
 """
 import argparse
 import os
@@ -47,15 +48,15 @@ def ours(trainers, backend, name, steps):
             done[-1]["peak_memory_bytes"] / 2**30)
 
 
-def speed(trainers, steps, with_reference, with_compile):
-    eager = reference(MODELS, steps, False) if with_reference else {}
-    compiled = (reference([m for m in MODELS if "recompute" not in m], steps, True)
+def speed(trainers, models, steps, with_reference, with_compile):
+    eager = reference(models, steps, False) if with_reference else {}
+    compiled = (reference([m for m in models if "recompute" not in m], steps, True)
                 if with_reference and with_compile else {})
     number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
     print("| model | ddp, tokens/s | megatron | megatron / ddp | eager | compile | ddp / eager | "
           "ddp / compile | peak GiB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for name in MODELS:
+    for name in models:
         (ddp, peak), (megatron, _) = (ours(trainers, b, name, steps) for b in ("ddp", "megatron"))
         e, c = eager.get(name, (None,))[0], compiled.get(name, (None,))[0]
         print(f"| {name} | {ddp:,.0f} | {megatron:,.0f} | {megatron / ddp:.3f} | {number(e)} | "
@@ -82,8 +83,9 @@ if __name__ == "__main__":
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--no-reference", action="store_true")
     parser.add_argument("--no-curves", action="store_true")
+    parser.add_argument("--models", default=",".join(MODELS))
     arguments = parser.parse_args()
     if not arguments.no_curves:
         curves(arguments.trainers)
-    speed(arguments.trainers, arguments.steps, not arguments.no_reference,
-          not arguments.no_compile)
+    speed(arguments.trainers, arguments.models.split(","), arguments.steps,
+          not arguments.no_reference, not arguments.no_compile)

@@ -50,9 +50,10 @@ def free_port():
 
 
 class Attempt:
-    """All ranks of a run, on one GPU: each calls itself another host, or NCCL refuses."""
+    """All ranks of a run, on one GPU: each calls itself another host, or NCCL refuses. Or the first of
+    them alone, as if the others were there."""
 
-    def __init__(self, trainers, run, folder=None):
+    def __init__(self, trainers, run, folder=None, alone=False):
         self.made = None if folder else tempfile.TemporaryDirectory()
         self.folder = folder or self.made.name
         self.attempt = os.path.join(self.folder, "attempts", "1")
@@ -60,11 +61,12 @@ class Attempt:
         with open(os.path.join(self.folder, "run.json"), "w") as file:
             json.dump(run, file)
         port, self.ranks = free_port(), []
-        for rank in range(run["gpus"]):
+        for rank in range(1 if alone else run["gpus"]):
             environment = {**os.environ, "RANK": str(rank), "LOCAL_RANK": "0",
                            "WORLD_SIZE": str(run["gpus"]), "MASTER_ADDR": "127.0.0.1",
                            "MASTER_PORT": str(port), "NCCL_HOSTID": f"host{rank}",
-                           "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1"}
+                           "NCCL_SOCKET_IFNAME": "lo", "NCCL_IB_DISABLE": "1",
+                           **({"ORCH_PROBE": "1"} if alone else {})}
             with open(self.log(rank), "w") as log:
                 self.ranks.append(subprocess.Popen(
                     [os.path.join(trainers, "orch-train-" + run["backend"]), "--run",
@@ -103,8 +105,8 @@ class Attempt:
         return codes
 
 
-def train(trainers, run):
-    attempt = Attempt(trainers, run)
+def train(trainers, run, **how):
+    attempt = Attempt(trainers, run, **how)
     codes = attempt.wait()
     if any(codes):
         sys.exit("\n".join(attempt.said(rank)[-2000:] for rank in range(len(codes))))

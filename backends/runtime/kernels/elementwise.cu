@@ -65,6 +65,12 @@ __global__ void add_rows_kernel(G* to, const float* parts, std::int64_t rows, st
 }
 
 template <class T>
+__global__ void normal_kernel(T* to, std::int64_t count, float std, Drawn drawn) {
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = static_cast<T>(std * normal(drawn.key, place_of(drawn, i)));
+}
+
+template <class T>
 __global__ void dropout_kernel(const T* from, T* to, std::int64_t count, float probability,
                                float keep, std::uint64_t key, std::int64_t first) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -137,6 +143,15 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
     columns<scalar_t>(dy, before.data_ptr<scalar_t>(), dx.data_ptr<scalar_t>(), bias_gradient);
   });
   return dx;
+}
+
+void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
+  const auto blocks = static_cast<unsigned>((to.numel() + kThreads - 1) / kThreads);
+  ORCH_DISPATCH(to.scalar_type(), "fill_normal", [&] {
+    normal_kernel<scalar_t><<<blocks, kThreads, 0, stream()>>>(
+        to.data_ptr<scalar_t>(), to.numel(), static_cast<float>(std), drawn);
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
 void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropped) {

@@ -27,6 +27,7 @@ AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const 
 at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                                const at::Tensor& weight, const at::Tensor& weight_gradient,
                                const at::Tensor& bias_gradient, const at::Tensor& residual);
+void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
 void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout);
 void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
                    double scale, const at::Tensor& losses);

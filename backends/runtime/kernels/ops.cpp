@@ -35,6 +35,15 @@ void drop(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout) 
   });
 }
 
+template <class T>
+void draw(const at::Tensor& to, float std, const Drawn& drawn) {
+  auto* y = to.data_ptr<T>();
+  at::parallel_for(0, to.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = begin; i < end; ++i)
+      y[i] = static_cast<T>(std * normal(drawn.key, place_of(drawn, i)));
+  });
+}
+
 // The loss of one row; in place its gradient. fp32 throughout.
 template <class T>
 float row_cross_entropy(T* logits, std::int64_t columns, std::int64_t vocab, std::int64_t target,
@@ -154,6 +163,14 @@ at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const 
   weight_gradient.add_(dw);
   bias_gradient.add_(db);
   return narrow(residual.defined() ? dx + wide(residual) : dx, dy);
+}
+
+void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {
+#ifdef ORCH_CUDA
+  if (to.is_cuda()) return cuda::fill_normal(to, std, drawn);
+#endif
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, to.scalar_type(), "fill_normal",
+                                  [&] { draw<scalar_t>(to, static_cast<float>(std), drawn); });
 }
 
 at::Tensor dropout(const at::Tensor& x, const Dropout& dropped) {

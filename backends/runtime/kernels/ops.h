@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/base/counter_random.h"
+
 namespace orch::train {
 
 // Which elements to drop: a function of key and place, so that recomputation drops the same ones.
@@ -12,6 +14,19 @@ struct Dropout {
   std::uint64_t key = 0;
   std::int64_t first = 0;  // the place of the first element in the whole batch
 };
+
+// Elements of a slice of a matrix: rows of `columns`, `stride` apart in the whole one.
+struct Drawn {
+  std::uint64_t key = 0;
+  std::int64_t first = 0;  // of the slice, in the whole
+  std::int64_t columns = 1, stride = 1;
+  std::int64_t begin = 0;  // of what is drawn, in the slice
+};
+ORCH_HOST_DEVICE inline std::uint64_t place_of(const Drawn& drawn, std::int64_t element) {
+  const auto i = drawn.begin + element;
+  return static_cast<std::uint64_t>(drawn.first + i / drawn.columns * drawn.stride +
+                                    i % drawn.columns);
+}
 
 // A product followed by GELU (tanh): `before` is what GELU was given.
 struct Activated {
@@ -36,6 +51,9 @@ struct AddedNorm {
 // parameters are added to what is there. Backward functions take what forward was given or
 // returned.
 namespace ops {
+
+// Normal numbers about 0, each a function of the key and its place in the whole. `to` is flat.
+void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
 
 // y = x W' + b, W [out, in]; bias may be undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);

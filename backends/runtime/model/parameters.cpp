@@ -1,13 +1,12 @@
 #include "backends/runtime/model/parameters.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 
+#include "backends/runtime/kernels/ops.h"
 #include "backends/runtime/kernels/random.h"
 
 namespace orch::train {
@@ -23,12 +22,6 @@ at::Tensor view(const at::Tensor& flat, const Parameter& parameter) {
   return flat.narrow(0, parameter.offset, parameter.count).view(parameter.shape);
 }
 
-// Box and Muller: two uniform numbers make a normal one.
-float normal(std::uint64_t key, std::uint64_t index) {
-  const double u = 1.0 - uniform(key, 2 * index), v = uniform(key, 2 * index + 1);
-  return static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v));
-}
-
 void cut(Parameter& parameter, const Slice& slice) {
   parameter.shape = parameter.spec.shape;
   parameter.offsets.assign(parameter.shape.size(), 0);
@@ -41,23 +34,19 @@ void cut(Parameter& parameter, const Slice& slice) {
   parameter.offsets[dim] = slice.rank * parameter.shape[dim];
 }
 
-// Rows of the slice are ranges of the whole tensor's elements.
-at::Tensor first_values(const Parameter& parameter, std::int64_t seed, double std) {
+// Elements of the slice from `begin` on. Its rows are ranges of the whole tensor's elements.
+void fill(const at::Tensor& to, const Parameter& parameter, std::int64_t begin, std::int64_t seed,
+          double std) {
   const auto& spec = parameter.spec;
-  auto values = at::empty(parameter.shape, at::kFloat);
-  if (spec.init == Init::zeros) return values.zero_();
-  if (spec.init == Init::ones) return values.fill_(1);
-  const auto key = combine(static_cast<std::uint64_t>(seed), key_of(spec.name));
-  const auto columns = parameter.shape.back(), stride = spec.shape.back();
-  const auto first = parameter.offsets.front() * (spec.shape.size() > 1 ? stride : 1) +
-                     (spec.shape.size() > 1 ? parameter.offsets.back() : 0);
-  auto* to = values.data_ptr<float>();
-  at::parallel_for(0, values.numel(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i)
-      to[i] = static_cast<float>(std) *
-              normal(key, static_cast<std::uint64_t>(first + i / columns * stride + i % columns));
-  });
-  return values;
+  if (spec.init == Init::zeros) return void(to.zero_());
+  if (spec.init == Init::ones) return void(to.fill_(1));
+  const bool is_matrix = spec.shape.size() > 1;
+  const auto stride = spec.shape.back();
+  ops::fill_normal(to, std,
+                   {combine(static_cast<std::uint64_t>(seed), key_of(spec.name)),
+                    parameter.offsets.front() * (is_matrix ? stride : 1) +
+                        (is_matrix ? parameter.offsets.back() : 0),
+                    parameter.shape.back(), stride, begin});
 }
 
 }  // namespace
@@ -141,17 +130,12 @@ void Parameters::initialize(std::int64_t seed, double std, std::int64_t layers) 
   const double scaled = std / std::sqrt(2.0 * static_cast<double>(layers));
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const auto& parameter = all_[i];
-    const auto values =
-        first_values(parameter, seed, parameter.spec.init == Init::scaled_normal ? scaled : std);
-    parameter.weight.copy_(values);
+    const auto spread = parameter.spec.init == Init::scaled_normal ? scaled : std;
+    fill(parameter.weight.view({-1}), parameter, 0, seed, spread);
     if (!has_masters()) continue;
-    const auto flat = values.view({-1});
     for (const auto& owned : owned_)
-      for (const auto& segment : owned.segments)
-        if (segment.parameter == i) {
-          const auto count = segment.end - segment.begin;
-          owned.master.narrow(0, segment.at, count).copy_(flat.narrow(0, segment.begin, count));
-        }
+      for (const auto& [which, begin, end, at] : owned.segments)
+        if (which == i) fill(owned.master.narrow(0, at, end - begin), parameter, begin, seed, spread);
   }
 }
 

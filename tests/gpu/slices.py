@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""A layer of hidden size 8192 as one of T tensor-parallel ranks trains it, beside the same products and
+the same attention alone, in one call on a machine with one GPU:
+
+    slices.py build/train-cuda/bin [--samples 4]
+
+The layer's time is what a layer and a micro-batch more cost: embedding, head and optimizer are out.
+Its collectives return at once. Rates count the FLOPs of products and attention alone in both.
+"""
+import argparse
+import os
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from trainers import run_json, train  # noqa: E402
+
+HIDDEN, HEADS, SEQ = 8192, 64, 2048
+
+
+def step_seconds(trainers, tensor, layers, micro_batches, samples, settings):
+    run = run_json("megatron", (layers, HIDDEN, HEADS, 1024 * tensor, SEQ), samples,
+                   samples * micro_batches, 10, (tensor, 1, 1), **settings)
+    steps = train(trainers, run, alone=True).steps()
+    return statistics.median(e["step_seconds"] for e in steps[4:])
+
+
+def layer_seconds(trainers, tensor, samples, settings):
+    """Of one layer and one micro-batch, forward and backward."""
+    few, many, short, long = 2, 6, 1, 5
+    cost = lambda layers: (step_seconds(trainers, tensor, layers, many, samples, settings)  # noqa: E731
+                           - step_seconds(trainers, tensor, layers, few, samples, settings))
+    return (cost(long) - cost(short)) / (long - short) / (many - few)
+
+
+def seconds_of(work, repeats=20):
+    for _ in range(5):
+        work()
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(repeats):
+        work()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - began) / repeats
+
+
+def alone(tensor, samples):
+    """Seconds and FLOPs of a layer's products (output, both gradients) and attention."""
+    rows, like = samples * SEQ, {"device": "cuda", "dtype": torch.bfloat16}
+    seconds = flops = 0.0
+    for inputs, outputs in ((HIDDEN, 3 * HIDDEN // tensor), (HIDDEN // tensor, HIDDEN),
+                            (HIDDEN, 4 * HIDDEN // tensor), (4 * HIDDEN // tensor, HIDDEN)):
+        x, w = torch.randn(rows, inputs, **like), torch.randn(outputs, inputs, **like)
+        dy = torch.randn(rows, outputs, **like)
+        seconds += (seconds_of(lambda: x @ w.T) + seconds_of(lambda: dy @ w)
+                    + seconds_of(lambda: dy.T @ x))
+        flops += 3 * 2 * rows * inputs * outputs
+    shape = (samples, HEADS // tensor, SEQ, HIDDEN // HEADS)
+    q, k, v, dy = (torch.randn(shape, **like, requires_grad=i < 3) for i in range(4))
+
+    def attention():
+        F.scaled_dot_product_attention(q, k, v, is_causal=True).backward(dy)
+
+    seconds += seconds_of(attention)
+    flops += 3.5 * 4 * rows * SEQ * HIDDEN // tensor / 2
+    return seconds, flops
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("trainers", help="the folder they were built into")
+    parser.add_argument("--samples", type=int, default=4)
+    arguments = parser.parse_args()
+    print("| tensor parallel | products alone, TFLOP/s | layer | of it | with sequence parallelism | of it |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for size in (2, 4, 8):
+        least, work = alone(size, arguments.samples)
+        torch.cuda.empty_cache()
+        times = [layer_seconds(arguments.trainers, size, arguments.samples, {"sequence_parallel": s})
+                 for s in (False, True)]
+        print(f"| {size} | {work / least / 1e12:.0f} | " + " | ".join(
+            f"{work / t / 1e12:.0f} | {least / t:.1%}" for t in times) + " |", flush=True)
