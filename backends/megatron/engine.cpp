@@ -85,6 +85,13 @@ void Engine::add_shared_gradients() {
   }
 }
 
+// Who has done its part early would wait in the next collective, and call that communication.
+void Engine::wait_for_stages() {
+  if (mesh_.stages() == 1 || !profile_.is_measuring()) return;
+  Profile::Scope scope(&profile_, "idle");
+  mesh_.world().world().barrier();
+}
+
 // The first and the last stage both have the words, and cut them alike.
 void Engine::add_tied_gradients() {
   if (!mesh_.ends() || !parameters_.has(kWords)) return;
@@ -158,6 +165,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
     reducer_.finish();
   }
   add_shared_gradients();
+  wait_for_stages();
   add_tied_gradients();
   StepResult result;
   double norm = 0;

@@ -29,6 +29,7 @@ class Engine : public train::Engine {
   Pipeline::Read reader(const data::Dataset& dataset, std::int64_t first, std::int64_t step) const;
   bool is_replica(std::size_t parameter) const;  // another rank's copy counts
   void add_shared_gradients();
+  void wait_for_stages();
   void add_tied_gradients();
   at::Tensor squares() const;
   void agree(const train::StepBatch& batch, const at::Tensor& loss, train::StepResult& result,

@@ -19,7 +19,7 @@ namespace orch::collect {
 //   start: "device", "torch" (its version), "parameters", "effective":{"attention":"sdpa",…}
 //   step:  "gradient_norm", "learning_rate", "loss_scale", "skipped" (no update: an overflow),
 //          "communicated_bytes" (given to collectives since the attempt began, by the rank that
-//          gave most)
+//          gave most), "bubble" (share of the step that pipeline stages were idle, their mean)
 //   {"event":"evaluation","time":…,"step":100,"loss":3.4}    on held-out data
 //   {"event":"checkpoint_failed","time":…,"step":100,"message":"…"}    training goes on
 //   {"event":"profile","time":…,"step":50,"time_items":{"QKV":0.12,…},"memory_items":{…}}

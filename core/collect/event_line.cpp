@@ -100,7 +100,8 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"peak_memory_bytes", &Event::peak_memory},
       {"gradient_norm", &Event::gradient_norm},
       {"learning_rate", &Event::learning_rate},
-      {"communicated_bytes", &Event::communicated}};
+      {"communicated_bytes", &Event::communicated},
+      {"bubble", &Event::bubble}};
   for (const auto& [name, member] : kNumbers)
     if (key == name) event.*member = finite(word);
   if (key != "step") return;

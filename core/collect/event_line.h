@@ -19,6 +19,7 @@ struct Event {
   std::optional<double> gradient_norm;
   std::optional<double> learning_rate;
   std::optional<double> communicated;
+  std::optional<double> bubble;
 };
 
 // Nothing if it is not a whole JSON object with an "event". Values that are no finite numbers, such

@@ -67,6 +67,7 @@ struct Rates {
   std::vector<double> step_seconds;
   std::vector<double> tokens_per_second;
   std::vector<double> communicated;  // bytes of a step
+  std::vector<double> bubble;
 };
 
 void add_rates(const Event& event, const Event* before, Rates& rates) {
@@ -81,6 +82,7 @@ void add_rates(const Event& event, const Event* before, Rates& rates) {
     rates.tokens_per_second.push_back(*event.tokens_per_second);
   else if (elapsed > 0 && trained > 0)
     rates.tokens_per_second.push_back(trained / elapsed);
+  if (event.bubble) rates.bubble.push_back(*event.bubble);
   // The count begins with the attempt.
   if (event.communicated && before && before->communicated && steps > 0)
     rates.communicated.push_back((*event.communicated - *before->communicated) /
@@ -124,6 +126,7 @@ std::optional<record::Progress> read_progress(const fs::path& attempt_folder, do
   progress.tokens_per_second = median(rates.tokens_per_second);
   if (!rates.communicated.empty())
     progress.communicated_bytes = std::max(0.0, median(rates.communicated));
+  if (!rates.bubble.empty()) progress.bubble = median(rates.bubble);
   for (const auto& step : seen.steps) {
     progress.peak_memory = std::max(progress.peak_memory, step.peak_memory.value_or(0));
     progress.tokens = step.tokens.value_or(progress.tokens);

@@ -92,6 +92,9 @@ void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
   out.micro_seconds = beat;
   out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
+  const double mean = once_through_ / static_cast<double>(work.stages);
+  const double idle_seconds = bubble_ + static_cast<double>(work.micro_batches) * (beat - mean);
+  out.bubble = idle_seconds / out.step_seconds;
   derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, out);
 }
 

@@ -77,6 +77,7 @@ struct Estimate {
   double days_to_train = 0;
   double gpu_hours = 0;
   Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
+  double bubble = 0;  // share of the step that a pipeline's stages are idle, in the mean
 
   std::vector<Stretch> schedule;    // the whole training, in order
   std::vector<Item> time;           // one step of the slowest stage

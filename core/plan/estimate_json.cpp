@@ -48,6 +48,7 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
       .field("days_to_train", estimate.days_to_train)
       .field("gpu_hours", estimate.gpu_hours)
       .field("communicated_bytes", estimate.communicated)
+      .field("bubble", estimate.bubble)
       .begin_list("schedule");
   for (const auto& stretch : estimate.schedule) write(to, stretch);
   to.end_list();

@@ -66,6 +66,7 @@ struct Progress {
   std::optional<double> gradient_norm;
   std::optional<double> learning_rate;
   std::optional<double> communicated_bytes;  // given to collectives in a step, by one rank
+  std::optional<double> bubble;  // share of a step that a pipeline's stages are idle, in the mean
 };
 
 // What a trainer measured of its own steps, by the estimator's names.

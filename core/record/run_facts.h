@@ -27,6 +27,7 @@ struct RunFacts {
   double peak_memory = 0;  // bytes
   double days_per_100b_tokens = 0;
   double communicated_bytes = 0;  // in a step, by one rank; 0: none, or not known
+  double bubble = 0;              // share of a step that stages are idle
   double gpu_hours = 0;           // of the job: its steps, or the whole training
 };
 

@@ -33,6 +33,8 @@ namespace {
 
 std::string known(double value) { return value > 0 ? significant(value) : ""; }
 
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
 // All in one unit, that of the largest.
 struct Scale {
   double bytes = 1;
@@ -52,11 +54,14 @@ double memory_of(const RunStatus& run) {
 double traffic_of(const RunStatus& run) {
   return run.outcome.progress ? run.outcome.progress->communicated_bytes.value_or(0) : 0;
 }
+std::optional<double> bubble_of(const RunStatus& run) {
+  return run.outcome.progress ? run.outcome.progress->bubble : std::nullopt;
+}
 double rate_of(const RunStatus& run) {
   return run.outcome.progress ? run.outcome.progress->tokens_per_second : 0;
 }
 
-// Memory and traffic, each measured with its estimate beside it.
+// Memory, traffic and idle time, each measured with its estimate beside it.
 std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
   double memory = 0, traffic = 0;
   for (const auto* run : runs) {
@@ -74,7 +79,10 @@ std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
            [=](const RunStatus& run) { return in(moved, traffic_of(run)); }},
           {"est.", rank + 1, [=](auto& run) {
              return traffic_of(run) > 0 ? in(moved, run.facts.communicated_bytes) : "";
-           }}};
+           }},
+          {"bubble", rank, [](auto& run) { return bubble_of(run) ? percent(*bubble_of(run)) : ""; }},
+          {"est.", rank + 1,
+           [](auto& run) { return bubble_of(run) ? percent(run.facts.bubble) : ""; }}};
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& ru
           known(run.facts.peak_memory),
           known(progress.communicated_bytes.value_or(0)),
           known(run.facts.communicated_bytes),
+          progress.bubble,
+          known(run.facts.bubble),
           progress.evaluation_loss};
 }
 
@@ -41,7 +43,7 @@ std::string status_csv(const std::vector<Standings>& all) {
       "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,loss,"
       "tokens_per_second,step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours,"
       "peak_memory_bytes,estimated_peak_memory_bytes,communicated_bytes,"
-      "estimated_communicated_bytes,evaluation_loss");
+      "estimated_communicated_bytes,bubble,estimated_bubble,evaluation_loss");
   for (const auto& standings : all)
     for (const auto& run : standings.runs) out.row(cells_of(standings.experiment, run));
   return out.text();

@@ -19,6 +19,7 @@ Json estimate(const record::RunFacts& facts) {
           {"days_per_100b_tokens", number(facts.days_per_100b_tokens)},
           {"peak_memory_bytes", number(facts.peak_memory)},
           {"communicated_bytes", number(facts.communicated_bytes)},
+          {"bubble", number(facts.bubble)},
           {"gpu_hours", number(facts.gpu_hours)}};
 }
 
@@ -39,6 +40,7 @@ Json measured(const RunStatus& run) {
           {"days_per_100b_tokens", rate > 0 ? number(1e11 / rate / 86400) : Json()},
           {"peak_memory_bytes", known(progress->peak_memory)},
           {"communicated_bytes", maybe(progress->communicated_bytes)},
+          {"bubble", maybe(progress->bubble)},
           {"gpu_hours", number(run.outcome.gpu_hours)}};
 }
 

@@ -18,7 +18,7 @@
 namespace orch::store {
 namespace {
 
-constexpr int kVersion = 3;  // of the table below
+constexpr int kVersion = 4;  // of the table below
 constexpr int kWaitMs = 20'000;
 
 // Empty if files of this folder can be made and locked. Asked of a file of its own: closing one

@@ -40,6 +40,7 @@ void each_column(F& flat, Visit&& visit) {
   visit("peak_memory", facts.peak_memory);
   visit("days_per_100b_tokens", facts.days_per_100b_tokens);
   visit("communicated_bytes", facts.communicated_bytes);
+  visit("bubble", facts.bubble);
   visit("gpu_hours", facts.gpu_hours);
   visit("state", flat.state);
   visit("failure", flat.failure);
@@ -59,6 +60,7 @@ void each_column(F& flat, Visit&& visit) {
   visit("done_gradient_norm", flat.progress.gradient_norm);
   visit("done_learning_rate", flat.progress.learning_rate);
   visit("done_communicated_bytes", flat.progress.communicated_bytes);
+  visit("done_bubble", flat.progress.bubble);
   visit("done_step_seconds", flat.progress.step_seconds);
   visit("done_tokens_per_second", flat.progress.tokens_per_second);
   visit("done_peak_memory", flat.progress.peak_memory);

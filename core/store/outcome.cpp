@@ -33,6 +33,7 @@ void write(JsonWriter& to, const Progress& progress) {
   maybe("gradient_norm", progress.gradient_norm);
   maybe("learning_rate", progress.learning_rate);
   maybe("communicated_bytes", progress.communicated_bytes);
+  maybe("bubble", progress.bubble);
   to.field("step_seconds", finite(progress.step_seconds))
       .field("tokens_per_second", finite(progress.tokens_per_second))
       .field("peak_memory_bytes", finite(progress.peak_memory))
@@ -53,6 +54,7 @@ Progress read_progress(Fields& fields) {
   maybe("gradient_norm", progress.gradient_norm);
   maybe("learning_rate", progress.learning_rate);
   maybe("communicated_bytes", progress.communicated_bytes);
+  maybe("bubble", progress.bubble);
   progress.step_seconds = fields.number("step_seconds");
   progress.tokens_per_second = fields.number("tokens_per_second");
   progress.peak_memory = fields.number("peak_memory_bytes");

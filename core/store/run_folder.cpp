@@ -54,6 +54,7 @@ void read_estimate(Fields& fields, record::RunFacts& facts) {
   facts.fit = fields.text("fit");
   facts.variant += fields.text_or("variant", "");
   facts.communicated_bytes = fields.number_or("communicated_bytes", 0);
+  facts.bubble = fields.number_or("bubble", 0);
   facts.step_seconds = fields.number("step_seconds");
   facts.step_low = fields.number("step_low");
   facts.step_high = fields.number("step_high");

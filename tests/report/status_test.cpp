@@ -234,6 +234,8 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
   other.experiment = "other";
   other.runs[0].facts.peak_memory = 5;
   other.runs[0].facts.communicated_bytes = 7;
+  other.runs[0].facts.bubble = 0.25;
+  other.runs[0].outcome.progress->bubble = 0.125;
   other.runs[0].outcome.progress->evaluation_loss = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
   run.outcome.verdict.failure = Failure::bad_exit;
@@ -241,9 +243,9 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
         "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,loss,tokens_per_second,"
         "step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours,peak_memory_bytes,"
         "estimated_peak_memory_bytes,communicated_bytes,estimated_communicated_bytes,"
-        "evaluation_loss\n"
-        "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,,,,0.5,0,2,,,,,\n"
-        "other,b,running,none,,,754,3,500,3.14159,28935.185185185186,1,0.5,1.5,2,,5,,7,3.5\n");
+        "bubble,estimated_bubble,evaluation_loss\n"
+        "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,,,,0.5,0,2,,,,,,,\n"
+        "other,b,running,none,,,754,3,500,3.14159,28935.185185185186,1,0.5,1.5,2,,5,,7,0.125,0.25,3.5\n");
 }
 
 TEST_CASE("JSON is one document for all experiments", "[report][status]") {

@@ -70,7 +70,7 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   const Place place;
   Index::Row full;
   full.facts = {"x", "a-1",   "zero3", "stage=2", "jz", 16,  2,      4,    286103, 1048576,
-                3,   "tight", 2.5,     2,         3,    4e5, 7.5e10, 2.75, 4096,   3178.5};
+                3,   "tight", 2.5,     2,         3,    4e5, 7.5e10, 2.75, 4096,   0.125, 3178.5};
   full.outcome.verdict = {record::State::failed, record::Failure::nccl, "it's \"broken\"; --"};
   full.outcome.cancel_asked = true;
   full.outcome.retries_from = 7;
@@ -79,7 +79,7 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   full.outcome.end = 1763193600.5;
   full.outcome.submission = std::string("77_\0x", 5);
   full.outcome.progress =
-      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, INFINITY, 2.5, std::nullopt, 1e-3, 4096};
+      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, INFINITY, 2.5, std::nullopt, 1e-3, 4096, 0.25};
   full.updated = 1763193601;
   {
     auto index = Index::open(place.root());

@@ -45,6 +45,7 @@ void Events::step(const StepEvent& from) {
   json["loss_scale"] = from.loss_scale;
   json["skipped"] = from.skipped;
   json["communicated_bytes"] = from.communicated_bytes;
+  if (from.bubble) json["bubble"] = *from.bubble;
   write(line(json));
 }
 

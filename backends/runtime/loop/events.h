@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "backends/runtime/loop/append_file.h"
@@ -30,6 +31,7 @@ struct StepEvent {
   double loss_scale = 1;
   bool skipped = false;
   std::uint64_t communicated_bytes = 0;
+  std::optional<double> bubble = {};
 };
 
 // <attempt>/events.jsonl as core/collect/collect.h describes it. Numbers that are not finite are

@@ -64,7 +64,10 @@ class Loop {
   StartEvent start_event() const;
   bool phase_ends() const;
   bool step();
-  void find_most(double& peak, double& communicated);
+  struct Shared {
+    double peak = 0, communicated = 0, idle = 0;
+  };
+  Shared share();
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
   void evaluate();
   void save();
@@ -214,29 +217,36 @@ bool Loop::step() {
   return result.stop;
 }
 
-// Of the rank that has most. What is given to collectives outside of steps is not counted.
-void Loop::find_most(double& peak, double& communicated) {
+// Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given to
+// collectives outside of steps is not counted.
+Loop::Shared Loop::share() {
   const auto before = engine_->communicated_bytes();
-  const auto most = at::tensor({peak, communicated}, at::TensorOptions().dtype(at::kDouble))
+  const auto like = at::TensorOptions().dtype(at::kDouble);
+  const auto mine = at::tensor({static_cast<double>(peak_memory_bytes(world_.device())),
+                                static_cast<double>(before - own_bytes_),
+                                profile_.last_seconds("idle").value_or(0)},
+                               like)
                         .to(world_.device());
-  world_.world().all_reduce(most, Reduce::max).wait();
+  const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
+  world_.world().all_gather(all.view({-1}), mine).wait();
   own_bytes_ += engine_->communicated_bytes() - before;
-  if (!is_first()) return;
-  const auto host = most.to(at::kCPU);
-  peak = host[0].item<double>();
-  communicated = host[1].item<double>();
+  if (!is_first()) return {};
+  const auto host = all.to(at::kCPU);
+  const auto most = std::get<0>(host.max(0));
+  return {most[0].item<double>(), most[1].item<double>(), host.select(1, 2).mean().item<double>()};
 }
 
 void Loop::tell_step(const StepBatch& batch, const StepResult& result, double seconds) {
-  auto peak = static_cast<double>(peak_memory_bytes(world_.device()));
-  auto communicated = static_cast<double>(engine_->communicated_bytes() - own_bytes_);
-  find_most(peak, communicated);
+  const auto [peak, communicated, idle] = share();
   if (!is_first()) return;
+  std::optional<double> bubble;
+  if (config_.layout.pipeline_parallel > 1 && profile_.last_seconds("idle")) bubble = idle / seconds;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
   events_.step({step_, result.loss, seconds, consumed_ * seq, rate,
                 static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
-                result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated)});
+                result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
+                bubble});
   const bool full = Settings(config_).text("recompute") == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);

@@ -77,18 +77,20 @@ class Profile::Impl {
 
   // The first measured step is the warm-up.
   void end_step() {
-    if (!std::exchange(measuring_, false)) return;
+    last_.clear();
+    was_measured_ = std::exchange(measuring_, false);
+    if (!was_measured_) return;
     if (cuda_) on_cuda_.end([this](const char* item, double seconds) { add(item, seconds); });
-    if (std::exchange(warm_, true)) {
-      for (const auto& [item, seconds] : step_) totals_[item] += seconds;
-      ++steps_;
-    }
+    for (const auto& [item, seconds] : step_) last_[item] += seconds;
     step_.clear();
+    if (!std::exchange(warm_, true)) return;
+    for (const auto& [item, seconds] : last_) totals_[item] += seconds;
+    ++steps_;
   }
 
-  bool measuring_ = false;
+  bool measuring_ = false, was_measured_ = false;
   std::int64_t steps_ = 0;
-  std::map<std::string, double> totals_;
+  std::map<std::string, double> totals_, last_;
 
  private:
   void mark(const char* item) {
@@ -121,6 +123,13 @@ Profile::~Profile() = default;
 void Profile::begin_step(bool measure) { impl_->begin_step(measure); }
 void Profile::end_step() { impl_->end_step(); }
 std::int64_t Profile::steps() const { return impl_->steps_; }
+bool Profile::is_measuring() const { return impl_->measuring_; }
+
+std::optional<double> Profile::last_seconds(const std::string& item) const {
+  if (!impl_->was_measured_) return std::nullopt;
+  const auto found = impl_->last_.find(item);
+  return found == impl_->last_.end() ? 0 : found->second;
+}
 
 std::map<std::string, double> Profile::seconds_per_step() const {
   auto seconds = impl_->totals_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class Profile {
   // Seconds per item over the measured steps, and how many they were; without the first (warm-up).
   std::map<std::string, double> seconds_per_step() const;
   std::int64_t steps() const;
+  bool is_measuring() const;  // in a step
+  // Of the last step; nothing if it was not measured.
+  std::optional<double> last_seconds(const std::string& item) const;
 
   // Measures until it goes out of scope. Scopes may nest: the inner time is not the outer's. All of
   // them on one thread and within a step; item outlives the step. No profile: nothing is measured.
