@@ -8,6 +8,7 @@
 #include "core/cli/exit.h"
 #include "core/cli/follow_arguments.h"
 #include "core/cli/session.h"
+#include "core/collect/collect.h"
 #include "core/launch/inspect.h"
 #include "core/launch/supervisor.h"
 #include "core/plan/slurm.h"
@@ -38,7 +39,8 @@ std::string process_text(const RankReport& rank) {
 }
 
 // Those that the others may wait for come first.
-std::string text_of(const launch::Inspection& inspection, const report::Screen& screen) {
+std::string text_of(const launch::Inspection& inspection, const std::string& said,
+                    const report::Screen& screen) {
   std::vector<const RankReport*> ranks;
   for (const auto& rank : inspection.ranks) ranks.push_back(&rank);
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
@@ -55,7 +57,9 @@ std::string text_of(const launch::Inspection& inspection, const report::Screen& 
     stacks += fmt::format("rank {} ({}):\n", rank->rank, rank->process->stack_from);
     for (const auto& line : rank->process->stack) stacks += "    " + line + "\n";
   }
-  auto out = fmt::format("attempt {}\n", inspection.attempt) + report::grid(rows, screen) + stacks;
+  auto out = fmt::format("attempt {}\n", inspection.attempt);
+  if (!said.empty()) out += report::wrap("said: " + said + "\n", screen);
+  out += report::grid(rows, screen) + stacks;
   std::set<std::string> notes(inspection.notes.begin(), inspection.notes.end());
   for (const auto& rank : inspection.ranks)
     if (rank.process && !rank.process->note.empty()) notes.insert(rank.process->note);
@@ -86,12 +90,13 @@ Json json_of(const RankReport& rank) {
   return out;
 }
 
-std::string document(const launch::Inspection& inspection) {
+std::string document(const launch::Inspection& inspection, const std::string& said) {
   Json ranks = Json::array();
   for (const auto& rank : inspection.ranks) ranks.push_back(json_of(rank));
   const Json out = {{"version", 1},
                     {"attempt", inspection.attempt},
                     {"probed", inspection.probed},
+                    {"said", said},
                     {"ranks", std::move(ranks)},
                     {"notes", inspection.notes}};
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -129,8 +134,12 @@ int inspect_command(const FollowArguments& arguments) {
   request.now = session.clock().now();
   const auto inspection = launch::inspect_run(session.shell(), request);
   if (!inspection) return fail(inspection.error(), kError);
-  print(arguments.common.format == "json" ? document(*inspection)
-                                          : text_of(*inspection, arguments.common.screen));
+  const auto said = collect::read_confession(request.run_folder / "attempts" /
+                                             std::to_string(request.attempt))
+                        .line;
+  print(arguments.common.format == "json"
+            ? document(*inspection, said)
+            : text_of(*inspection, said, arguments.common.screen));
   return kOk;
 }
 

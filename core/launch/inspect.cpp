@@ -93,6 +93,23 @@ void suspect_strangers(std::vector<RankReport>& ranks) {
   }
 }
 
+// Channels between stages, by the names that our trainers give them.
+bool waits_in_channel(const RankReport& report) {
+  const auto& c = report.collective;
+  return c && c->inside && (c->group.starts_with("up ") || c->group.starts_with("down "));
+}
+
+// Stages wait for each other in a chain, and each counts differently: at its end is who does not.
+bool suspect_ends_of_chains(std::vector<RankReport>& ranks) {
+  const auto waiting = std::count_if(ranks.begin(), ranks.end(), waits_in_channel);
+  if (waiting == 0) return false;
+  for (auto& report : ranks)
+    if (report.recorded && !waits_in_channel(report))
+      report.suspicion = fmt::format("{}, while {} ranks wait for another stage",
+                                     describe(place_of(report)), waiting);
+  return true;
+}
+
 }  // namespace
 
 void find_suspects(std::vector<RankReport>& ranks) {
@@ -104,13 +121,14 @@ void find_suspects(std::vector<RankReport>& ranks) {
     highest = std::max(highest, report.begun);
   }
   if (lowest > highest) return;  // there is no recording at all
+  const bool is_chain = suspect_ends_of_chains(ranks);
   for (auto& report : ranks) {
     if (!report.recorded)
       report.suspicion = "left no recording";
-    else if (report.begun == lowest && lowest < highest)
+    else if (!is_chain && report.begun == lowest && lowest < highest)
       report.suspicion = fmt::format("has begun {} collectives, others up to {}", lowest, highest);
   }
-  if (lowest == highest) suspect_strangers(ranks);
+  if (lowest == highest && !is_chain) suspect_strangers(ranks);
 }
 
 Result<Inspection> inspect_run(Shell& shell, const InspectRequest& request) {

@@ -34,6 +34,7 @@ struct Rank {
   int begun;           // collectives, the last of which
   const char* kind;    // is this one
   bool inside = true;  // and not ended
+  const char* group = "data";
 };
 
 fs::path make_attempt(const fs::path& run, const std::vector<Rank>& ranks) {
@@ -43,7 +44,7 @@ fs::path make_attempt(const fs::path& run, const std::vector<Rank>& ranks) {
     flight::Recorder recorder(flights.string(), static_cast<int>(i));
     recorder.step(40 + static_cast<int>(i));
     for (int n = 1; n < ranks[i].begun; ++n) recorder.end(recorder.begin("barrier", "world", 0));
-    const auto last = recorder.begin(ranks[i].kind, "data", 4096);
+    const auto last = recorder.begin(ranks[i].kind, ranks[i].group, 4096);
     if (!ranks[i].inside) recorder.end(last);
   }
   return run;
@@ -105,6 +106,18 @@ TEST_CASE("inspect finds the rank in another collective, and the one without",
   CHECK(inspection.ranks[4].suspicion == "left no recording");
   REQUIRE(inspection.notes.size() == 1);
   CHECK(inspection.notes[0] == "flight/rank-5 is damaged");
+}
+
+TEST_CASE("inspect finds the end of the chain in which stages wait", "[launch][inspect]") {
+  LocalExperiment experiment;
+  const auto run = make_attempt(experiment.folder() / "a", {{63, "recv", true, "up 1→0"},
+                                                            {110, "recv", true, "up 2→1"},
+                                                            {108, "all_reduce", true, "tensor"},
+                                                            {63, "recv", true, "down 2→3"}});
+  const auto inspection = inspect(run, 4);
+  CHECK(suspects(inspection) == std::vector<int>{2});
+  CHECK(inspection.ranks[2].suspicion ==
+        "in all_reduce of tensor, while 3 ranks wait for another stage");
 }
 
 TEST_CASE("of several open collectives, the oldest holds a rank up", "[launch][inspect]") {
