@@ -42,13 +42,14 @@ at::Tensor Reference::block(const at::Tensor& x, std::int64_t layer) const {
     return at::layer_norm(of, {config_.hidden}, weight(name + which + ".weight"),
                           weight(name + which + ".bias"), 1e-5);
   };
-  const auto y = x + attention(norm(x, ".norm1"), name + ".attention");
+  const auto y = x + dropped(attention(norm(x, ".norm1"), name + ".attention"), layer, 1);
   const auto up =
       at::linear(norm(y, ".norm2"), weight(name + ".mlp.up.weight"), weight(name + ".mlp.up.bias"));
   // GELU by its formula (Hendrycks & Gimpel 2016, tanh).
   const auto gelu =
       0.5 * up * (1 + at::tanh(std::sqrt(2 / M_PI) * (up + 0.044715 * at::pow(up, 3))));
-  return y + at::linear(gelu, weight(name + ".mlp.down.weight"), weight(name + ".mlp.down.bias"));
+  return y + dropped(at::linear(gelu, weight(name + ".mlp.down.weight"), weight(name + ".mlp.down.bias")),
+                     layer, 2);
 }
 
 at::Tensor Reference::logits(const at::Tensor& tokens) const {
@@ -59,7 +60,7 @@ at::Tensor Reference::logits(const at::Tensor& tokens) const {
     x = at::layer_norm(x, {config_.hidden}, weight("embedding_norm.weight"),
                        weight("embedding_norm.bias"), 1e-5);
   else
-    x = x + weight("position_embedding.weight");
+    x = dropped(x + weight("position_embedding.weight"), config_.layers, 3);
   for (std::int64_t layer = 0; layer < config_.layers; ++layer) x = block(x, layer);
   x = at::layer_norm(x, {config_.hidden}, weight("final_norm.weight"), weight("final_norm.bias"),
                      1e-5);

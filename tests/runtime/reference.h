@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +23,14 @@ class Reference {
 
   std::map<std::string, at::Tensor>& weights() { return weights_; }
 
+  // What is dropped of a tensor; none: nothing. Sites as in the model: 1 and 2 of a layer, 3 of the
+  // embedding, whose layer is behind the last.
+  std::function<at::Tensor(const at::Tensor& x, std::int64_t layer, int site)> drop;
+
  private:
+  at::Tensor dropped(const at::Tensor& x, std::int64_t layer, int site) const {
+    return drop ? drop(x, layer, site) : x;
+  }
   at::Tensor block(const at::Tensor& x, std::int64_t layer) const;
   at::Tensor attention(const at::Tensor& x, const std::string& name) const;
   const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
