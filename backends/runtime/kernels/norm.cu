@@ -15,9 +15,9 @@ struct Shape {
 };
 
 template <class T>
-Shape shape_of(std::int64_t columns) {
+Shape shape_of(std::int64_t columns, int most = 256) {
   const int vectors = static_cast<int>(columns) / Vector<T>::kSize;
-  const int threads = std::min(256, (vectors + 31) / 32 * 32);
+  const int threads = std::min(most, (vectors + 31) / 32 * 32);
   int each = 1;
   while (each * threads < vectors) each *= 2;
   return {threads, vectors, each};
@@ -139,6 +139,105 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
   }
 }
 
+// The same for rows so wide that they would not stay in registers: sums of columns lie in shared
+// memory, where each thread has columns of its own, and the next row is on its way meanwhile.
+constexpr int kWideThreads = 512;
+
+template <class T, int N>
+__global__ void __launch_bounds__(kWideThreads)
+    wide_norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
+                              const float* rstds, const T* residual, T* dx, float* parts,
+                              std::int64_t rows, int columns, int vectors) {
+  constexpr int kSize = Vector<T>::kSize, kPlanes = kSize / 4;
+  // Four numbers of every vector side by side, then the next four: no two threads on one bank.
+  extern __shared__ float4 shared[];
+  const auto sums_of = [&](int plane, int vector) -> float4& {
+    return shared[plane * vectors + vector];
+  };
+  Vector<T> g[N], v[N];
+  const auto load = [&](std::int64_t row, Vector<T>(&gradients)[N], Vector<T>(&values)[N]) {
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      const int vector = threadIdx.x + n * kWideThreads;
+      if (vector >= vectors || row >= rows) continue;
+      gradients[n] = load_vector(dy + row * columns + vector * kSize);
+      values[n] = load_vector(x + row * columns + vector * kSize);
+    }
+  };
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * kWideThreads;
+    for (int plane = 0; plane < 2 * kPlanes && vector < vectors; ++plane)
+      sums_of(plane, vector) = make_float4(0, 0, 0, 0);
+  }
+  load(blockIdx.x, g, v);
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    Vector<T> next_g[N], next_v[N];
+    load(row + gridDim.x, next_g, next_v);
+    const std::int64_t begin = row * columns;
+    const float mean = means[row], rstd = rstds[row];
+    float2 sums = make_float2(0, 0);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      const int vector = threadIdx.x + n * kWideThreads;
+      if (vector >= vectors) continue;
+      const auto w = load_vector(weight + vector * kSize);
+#pragma unroll
+      for (int plane = 0; plane < kPlanes; ++plane) {
+        auto dw = sums_of(plane, vector), db = sums_of(kPlanes + plane, vector);
+        float *dws = &dw.x, *dbs = &db.x;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const int i = 4 * plane + j;
+          const float gradient = static_cast<float>(g[n].values[i]);
+          const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
+          const float scaled = gradient * static_cast<float>(w.values[i]);
+          dws[j] += gradient * normed;
+          dbs[j] += gradient;
+          sums.x += scaled;
+          sums.y += scaled * normed;
+        }
+        sums_of(plane, vector) = dw;
+        sums_of(kPlanes + plane, vector) = db;
+      }
+    }
+    sums = block_sum(sums);
+    sums.x /= columns;
+    sums.y /= columns;
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      const int vector = threadIdx.x + n * kWideThreads;
+      if (vector >= vectors) continue;
+      const std::int64_t at = begin + vector * kSize;
+      const auto w = load_vector(weight + vector * kSize);
+      Vector<T> out, added;
+      if (residual) added = load_vector(residual + at);
+#pragma unroll
+      for (int i = 0; i < kSize; ++i) {
+        const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
+        const float scaled = static_cast<float>(g[n].values[i]) * static_cast<float>(w.values[i]);
+        float value = rstd * (scaled - sums.x - normed * sums.y);
+        if (residual) value += static_cast<float>(added.values[i]);
+        out.values[i] = static_cast<T>(value);
+      }
+      store_vector(dx + at, out);
+      g[n] = next_g[n];
+      v[n] = next_v[n];
+    }
+  }
+  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * 2 * columns;
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * kWideThreads;
+    if (vector >= vectors) continue;
+    for (int plane = 0; plane < kPlanes; ++plane) {
+      *reinterpret_cast<float4*>(to + vector * kSize + 4 * plane) = sums_of(plane, vector);
+      *reinterpret_cast<float4*>(to + columns + vector * kSize + 4 * plane) =
+          sums_of(kPlanes + plane, vector);
+    }
+  }
+}
+
 template <class Call>
 void with_each(int each, Call call) {
   switch (each) {
@@ -194,17 +293,32 @@ at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const 
   const auto rows = x.size(0), columns = x.size(1);
   check_columns(columns, x.element_size());
   const auto dx = at::empty_like(x);
-  const auto blocks = std::min<std::int64_t>(rows, 132 * 4);
+  const auto& device = *at::cuda::getCurrentDeviceProperties();
+  const auto shared = static_cast<std::size_t>(2 * columns) * sizeof(float);
+  const bool wide = columns * x.element_size() > 4096 && x.element_size() <= 4 &&
+                    shared + 1024 <= device.sharedMemPerBlockOptin;
+  const auto at_once = !wide ? 4 : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
+  const auto blocks =
+      std::min<std::int64_t>(rows, (wide ? device.multiProcessorCount : 132) * std::int64_t{at_once});
   const auto parts = at::empty({blocks, 2, columns}, x.options().dtype(at::kFloat));
   ORCH_DISPATCH(x.scalar_type(), "layer_norm_backward", [&] {
-    const auto shape = shape_of<scalar_t>(columns);
+    const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
+      if (bytes > 48 * 1024)
+        C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(bytes)));
+      kernel<<<static_cast<unsigned>(blocks), threads, bytes, stream()>>>(
+          dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weight.data_ptr<scalar_t>(),
+          normed.mean.data_ptr<float>(), normed.rstd.data_ptr<float>(),
+          residual.defined() ? residual.data_ptr<scalar_t>() : nullptr, dx.data_ptr<scalar_t>(),
+          parts.data_ptr<float>(), rows, static_cast<int>(columns), vectors);
+    };
+    const auto shape = shape_of<scalar_t>(columns, wide ? kWideThreads : 256);
     with_each(shape.each, [&](auto each) {
-      norm_backward_kernel<scalar_t, decltype(each)::value>
-          <<<static_cast<unsigned>(blocks), shape.threads, 0, stream()>>>(
-              dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weight.data_ptr<scalar_t>(),
-              normed.mean.data_ptr<float>(), normed.rstd.data_ptr<float>(),
-              residual.defined() ? residual.data_ptr<scalar_t>() : nullptr, dx.data_ptr<scalar_t>(),
-              parts.data_ptr<float>(), rows, static_cast<int>(columns), shape.vectors);
+      constexpr int kEach = decltype(each)::value;
+      if (!wide)
+        launch(norm_backward_kernel<scalar_t, kEach>, shape.threads, 0, shape.vectors);
+      else if constexpr (kEach <= 8)
+        launch(wide_norm_backward_kernel<scalar_t, kEach>, kWideThreads, shared, shape.vectors);
     });
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
