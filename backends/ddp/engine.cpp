@@ -46,7 +46,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       parameters_(parameter_specs(config.model),
                   {dtype_of(config), Settings(config).flag("master_weights"), world.device()}),
       model_(model_options(config, world.device()), parameters_, &profile),
-      update_(config, parameters_, dtype_of(config)),
+      update_(config, parameters_),
       reducer_(parameters_, world.world(), reducer_options(config)) {
   set_precision(config);
   update_.on_rescale = [this](double ratio) { rescale_errors(ratio); };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "backends/megatron/setup.h"
 #include "core/backend/checks.h"
@@ -64,9 +65,33 @@ void check_filling(const RunView& run, const Setup& setup, Problems& problems) {
                     "try interleave = 1 or fill_bubbles = false");
 }
 
-void check_partition(const Setup& setup, Problems& problems) {
+std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+// As they were listed.
+void check_listed(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto& partition = setup.partition;
+  const auto listed = static_cast<std::int64_t>(partition.listed.size());
+  if (listed == 0)
+    return problems.reject("stage_layers",
+                           say("'", run.text("stage_layers"), "' is no list of whole numbers"),
+                           "write it as '7,7,6'");
+  if (listed != setup.pipeline)
+    problems.reject("stage_layers", say(listed, " stages are listed of pipeline_parallel = ", setup.pipeline),
+                    "list one number for each stage");
+  if (const auto sum = sum_of(partition.listed); sum != partition.layers)
+    problems.reject("stage_layers", say("lists ", sum, " layers, and the model has ", partition.layers),
+                    "let them add up");
+  if (setup.chunks > 1 || partition.count_embeddings)
+    problems.reject("stage_layers", "does not go with interleave or stage_partition",
+                    "try interleave = 1 and stage_partition = 'uniform'");
+}
+
+void check_partition(const RunView& run, const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
+  if (!run.text("stage_layers").empty()) return check_listed(run, setup, problems);
   if (p > partition.items())
     return problems.reject(
         "pipeline_parallel",
@@ -123,7 +148,8 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
-  if (setup.fp32_accumulate && !setup.separate_sum())
+  const bool lean_sum = setup.model.lean && setup.model.element < 4;
+  if (setup.fp32_accumulate && !setup.separate_sum() && !lean_sum)
     problems.warn("fp32_accumulate",
                   say("gradients are summed in fp32 already with ",
                       setup.model.element == 4    ? "dtype = 'fp32'"
@@ -131,13 +157,18 @@ void check_precision(const Setup& setup, Problems& problems) {
                                                   : "an engine other than deepspeed"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
-                     "try fp32_accumulate = true: 4 bytes per parameter more", problems);
-  if (setup.offload_optimizer && setup.states.adafactor)
+                     setup.model.lean ? "try fp32_accumulate = true: 2 bytes per parameter more"
+                                      : "try fp32_accumulate = true: 4 bytes per parameter more",
+                     problems);
+  if (setup.offload_optimizer && setup.states.adafactor && !setup.model.lean)
     problems.reject("offload", "the optimizer that runs on the host is AdamW only",
                     "try optimizer = 'adamw' or offload = 'none'");
   if (setup.zero_stage == 1 && setup.data == 1)
     problems.warn("zero_stage", "data_parallel = 1: there is nothing to shard over",
                   "try zero_stage = 0, or more GPUs");
+  if (setup.overlap_param_gather && (setup.zero_stage == 0 || setup.data == 1))
+    problems.warn("overlap_param_gather", "no weights are gathered without a sharded optimizer",
+                  "try zero_stage = 1, or overlap_param_gather = false");
 }
 
 }  // namespace
@@ -148,7 +179,7 @@ void check(const RunView& run, Problems& problems) {
   check_attention(*run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
-  check_partition(setup, problems);
+  check_partition(run, setup, problems);
   check_interleave(run, setup, problems);
   check_filling(run, setup, problems);
   check_bubble(run, setup, problems);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "backends/megatron/gather.h"
 #include "backends/megatron/pipeline.h"
+#include "backends/megatron/replicas.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/reducer.h"
 #include "backends/runtime/step/state.h"
@@ -27,14 +29,9 @@ class Engine : public train::Engine {
  private:
   std::int64_t micro_batches(std::int64_t global_batch) const;
   Pipeline::Read reader(const data::Dataset& dataset, std::int64_t first, std::int64_t step) const;
-  bool is_replica(std::size_t parameter) const;  // another rank's copy counts
-  void add_shared_gradients();
-  void wait_for_stages();
-  void add_tied_gradients();
-  at::Tensor squares() const;
   void agree(const train::StepBatch& batch, const at::Tensor& loss, train::StepResult& result,
              double& norm);
-  void gather_weights();
+  void gather_weights(bool overlapped);
 
   const plan::Run config_;
   train::Profile& profile_;
@@ -42,6 +39,8 @@ class Engine : public train::Engine {
   const bool sharded_;
   std::vector<train::BucketRange> buckets_;
   train::Parameters parameters_;
+  Replicas replicas_;
+  WeightGather gather_;
   Pipeline pipeline_;
   train::Update update_;
   train::Reducer reducer_;

@@ -30,9 +30,11 @@ struct Stages {
 
 // Master weights, moments and the sum of gradients, all in fp32.
 void add_host(const Setup& setup, Stages stages, double params, WorkSink& sink) {
-  const double each = 8 + setup.states.moments, mine = params / setup.shards();
+  // Our gradients stay where they are summed.
+  const bool lean = setup.model.lean;
+  const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / setup.shards();
   sink.memory(
-      "optimizer states and gradients", stages.first, stages.last, each * mine,
+      lean ? "optimizer states on the host" : "optimizer states and gradients", stages.first, stages.last, each * mine,
       [&] { return say(each, " B x ", mine, " params = ", Size{each * mine}); }, ORCH_HOST_MEMORY);
 }
 

@@ -5,8 +5,8 @@
 
 #include <cstdlib>
 #include <numeric>
-#include <variant>
 
+#include "backends/megatron/partition.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/step/failure.h"
 #include "backends/runtime/step/run_options.h"
@@ -21,8 +21,7 @@ constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
 
 // Runs of before there was this setting do not have it.
 bool fills_bubbles(const plan::Run& run) {
-  const auto* flag = std::get_if<bool>(&run.setting("fill_bubbles"));
-  return flag && *flag && run.layout.pipeline_parallel > 1;
+  return Settings(run).flag_or("fill_bubbles", false) && run.layout.pipeline_parallel > 1;
 }
 
 }  // namespace
@@ -33,9 +32,6 @@ const plan::Run& checked(const plan::Run& run) {
   const auto chunks = settings.integer("interleave");
   const auto rows = run.batch.micro_batch * run.model.seq;
   std::vector<std::string> problems;
-  if (settings.text("optimizer") == "adafactor" && (ranks > 1 || settings.integer("zero_stage") > 0))
-    problems.push_back(
-        "adafactor needs whole matrices: use tensor_parallel = 1 and zero_stage = 0, or adamw");
   if (run.model.heads % ranks != 0)
     problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
                                    run.model.heads, ranks));
@@ -46,10 +42,14 @@ const plan::Run& checked(const plan::Run& run) {
     problems.push_back(
         fmt::format("{} layers cannot be shared by {} stages of {} chunks: use interleave = 1",
                     run.model.layers, stages, chunks));
+  const auto listed = parse_layers(run.text_setting("stage_layers"));
+  if (const auto text = run.text_setting("stage_layers");
+      !text.empty() && (static_cast<std::int64_t>(listed.size()) != stages || chunks > 1 ||
+                        std::reduce(listed.begin(), listed.end()) != run.model.layers))
+    problems.push_back(fmt::format("stage_layers = '{}' does not deal {} layers to {} stages", text,
+                                   run.model.layers, stages));
   if (chunks > 1 && fills_bubbles(run))
     problems.push_back("fill_bubbles does not go with interleave");
-  if (settings.text("offload") != "none")
-    problems.push_back("this trainer keeps the optimizer on the device: use offload = 'none'");
   if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
   return run;
 }
@@ -67,11 +67,20 @@ std::string schedule_name(const plan::Run& run) {
   return Settings(run).integer("interleave") > 1 ? "interleaved" : "1F1B";
 }
 
-PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile) {
+ParameterOptions parameter_options(const plan::Run& run, at::Device device,
+                                   std::vector<Range> owned) {
+  const Settings settings(run);
+  return {dtype_of(run), true, device, std::move(owned), settings.text("offload") == "optimizer",
+          settings.flag("fp32_accumulate")};
+}
+
+PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile,
+                                 std::function<void(std::int64_t)> before_layer) {
   const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
   const char* slow = std::getenv("ORCH_TEST_SLOW_MS");
-  return {model_options(run, mesh.world().device(), axis), run.batch.micro_batch,
-          fills_bubbles(run), slow ? std::atof(slow) : 0};
+  auto model = model_options(run, mesh.world().device(), axis);
+  model.before_layer = std::move(before_layer);
+  return {std::move(model), run.batch.micro_batch, fills_bubbles(run), slow ? std::atof(slow) : 0};
 }
 
 // The words' are sent apart: both ends of the pipeline then cut them alike.

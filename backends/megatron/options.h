@@ -8,7 +8,10 @@ namespace orch::megatron {
 
 // What a run says to the parts of the engine.
 train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh);
-PipelineOptions pipeline_options(const plan::Run& run, train::Mesh& mesh, train::Profile& profile);
+train::ParameterOptions parameter_options(const plan::Run& run, at::Device device,
+                                          std::vector<train::Range> owned);
+PipelineOptions pipeline_options(const plan::Run& run, train::Mesh& mesh, train::Profile& profile,
+                                 std::function<void(std::int64_t)> before_layer);
 train::BucketOptions bucket_options();
 train::ReducerOptions reducer_options(const plan::Run& run, bool sharded);
 

@@ -2,7 +2,7 @@
 
 namespace orch::megatron {
 
-using backend::boolean, backend::choice, backend::integer;
+using backend::boolean, backend::choice, backend::integer, backend::text;
 
 std::vector<backend::StrategySpec> strategies() {
   return {
@@ -19,6 +19,7 @@ std::vector<backend::StrategySpec> strategies() {
                   "balanced: stages differ by one at most; portions: rounded up until none is left, as "
                   "DeepSpeed before 0.12.5",
                   {"balanced", "portions"}),
+           text("stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt", ""),
            choice("engine",
                   "who trains, for the estimate: orch itself, Megatron-LM, or Megatron-DeepSpeed, whose "
                   "pipeline waits and checks at each hand-over",
@@ -39,6 +40,8 @@ std::vector<backend::StrategySpec> strategies() {
                    "the vocabulary is padded to a multiple of this times tensor_parallel", 128)
                .range(1, 65536),
            boolean("overlap_grad_reduce", "reduce gradients under the last backward", false),
+           boolean("overlap_param_gather",
+                   "with zero_stage = 1: gather updated weights under the next forward", false),
            boolean("fill_bubbles", "weight gradients wait for a pipeline's idle moments", false),
            boolean("launch_blocking", "wait for each kernel (CUDA_LAUNCH_BLOCKING=1)", false),
        }}};
@@ -55,7 +58,7 @@ Setup::Setup(const backend::RunView& run)
   model.tensor_parallel = static_cast<double>(tensor);
   partition = {run.model().layers, pipeline,
                run.text("stage_partition") == "transformer|embedding",
-               run.text("partition_rule") != "portions"};
+               run.text("partition_rule") != "portions", parse_layers(run.text("stage_layers"))};
   const auto engine = run.text("engine");
   deepspeed_engine = engine == "deepspeed";
   model.lean = engine == "orch";
@@ -72,13 +75,17 @@ Setup::Setup(const backend::RunView& run)
                                                                       tensor, model.element);
   states = backend::states(dtype, run.text("optimizer"), model.hidden);
   // Megatron sums gradients in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1 keeps them in
-  // 16 bit, and in fp32 only for the shard that is being updated.
-  if (zero_stage == 0 || !deepspeed_engine) states.gradients = 4;
+  // 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked.
+  if (model.lean)
+    states.gradients = fp32_accumulate ? 4 : model.element;
+  else if (zero_stage == 0 || !deepspeed_engine)
+    states.gradients = 4;
   vocab_multiple = run.integer("vocab_multiple");
   const std::int64_t multiple = vocab_multiple * tensor;
   const std::int64_t padded = (run.model().vocab + multiple - 1) / multiple * multiple;
   model.padded_vocab = static_cast<double>(padded);
   overlap_grad_reduce = run.flag("overlap_grad_reduce");
+  overlap_param_gather = run.flag("overlap_param_gather");
   fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;
   // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
   // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
@@ -86,7 +93,7 @@ Setup::Setup(const backend::RunView& run)
   if (run.flag("launch_blocking")) {
     // A host that waits for each kernel pays the launches a second time and hides nothing.
     model.overheads *= 2;
-    overlap_grad_reduce = false;
+    overlap_grad_reduce = overlap_param_gather = false;
   }
 }
 

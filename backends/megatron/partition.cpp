@@ -1,6 +1,7 @@
 #include "backends/megatron/partition.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace orch::megatron {
 
@@ -10,13 +11,32 @@ std::int64_t Partition::items_on(std::int64_t stage) const {
 }
 
 std::int64_t Partition::layers_on(std::int64_t stage) const {
+  if (!listed.empty())
+    return stage < static_cast<std::int64_t>(listed.size()) ? listed[static_cast<std::size_t>(stage)] : 0;
   std::int64_t ends = 0;
   if (count_embeddings) ends = (stage == 0 ? 1 : 0) + (stage == stages - 1 ? 1 : 0);
   return std::max<std::int64_t>(items_on(stage) - ends, 0);
 }
 
+std::int64_t Partition::largest() const {
+  return listed.empty() ? portion() : *std::max_element(listed.begin(), listed.end());
+}
+
 double Partition::loss() const {
-  return static_cast<double>(portion() * stages) / static_cast<double>(items()) - 1;
+  return static_cast<double>(largest() * stages) / static_cast<double>(items()) - 1;
+}
+
+std::vector<std::int64_t> parse_layers(std::string_view text) {
+  std::vector<std::int64_t> layers;
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    std::int64_t count = 0;
+    const auto [next, error] = std::from_chars(at, end, count);
+    if (error != std::errc() || count < 0 || (next < end && (*next != ',' || next + 1 == end))) return {};
+    layers.push_back(count);
+    at = next + 1;
+  }
+  return layers;
 }
 
 }  // namespace orch::megatron

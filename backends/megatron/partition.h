@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace orch::megatron {
 
@@ -8,20 +10,25 @@ namespace orch::megatron {
 // embedding and the head as one each. Balanced, the first stages have one more than the others where
 // they cannot be equal: 78 layers on 12 stages are seven on six and six on six. Otherwise they are
 // dealt in equal portions, rounded up, until none is left, as DeepSpeed did before 0.12.5: seven on
-// each and one on the last.
+// each and one on the last. Or as they are listed.
 struct Partition {
   std::int64_t layers = 0;
   std::int64_t stages = 1;
   bool count_embeddings = false;
   bool balanced = true;
+  std::vector<std::int64_t> listed = {};  // layers of each stage; empty: they are dealt
 
   std::int64_t items() const { return layers + (count_embeddings ? 2 : 0); }
-  std::int64_t portion() const { return (items() + stages - 1) / stages; }
+  std::int64_t portion() const { return (items() + stages - 1) / stages; }  // of the dealt
+  std::int64_t largest() const;
   std::int64_t items_on(std::int64_t stage) const;
   std::int64_t layers_on(std::int64_t stage) const;
 
   // The time lost to the largest stage, against stages that are all alike.
   double loss() const;
 };
+
+// "7,7,6": empty if it is no such list.
+std::vector<std::int64_t> parse_layers(std::string_view text);
 
 }  // namespace orch::megatron

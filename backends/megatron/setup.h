@@ -16,7 +16,8 @@ struct Setup {
   backend::States states;
   Partition partition;
   std::int64_t zero_stage;
-  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce, fill_bubbles;
+  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
+  bool overlap_param_gather, fill_bubbles;
   bool fused_kernels;
   std::int64_t vocab_multiple;
   const char* dtype;

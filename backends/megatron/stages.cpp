@@ -15,7 +15,8 @@ std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
   const auto layers = run.model.layers;
   const Partition partition{layers, stages,
                             settings.text("stage_partition") == "transformer|embedding",
-                            run.text_setting("partition_rule") != "portions"};
+                            run.text_setting("partition_rule") != "portions",
+                            parse_layers(run.text_setting("stage_layers"))};
   std::vector<Span> spans;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const auto place = chunk * stages + stage, places = chunks * stages;

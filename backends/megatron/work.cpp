@@ -24,7 +24,7 @@ void emit_reduction(const Setup& setup, double params, WorkSink& sink) {
   if (setup.zero_stage == 0)
     return add("gradient all-reduce", ORCH_ALL_REDUCE, gradients, setup.overlap_grad_reduce);
   add("gradient reduce-scatter", ORCH_REDUCE_SCATTER, gradients, setup.overlap_grad_reduce);
-  add("weight all-gather", ORCH_ALL_GATHER, weights, false);
+  add("weight all-gather", ORCH_ALL_GATHER, weights, setup.overlap_param_gather);
 }
 
 void emit_moved(std::uint32_t kind, const char* name, double each, double params, Passes passes,
@@ -34,16 +34,19 @@ void emit_moved(std::uint32_t kind, const char* name, double each, double params
 }
 
 // On the host (ZeRO-Offload, Ren et al. 2021): gradients leave the device with every micro-batch,
-// under backward; the host updates its shard, and 16-bit weights come back.
+// under backward; the host updates its shard, and 16-bit weights come back. Ours leave once, when
+// they are summed and reduced, under the host's work on those before, which hides the way back too.
 void emit_update(const Setup& setup, double shard, WorkSink& sink) {
   const auto& states = setup.states;
   const Passes step{0, 0, 0, 1};
   if (!setup.offload_optimizer)
     return emit_moved(ORCH_MEMORY, "optimizer", states.step_traffic(), shard, step, sink);
-  emit_moved(ORCH_COPY, "gradients to host", states.weights, shard, {0, 0, 1, 0}, sink, true);
+  const bool lean = setup.model.lean;
+  emit_moved(ORCH_COPY, "gradients to host", lean ? states.gradients : states.weights, shard,
+             lean ? step : Passes{0, 0, 1, 0}, sink, true);
   emit_moved(ORCH_HOST, "optimizer on the host", 4 + 2 * (4 + states.moments) + states.weights,
              shard, step, sink);
-  emit_moved(ORCH_COPY, "updated weights to device", states.weights, shard, step, sink);
+  emit_moved(ORCH_COPY, "updated weights to device", states.weights, shard, step, sink, lean);
 }
 
 // What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
@@ -111,13 +114,39 @@ void emit_agreement(const Setup& setup, WorkSink& sink) {
           [&] { return say("three numbers, over all ranks"); });
 }
 
+// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows, columns
+// and updates go round.
+void emit_statistics(const Setup& setup, double numbers, WorkSink& sink) {
+  if (!setup.model.lean || !setup.states.adafactor) return;
+  const auto add = [&](const Group& group) {
+    sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, group, 0.1),
+                   {0, 0, 0, 1}),
+            [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
+  };
+  if (setup.tensor > 1) add(setup.tensor_group());
+  if (setup.zero_stage == 1 && setup.data > 1) add(setup.data_group());
+}
+
+// The words' are made equal at both ends.
+void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
+  const bool summed = setup.tensor > 1 || (setup.zero_stage == 1 && setup.data > 1);
+  if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed) return;
+  sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, setup.ends_group()),
+                 {0, 0, 0, 1}),
+          [&] { return say("4 B x ", numbers, " sums of the words, first and last stage"); });
+}
+
 enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const double tied = model.embedding_params() + model.padding_params();
+  // Rows and columns of each matrix, and one number for each parameter.
+  const double of_words = model.padded_vocab + model.hidden + 1;
+  const double of_first = model.bloom ? 2 : model.seq + model.hidden + 1;
   sink.block("layer");
   emit_layer(model, sink);
+  emit_statistics(setup, 16 * model.hidden + 12, sink);
   emit_training(setup, model.layer_params(), sink);
   emit_shared_gradients(setup, model.shared_params(), sink);
   sink.block("embedding");
@@ -125,11 +154,15 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_training(setup, tied + model.first_params(), sink);
   emit_shared_gradients(setup, model.first_params(), sink);
   emit_tied_reduction(setup, sink);
+  emit_statistics(setup, of_words + of_first, sink);
+  emit_tied_statistics(setup, of_words, sink);
   sink.block("LM head");
   emit_head(model, sink);
   emit_training(setup, model.last_params() + (setup.pipeline > 1 ? tied : 0), sink);
   emit_shared_gradients(setup, model.last_params(), sink);
   emit_tied_reduction(setup, sink);
+  emit_statistics(setup, 2 + (setup.pipeline > 1 ? of_words : 0), sink);
+  emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
   emit_send(setup, "send activations", {1, 0, 0, 0}, sink);
   emit_arrival(setup, {0, 0, 1, 0}, sink);  // of the gradient that comes back

@@ -78,6 +78,13 @@ inline ParamSpec choice(std::string name, std::string doc, std::vector<std::stri
   return spec;
 }
 
+inline ParamSpec text(std::string name, std::string doc, std::string value) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_TEXT;
+  spec.text = std::move(value);
+  return spec;
+}
+
 struct StrategySpec {
   std::string name;
   std::string doc;

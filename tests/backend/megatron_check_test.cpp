@@ -20,7 +20,8 @@ void check_says(const Error& problem, const char* fact, const char* fix) {
 }  // namespace
 
 TEST_CASE("a run in good shape has no problem", "[megatron]") {
-  const auto problems = problems_of(make_run("megatron", kAligned, {8, 12, 4}, 2, 64));
+  const auto problems = problems_of(
+      make_run("megatron", kAligned, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}));
   CHECK(text(problems.reasons) == "");
   CHECK(text(problems.warnings) == "");
 }
@@ -117,6 +118,24 @@ TEST_CASE("tensor parallelism across nodes is warned of", "[megatron]") {
              "does not divide the 8 GPUs of a node", "try tensor_parallel = 4");
 }
 
+TEST_CASE("a list of layers fits the stages and the model", "[megatron]") {
+  const auto facts = [](const char* listed, Settings more = {}) {
+    more["stage_layers"] = word(listed);
+    std::string all;
+    for (const auto& reason :
+         problems_of(make_run("megatron", model_104b(), {4, 4, 2}, 1, 64, more)).reasons)
+      all += reason.fact + "; ";
+    return all;
+  };
+  CHECK(facts("15,17,17,15") == "");
+  CHECK(facts("0,32,32,0") == "");
+  CHECK(has(facts("16,16,16"), "3 stages are listed of pipeline_parallel = 4"));
+  CHECK(has(facts("16,16,16,15"), "lists 63 layers, and the model has 64"));
+  for (const char* wrong : {"16;48", "16,,16", "16,16,", "-1,65", "a", " 64"})
+    CHECK(has(facts(wrong), "is no list of whole numbers"));
+  CHECK(has(facts("16,16,16,16", {{"interleave", number(2)}}), "does not go with interleave"));
+}
+
 TEST_CASE("shapes that miss the fast kernels are warned of", "[megatron]") {
   // 14400 with 64 heads has head_dim 225; 13824 with 64 heads has 216.
   auto slow = kAligned;
@@ -126,7 +145,8 @@ TEST_CASE("shapes that miss the fast kernels are warned of", "[megatron]") {
              "try hidden = 14,848");
   auto fast = slow;
   fast.hidden = 13824;
-  CHECK(problems_of(make_run("megatron", fast, {8, 12, 4}, 2, 64)).warnings.empty());
+  CHECK(problems_of(make_run("megatron", fast, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}))
+            .warnings.empty());
   auto heads = kAligned;
   heads.hidden = 13824, heads.heads = 108;
   check_says(

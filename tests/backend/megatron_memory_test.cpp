@@ -16,7 +16,7 @@ double state(const backend::Work& work, std::int64_t stage, const std::string& g
 }  // namespace
 
 TEST_CASE("the 104B's states take 18 bytes per parameter, to the byte", "[megatron]") {
-  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
+  const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64, {{"fp32_accumulate", plan::Value(true)}}));
   // The published numbers, and norms and biases of two layers on every tensor-parallel rank: of 6h
   // three quarters more.
   const double more = 2 * 6 * 11600 * 3 / 4.0;
@@ -76,11 +76,14 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
                         {"fp32_accumulate", plan::Value(true)}}));
   CHECK(memory(work, 1, "gradients: layers") == 2 * 807435400.0);
   CHECK(memory(work, 1, "fp32 gradient accumulation") == 4 * 807435400.0);
-  // Our own adds in fp32 within the product, with or without it.
-  const auto own =
-      work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64, {{"zero_stage", number(1)}}));
-  CHECK(memory(own, 1, "gradients: layers") == 4 * 807539800.0);
-  CHECK(memory(own, 1, "fp32 gradient") == 0);
+  // Our own adds within the product, in fp32 or in 16 bits.
+  for (const bool wide : {false, true}) {
+    const auto own = work_of(
+        make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
+                 {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(wide)}}));
+    CHECK(memory(own, 1, "gradients: layers") == (wide ? 4 : 2) * 807539800.0);
+    CHECK(memory(own, 1, "fp32 gradient") == 0);
+  }
 }
 
 TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[megatron]") {

@@ -130,7 +130,8 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
 }
 
 TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
-  const auto work = work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64));
+  const auto work = work_of(
+      make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, {{"fp32_accumulate", plan::Value(true)}}));
   const auto& reduce = op(work, "layer", "gradient all-reduce");
   CHECK(reduce.group_size == 2);
   CHECK(reduce.group_stride == 4);
@@ -144,7 +145,8 @@ TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
 
 TEST_CASE("ZeRO-1 scatters gradients and gathers weights instead", "[megatron]") {
   const auto work =
-      work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, {{"zero_stage", number(1)}}));
+      work_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64,
+                       {{"zero_stage", number(1)}, {"fp32_accumulate", plan::Value(true)}}));
   CHECK(op(work, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
   CHECK(op(work, "layer", "weight all-gather").bytes == 2 * kLayer);
   // Of the words each end adds up the half that it updates: 50,688 rows of 11,600, over four ranks.

@@ -101,6 +101,71 @@ void compare(const plan::Model& config, double dropout, Recompute recompute) {
   check(name + " bf16: the same bits again", at::equal(again.gradients, bf16.gradients) ? 0 : 1, 0);
 }
 
+// Rows of every width that has a kernel of its own.
+void check_norms() {
+  for (const std::int64_t columns : {96, 2048, 2056, 8192, 14336, 16384}) {
+    const std::int64_t rows = 700;
+    const auto wave = [&](double pace, std::int64_t count) {
+      return at::sin(at::arange(count, at::kDouble).mul_(pace)).to(at::kFloat);
+    };
+    // As 16 bits have them, and such that the sums over rows do not cancel.
+    const auto rounded = [](const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); };
+    const auto x = rounded(wave(0.37, rows * columns).view({rows, columns})),
+               weight = rounded(wave(0.11, columns) + 1.5),
+               dy = rounded((wave(0.53, rows * columns).view({rows, columns}) + 0.7) * (x + 0.3)),
+               residual = rounded(x * 0.5);
+    at::Tensor results[2][3];
+    for (const bool gpu : {false, true}) {
+      const auto to = [&](const at::Tensor& t) { return gpu ? t.cuda() : t; };
+      const auto normed = ops::layer_norm(to(x), to(weight), to(weight));
+      auto* result = results[gpu];
+      result[1] = to(at::zeros({columns}));
+      result[2] = to(at::zeros({columns}));
+      result[0] = ops::layer_norm_backward(to(dy), to(x), normed, to(weight), result[1], result[2],
+                                           to(residual));
+    }
+    const auto name = "norm's backward, " + std::to_string(columns) + " columns: ";
+    const char* of[] = {"input", "weight", "bias"};
+    for (int i = 0; i < 3; ++i)
+      check(name + of[i], distance(results[1][i], results[0][i]), 1e-5);
+    const auto half = [](const at::Tensor& t) { return t.cuda().to(at::kBFloat16); };
+    auto dw = at::zeros({columns}, at::kCUDA), db = at::zeros({columns}, at::kCUDA);
+    const auto dx = ops::layer_norm_backward(half(dy), half(x), ops::layer_norm(half(x), half(weight), half(weight)),
+                                             half(weight), dw, db, half(residual));
+    check(name + "bf16", angle(dx, results[0][0]) + angle(dw, results[0][1]), 1e-3);
+  }
+}
+
+// Updated on the host, slice by slice, as on the device: more than the ring has room for.
+void check_offload() {
+  const std::vector<ParameterSpec> specs = {{"a", {5, 11000003}, -1, Init::normal, true},
+                                            {"b", {1001}, -1, Init::zeros, false}};
+  struct Case {
+    const char* name;
+    at::ScalarType dtype;
+    bool wide;
+  };
+  for (const auto& [name, dtype, wide] :
+       {Case{"fp32", at::kFloat, true}, Case{"bf16", at::kBFloat16, true},
+        Case{"fp16", at::kHalf, true}, Case{"bf16, summed in it", at::kBFloat16, false}}) {
+    at::Tensor weights[2];
+    for (const bool host : {false, true}) {
+      ParameterOptions options{dtype, true, at::Device(at::kCUDA, 0), {}, host, wide};
+      Parameters parameters(specs, options);
+      parameters.initialize(3, 0.02, 2);
+      const auto adamw = make_optimizer("adamw", parameters, {});
+      for (int step = 1; step <= 3; ++step) {
+        const auto& to = parameters.gradients();
+        to.copy_(at::sin(at::arange(to.numel(), to.options().dtype(at::kFloat)).mul_(0.1 * step)));
+        adamw->step(1e-2, 0.5, step);
+        parameters.gradients().zero_();  // they were read
+      }
+      weights[host] = parameters.weights().clone();
+    }
+    check(std::string("AdamW on the host, ") + name, at::equal(weights[0], weights[1]) ? 0 : 1, 0);
+  }
+}
+
 // NCCL takes no two ranks on one GPU: one rank at least goes through every call.
 void check_nccl() {
   TransportOptions options;
@@ -190,6 +255,8 @@ int main(int argc, char** argv) {
   }
   compare({"", plan::Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
   compare({"", plan::Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);
+  check_norms();
+  check_offload();
   check_nccl();
   std::printf("%d failed\n", failures);
   return failures == 0 ? 0 : 1;

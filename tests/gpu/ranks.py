@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Several ranks over NCCL on one GPU: they train as one rank does, and none outlives another's death.
 
-    ranks.py build/train-cuda/bin [parity] [deaths]
+    ranks.py build/train-cuda/bin [parity] [deaths [FOLDER]]
 
-One case after the other: processes that share a GPU take turns on it.
+One case after the other: processes that share a GPU take turns on it, and the first step of a
+pipeline of four takes longer than a minute so; under MPS, which parity may be run under, seconds.
+FOLDER: where the runs of deaths are kept.
 
 Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a word or with
 the wrong one.
@@ -17,13 +19,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from trainers import Attempt, run_json, train  # noqa: E402
 
 SMALL = (4, 128, 8, 512, 64)
-TIMEOUT = 20
 LAYOUTS = [  # backend, (tensor, pipeline, data), settings
     ("ddp", (1, 1, 2), {}), ("ddp", (1, 1, 8), {}),
     ("megatron", (2, 1, 1), {}), ("megatron", (4, 1, 1), {"sequence_parallel": True}),
     ("megatron", (1, 2, 1), {}), ("megatron", (1, 4, 1), {"fill_bubbles": True}),
     ("megatron", (1, 2, 1), {"interleave": 2}),
-    ("megatron", (1, 1, 4), {"zero_stage": 1}), ("megatron", (2, 2, 1), {"recompute": "full"}),
+    ("megatron", (1, 1, 4), {"zero_stage": 1}),
+    ("megatron", (1, 1, 2), {"zero_stage": 1, "overlap_param_gather": True}),
+    ("megatron", (2, 1, 2), {"zero_stage": 1, "offload": "optimizer"}), ("megatron", (2, 2, 1), {"recompute": "full"}),
     ("megatron", (2, 2, 2), {"zero_stage": 1}),
     ("megatron", (2, 2, 2), {"zero_stage": 1, "sequence_parallel": True, "interleave": 2}),
 ]
@@ -55,16 +58,16 @@ def parity(trainers):
     return bad
 
 
-CASES = [  # what, backend, layout, victim, signal, steps it has done
-    ("killed", "ddp", (1, 1, 4), 2, signal.SIGKILL, 5),
-    ("killed, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGKILL, 5),
-    ("stopped", "ddp", (1, 1, 4), 2, signal.SIGSTOP, 5),
-    ("stopped, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGSTOP, 5),
-    ("killed", "megatron", (2, 2, 1), 3, signal.SIGKILL, 5),
-    ("killed in a pipeline", "megatron", (1, 4, 1), 2, signal.SIGKILL, 5),
-    ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 5),
-    ("killed while connecting", "ddp", (1, 1, 4), 1, signal.SIGKILL, 0),
-    ("stopped while connecting", "megatron", (1, 4, 1), 1, signal.SIGSTOP, 0),
+CASES = [  # what, backend, layout, victim, signal, steps it has done, collective_timeout
+    ("killed while connecting", "ddp", (1, 1, 4), 1, signal.SIGKILL, 0, 20),
+    ("stopped while connecting", "megatron", (1, 4, 1), 1, signal.SIGSTOP, 0, 20),
+    ("killed in a pipeline", "megatron", (1, 4, 1), 2, signal.SIGKILL, 3, 90),
+    ("stopped", "ddp", (1, 1, 4), 2, signal.SIGSTOP, 5, 20),
+    ("killed", "megatron", (2, 2, 1), 3, signal.SIGKILL, 3, 60),
+    ("killed", "ddp", (1, 1, 4), 2, signal.SIGKILL, 5, 20),
+    ("killed, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGKILL, 5, 20),
+    ("stopped, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGSTOP, 5, 20),
+    ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 3, 30),
 ]
 
 
@@ -73,10 +76,10 @@ def is_connecting(attempt, victim):
     return os.path.exists(os.path.join(attempt.attempt, "flight", f"rank-{victim}"))
 
 
-def death(trainers, backend, layout, victim, number, after):
+def death(trainers, backend, layout, victim, number, after, timeout, folder):
     run = run_json(backend, SMALL, 1, 8, 1_000_000, layout, 1e-3, dtype="fp32",
-                   training={"collective_timeout": TIMEOUT, "checkpoint_every": 0})
-    attempt = Attempt(trainers, run)
+                   training={"collective_timeout": timeout, "checkpoint_every": 0})
+    attempt = Attempt(trainers, run, folder)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and (
             len(attempt.steps()) < after if after else not is_connecting(attempt, victim)):
@@ -86,7 +89,7 @@ def death(trainers, backend, layout, victim, number, after):
         return False, {}, {}, ["it did not come so far"], attempt
     os.kill(attempt.ranks[victim].pid, number)
     began, ended = time.monotonic(), {}
-    while len(ended) < len(attempt.ranks) - 1 and time.monotonic() < began + TIMEOUT + 30:
+    while len(ended) < len(attempt.ranks) - 1 and time.monotonic() < began + timeout + 30:
         for rank, process in enumerate(attempt.ranks):
             if rank != victim and rank not in ended and process.poll() is not None:
                 ended[rank] = time.monotonic() - began
@@ -95,22 +98,23 @@ def death(trainers, backend, layout, victim, number, after):
     words = {rank: [line for line in attempt.said(rank).splitlines()
                     if line.startswith(f"rank {rank}: ")] for rank in ended}
     good = len(ended) == len(attempt.ranks) - 1 and all(
-        seconds <= TIMEOUT + 15 and words[rank] and words[rank][-1].startswith(f"rank {rank}: nccl: ")
+        seconds <= timeout + 15 and words[rank] and words[rank][-1].startswith(f"rank {rank}: nccl: ")
         and f"rank {victim} " in words[rank][-1] for rank, seconds in ended.items())
     failed = [e for e in attempt.events() if e["event"] == "failed"]
     return good and bool(failed), ended, words, failed, attempt
 
 
-def deaths(trainers):
-    print(f"\n| rank | trainer, layout | survivors ended after (timeout {TIMEOUT} s) | good | what one of them said |")
-    print("|---|---|---|---|---|")
+def deaths(trainers, kept=None):
+    print("\n| rank | trainer, layout | timeout | survivors ended after | good | what one of them said |")
+    print("|---|---|---:|---|---|---|")
     bad = False
-    for what, backend, layout, victim, number, after in CASES:
-        good, ended, words, failed, attempt = death(trainers, backend, layout, victim, number, after)
+    for i, (what, backend, layout, victim, number, after, timeout) in enumerate(CASES):
+        good, ended, words, failed, attempt = death(trainers, backend, layout, victim, number, after,
+                                                    timeout, kept and os.path.join(kept, str(i)))
         bad |= not good
         said = next((w[-1] for w in words.values() if w), "nothing")
         times = ", ".join(f"{seconds:.1f}" for seconds in ended.values()) or "none ended"
-        print(f"| {victim} {what} | {backend} {name_of(layout, {})} | {times} s | "
+        print(f"| {victim} {what} | {backend} {name_of(layout, {})} | {timeout} s | {times} s | "
               f"{'yes' if good else 'NO'} | {said} |", flush=True)
         if not good:
             for rank in range(len(attempt.ranks)):
@@ -120,5 +124,9 @@ def deaths(trainers):
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[2:] or ["parity", "deaths"]
-    sys.exit(1 if any([{"parity": parity, "deaths": deaths}[each](sys.argv[1]) for each in wanted]) else 0)
+    trainers, wanted = sys.argv[1], sys.argv[2:] or ["parity", "deaths"]
+    kept = wanted[-1] if wanted[-1] not in ("parity", "deaths") else None
+    results = [parity(trainers)] if "parity" in wanted else []
+    if "deaths" in wanted:
+        results.append(deaths(trainers, kept))
+    sys.exit(1 if any(results) else 0)

@@ -2,7 +2,7 @@
 """A layer of hidden size 8192 as one of T tensor-parallel ranks trains it, beside the same products and
 the same attention alone, in one call on a machine with one GPU:
 
-    slices.py build/train-cuda/bin [--samples 4]
+    slices.py build/train-cuda/bin [--samples 4] [--sizes 2,4,8]
 
 The layer's time is what a layer and a micro-batch more cost: embedding, head and optimizer are out.
 Its collectives return at once. Rates count the FLOPs of products and attention alone in both.
@@ -48,6 +48,15 @@ def seconds_of(work, repeats=20):
     return (time.perf_counter() - began) / repeats
 
 
+def adding(total, a, b):
+    """total += a b in fp32, in one product where this PyTorch has it; else written, which is less."""
+    try:
+        torch.addmm(total, a, b, out_dtype=torch.float32, out=total)
+        return lambda: torch.addmm(total, a, b, out_dtype=torch.float32, out=total)
+    except (RuntimeError, TypeError):
+        return lambda: torch.mm(a, b, out_dtype=torch.float32)
+
+
 def alone(tensor, samples):
     """Seconds and FLOPs of a layer's products (output, both gradients) and attention."""
     rows, like = samples * SEQ, {"device": "cuda", "dtype": torch.bfloat16}
@@ -56,8 +65,9 @@ def alone(tensor, samples):
                             (HIDDEN, 4 * HIDDEN // tensor), (4 * HIDDEN // tensor, HIDDEN)):
         x, w = torch.randn(rows, inputs, **like), torch.randn(outputs, inputs, **like)
         dy = torch.randn(rows, outputs, **like)
+        total = torch.zeros(outputs, inputs, device="cuda")
         seconds += (seconds_of(lambda: x @ w.T) + seconds_of(lambda: dy @ w)
-                    + seconds_of(lambda: dy.T @ x))
+                    + seconds_of(adding(total, dy.T, x)))
         flops += 3 * 2 * rows * inputs * outputs
     shape = (samples, HEADS // tensor, SEQ, HIDDEN // HEADS)
     q, k, v, dy = (torch.randn(shape, **like, requires_grad=i < 3) for i in range(4))
@@ -74,10 +84,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("trainers", help="the folder they were built into")
     parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--sizes", default="2,4,8")
     arguments = parser.parse_args()
     print("| tensor parallel | products alone, TFLOP/s | layer | of it | with sequence parallelism | of it |")
     print("|---:|---:|---:|---:|---:|---:|")
-    for size in (2, 4, 8):
+    for size in map(int, arguments.sizes.split(",")):
         least, work = alone(size, arguments.samples)
         torch.cuda.empty_cache()
         times = [layer_seconds(arguments.trainers, size, arguments.samples, {"sequence_parallel": s})

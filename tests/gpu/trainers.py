@@ -14,7 +14,7 @@ DDP = {"compression": "none", "powersgd_rank": 1, "powersgd_start": 10,
        "master_weights": True, "flash_attention": True, "fused_kernels": True}
 MEGATRON = {"interleave": 1, "stage_partition": "uniform", "engine": "megatron",
             "sequence_parallel": False, "recompute": "none", "dtype": "bf16", "zero_stage": 0,
-            "offload": "none", "fp32_accumulate": False, "flash_attention": True,
+            "offload": "none", "fp32_accumulate": True, "flash_attention": True,
             "fused_kernels": True, "optimizer": "adamw", "vocab_multiple": 128,
             "overlap_grad_reduce": True, "fill_bubbles": False, "launch_blocking": False}
 

@@ -160,7 +160,7 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
   CHECK(table.find("inf") == std::string::npos);
   CHECK(table.find("nan") == std::string::npos);
   const auto csv = lines_of(status_csv({standings_of({run})})).back();
-  CHECK(csv.ends_with(",1.5,,,,,,"));
+  CHECK(csv.ends_with(",1.5,,,,,,,,"));
 }
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {

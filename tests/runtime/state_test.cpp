@@ -30,10 +30,10 @@ TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpo
     REQUIRE(write_all(place.root(), at_step(1), shares));
     const auto latest = checkpoint::open_latest(place.root());
     REQUIRE(latest.reader);
-    for (const auto& [piece, tensor, parameter] : state) {
-      if (tensor.numel() == 0) continue;
-      const auto back = read(*latest.reader, piece);
-      CHECK(at::equal(at::tensor(back), tensor.view({-1})));
+    for (const auto& each : state) {
+      if (each.tensor.numel() == 0) continue;
+      const auto back = read(*latest.reader, each.piece);
+      CHECK(at::equal(at::tensor(back), each.tensor.view({-1})));
     }
   }
 }

@@ -230,7 +230,7 @@ TEST_CASE("an index of another version is emptied", "[store][index]") {
   const auto file = (place.root() / "index.sqlite").string();
   Index::open(place.root()).put({row("x", "a-1")});
   auto text = *read_file(file);
-  REQUIRE(text.substr(60, 4) == std::string("\0\0\0\3", 4));  // user_version
+  REQUIRE(text.substr(60, 4) == std::string("\0\0\0\4", 4));  // user_version
   text[63] = 99;
   place.file("index.sqlite", text);
   auto index = Index::open(place.root());

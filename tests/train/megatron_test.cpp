@@ -123,14 +123,89 @@ TEST_CASE("uneven and empty stages train as one process", "[train][megatron]") {
   auto run = megatron_run(1, stages, 1), ddp = ddp_run(1);
   for (auto* json : {&run, &ddp}) (*json)["model"]["layers"] = layers;
   if (stages > 2) run["settings"]["stage_partition"] = "transformer|embedding";
+  if (stages == 2) run["settings"]["stage_layers"] = "3,0";
   expect_near(train(run), alone(ddp), 1e-6, 1e-6);
 }
 
 TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][megatron]") {
   auto run = megatron_run(1, 1, 2), ddp = ddp_run(2);
   run["settings"]["zero_stage"] = 1;
-  for (auto* json : {&run, &ddp}) (*json)["training"]["clip"] = 0;
-  CHECK(train(run) == train(ddp));
+  for (auto* json : {&run, &ddp}) {
+    (*json)["training"]["clip"] = 0;
+    (*json)["training"]["evaluate_every"] = 5;
+  }
+  const auto wanted = train(ddp);
+  CHECK(train(run) == wanted);
+  // Weights that are still on their way when forward begins.
+  run["settings"]["overlap_param_gather"] = true;
+  AttemptOptions slow;
+  slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "7"}};
+  CHECK(train(run, slow) == wanted);
+}
+
+TEST_CASE("adafactor's means are of whole matrices in every layout", "[train][megatron]") {
+  const auto [tensor, pipeline, data, zero] =
+      GENERATE(Shape{2, 1, 1}, Shape{1, 1, 2, 1}, Shape{2, 2, 2, 1});
+  CAPTURE(tensor, pipeline, data, zero);
+  auto run = megatron_run(tensor, pipeline, data), ddp = ddp_run(1);
+  run["settings"]["zero_stage"] = zero;
+  for (auto* json : {&run, &ddp}) {
+    (*json)["settings"]["optimizer"] = "adafactor";
+    (*json)["steps"] = 5;
+  }
+  auto got = train(run), wanted = alone(ddp);
+  // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps.
+  for (auto* each : {&got, &wanted})
+    std::erase_if(each->weights, [](const auto& item) { return item.first.ends_with("qkv.bias"); });
+  CHECK(worst_loss(got, wanted) < 2e-6);
+  CHECK(distance(got.weights, wanted.weights) < 5e-6 * largest(wanted));
+}
+
+TEST_CASE("gradients are summed in 16 bits where that is asked for", "[train][megatron]") {
+  auto json = megatron_run(2, 2, 1);
+  json["settings"]["dtype"] = "bf16";
+  const auto gradients = [](Json run_json) {
+    TrainerRun run(run_json);
+    const auto attempt = run.attempt();
+    if (!attempt.ok()) throw std::runtime_error(attempt.output);
+    return std::pair{attempt.event("start").at("effective").at("gradients"), run.losses()};
+  };
+  const auto [narrow, narrow_losses] = gradients(json);
+  json["settings"]["fp32_accumulate"] = true;
+  const auto [wide, wide_losses] = gradients(json);
+  CHECK(narrow == "bf16");
+  CHECK(wide == "fp32");
+  CHECK(narrow_losses != wide_losses);
+  CHECK(std::abs(narrow_losses.rbegin()->second - wide_losses.rbegin()->second) < 0.02);
+}
+
+// After one step AdamW's first moment is the gradient times 1 - beta1: all tensors of the checkpoint
+// tell the norm, each once. What other ranks have too weighs enough that counting it twice would show.
+TEST_CASE("the norm counts every gradient once", "[train][megatron]") {
+  auto json = megatron_run(2, 2, 2);
+  json["settings"]["zero_stage"] = 1;
+  json["settings"]["sequence_parallel"] = true;
+  json["training"]["clip"] = 0;
+  json["training"]["beta1"] = 0.5;
+  json["steps"] = 1;
+  TrainerRun run(json);
+  const auto attempt = run.attempt();
+  INFO(attempt.output);
+  REQUIRE(attempt.ok());
+  double all = 0, replicated = 0, words = 0;
+  for (const auto& [name, weights] : run.weights()) {
+    double squares = 0;
+    for (const double moment : run.saved("exp_avg/" + name)) squares += 4 * moment * moment;
+    all += squares;
+    if (name == "word_embedding.weight") words += squares;
+    if (name.find("norm") != std::string::npos || name.ends_with("out.bias") ||
+        name.ends_with("down.bias") || name.starts_with("position"))
+      replicated += squares;
+  }
+  const double norm = attempt.event("step").at("gradient_norm");
+  CHECK(std::abs(norm / std::sqrt(all) - 1) < 1e-6);
+  CHECK(std::sqrt(1 + replicated / all) - 1 > 1e-3);
+  CHECK(std::sqrt(1 + words / all) - 1 > 1e-3);
 }
 
 TEST_CASE("all axes together train as one process", "[train][megatron]") {
@@ -190,15 +265,14 @@ TEST_CASE("a rank with padding alone, and the shortest sequence", "[train][megat
 TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][megatron]") {
   auto json = megatron_run(2, 1, 1);
   json["model"]["heads"] = 1;
-  json["settings"]["optimizer"] = "adafactor";
-  json["settings"]["offload"] = "optimizer";
+  json["settings"]["interleave"] = 2;
+  json["settings"]["stage_layers"] = "3,2";
   TrainerRun run(json);
   const auto attempt = run.attempt();
   CHECK(attempt.exit_codes == std::vector<int>{1, 1});
   CHECK(attempt.event("failed").at("message") ==
-        "adafactor needs whole matrices: use tensor_parallel = 1 and zero_stage = 0, or adamw; 1 "
-        "heads cannot be shared by tensor_parallel = 2 ranks; this trainer keeps the optimizer on "
-        "the device: use offload = 'none'");
+        "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 stages "
+        "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not deal 4 layers to 1 stages");
 }
 
 TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// The formula of adamw_kernel.cpp, a block for each chunk.
+// The formula of adamw_kernel.cpp, a block for each chunk; without contraction, as there: host and
+// device give the same bits.
 template <class Master, class Weight, class Gradient>
 __global__ void adamw_kernel(Master* master, Weight* weight, const Gradient* gradient,
                              Master* exp_avg, Master* exp_avg_sq, const std::int64_t* chunks,
@@ -49,8 +50,11 @@ void adamw(const AdamwArguments& a) {
   if (master == at::kFloat && !a.weight.defined()) return launch<float, float, float>(a);
   if (master == at::kBFloat16) return launch<at::BFloat16, at::BFloat16, at::BFloat16>(a);
   if (master == at::kHalf) return launch<at::Half, at::Half, at::Half>(a);
-  if (a.weight.scalar_type() == at::kBFloat16) return launch<float, at::BFloat16, float>(a);
-  return launch<float, at::Half, float>(a);
+  const bool wide = a.gradient.scalar_type() == at::kFloat;
+  if (a.weight.scalar_type() == at::kBFloat16)
+    return wide ? launch<float, at::BFloat16, float>(a)
+                : launch<float, at::BFloat16, at::BFloat16>(a);
+  return wide ? launch<float, at::Half, float>(a) : launch<float, at::Half, at::Half>(a);
 }
 
 }  // namespace orch::train::cuda

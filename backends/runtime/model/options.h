@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "backends/runtime/model/block.h"
 #include "core/plan/model.h"
 
@@ -21,6 +23,8 @@ struct ModelOptions {
   double attention_dropout = 0;
   std::int64_t seed = 0;
   TensorAxis axis;
+  // Told before forward uses the weights of a layer; -1: of the embedding, layers: of the head.
+  std::function<void(std::int64_t layer)> before_layer = {};
 
   bool is_bloom() const { return config.family == plan::Family::bloom; }
 };

@@ -70,15 +70,17 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
     : all_(std::move(layout.all)) {
   const auto like = at::TensorOptions().device(options.device);
   const bool half = options.dtype != at::kFloat;
-  const bool masters = half && options.master_weights;
+  const bool away = options.masters_on_host && !options.device.is_cpu();
+  const bool masters = (half && options.master_weights) || away;
   auto ranges = options.owned;
   if (ranges.empty()) ranges.push_back({0, layout.elements});
   std::int64_t updated = 0;
   for (const auto& range : ranges) updated += range.end - range.begin;
   weights_ = at::zeros({layout.elements}, like.dtype(options.dtype));
-  masters_ = masters ? at::zeros({updated}, like.dtype(at::kFloat)) : weights_;
-  gradients_ =
-      at::zeros({layout.elements}, like.dtype(half && !masters ? options.dtype : at::kFloat));
+  masters_ = masters ? at::zeros({updated}, (away ? like.device(at::kCPU) : like).dtype(at::kFloat))
+                     : weights_;
+  const bool wide = !half || (masters && options.wide_gradients);
+  gradients_ = at::zeros({layout.elements}, like.dtype(wide ? at::kFloat : options.dtype));
   for (auto& parameter : all_) {
     parameter.weight = view(weights_, parameter);
     parameter.gradient = view(gradients_, parameter);

@@ -20,6 +20,7 @@ struct ParameterSpec {
   int split_dim = -1;               // along which tensor parallelism cuts it; -1: every rank has it
   Init init = Init::zeros;
   bool decay = false;  // weight decay: see decays()
+  std::int64_t padding = 0;  // rows at its end that are no words
 };
 
 // The rule of Megatron: matrices decay, embeddings among them; biases and norms (the embedding's
@@ -64,6 +65,8 @@ struct ParameterOptions {
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
   std::vector<Range> owned = {};  // what this rank updates; empty: all
+  bool masters_on_host = false;
+  bool wide_gradients = true;  // fp32 beside 16-bit weights, where there are masters
 };
 
 // What of a parameter lies in an owned range.

@@ -42,7 +42,7 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span
     specs.push_back({"position_embedding.weight", {config.seq, h}, -1, Init::normal, true});
   }
   if (span.embeds || span.predicts)
-    specs.push_back({kWords, {vocab, h}, 0, Init::normal, true});
+    specs.push_back({kWords, {vocab, h}, 0, Init::normal, true, vocab - config.vocab});
   return specs;
 }
 
@@ -78,13 +78,20 @@ Place Stage::place(const MicroBatch& batch) const {
 }
 
 Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved) {
+  const auto before = [&](std::int64_t layer) {
+    if (options_.before_layer) options_.before_layer(layer);
+  };
   Embedding::Saved local;
+  if (embedding_) before(-1);
   auto stream = embedding_
                     ? embedding_->forward(batch, saved != nullptr, saved ? saved->embedded : local)
                     : Stream{input, {}, {}};
   if (saved) saved->blocks.resize(blocks_.size());
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    before(span_.first + static_cast<std::int64_t>(i));
     stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
+  }
+  if (head_) before(options_.config.layers);
   if (!saved) stream.dropout = {};
   return stream;
 }

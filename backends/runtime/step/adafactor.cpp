@@ -10,53 +10,94 @@ namespace {
 constexpr double kEpsilon =
     1e-30;  // epsilon_1 of the paper: keeps a row of zeros from dividing by 0
 
-// The second moment of one parameter: the whole of it, or the means of its rows and columns.
+// The second moment of a parameter: of each element that is here, or the means of the whole matrix's
+// rows and columns, which every rank has.
 struct Moment {
-  at::Tensor whole;
-  at::Tensor row, column;
+  at::Tensor row, column;              // of a matrix
+  at::Tensor row_squares, column_squares;  // of this step: slices of one buffer
+  std::int64_t rows = 0, columns = 0;  // without padding
 };
+
+// What of a parameter this rank updates.
+struct Part {
+  std::size_t parameter;
+  std::int64_t begin, end;  // elements of the rank's slice
+  at::Tensor master, weight, gradient;
+  at::Tensor elements;  // the moment, where the parameter is no matrix
+};
+
+// Rows of the slice that the part lies in, in the whole matrix.
+struct Place {
+  std::int64_t first_row, rows, first_column, columns, lead;  // lead: elements before it in its first row
+};
+
+Place place_of(const Part& part, const Parameter& parameter) {
+  const auto columns = parameter.shape.back();
+  const auto first = part.begin / columns, end = (part.end + columns - 1) / columns;
+  return {parameter.offsets.front() + first, end - first, parameter.offsets.back(), columns,
+          part.begin - first * columns};
+}
+
+// A part as a matrix of whole rows: what is not the part's is zero.
+at::Tensor whole_rows(const at::Tensor& flat, const Place& place) {
+  if (flat.numel() == place.rows * place.columns) return flat.view({place.rows, place.columns});
+  auto all = at::zeros({place.rows * place.columns}, flat.options());
+  all.narrow(0, place.lead, flat.numel()).copy_(flat);
+  return all.view({place.rows, place.columns});
+}
 
 // Shazeer & Stern 2018, algorithms 4 and 5; see optimizer.h for the variant.
 class Adafactor final : public Optimizer {
  public:
   Adafactor(Parameters& parameters, const OptimizerOptions& options)
-      : parameters_(parameters), weight_decay_(options.weight_decay) {
-    for (const auto& parameter : parameters) {
-      const auto sizes = parameter.weight.sizes();
-      const auto like = parameter.weight.options().dtype(at::kFloat);
-      Moment moment;
-      if (sizes.size() < 2) {
-        moment.whole = at::zeros(sizes, like);
-      } else {
-        moment.row = at::zeros({parameter.count / sizes.back()}, like);
-        moment.column = at::zeros({sizes.back()}, like);
+      : parameters_(parameters), options_(options) {
+    const auto like = at::TensorOptions().dtype(at::kFloat).device(parameters.masters().device());
+    make_moments(like);
+    for (const auto& owned : parameters.owned())
+      for (const auto& [parameter, begin, end, at] : owned.segments) {
+        const auto count = end - begin;
+        const auto part = [&, at = at](const at::Tensor& flat) {
+          return flat.defined() ? flat.narrow(0, at, count) : flat;
+        };
+        parts_.push_back({parameter, begin, end, part(owned.master), part(owned.weight),
+                          part(owned.gradient),
+                          is_matrix(parameter) ? at::Tensor() : at::zeros({count}, like)});
       }
-      moments_.push_back(std::move(moment));
-    }
   }
 
   void step(double learning_rate, double gradient_scale, std::int64_t step) override {
     const double rest = std::pow(static_cast<double>(step), -0.8);  // 1 - beta2
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      auto& parameter = parameters_[i];
-      auto gradient = parameter.gradient.to(at::kFloat).mul(gradient_scale);
-      auto update = moments_[i].whole.defined()
-                        ? scaled_by_whole(std::move(gradient), moments_[i], rest)
-                        : scaled_by_factors(std::move(gradient), moments_[i], rest);
-      const auto rms = update.square().mean().sqrt();
-      update.div_(rms.clamp_min(1));
-      apply(parameter, update, learning_rate);
+    scale_ = gradient_scale;
+    add_squares(rest);
+    if (!options_.sum) {  // a part is the whole of its parameter
+      for (auto& part : parts_) {
+        const auto update = scaled(part);
+        apply(part, update, update.square().sum(), learning_rate);
+      }
+      return;
     }
+    // Rather computed twice than kept: the updates of all parameters are as large as they.
+    const auto sums = at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
+    const auto sum_of = [&](const Part& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
+    for (const auto& part : parts_)
+      if (counts(part)) sum_of(part).add_(scaled(part).square_().sum());
+    options_.sum(sums);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      agree(i, sums.narrow(0, static_cast<std::int64_t>(i), 1));
+    for (auto& part : parts_) apply(part, scaled(part), sum_of(part), learning_rate);
   }
 
   std::vector<OptimizerState> states() override {
     std::vector<OptimizerState> states;
-    for (std::size_t i = 0; i < moments_.size(); ++i) {
-      if (moments_[i].whole.defined()) {
-        states.push_back({"exp_avg_sq", i, moments_[i].whole});
-      } else {
-        states.push_back({"row", i, moments_[i].row, false});
-        states.push_back({"column", i, moments_[i].column, false});
+    std::vector<bool> told(moments_.size());
+    for (const auto& part : parts_) {
+      const auto& moment = moments_[part.parameter];
+      if (!is_matrix(part.parameter)) {
+        states.push_back({"exp_avg_sq", part.parameter, part.elements, true, part.begin});
+      } else if (!told[part.parameter]) {
+        states.push_back({"row", part.parameter, moment.row, false});
+        states.push_back({"column", part.parameter, moment.column, false});
+        told[part.parameter] = true;
       }
     }
     return states;
@@ -65,40 +106,109 @@ class Adafactor final : public Optimizer {
   std::int64_t state_bytes() const override {
     std::size_t bytes = 0;
     for (const auto& moment : moments_)
-      bytes += moment.whole.defined() ? moment.whole.nbytes()
-                                      : moment.row.nbytes() + moment.column.nbytes();
+      if (moment.row.defined()) bytes += moment.row.nbytes() + moment.column.nbytes();
+    for (const auto& part : parts_)
+      if (part.elements.defined()) bytes += part.elements.nbytes();
     return static_cast<std::int64_t>(bytes);
   }
 
  private:
-  static at::Tensor scaled_by_whole(at::Tensor gradient, Moment& moment, double rest) {
-    moment.whole.mul_(1 - rest).add_(gradient.square().add_(kEpsilon), rest);
-    return gradient.mul_(moment.whole.rsqrt());
+  bool is_matrix(std::size_t parameter) const { return parameters_[parameter].shape.size() > 1; }
+  bool counts(const Part& part) const { return !options_.counts || options_.counts(part.parameter); }
+
+  void agree(std::size_t parameter, const at::Tensor& buffer) const {
+    if (options_.agree) options_.agree(parameter, buffer);
   }
 
-  // The moment of element (i, j) is taken as row[i] * column[j] / mean(row).
-  static at::Tensor scaled_by_factors(at::Tensor gradient, Moment& moment, double rest) {
-    const auto sizes = gradient.sizes().vec();
-    const auto matrix = gradient.view({-1, sizes.back()});
-    const auto squares = matrix.square().add_(kEpsilon);
-    moment.row.mul_(1 - rest).add_(squares.mean(1), rest);
-    moment.column.mul_(1 - rest).add_(squares.mean(0), rest);
-    matrix.mul_((moment.row / moment.row.mean()).rsqrt_().unsqueeze(1));
-    matrix.mul_(moment.column.rsqrt().unsqueeze(0));
-    return gradient;
+  void make_moments(const at::TensorOptions& like) {
+    std::int64_t elements = 0;
+    for (const auto& parameter : parameters_) {
+      Moment moment;
+      const auto& shape = parameter.spec.shape;
+      if (shape.size() > 1) {
+        moment.rows = shape.front() - parameter.spec.padding;
+        moment.columns = shape.back();
+        moment.row = at::zeros({shape.front()}, like);
+        moment.column = at::zeros({shape.back()}, like);
+        elements += shape.front() + shape.back();
+      }
+      moments_.push_back(std::move(moment));
+    }
+    squares_ = at::zeros({elements}, like);
+    std::int64_t at = 0;
+    for (auto& moment : moments_) {
+      if (!moment.row.defined()) continue;
+      moment.row_squares = squares_.narrow(0, at, moment.row.numel());
+      at += moment.row.numel();
+      moment.column_squares = squares_.narrow(0, at, moment.column.numel());
+      at += moment.column.numel();
+    }
   }
 
-  void apply(Parameter& parameter, const at::Tensor& update, double learning_rate) const {
-    const double decay = parameter.spec.decay ? weight_decay_ : 0;
-    auto master = parameter.master.to(at::kFloat);  // itself where it is fp32
+  at::Tensor gradient_of(const Part& part) const {
+    return part.gradient.to(squares_.options()).mul(scale_);
+  }
+
+  // The moments of this step.
+  void add_squares(double rest) {
+    squares_.zero_();
+    for (auto& part : parts_) {
+      const auto squares = gradient_of(part).square_().add_(kEpsilon);
+      if (part.elements.defined()) {
+        part.elements.mul_(1 - rest).add_(squares, rest);
+        continue;
+      }
+      if (!counts(part)) continue;
+      const auto place = place_of(part, parameters_[part.parameter]);
+      const auto matrix = whole_rows(squares, place);
+      auto& moment = moments_[part.parameter];
+      moment.row_squares.narrow(0, place.first_row, place.rows).add_(matrix.sum(1));
+      moment.column_squares.narrow(0, place.first_column, place.columns).add_(matrix.sum(0));
+    }
+    if (options_.sum) options_.sum(squares_);
+    for (std::size_t i = 0; i < moments_.size(); ++i) {
+      auto& moment = moments_[i];
+      if (!moment.row.defined()) continue;
+      agree(i, moment.row_squares);
+      agree(i, moment.column_squares);
+      moment.row.mul_(1 - rest).add_(moment.row_squares, rest / static_cast<double>(moment.columns));
+      moment.column.mul_(1 - rest).add_(moment.column_squares, rest / static_cast<double>(moment.rows));
+    }
+  }
+
+  // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] / mean(row).
+  at::Tensor scaled(const Part& part) const {
+    auto gradient = gradient_of(part);
+    if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
+    const auto place = place_of(part, parameters_[part.parameter]);
+    const auto& moment = moments_[part.parameter];
+    const auto mean = moment.row.narrow(0, 0, moment.rows).mean();
+    const auto matrix = whole_rows(gradient, place);
+    matrix.mul_((moment.row.narrow(0, place.first_row, place.rows) / mean).rsqrt_().unsqueeze(1));
+    matrix.mul_(moment.column.narrow(0, place.first_column, place.columns).rsqrt().unsqueeze(0));
+    return matrix.view({-1}).narrow(0, place.lead, gradient.numel());
+  }
+
+  // squares: the sum of them over the whole parameter's update.
+  void apply(Part& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
+    const auto& spec = parameters_[part.parameter].spec;
+    std::int64_t count = 1;
+    for (const auto size : spec.shape) count *= size;
+    count -= spec.padding * spec.shape.back();
+    update.div_(squares.div(static_cast<double>(count)).sqrt_().clamp_min_(1));
+    const double decay = spec.decay ? options_.weight_decay : 0;
+    auto master = part.master.to(at::kFloat);  // itself where it is fp32
     master.mul_(1 - learning_rate * decay).sub_(update, learning_rate);
-    if (!master.is_same(parameter.master)) parameter.master.copy_(master);
-    if (parameters_.has_masters()) parameter.weight.copy_(master);
+    if (!master.is_same(part.master)) part.master.copy_(master);
+    if (part.weight.defined()) part.weight.copy_(master);
   }
 
   Parameters& parameters_;
-  double weight_decay_;
+  const OptimizerOptions options_;
   std::vector<Moment> moments_;
+  std::vector<Part> parts_;
+  at::Tensor squares_;  // of rows and columns of all matrices
+  double scale_ = 1;
 };
 
 }  // namespace

@@ -2,10 +2,12 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backends/runtime/kernels/adamw_kernel.h"
 #include "backends/runtime/kernels/kernels.h"
 #include "backends/runtime/step/optimizers.h"
+#include "backends/runtime/step/staging.h"
 
 namespace orch::train {
 namespace {
@@ -34,6 +36,34 @@ std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
       chunks.push_back({offset + at, std::min(kChunk, end - begin - at),
                         parameters[parameter].spec.decay});
   return chunks;
+}
+
+// Some chunks that lie in a row.
+struct ChunkSlice {
+  std::size_t first = 0, end = 0;
+  Range range;
+};
+
+std::vector<ChunkSlice> slices_of(const std::vector<Chunk>& chunks) {
+  std::vector<ChunkSlice> slices;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const auto end = chunks[i].offset + chunks[i].count;
+    if (slices.empty() || end - slices.back().range.begin > Staging::kMost)
+      slices.push_back({i, i, {chunks[i].offset, end}});
+    slices.back().end = i + 1;
+    slices.back().range.end = end;
+  }
+  return slices;
+}
+
+// What lies between parameters stays zero. weight begins with the slice.
+void clear_between(const std::vector<Chunk>& chunks, const ChunkSlice& slice, void* weight,
+                   std::size_t element) {
+  for (auto i = slice.first; i + 1 < slice.end; ++i) {
+    const auto end = chunks[i].offset + chunks[i].count;
+    std::memset(static_cast<char*>(weight) + static_cast<std::size_t>(end - slice.range.begin) * element, 0,
+                static_cast<std::size_t>(chunks[i + 1].offset - end) * element);
+  }
 }
 
 class Adamw final : public Optimizer {
@@ -84,23 +114,58 @@ class Adamw final : public Optimizer {
     return {kind, segment.parameter, tensor, true, segment.begin};
   }
 
-  void step_cpu(const Part& part, double learning_rate, double gradient_scale,
-                std::int64_t step) const {
+  struct Rates {
+    AdamwFactors decaying, plain;
+  };
+
+  void step_cpu(const Part& part, double learning_rate, double gradient_scale, std::int64_t step) {
     const auto factors = [&](double weight_decay) {
       return adamw_factors(learning_rate, weight_decay, options_.beta1, options_.beta2,
                            options_.epsilon, gradient_scale, step);
     };
-    const auto decaying = factors(options_.weight_decay), plain = factors(0);
+    const Rates rates{factors(options_.weight_decay), factors(0)};
     const auto& owned = part.owned;
-    const AdamwBuffers buffers{owned.master.data_ptr(),
-                               owned.weight.defined() ? owned.weight.data_ptr() : nullptr,
-                               owned.gradient.data_ptr(), part.exp_avg.data_ptr(),
-                               part.exp_avg_sq.data_ptr()};
-    const auto count = static_cast<std::int64_t>(part.chunks.size());
-    at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = begin; i < end; ++i) {
+    if (owned.gradient.is_cuda()) return step_staged(part, rates);
+    update(part, {0, part.chunks.size(), {}}, owned.gradient.data_ptr(),
+           owned.weight.defined() ? owned.weight.data_ptr() : nullptr, rates);
+  }
+
+  // On the host, where the masters are.
+  void step_staged(const Part& part, const Rates& rates) {
+    const auto& owned = part.owned;
+    const bool copied = owned.weight.scalar_type() == owned.master.scalar_type();
+    const auto slices = slices_of(part.chunks);
+    std::vector<Range> ranges;
+    for (const auto& slice : slices) ranges.push_back(slice.range);
+    std::size_t next = 0;
+    const auto element = owned.weight.element_size();
+    const auto work = [&](const void* gradient, void* weight, const Range& range) {
+      const auto& slice = slices[next++];
+      update(part, slice, gradient, weight, rates);
+      if (copied)
+        std::memcpy(weight, owned.master.data_ptr<float>() + range.begin,
+                    static_cast<std::size_t>(range.end - range.begin) * element);
+      else
+        clear_between(part.chunks, slice, weight, element);
+    };
+    staging_.run(owned.gradient, owned.weight, ranges, work);
+  }
+
+  // gradient and weight begin with the slice.
+  void update(const Part& part, const ChunkSlice& slice, const void* gradient, void* weight,
+              const Rates& rates) const {
+    const auto from = [&](const at::Tensor& flat) -> void* {
+      return static_cast<char*>(flat.data_ptr()) +
+             slice.range.begin * static_cast<std::int64_t>(flat.element_size());
+    };
+    const AdamwBuffers buffers{from(part.owned.master), weight, gradient, from(part.exp_avg),
+                               from(part.exp_avg_sq)};
+    const auto first = static_cast<std::int64_t>(slice.first), end = static_cast<std::int64_t>(slice.end);
+    at::parallel_for(first, end, 1, [&](std::int64_t begin, std::int64_t last) {
+      for (auto i = begin; i < last; ++i) {
         const auto& chunk = part.chunks[static_cast<std::size_t>(i)];
-        kernel_(buffers, chunk.offset, chunk.offset + chunk.count, chunk.decay ? decaying : plain);
+        const auto at = chunk.offset - slice.range.begin;
+        kernel_(buffers, at, at + chunk.count, chunk.decay ? rates.decaying : rates.plain);
       }
     });
   }
@@ -141,6 +206,7 @@ class Adamw final : public Optimizer {
   OptimizerOptions options_;
   std::vector<Part> parts_;
   AdamwKernel kernel_ = nullptr;
+  Staging staging_;
 };
 
 }  // namespace

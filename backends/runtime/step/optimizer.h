@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,12 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
+  // Where parameters are cut into parts, those of this rank's that no other one counts, and a sum over
+  // the ranks that have the other parts. Without: every parameter is whole.
+  std::function<bool(std::size_t parameter)> counts = {};
+  std::function<void(const at::Tensor& buffer)> sum = {};
+  // With it: makes what was summed of a parameter equal on all ranks that have a copy of it.
+  std::function<void(std::size_t parameter, const at::Tensor& buffer)> agree = {};
 };
 
 // A state tensor of the optimizer that belongs to a parameter: for checkpoints.

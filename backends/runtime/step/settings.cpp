@@ -26,6 +26,10 @@ bool Settings::flag(const std::string& name) const {
   return get<bool>(run_, name, "true or false");
 }
 
+bool Settings::flag_or(const std::string& name, bool fallback) const {
+  return plan::is_given(run_.setting(name)) ? flag(name) : fallback;
+}
+
 std::int64_t Settings::integer(const std::string& name) const {
   return get<std::int64_t>(run_, name, "a whole number");
 }

@@ -99,6 +99,7 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
     all.push_back(whole_state(state.kind + "/" + parameter.spec.name,
                               by_word ? state.tensor.narrow(0, 0, vocab) : state.tensor));
     all.back().parameter = state.parameter;
+    all.back().is_shared = true;
   }
   return all;
 }

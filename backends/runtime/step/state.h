@@ -16,6 +16,7 @@ struct StateTensor {
   checkpoint::Piece piece;
   at::Tensor tensor;  // its elements; loading copies into it
   std::size_t parameter = 0;
+  bool is_shared = false;  // every rank that has some of the parameter has all of this
 };
 
 StateTensor whole_state(std::string name, const at::Tensor& tensor);

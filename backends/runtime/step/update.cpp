@@ -9,12 +9,16 @@
 
 namespace orch::train {
 
-Update::Update(const plan::Run& run, Parameters& parameters, at::ScalarType dtype)
+Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options)
     : training_(run.training),
-      optimizer_(make_optimizer(
-          Settings(run).text("optimizer"), parameters,
-          {training_.weight_decay, training_.beta1, training_.beta2, training_.epsilon})),
-      loss_scale_(dtype == at::kHalf, training_.loss_scale, training_.loss_scale_window) {}
+      loss_scale_(parameters.weights().scalar_type() == at::kHalf, training_.loss_scale,
+                  training_.loss_scale_window) {
+  options.weight_decay = training_.weight_decay;
+  options.beta1 = training_.beta1;
+  options.beta2 = training_.beta2;
+  options.epsilon = training_.epsilon;
+  optimizer_ = make_optimizer(Settings(run).text("optimizer"), parameters, options);
+}
 
 void Update::apply(const StepBatch& batch, double norm, StepResult& result) {
   const double scale = loss_scale_.scale();

@@ -15,7 +15,7 @@ namespace orch::train {
 class Update {
  public:
   // All outlive it.
-  Update(const plan::Run& run, Parameters& parameters, at::ScalarType dtype);
+  Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options = {});
 
   double loss_scale() const { return loss_scale_.scale(); }
   Optimizer& optimizer() { return *optimizer_; }
@@ -32,8 +32,8 @@ class Update {
 
  private:
   const plan::Training training_;
-  std::unique_ptr<Optimizer> optimizer_;
   LossScale loss_scale_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::int64_t updates_ = 0;  // steps that were not skipped
 };
 

@@ -1,0 +1,68 @@
+#include "backends/megatron/gather.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace orch::megatron {
+
+using namespace train;
+
+namespace {
+
+// Where forward uses a parameter: see wait_for.
+std::vector<std::int64_t> users_of(const std::string& name, std::int64_t layers) {
+  if (name == kWords) return {-1, layers};
+  if (name.starts_with("layers.")) return {std::stoll(name.substr(7))};
+  return {name.starts_with("final_norm") ? layers : -1};
+}
+
+}  // namespace
+
+WeightGather::WeightGather(Group& data, const Parameters& parameters,
+                           const std::vector<BucketRange>& buckets, std::int64_t layers,
+                           Profile& profile)
+    : data_(data), parameters_(parameters), buckets_(buckets), profile_(profile) {
+  for (std::size_t i = 0; i < buckets.size(); ++i)
+    for (auto parameter = buckets[i].first; parameter < buckets[i].end; ++parameter)
+      for (const auto layer : users_of(parameters[parameter].spec.name, layers)) {
+        auto& of = buckets_of_[layer];
+        if (of.empty() || of.back() != i) of.push_back(i);
+      }
+}
+
+// Buckets are in backward's order, but for the words, which come last and are wanted first.
+void WeightGather::start() {
+  Profile::Scope scope(&profile_, "weight all-gather");
+  const auto& weights = parameters_.weights();
+  pending_.resize(buckets_.size());
+  is_done_.assign(buckets_.size(), false);
+  for (auto i = buckets_.size(); i-- > 0;) {
+    const auto& [begin, end] = buckets_[i].range;
+    const auto& mine = parameters_.owned()[i].range;
+    pending_[i] = data_.all_gather(weights.narrow(0, begin, end - begin),
+                                   weights.narrow(0, mine.begin, mine.end - mine.begin));
+  }
+}
+
+void WeightGather::wait_for_bucket(std::size_t bucket) {
+  if (is_done_[bucket]) return;
+  Profile::Scope scope(&profile_, "weight all-gather");
+  pending_[bucket].wait();
+  is_done_[bucket] = true;
+}
+
+void WeightGather::wait_for(std::int64_t layer) {
+  if (pending_.empty()) return;
+  const auto found = buckets_of_.find(layer);
+  if (found == buckets_of_.end()) return;
+  for (const auto bucket : found->second) wait_for_bucket(bucket);
+}
+
+void WeightGather::wait() {
+  if (pending_.empty()) return;
+  for (auto i = buckets_.size(); i-- > 0;) wait_for_bucket(i);
+  pending_.clear();
+}
+
+}  // namespace orch::megatron

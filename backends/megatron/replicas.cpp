@@ -1,0 +1,105 @@
+#include "backends/megatron/replicas.h"
+
+#include <ATen/ATen.h>
+
+namespace orch::megatron {
+
+using namespace train;
+
+bool Replicas::is_copy(std::size_t parameter) const {
+  const auto& spec = parameters_[parameter].spec;
+  return (spec.split_dim < 0 && mesh_.tensor_rank() > 0) ||
+         (spec.name == kWords && !mesh_.is_first());
+}
+
+void Replicas::add_up_gradients() {
+  add_shared();
+  wait_for_stages();
+  add_tied();
+}
+
+// With sequence parallelism each rank has seen its own rows only, of what all of them have.
+void Replicas::add_shared() {
+  if (!sequence_parallel_) return;
+  Profile::Scope scope(&profile_, "shared gradient all-reduce");
+  std::vector<at::Tensor> parts;
+  for (const auto& owned : parameters_.owned())
+    for (const auto& [parameter, begin, end, at] : owned.segments)
+      if (parameters_[parameter].spec.split_dim < 0)
+        parts.push_back(owned.gradient.narrow(0, at, end - begin));
+  if (parts.empty()) return;
+  const auto all = at::cat(parts);
+  mesh_.tensor().all_reduce(all).wait();
+  std::int64_t at = 0;
+  for (auto& part : parts) {
+    part.copy_(all.narrow(0, at, part.numel()));
+    at += part.numel();
+  }
+}
+
+// Who has done its part early would wait in the next collective, and call that communication.
+void Replicas::wait_for_stages() {
+  if (mesh_.stages() == 1 || !profile_.is_measuring()) return;
+  Profile::Scope scope(&profile_, "idle");
+  mesh_.world().world().barrier();
+}
+
+// The first and the last stage both have the words, and cut them alike.
+void Replicas::add_tied() {
+  if (!mesh_.ends() || !parameters_.has(kWords)) return;
+  Profile::Scope scope(&profile_, "tied embedding all-reduce");
+  const auto words = parameters_.index(kWords);
+  for (const auto& owned : parameters_.owned())
+    for (const auto& [parameter, begin, end, at] : owned.segments)
+      if (parameter == words)
+        mesh_.ends()->all_reduce(owned.gradient.narrow(0, at, end - begin)).wait();
+}
+
+at::Tensor Replicas::squares() const {
+  const auto like = at::TensorOptions().dtype(at::kDouble).device(mesh_.world().device());
+  auto sum = at::zeros({}, like);
+  if (!sharded_ && mesh_.data_rank() > 0) return sum;
+  const auto count = [&](const Owned& owned, std::int64_t begin, std::int64_t end) {
+    if (begin < end) sum.add_(sum_of_squares(owned.gradient.narrow(0, begin, end - begin)));
+  };
+  for (const auto& owned : parameters_.owned()) {
+    std::int64_t begin = 0;  // what is counted and not added yet; padding between is zero
+    for (const auto& [parameter, first, last, at] : owned.segments)
+      if (is_copy(parameter)) {
+        count(owned, begin, at);
+        begin = at + last - first;
+      }
+    count(owned, begin, owned.range.end - owned.range.begin);
+  }
+  return sum;
+}
+
+OptimizerOptions Replicas::sums() const {
+  OptimizerOptions options;
+  if (mesh_.tensor_size() == 1 && !sharded_) return options;
+  options.counts = [this](std::size_t parameter) {
+    return parameters_[parameter].spec.split_dim >= 0 || mesh_.tensor_rank() == 0;
+  };
+  options.sum = [this](const at::Tensor& buffer) { sum(buffer); };
+  options.agree = [this](std::size_t parameter, const at::Tensor& buffer) { agree(parameter, buffer); };
+  return options;
+}
+
+void Replicas::sum(const at::Tensor& buffer) const {
+  Profile::Scope scope(&profile_, "optimizer all-reduce");
+  const auto here = buffer.to(mesh_.world().device());
+  if (mesh_.tensor_size() > 1) mesh_.tensor().all_reduce(here).wait();
+  if (sharded_) mesh_.data().all_reduce(here).wait();
+  if (!here.is_same(buffer)) buffer.copy_(here);
+}
+
+// Both ends have summed in an order of their own: they would come to drift apart.
+void Replicas::agree(std::size_t parameter, const at::Tensor& buffer) const {
+  if (!mesh_.ends() || parameters_[parameter].spec.name != kWords) return;
+  Profile::Scope scope(&profile_, "optimizer all-reduce");
+  const auto here = buffer.to(mesh_.world().device());
+  mesh_.ends()->all_reduce(here).wait();
+  buffer.copy_(here.div(2));
+}
+
+}  // namespace orch::megatron
