@@ -5,6 +5,10 @@ local function layout(options)
   options.dtype, options.recompute, options.fused_kernels = "fp32", "none", false
   return megatron(options)
 end
+local function sharded(strategy, options)
+  options.dtype = "fp32"
+  return strategy(options)
+end
 
 return experiment {
   name = "strategies",
@@ -24,5 +28,12 @@ return experiment {
     layout { pipeline_parallel = 2 },
     layout { pipeline_parallel = 2, interleave = 2 },
     layout { tensor_parallel = 2, pipeline_parallel = 2 },
+    sharded(deepspeed, { stage = 1 }),
+    sharded(deepspeed, { stage = 2 }),
+    sharded(zero3, {}),
+    sharded(fsdp, {}),
+    sharded(fsdp, { sharding = "grad_op" }),
+    sharded(fsdp, { sharding = "hybrid", hybrid_shard_group = 2 }),
+    sharded(deepspeed, { stage = 2, offload = "optimizer" }),
   },
 }

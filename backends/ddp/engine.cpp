@@ -55,11 +55,8 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
 
 double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset, bool& stop) {
   const std::int64_t ranks = world_.size(), rank = world_.rank();
-  const auto micro = config_.batch.micro_batch, rounds = batch.global_batch / (ranks * micro);
-  if (batch.global_batch % (ranks * micro) != 0)
-    throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} ranks with "
-                                         "micro-batches of {}: start the ranks that were planned",
-                                         batch.global_batch, ranks, micro));
+  const auto micro = config_.batch.micro_batch,
+             rounds = micro_batches_of(batch.global_batch, ranks, micro);
   parameters_.zero_gradients();
   // The mean loss of this rank, and whether it was told to stop: both in one reduction.
   auto sums = at::zeros({2}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));

@@ -35,25 +35,17 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
                   parameter_options(config, world.device(),
                                     sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
                                              : std::vector<Range>())),
-      replicas_(mesh_, parameters_, Settings(config).flag("sequence_parallel"), sharded_, profile),
+      replicas_(mesh_, parameters_, Settings(config).flag("sequence_parallel"),
+                sharded_ ? &mesh_.data() : nullptr, profile),
       gather_(mesh_.data(), parameters_, buckets_, config.model.layers, profile),
       pipeline_(mesh_,
                 pipeline_options(config, mesh_, profile,
-                                 [this](std::int64_t layer) { gather_.wait_for(layer); }),
+                                 {[this](std::int64_t layer, Way) { gather_.wait_for(layer); }, {}}),
                 spans_of(config, mesh_.stage()), parameters_, &profile),
       update_(config, parameters_, replicas_.sums()),
       reducer_(parameters_, mesh_.data(), buckets_, reducer_options(config, sharded_)) {
   set_precision(config);
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
-}
-
-std::int64_t Engine::micro_batches(std::int64_t global_batch) const {
-  const auto at_once = mesh_.data_size() * config_.batch.micro_batch;
-  if (global_batch % at_once != 0)
-    throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} replicas with "
-                                         "micro-batches of {}: start the ranks that were planned",
-                                         global_batch, mesh_.data_size(), config_.batch.micro_batch));
-  return global_batch / at_once;
 }
 
 // Every rank of a replica reads its samples itself: those that ddp would give to it.
@@ -68,21 +60,6 @@ Pipeline::Read Engine::reader(const data::Dataset& dataset, std::int64_t first,
   };
 }
 
-// One reduction for all that the ranks must know before they decide: the same bits on each.
-void Engine::agree(const StepBatch& batch, const at::Tensor& loss, StepResult& result,
-                   double& norm) {
-  const auto squared = replicas_.squares();
-  const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
-  const auto shared = at::stack({squared, loss.to(at::kDouble).mul_(tells),
-                                 at::full_like(squared, batch.stop ? 1.0 : 0.0)});
-  mesh_.world().world().all_reduce(shared).wait();
-  const auto host = shared.to(at::kCPU);
-  mesh_.world().check();
-  norm = std::sqrt(host[0].item<double>());
-  result.loss = static_cast<float>(host[1].item<double>());
-  result.stop = host[2].item<double>() > 0;
-}
-
 void Engine::gather_weights(bool overlapped) {
   if (!sharded_) return;
   gather_.start();
@@ -90,7 +67,8 @@ void Engine::gather_weights(bool overlapped) {
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
-  const auto count = micro_batches(batch.global_batch);
+  const auto count =
+      micro_batches_of(batch.global_batch, mesh_.data_size(), config_.batch.micro_batch);
   parameters_.zero_gradients();
   reducer_.begin(batch.step, true);
   const auto loss = pipeline_.train(
@@ -102,15 +80,16 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
     reducer_.finish();
   }
   replicas_.add_up_gradients();
+  const auto agreed = replicas_.agree(loss, batch.stop);
   StepResult result;
-  double norm = 0;
-  agree(batch, loss, result, norm);
+  result.loss = agreed.loss;
+  result.stop = agreed.stop;
   if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
     throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
   gather_.wait();
   {
     Profile::Scope scope(&profile_, "optimizer");
-    update_.apply(batch, norm, result);
+    update_.apply(batch, agreed.norm, result);
   }
   if (!result.skipped) gather_weights(Settings(config_).flag_or("overlap_param_gather", false));
   return result;

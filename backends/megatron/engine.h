@@ -1,12 +1,12 @@
 #pragma once
 
-#include "backends/megatron/gather.h"
 #include "backends/megatron/pipeline.h"
-#include "backends/megatron/replicas.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/reducer.h"
+#include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/state.h"
 #include "backends/runtime/step/update.h"
+#include "backends/runtime/step/weight_gather.h"
 
 namespace orch::megatron {
 
@@ -27,10 +27,7 @@ class Engine : public train::Engine {
   std::map<std::string, double> memory_items() const override;
 
  private:
-  std::int64_t micro_batches(std::int64_t global_batch) const;
   Pipeline::Read reader(const data::Dataset& dataset, std::int64_t first, std::int64_t step) const;
-  void agree(const train::StepBatch& batch, const at::Tensor& loss, train::StepResult& result,
-             double& norm);
   void gather_weights(bool overlapped);
 
   const plan::Run config_;
@@ -39,8 +36,8 @@ class Engine : public train::Engine {
   const bool sharded_;
   std::vector<train::BucketRange> buckets_;
   train::Parameters parameters_;
-  Replicas replicas_;
-  WeightGather gather_;
+  train::Replicas replicas_;
+  train::WeightGather gather_;
   Pipeline pipeline_;
   train::Update update_;
   train::Reducer reducer_;

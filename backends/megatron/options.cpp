@@ -75,11 +75,11 @@ ParameterOptions parameter_options(const plan::Run& run, at::Device device,
 }
 
 PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile,
-                                 std::function<void(std::int64_t)> before_layer) {
+                                 LayerHooks hooks) {
   const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
   const char* slow = std::getenv("ORCH_TEST_SLOW_MS");
   auto model = model_options(run, mesh.world().device(), axis);
-  model.before_layer = std::move(before_layer);
+  model.hooks = std::move(hooks);
   return {std::move(model), run.batch.micro_batch, fills_bubbles(run), slow ? std::atof(slow) : 0};
 }
 

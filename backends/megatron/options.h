@@ -11,7 +11,7 @@ train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh);
 train::ParameterOptions parameter_options(const plan::Run& run, at::Device device,
                                           std::vector<train::Range> owned);
 PipelineOptions pipeline_options(const plan::Run& run, train::Mesh& mesh, train::Profile& profile,
-                                 std::function<void(std::int64_t)> before_layer);
+                                 train::LayerHooks hooks);
 train::BucketOptions bucket_options();
 train::ReducerOptions reducer_options(const plan::Run& run, bool sharded);
 

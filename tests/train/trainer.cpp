@@ -133,6 +133,25 @@ nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data) {
   return json;
 }
 
+nlohmann::ordered_json zero_run(const std::string& name, int ranks,
+                                const nlohmann::ordered_json& settings) {
+  auto json = small_run(ranks);
+  json["strategy"] = name;
+  json["backend"] = "zero3";
+  json["model"]["layers"] = 4;
+  json["settings"] = {{"tensor_parallel", 1},          {"overlap", true},
+                      {"offload_activations", false},  {"recompute", "none"},
+                      {"dtype", "fp32"},               {"optimizer", "adamw"},
+                      {"flash_attention", false},      {"fused_kernels", false},
+                      {"prefetch", 1}};
+  if (name == "fsdp")
+    json["settings"].update({{"sharding", "full"}, {"hybrid_shard_group", 0}});
+  else
+    json["settings"]["offload"] = "none";
+  for (const auto& [key, value] : settings.items()) json["settings"][key] = value;
+  return json;
+}
+
 bool Attempt::ok() const {
   return std::all_of(exit_codes.begin(), exit_codes.end(), [](int code) { return code == 0; });
 }

@@ -20,6 +20,11 @@ nlohmann::ordered_json small_run(int ranks);
 // micro-batches.
 nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
 
+// The same for the trainer of ZeRO and FSDP: four layers. name: zero3, deepspeed or fsdp, with its own
+// settings.
+nlohmann::ordered_json zero_run(const std::string& name, int ranks,
+                                const nlohmann::ordered_json& settings = {});
+
 // How the ranks of an attempt ended.
 struct Attempt {
   std::vector<int> exit_codes;  // 128 + n: by signal n

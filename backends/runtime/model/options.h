@@ -13,6 +13,15 @@ inline std::int64_t padded_vocab(const plan::Model& model, std::int64_t multiple
   return (model.vocab + multiple - 1) / multiple * multiple;
 }
 
+enum class Way { forward, backward };
+
+// Told before and after a layer's weights are used, and its gradients made; -1: the embedding's,
+// layers: the head's, whose forward and backward are one, backward.
+struct LayerHooks {
+  using Hook = std::function<void(std::int64_t layer, Way way)>;
+  Hook before = {}, after = {};
+};
+
 struct ModelOptions {
   plan::Model config;
   at::ScalarType dtype = at::kFloat;
@@ -23,8 +32,7 @@ struct ModelOptions {
   double attention_dropout = 0;
   std::int64_t seed = 0;
   TensorAxis axis;
-  // Told before forward uses the weights of a layer; -1: of the embedding, layers: of the head.
-  std::function<void(std::int64_t layer)> before_layer = {};
+  LayerHooks hooks = {};
 
   bool is_bloom() const { return config.family == plan::Family::bloom; }
 };

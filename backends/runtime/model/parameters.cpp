@@ -76,29 +76,31 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
   if (ranges.empty()) ranges.push_back({0, layout.elements});
   std::int64_t updated = 0;
   for (const auto& range : ranges) updated += range.end - range.begin;
-  weights_ = at::zeros({layout.elements}, like.dtype(options.dtype));
+  weights_ = at::zeros({options.whole_weights ? layout.elements : updated}, like.dtype(options.dtype));
   masters_ = masters ? at::zeros({updated}, (away ? like.device(at::kCPU) : like).dtype(at::kFloat))
                      : weights_;
   const bool wide = !half || (masters && options.wide_gradients);
-  gradients_ = at::zeros({layout.elements}, like.dtype(wide ? at::kFloat : options.dtype));
+  gradients_ = at::zeros({options.whole_gradients ? layout.elements : updated},
+                         like.dtype(wide ? at::kFloat : options.dtype));
   for (auto& parameter : all_) {
-    parameter.weight = view(weights_, parameter);
-    parameter.gradient = view(gradients_, parameter);
+    if (options.whole_weights) parameter.weight = view(weights_, parameter);
+    if (options.whole_gradients) parameter.gradient = view(gradients_, parameter);
     if (masters_.numel() == layout.elements) parameter.master = view(masters_, parameter);
   }
-  make_owned(ranges);
+  make_owned(ranges, options);
 }
 
-void Parameters::make_owned(const std::vector<Range>& ranges) {
+void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOptions& options) {
   std::int64_t at = 0;  // of the masters
   for (const auto& range : ranges) {
     const auto count = range.end - range.begin;
     const auto part = [&](const at::Tensor& flat, std::int64_t first) {
       return flat.narrow(0, first, count);
     };
-    Owned owned{range, part(masters_, has_masters() ? at : range.begin),
-                has_masters() ? part(weights_, range.begin) : at::Tensor(),
-                part(gradients_, range.begin), {}};
+    const auto in_weights = options.whole_weights ? range.begin : at;
+    Owned owned{range, part(masters_, has_masters() ? at : in_weights),
+                has_masters() ? part(weights_, in_weights) : at::Tensor(),
+                part(gradients_, options.whole_gradients ? range.begin : at), {}};
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const auto first = std::max(range.begin, all_[i].offset);
       const auto end = std::min(range.end, all_[i].offset + all_[i].count);
@@ -133,12 +135,14 @@ void Parameters::initialize(std::int64_t seed, double std, std::int64_t layers) 
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const auto& parameter = all_[i];
     const auto spread = parameter.spec.init == Init::scaled_normal ? scaled : std;
-    fill(parameter.weight.view({-1}), parameter, 0, seed, spread);
-    if (!has_masters()) continue;
+    const bool whole = parameter.weight.defined();
+    if (whole) fill(parameter.weight.view({-1}), parameter, 0, seed, spread);
+    if (whole && !has_masters()) continue;
     for (const auto& owned : owned_)
       for (const auto& [which, begin, end, at] : owned.segments)
         if (which == i) fill(owned.master.narrow(0, at, end - begin), parameter, begin, seed, spread);
   }
+  if (!all_.empty() && !all_.front().weight.defined()) copy_masters_to_weights();
 }
 
 }  // namespace orch::train

@@ -67,6 +67,9 @@ struct ParameterOptions {
   std::vector<Range> owned = {};  // what this rank updates; empty: all
   bool masters_on_host = false;
   bool wide_gradients = true;  // fp32 beside 16-bit weights, where there are masters
+  // Else only what is owned is there: the parameters' own tensors are undefined until somebody binds
+  // them to memory.
+  bool whole_weights = true, whole_gradients = true;
 };
 
 // What of a parameter lies in an owned range.
@@ -85,8 +88,9 @@ struct Owned {
   std::vector<Segment> segments;
 };
 
-// All parameters of a rank, in flat buffers: one for weights, one for gradients, and fp32 masters of
-// what the rank updates where weights have 16 bits. A bucket of gradients is a slice.
+// All parameters of a rank, in flat buffers: one for weights, one for gradients (each whole, or what
+// the rank updates alone), and fp32 masters of what the rank updates where weights have 16 bits. A
+// bucket of gradients is a slice.
 class Parameters {
  public:
   Parameters(ParameterLayout layout, const ParameterOptions& options);
@@ -118,7 +122,7 @@ class Parameters {
   void initialize(std::int64_t seed, double std, std::int64_t layers);
 
  private:
-  void make_owned(const std::vector<Range>& ranges);
+  void make_owned(const std::vector<Range>& ranges, const ParameterOptions& options);
 
   std::vector<Parameter> all_;
   at::Tensor weights_, masters_, gradients_;

@@ -77,21 +77,29 @@ Place Stage::place(const MicroBatch& batch) const {
           options_.axis.first_row(batch.rows)};
 }
 
+void Stage::before(std::int64_t layer, Way way) const {
+  if (options_.hooks.before) options_.hooks.before(layer, way);
+}
+
+void Stage::after(std::int64_t layer, Way way) const {
+  if (options_.hooks.after) options_.hooks.after(layer, way);
+}
+
 Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved) {
-  const auto before = [&](std::int64_t layer) {
-    if (options_.before_layer) options_.before_layer(layer);
-  };
-  Embedding::Saved local;
-  if (embedding_) before(-1);
-  auto stream = embedding_
-                    ? embedding_->forward(batch, saved != nullptr, saved ? saved->embedded : local)
-                    : Stream{input, {}, {}};
+  Stream stream{input, {}, {}};
+  if (embedding_) {
+    before(-1, Way::forward);
+    Embedding::Saved local;
+    stream = embedding_->forward(batch, saved != nullptr, saved ? saved->embedded : local);
+    after(-1, Way::forward);
+  }
   if (saved) saved->blocks.resize(blocks_.size());
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    before(span_.first + static_cast<std::int64_t>(i));
+    const auto layer = span_.first + static_cast<std::int64_t>(i);
+    before(layer, Way::forward);
     stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
+    after(layer, Way::forward);
   }
-  if (head_) before(options_.config.layers);
   if (!saved) stream.dropout = {};
   return stream;
 }
@@ -114,16 +122,25 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
   c10::NoGradGuard no_grad;
   kept_ -= saved.bytes();
   Backward result{dy, {}};
+  const auto layers = options_.config.layers;
   if (head_) {
+    before(layers, Way::backward);
     auto [loss, gradient] = head_->backward(saved.last, batch, scale, gradients);
     result = {std::move(gradient), std::move(loss)};
     saved.last = {};
+    after(layers, Way::backward);
   }
-  for (auto i = blocks_.size(); i-- > 0;)
+  for (auto i = blocks_.size(); i-- > 0;) {
+    const auto layer = span_.first + static_cast<std::int64_t>(i);
+    before(layer, Way::backward);
     result.gradient = blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
+    after(layer, Way::backward);
+  }
   if (embedding_) {
+    before(-1, Way::backward);
     embedding_->backward(std::move(result.gradient), batch, saved.embedded, gradients);
     result.gradient.reset();
+    after(-1, Way::backward);
   }
   saved = {};
   return result;
@@ -132,7 +149,11 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
 at::Tensor Stage::evaluate(const MicroBatch& batch, const at::Tensor& input) {
   c10::NoGradGuard no_grad;
   const auto stream = run(batch, input, nullptr);
-  return head_ ? head_->loss(stream, batch) : stream.sum();
+  if (!head_) return stream.sum();
+  before(options_.config.layers, Way::forward);
+  auto loss = head_->loss(stream, batch);
+  after(options_.config.layers, Way::forward);
+  return loss;
 }
 
 at::Tensor Stage::train(const MicroBatch& batch, double scale, const Ready& ready) {

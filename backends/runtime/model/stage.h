@@ -72,6 +72,8 @@ class Stage {
  private:
   Stream run(const MicroBatch& batch, const at::Tensor& input, Saved* saved);
   Place place(const MicroBatch& batch) const;
+  void before(std::int64_t layer, Way way) const;
+  void after(std::int64_t layer, Way way) const;
 
   ModelOptions options_;
   Span span_;

@@ -20,6 +20,13 @@ void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_
 
 }  // namespace
 
+std::int64_t micro_batches_of(std::int64_t global_batch, std::int64_t replicas, std::int64_t micro) {
+  if (global_batch % (replicas * micro) == 0) return global_batch / (replicas * micro);
+  throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} replicas with "
+                                       "micro-batches of {}: start the ranks that were planned",
+                                       global_batch, replicas, micro));
+}
+
 MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, at::Device device,
                       std::int64_t first, std::int64_t count, std::int64_t step) {
   const auto seq = config.seq;

@@ -5,14 +5,14 @@
 #include <cmath>
 
 #include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
 namespace orch::train {
 
 Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options)
     : training_(run.training),
-      loss_scale_(parameters.weights().scalar_type() == at::kHalf, training_.loss_scale,
-                  training_.loss_scale_window) {
+      loss_scale_(dtype_of(run) == at::kHalf, training_.loss_scale, training_.loss_scale_window) {
   options.weight_decay = training_.weight_decay;
   options.beta1 = training_.beta1;
   options.beta2 = training_.beta2;

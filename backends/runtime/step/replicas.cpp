@@ -1,10 +1,10 @@
-#include "backends/megatron/replicas.h"
+#include "backends/runtime/step/replicas.h"
 
 #include <ATen/ATen.h>
 
-namespace orch::megatron {
+#include <cmath>
 
-using namespace train;
+namespace orch::train {
 
 bool Replicas::is_copy(std::size_t parameter) const {
   const auto& spec = parameters_[parameter].spec;
@@ -58,7 +58,7 @@ void Replicas::add_tied() {
 at::Tensor Replicas::squares() const {
   const auto like = at::TensorOptions().dtype(at::kDouble).device(mesh_.world().device());
   auto sum = at::zeros({}, like);
-  if (!sharded_ && mesh_.data_rank() > 0) return sum;
+  if (is_repeated()) return sum;
   const auto count = [&](const Owned& owned, std::int64_t begin, std::int64_t end) {
     if (begin < end) sum.add_(sum_of_squares(owned.gradient.narrow(0, begin, end - begin)));
   };
@@ -74,9 +74,21 @@ at::Tensor Replicas::squares() const {
   return sum;
 }
 
+Replicas::Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
+  const auto squared = squares();
+  const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
+  const auto shared = at::stack({squared, loss.to(at::kDouble).mul_(tells),
+                                 at::full_like(squared, stop ? 1.0 : 0.0)});
+  mesh_.world().world().all_reduce(shared).wait();
+  const auto host = shared.to(at::kCPU);
+  mesh_.world().check();
+  return {std::sqrt(host[0].item<double>()), static_cast<float>(host[1].item<double>()),
+          host[2].item<double>() > 0};
+}
+
 OptimizerOptions Replicas::sums() const {
   OptimizerOptions options;
-  if (mesh_.tensor_size() == 1 && !sharded_) return options;
+  if (mesh_.tensor_size() == 1 && !shards_) return options;
   options.counts = [this](std::size_t parameter) {
     return parameters_[parameter].spec.split_dim >= 0 || mesh_.tensor_rank() == 0;
   };
@@ -89,7 +101,7 @@ void Replicas::sum(const at::Tensor& buffer) const {
   Profile::Scope scope(&profile_, "optimizer all-reduce");
   const auto here = buffer.to(mesh_.world().device());
   if (mesh_.tensor_size() > 1) mesh_.tensor().all_reduce(here).wait();
-  if (sharded_) mesh_.data().all_reduce(here).wait();
+  if (shards_) shards_->all_reduce(here).wait();
   if (!here.is_same(buffer)) buffer.copy_(here);
 }
 
@@ -102,4 +114,4 @@ void Replicas::agree(std::size_t parameter, const at::Tensor& buffer) const {
   buffer.copy_(here.div(2));
 }
 
-}  // namespace orch::megatron
+}  // namespace orch::train

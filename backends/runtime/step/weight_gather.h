@@ -7,16 +7,16 @@
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/reducer.h"
 
-namespace orch::megatron {
+namespace orch::train {
 
 // Weights that each replica has updated its own part of, on their way to the others: those that
 // forward uses first go first.
 class WeightGather {
  public:
   // All outlive it. layers: of the model.
-  WeightGather(train::Group& data, const train::Parameters& parameters,
-               const std::vector<train::BucketRange>& buckets, std::int64_t layers,
-               train::Profile& profile);
+  WeightGather(Group& data, const Parameters& parameters,
+               const std::vector<BucketRange>& buckets, std::int64_t layers,
+               Profile& profile);
 
   void start();
   void wait();  // for all of them
@@ -26,13 +26,13 @@ class WeightGather {
  private:
   void wait_for_bucket(std::size_t bucket);
 
-  train::Group& data_;
-  const train::Parameters& parameters_;
-  const std::vector<train::BucketRange>& buckets_;
-  train::Profile& profile_;
+  Group& data_;
+  const Parameters& parameters_;
+  const std::vector<BucketRange>& buckets_;
+  Profile& profile_;
   std::map<std::int64_t, std::vector<std::size_t>> buckets_of_;  // by layer
-  std::vector<train::Pending> pending_;                          // by bucket; empty: none is on its way
+  std::vector<Pending> pending_;                          // by bucket; empty: none is on its way
   std::vector<bool> is_done_;
 };
 
-}  // namespace orch::megatron
+}  // namespace orch::train

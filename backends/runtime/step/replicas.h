@@ -5,29 +5,39 @@
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/optimizer.h"
 
-namespace orch::megatron {
+namespace orch::train {
 
 // What of a rank's parameters other ranks have as well: norms and some biases on all ranks that share
 // a layer, the words at both ends of the pipeline, and all of it on other replicas.
 class Replicas {
  public:
-  // All outlive it. sharded: each replica updates its own part.
-  Replicas(train::Mesh& mesh, const train::Parameters& parameters, bool sequence_parallel, bool sharded,
-           train::Profile& profile)
+  // All outlive it. shards: the replicas that update a part each; null: each updates all of it.
+  Replicas(Mesh& mesh, const Parameters& parameters, bool sequence_parallel, Group* shards,
+           Profile& profile)
       : mesh_(mesh),
         parameters_(parameters),
         sequence_parallel_(sequence_parallel && mesh.tensor_size() > 1),
-        sharded_(sharded),
+        shards_(shards && shards->size() > 1 ? shards : nullptr),
         profile_(profile) {}
 
+  // Whether replicas before this one (or groups of them that share one copy) count the same.
+  bool is_repeated() const { return mesh_.data_rank() >= (shards_ ? shards_->size() : 1); }
   bool is_copy(std::size_t parameter) const;  // another rank's counts
 
   // After the replicas' reduction: gradients become those of the whole model, on every rank alike.
   void add_up_gradients();
+
+  struct Agreed {
+    double norm = 0, loss = 0;
+    bool stop = false;
+  };
+  // One reduction over all ranks for all that they must know before they decide: the same bits on
+  // each. loss: this rank's share of it. Throws CommError.
+  Agreed agree(const at::Tensor& loss, bool stop) const;
   // Of what no other rank counts: one double on the device.
   at::Tensor squares() const;
   // How an optimizer sums over the parts of a parameter.
-  train::OptimizerOptions sums() const;
+  OptimizerOptions sums() const;
 
  private:
   void add_shared();
@@ -36,10 +46,11 @@ class Replicas {
   void sum(const at::Tensor& buffer) const;
   void agree(std::size_t parameter, const at::Tensor& buffer) const;
 
-  train::Mesh& mesh_;
-  const train::Parameters& parameters_;
-  const bool sequence_parallel_, sharded_;
-  train::Profile& profile_;
+  Mesh& mesh_;
+  const Parameters& parameters_;
+  const bool sequence_parallel_;
+  Group* const shards_;
+  Profile& profile_;
 };
 
-}  // namespace orch::megatron
+}  // namespace orch::train

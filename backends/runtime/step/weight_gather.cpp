@@ -1,12 +1,10 @@
-#include "backends/megatron/gather.h"
+#include "backends/runtime/step/weight_gather.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
-namespace orch::megatron {
-
-using namespace train;
+namespace orch::train {
 
 namespace {
 
@@ -65,4 +63,4 @@ void WeightGather::wait() {
   pending_.clear();
 }
 
-}  // namespace orch::megatron
+}  // namespace orch::train

@@ -1,0 +1,250 @@
+#include "backends/zero3/engine.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/runtime/step/batches.h"
+#include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/run_options.h"
+#include "backends/runtime/step/settings.h"
+
+namespace orch::zero3 {
+namespace {
+
+using namespace train;
+
+double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
+
+}  // namespace
+
+// Every rank names the same groups in the same order, and connects at once.
+Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
+  Groups groups;
+  if (mode.shard_ranks == 1 && mesh.data_size() == 1) return groups;
+  auto& world = mesh.world();
+  const auto tensor = mesh.tensor_size(), data = mesh.data_size();
+  const auto size = static_cast<int>(mode.shard_ranks);
+  const auto make = [&](const char* name, Group*& mine, int t, int first, int count, int stride) {
+    std::vector<int> ranks;
+    for (int i = 0; i < count; ++i) ranks.push_back(t + tensor * (first + stride * i));
+    if (auto* made = world.make_group(name, ranks)) {
+      mine = made;
+      made->all_reduce(at::zeros({1}, at::TensorOptions().device(world.device()))).wait();
+    }
+  };
+  for (int t = 0; t < tensor; ++t) {
+    for (int first = 0; first < data && size > 1; first += size) {
+      make("gather", groups.gather, t, first, size, 1);
+      make("scatter", groups.scatter, t, first, size, 1);
+    }
+    for (int place = 0; place < size && size < data; ++place)
+      make("replicas", groups.replicas, t, place, data / size, size);
+  }
+  return groups;
+}
+
+Engine::Engine(const plan::Run& config, World& world, Profile& profile)
+    : config_(checked(config)),
+      profile_(profile),
+      mesh_(world, config.layout),
+      mode_(mode_of(config, mesh_.data_size())),
+      groups_(make_groups(mesh_, mode_)),
+      units_(units_of(layout_of(config, mesh_, mode_), config.model.layers)),
+      parameters_(layout_of(config, mesh_, mode_),
+                  parameter_options(config, mode_, world.device(),
+                                    is_sharded() ? shard_of(units_, groups_.gather->rank(), mode_.shard_ranks)
+                                                 : std::vector<Range>())),
+      replicas_(mesh_, parameters_, false, groups_.scatter, profile),
+      model_(model_options(), parameters_, &profile),
+      update_(config, parameters_, replicas_.sums()) {
+  set_precision(config);
+  if (is_sharded()) {
+    if (mode_.stage == 3)
+      gathered_.emplace(*groups_.gather, parameters_, units_, slot_options(config, mode_), profile);
+    else
+      refreshed_.emplace(*groups_.gather, parameters_, units_, config.model.layers, profile);
+    ReducerOptions whole;
+    whole.overlap = mode_.overlap;
+    whole.scatter = true;
+    if (mode_.stage == 1)
+      reducer_.emplace(parameters_, *groups_.scatter, units_, whole);
+    else
+      ring_.emplace(*groups_.scatter, parameters_, units_, ring_options(config, mode_), profile);
+  }
+  parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
+}
+
+ModelOptions Engine::model_options() {
+  auto options = train::model_options(config_, mesh_.world().device(),
+                                      TensorAxis(mesh_.tensor(), false, &profile_));
+  options.hooks.before = [this](std::int64_t layer, Way way) {
+    if (gathered_) gathered_->before(layer, way);
+    if (refreshed_) refreshed_->wait_for(layer);
+    if (ring_ && way == Way::backward) ring_->before(layer);
+  };
+  options.hooks.after = [this](std::int64_t layer, Way way) {
+    if (gathered_) gathered_->after(layer, way);
+    if (ring_ && way == Way::backward) ring_->after(layer);
+  };
+  return options;
+}
+
+MicroBatch Engine::read(const data::Dataset& dataset, std::int64_t first, std::int64_t micro,
+                        std::int64_t step) const {
+  const auto count = config_.batch.micro_batch;
+  const auto at = first + (micro * mesh_.data_size() + mesh_.data_rank()) * count;
+  return read_batch(dataset, config_.model, mesh_.world().device(), at, count, step);
+}
+
+at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
+  const auto count =
+      micro_batches_of(batch.global_batch, mesh_.data_size(), config_.batch.micro_batch);
+  auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
+  if (ring_)
+    ring_->begin();
+  else
+    parameters_.zero_gradients();
+  for (std::int64_t micro = 0; micro < count; ++micro) {
+    if (reducer_) reducer_->begin(batch.step, micro + 1 == count);
+    loss.add_(model_.train(read(dataset, batch.first, micro, batch.step),
+                           update_.loss_scale() / static_cast<double>(count),
+                           [&](std::size_t parameter) {
+                             if (reducer_) reducer_->ready(parameter);
+                           }),
+              1.0 / static_cast<double>(count * mesh_.data_size()));
+  }
+  return loss;
+}
+
+// Between groups that mirror each other once per step, when all micro-batches are in.
+void Engine::reduce() {
+  if (reducer_ || ring_) {
+    Profile::Scope scope(&profile_, "gradient reduce-scatter");
+    if (reducer_) reducer_->finish();
+    if (ring_) ring_->finish();
+  }
+  if (!groups_.replicas) return;
+  Profile::Scope scope(&profile_, "gradient all-reduce between replicas");
+  groups_.replicas->all_reduce(parameters_.gradients()).wait();
+  parameters_.gradients().div_(groups_.replicas->size());
+}
+
+void Engine::after_update(bool overlapped) {
+  if (gathered_) gathered_->forget();
+  if (!refreshed_) return;
+  refreshed_->start();
+  if (!overlapped) refreshed_->wait();
+}
+
+StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+  const auto loss = forward_backward(batch, dataset);
+  reduce();
+  replicas_.add_up_gradients();
+  const auto agreed = replicas_.agree(loss, batch.stop);
+  StepResult result;
+  result.loss = agreed.loss;
+  result.stop = agreed.stop;
+  if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
+    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
+  if (refreshed_) refreshed_->wait();
+  {
+    Profile::Scope scope(&profile_, "optimizer");
+    update_.apply(batch, agreed.norm, result);
+  }
+  if (!result.skipped) after_update(mode_.overlap);
+  return result;
+}
+
+double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
+  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
+  auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
+  for (std::int64_t round = 0; round < rounds; ++round)
+    loss.add_(model_.evaluate(read(dataset, first, round, 0)),
+              1.0 / static_cast<double>(rounds * mesh_.data_size()));
+  if (mesh_.tensor_rank() > 0) loss.zero_();
+  mesh_.world().world().all_reduce(loss).wait();
+  const auto mean = loss.item<double>();
+  mesh_.world().check();
+  return mean;
+}
+
+checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+  auto state = training_state(parameters_, update_.optimizer(), config_.model.vocab);
+  const bool is_first = mesh_.tensor_rank() == 0 && mesh_.data_rank() == 0;
+  std::erase_if(state, [&](const StateTensor& each) {
+    return replicas_.is_copy(each.parameter) || (each.is_shared && is_sharded() && !is_first);
+  });
+  checkpoint::Saved saved;
+  if (!is_sharded())
+    save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);
+  else if (!replicas_.is_repeated())
+    for (const auto& each : state) save_whole(each, saved);
+  update_.save(facts);
+  return saved;
+}
+
+void Engine::load(const checkpoint::Reader& from) {
+  load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
+  parameters_.copy_masters_to_weights();
+  after_update(false);
+  update_.load(from.facts());
+}
+
+void Engine::load_weights(const checkpoint::Reader& from) {
+  load_state(from, weight_state(parameters_, config_.model.vocab));
+  parameters_.copy_masters_to_weights();
+  after_update(false);
+}
+
+std::map<std::string, std::string> Engine::effective() const {
+  const Settings settings(config_);
+  const bool has_ring = ring_.has_value();
+  return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
+          {"data_parallel", std::to_string(mesh_.data_size())},
+          {"dtype", settings.text("dtype")},
+          {"gradients_sent_as", has_ring ? settings.text("dtype") : "fp32"},
+          {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
+          {"offload", mode_.fsdp ? "none" : settings.text("offload")},
+          {"optimizer", settings.text("optimizer")},
+          {"prefetch", gathered_ ? std::to_string(mode_.ahead) : "none"},
+          {"recompute", settings.text("recompute")},
+          {"sharded", name_of(mode_)},
+          {"sharded_over", std::to_string(mode_.shard_ranks)},
+          {"stage", std::to_string(mode_.stage)},
+          {"tensor_parallel", std::to_string(mesh_.tensor_size())}};
+}
+
+std::int64_t Engine::parameter_count() const {
+  const auto whole =
+      lay_out(parameter_specs(config_.model, Span::whole(config_.model), config_.model.vocab));
+  std::int64_t count = 0;
+  for (const auto& parameter : whole.all) count += parameter.count;
+  return count;
+}
+
+std::uint64_t Engine::communicated_bytes() const {
+  auto sum = mesh_.bytes();
+  for (const auto* group : {groups_.gather, groups_.scatter, groups_.replicas})
+    if (group) sum += group->traffic().bytes;
+  return sum;
+}
+
+std::map<std::string, double> Engine::memory_items() const {
+  const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
+  const bool away = parameters_.masters().device() != parameters_.weights().device();
+  std::map<std::string, double> items = {
+      {"weights", bytes(parameters_.weights())},
+      {"gradients", bytes(parameters_.gradients())},
+      {away ? "optimizer states on the host" : "optimizer states",
+       masters + static_cast<double>(update_.optimizer().state_bytes())},
+      {"activations", static_cast<double>(model_.activation_bytes())},
+      {"logits", static_cast<double>(model_.logits_bytes())}};
+  if (gathered_) items["gathered weights"] = gathered_->bytes();
+  if (ring_) items["gradients before reduction"] = ring_->bytes();
+  return items;
+}
+
+}  // namespace orch::zero3

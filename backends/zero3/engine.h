@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+
+#include "backends/runtime/model/stage.h"
+#include "backends/runtime/step/engine.h"
+#include "backends/runtime/step/replicas.h"
+#include "backends/runtime/step/state.h"
+#include "backends/runtime/step/update.h"
+#include "backends/runtime/step/weight_gather.h"
+#include "backends/zero3/options.h"
+
+namespace orch::zero3 {
+
+// Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2), weights
+// too (3), over all replicas or over groups of them that mirror each other.
+class Engine : public train::Engine {
+ public:
+  // All outlive the engine. Random weights; load() replaces them.
+  Engine(const plan::Run& config, train::World& world, train::Profile& profile);
+
+  train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
+  double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
+  checkpoint::Saved save(checkpoint::Facts& facts) override;
+  void load(const checkpoint::Reader& from) override;
+  void load_weights(const checkpoint::Reader& from) override;
+  std::map<std::string, std::string> effective() const override;
+  std::int64_t parameter_count() const override;
+  std::uint64_t communicated_bytes() const override;
+  std::map<std::string, double> memory_items() const override;
+
+ private:
+  struct Groups {
+    train::Group* gather = nullptr;    // of weights
+    train::Group* scatter = nullptr;   // of gradients: beside gathers, not behind them
+    train::Group* replicas = nullptr;  // of groups that mirror each other; null: there is one
+  };
+  static Groups make_groups(train::Mesh& mesh, const Mode& mode);
+
+  bool is_sharded() const { return mode_.shard_ranks > 1; }
+  train::ModelOptions model_options();
+  train::MicroBatch read(const data::Dataset& dataset, std::int64_t first, std::int64_t micro,
+                         std::int64_t step) const;
+  at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
+  void reduce();
+  void after_update(bool overlapped);
+
+  const plan::Run config_;
+  train::Profile& profile_;
+  train::Mesh mesh_;
+  const Mode mode_;
+  const Groups groups_;
+  const std::vector<train::BucketRange> units_;
+  train::Parameters parameters_;
+  train::Replicas replicas_;
+  std::optional<GatheredWeights> gathered_;      // stage 3
+  std::optional<train::WeightGather> refreshed_;  // stages 1 and 2: whole weights after an update
+  std::optional<GradientRing> ring_;             // stages 2 and 3
+  std::optional<train::Reducer> reducer_;        // stage 1
+  train::Stage model_;
+  train::Update update_;
+};
+
+}  // namespace orch::zero3

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <vector>
+
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/model/profile.h"
+#include "backends/zero3/units.h"
+
+namespace orch::zero3 {
+
+struct RingOptions {
+  std::int64_t layers = 0;
+  at::ScalarType sent_as = at::kFloat;
+  bool overlap = true;  // else each layer waits for its own reduction
+};
+
+// Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all of
+// them: backward writes one of two buffers while the other one is on its way. The embedding's is there
+// from the head's backward, which begins it, to the end.
+class GradientRing {
+ public:
+  // All outlive it.
+  GradientRing(train::Group& group, train::Parameters& parameters,
+               const std::vector<train::BucketRange>& units, const RingOptions& options,
+               train::Profile& profile);
+
+  void begin();                       // a step
+  void before(std::int64_t layer);    // its backward
+  void after(std::int64_t layer);
+  // After the last one: what this rank owns is the sum over the micro-batches of the mean over the
+  // group. Throws CommError.
+  void finish();
+  double bytes() const;
+
+ private:
+  struct Buffer {
+    at::Tensor flat;
+    at::Tensor sent, mine;  // on their way
+    std::size_t unit = 0;
+    bool is_under_way = false;
+    train::Pending pending = {};
+  };
+
+  Buffer make_buffer(std::int64_t layer) const;
+  void bind(Buffer& buffer, std::int64_t layer);
+  void send(Buffer& buffer);
+  void take(Buffer& buffer);
+
+  train::Group& group_;
+  train::Parameters& parameters_;
+  const std::vector<train::BucketRange>& units_;
+  const RingOptions options_;
+  train::Profile& profile_;
+  Buffer ring_[2], embedding_, final_norm_;
+  std::size_t next_ = 0;
+  Buffer* at_hand_ = nullptr;
+  std::vector<bool> is_begun_;  // by unit: there is a sum already
+};
+
+}  // namespace orch::zero3

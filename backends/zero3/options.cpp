@@ -1,0 +1,97 @@
+#include "backends/zero3/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "backends/runtime/model/stage.h"
+#include "backends/runtime/step/failure.h"
+#include "backends/runtime/step/run_options.h"
+#include "backends/runtime/step/settings.h"
+
+namespace orch::zero3 {
+namespace {
+
+using namespace train;
+
+bool is_fsdp(const plan::Run& run) { return run.strategy->name == "fsdp"; }
+
+}  // namespace
+
+const plan::Run& checked(const plan::Run& run) {
+  const Settings settings(run);
+  std::vector<std::string> problems;
+  if (run.model.heads % run.layout.tensor_parallel != 0)
+    problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
+                                   run.model.heads, run.layout.tensor_parallel));
+  if (!is_fsdp(run) && settings.text("offload") == "full")
+    problems.push_back("this trainer keeps weights on the device: use offload = 'optimizer'");
+  if (settings.flag("offload_activations"))
+    problems.push_back("this trainer keeps activations on the device: use offload_activations = false");
+  if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
+  return run;
+}
+
+Mode mode_of(const plan::Run& run, std::int64_t replicas) {
+  const Settings settings(run);
+  Mode mode;
+  mode.fsdp = is_fsdp(run);
+  mode.shard_ranks = replicas;
+  mode.ahead = settings.integer("prefetch");
+  mode.overlap = settings.flag("overlap");
+  if (run.strategy->name == "deepspeed") mode.stage = settings.integer("stage");
+  if (!mode.fsdp) return mode;
+  const auto sharding = settings.text("sharding");
+  mode.keeps_all = sharding == "grad_op";
+  if (sharding != "hybrid") return mode;
+  const auto asked = settings.integer("hybrid_shard_group");
+  const auto node = std::max<std::int64_t>(1, run.partition->gpus_per_node / run.layout.tensor_parallel);
+  mode.shard_ranks = std::min(asked > 0 ? asked : node, replicas);
+  if (replicas % mode.shard_ranks != 0)
+    throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
+                                         "hybrid_shard_group", replicas, mode.shard_ranks));
+  return mode;
+}
+
+std::string name_of(const Mode& mode) {
+  if (mode.shard_ranks == 1) return "nothing";
+  if (mode.stage == 1) return "optimizer states";
+  return mode.stage == 2 ? "gradients and optimizer states"
+                         : "weights, gradients and optimizer states";
+}
+
+// So that every unit can be shared equally, at multiples of 16 bytes.
+ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mode) {
+  const auto tensor = run.layout.tensor_parallel;
+  const auto specs = parameter_specs(run.model, Span::whole(run.model),
+                                     padded_vocab(run.model, 128 * tensor));
+  return lay_out(specs, {mesh.tensor_rank(), mesh.tensor_size()},
+                 std::lcm<std::int64_t>(kAlign, 8 * mode.shard_ranks));
+}
+
+ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::Device device,
+                                   std::vector<Range> owned) {
+  ParameterOptions options;
+  const bool sharded = mode.shard_ranks > 1;
+  // FSDP's parameters are fp32: what it gathers is a copy.
+  options.dtype = mode.fsdp && sharded ? at::kFloat : dtype_of(run);
+  options.device = device;
+  options.owned = std::move(owned);
+  options.masters_on_host = !mode.fsdp && Settings(run).text("offload") == "optimizer";
+  options.whole_weights = !sharded || mode.stage < 3;
+  options.whole_gradients = !sharded || mode.stage < 2;
+  return options;
+}
+
+SlotOptions slot_options(const plan::Run& run, const Mode& mode) {
+  return {dtype_of(run), run.model.layers, mode.ahead, mode.keeps_all, mode.fsdp};
+}
+
+// On the wire as the products have them, as DeepSpeed and FSDP do.
+RingOptions ring_options(const plan::Run& run, const Mode& mode) {
+  return {run.model.layers, dtype_of(run), mode.overlap};
+}
+
+}  // namespace orch::zero3

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "backends/runtime/comm/mesh.h"
+#include "backends/runtime/model/options.h"
+#include "backends/runtime/step/reducer.h"
+#include "backends/zero3/gradient_ring.h"
+#include "backends/zero3/weights.h"
+#include "core/plan/run.h"
+
+namespace orch::zero3 {
+
+// What a run asks for, whichever of the three strategies it names.
+struct Mode {
+  std::int64_t stage = 3;        // what is sharded: 1 the optimizer, 2 gradients too, 3 weights too
+  std::int64_t shard_ranks = 1;  // that share one copy of the states
+  std::int64_t ahead = 1;
+  bool fsdp = false;       // fp32 weights are sharded, 16-bit copies gathered
+  bool keeps_all = false;  // from forward to backward
+  bool overlap = true;
+};
+// The run itself. Throws Failed("bad_exit") with all that this trainer cannot do of it.
+const plan::Run& checked(const plan::Run& run);
+Mode mode_of(const plan::Run& run, std::int64_t replicas);
+std::string name_of(const Mode& mode);  // "weights, gradients and optimizer states"
+
+train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh, const Mode& mode);
+train::ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::Device device,
+                                          std::vector<train::Range> owned);
+SlotOptions slot_options(const plan::Run& run, const Mode& mode);
+RingOptions ring_options(const plan::Run& run, const Mode& mode);
+
+}  // namespace orch::zero3

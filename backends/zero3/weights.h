@@ -1,0 +1,61 @@
+#pragma once
+
+#include <vector>
+
+#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/model/options.h"
+#include "backends/runtime/model/profile.h"
+#include "backends/zero3/units.h"
+
+namespace orch::zero3 {
+
+struct SlotOptions {
+  at::ScalarType dtype = at::kFloat;  // of the products
+  std::int64_t layers = 0;
+  std::int64_t ahead = 1;  // layers gathered before they are needed
+  bool keeps_all = false;  // a slot for every layer: none is freed between forward and backward
+  bool frees_ends = false;  // what is gathered once lasts for a micro-batch, not for a step
+};
+
+// Weights of which each rank has a part, gathered into slots that stay where they are: as many as
+// layers are in use or on their way, one for the embedding, one for the final norm. All ranks gather
+// in the same order, which follows from the layers' alone.
+class GatheredWeights {
+ public:
+  // All outlive it.
+  GatheredWeights(train::Group& group, train::Parameters& parameters,
+                  const std::vector<train::BucketRange>& units, const SlotOptions& options,
+                  train::Profile& profile);
+
+  void before(std::int64_t layer, train::Way way);  // its weights are there afterwards
+  void after(std::int64_t layer, train::Way way);
+  void forget();  // after an update: what was gathered is old
+  double bytes() const;
+
+ private:
+  static constexpr std::int64_t kNone = -2;
+  struct Slot {
+    at::Tensor flat;
+    at::Tensor part;  // this rank's, while it travels
+    std::int64_t layer = kNone;
+    bool is_there = false;
+    train::Pending pending = {};
+  };
+
+  Slot make_slot(std::int64_t layer) const;
+  std::vector<std::int64_t> wanted(std::int64_t layer, train::Way way) const;
+  Slot* find(std::int64_t layer);
+  Slot& room_for(std::int64_t layer, const std::vector<std::int64_t>& kept);
+  void start(std::int64_t layer, const std::vector<std::int64_t>& kept);
+  void wait(std::int64_t layer);
+
+  train::Group& group_;
+  train::Parameters& parameters_;
+  const std::vector<train::BucketRange>& units_;
+  const SlotOptions options_;
+  train::Profile& profile_;
+  std::vector<Slot> slots_;  // of layers
+  Slot embedding_, final_norm_;
+};
+
+}  // namespace orch::zero3

@@ -1,0 +1,151 @@
+// ZeRO and FSDP against ddp: what is sharded changes no arithmetic. Tolerances are for fp32 and 20
+// steps.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+
+#include "tests/train/trainer.h"
+
+using namespace orch::test;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ddp_run(int ranks) {
+  auto json = small_run(ranks);
+  json["model"]["layers"] = 4;
+  return json;
+}
+
+struct Kind {
+  const char* name;
+  Json settings;
+};
+
+std::vector<Kind> kinds() {
+  return {{"deepspeed", {{"stage", 1}}},
+          {"deepspeed", {{"stage", 2}}},
+          {"deepspeed", {{"stage", 3}}},
+          {"zero3", {{"prefetch", 0}}},
+          {"zero3", {{"prefetch", 4}}},
+          {"fsdp", {{"sharding", "full"}}},
+          {"fsdp", {{"sharding", "grad_op"}}}};
+}
+
+// What one process comes to, trained once for all cases that ask for it.
+const Trained& alone(const Json& json) {
+  static std::map<std::string, Trained> known;
+  const auto [found, is_new] = known.try_emplace(json.dump());
+  if (is_new) found->second = train(json);
+  return found->second;
+}
+
+void expect_near(const Trained& got, const Trained& wanted) {
+  const auto loss = worst_loss(got, wanted), weight = distance(got.weights, wanted.weights);
+  const auto norm = worst_norm(got, wanted);
+  UNSCOPED_INFO("losses differ by " << loss << ", weights by " << weight << ", norms by " << norm);
+  CHECK(loss <= 1e-6);
+  CHECK(weight <= 1e-6);
+  CHECK(norm <= 1e-6);
+}
+
+}  // namespace
+
+// Two terms commute, and a step has one micro-batch: more are added up in another order.
+TEST_CASE("every kind of shards on two ranks is ddp to the bit", "[train][zero]") {
+  auto ddp = ddp_run(2);
+  ddp["micro_batch"] = 4;
+  ddp["accumulate"] = 1;
+  ddp["training"]["clip"] = 0;
+  ddp["training"]["dropout"] = 0.1;
+  ddp["training"]["evaluate_every"] = 7;
+  const auto wanted = train(ddp);
+  for (const auto& [name, settings] : kinds()) {
+    CAPTURE(name, settings.dump());
+    auto run = zero_run(name, 2, settings);
+    run["micro_batch"] = 4;
+    run["accumulate"] = 1;
+    run["training"] = ddp["training"];
+    CHECK(train(run) == wanted);
+  }
+}
+
+TEST_CASE("shards of three and four ranks train as one process", "[train][zero]") {
+  for (const auto& [name, settings] :
+       {Kind{"deepspeed", {{"stage", 1}}}, Kind{"deepspeed", {{"stage", 2}}}, Kind{"zero3", Json::object()}}) {
+    CAPTURE(name, settings.dump());
+    expect_near(train(zero_run(name, 4, settings)), alone(ddp_run(1)));
+  }
+  expect_near(train(zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}})),
+              alone(ddp_run(1)));
+  // Three divide neither the layers' parameters nor the batch's eight samples.
+  auto three = zero_run("zero3", 3), ddp = ddp_run(1);
+  three["global_batch"] = 6;
+  three["accumulate"] = 1;
+  ddp["global_batch"] = 6;
+  ddp["accumulate"] = 3;
+  expect_near(train(three), alone(ddp));
+}
+
+TEST_CASE("delays, overlap and recomputation change no bit of shards", "[train][zero]") {
+  const auto [name, settings] =
+      GENERATE(Kind{"zero3", Json::object()}, Kind{"deepspeed", {{"stage", 2}}},
+               Kind{"deepspeed", {{"stage", 1}}});
+  CAPTURE(name, settings.dump());
+  auto json = zero_run(name, 3, settings);
+  json["micro_batch"] = 1;
+  json["global_batch"] = 6;
+  json["accumulate"] = 2;
+  json["steps"] = 8;
+  json["training"]["dropout"] = 0.1;
+  json["settings"]["offload"] = "optimizer";
+  const auto plain = train(json);
+  AttemptOptions slow;
+  slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "5"}};
+  json["settings"]["recompute"] = "full";
+  CHECK(train(json, slow) == plain);
+  json["settings"]["overlap"] = false;
+  json["settings"]["offload"] = "none";
+  CHECK(train(json) == plain);
+}
+
+TEST_CASE("shards beside tensor parallelism train as one process", "[train][zero]") {
+  const int stage = GENERATE(2, 3);
+  auto json = zero_run("deepspeed", 4, {{"stage", stage}, {"tensor_parallel", 2}});
+  json["tensor_parallel"] = 2;
+  json["data_parallel"] = 2;
+  json["accumulate"] = 2;
+  const auto got = train(json), &wanted = alone(ddp_run(1));
+  CHECK(worst_loss(got, wanted) <= 2e-6);
+  CHECK(worst_norm(got, wanted) <= 1e-6);
+}
+
+TEST_CASE("16-bit shards learn as ddp does", "[train][zero]") {
+  const auto [name, settings] = GENERATE(Kind{"zero3", Json::object()}, Kind{"fsdp", Json::object()});
+  auto ddp = ddp_run(2);
+  ddp["settings"]["dtype"] = "bf16";
+  auto json = zero_run(name, 2, settings);
+  json["settings"]["dtype"] = "bf16";
+  CHECK(worst_loss(train(json), train(ddp)) < 0.02);
+}
+
+TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {
+  const std::vector<Json> layouts = {zero_run("deepspeed", 2, {{"stage", 1}}), zero_run("zero3", 4),
+                                     megatron_run(2, 2, 1),
+                                     zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}),
+                                     zero_run("deepspeed", 4, {{"stage", 2}}), ddp_run(2)};
+  const auto& whole = alone(ddp_run(1));
+  auto json = layouts.front();
+  TrainerRun run(json);
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    auto next = layouts[i];
+    next["steps"] = 5 + 3 * static_cast<int>(i);
+    next["training"]["decay_steps"] = 20;
+    run.write(next);
+    const auto attempt = run.attempt();
+    INFO(attempt.output);
+    REQUIRE(attempt.ok());
+  }
+  expect_near({run.losses(), run.weights(), whole.norms}, whole);
+}
