@@ -17,8 +17,8 @@ return experiment {
       zero_stage = 1,
       fp32_accumulate = true,
     },
-    deepspeed { stage = 3, recompute = "full", micro_batch = { 1, 2 } },
-    fsdp { recompute = "full", micro_batch = { 1, 2 } },
+    deepspeed { stage = 3, engine = "framework", recompute = "full", micro_batch = { 1, 2 } },
+    fsdp { engine = "framework", recompute = "full", micro_batch = { 1, 2 } },
   },
   constraints = {
     ["the pipe is full"] = function(r) return r.accumulate >= r.pipeline_parallel end,

@@ -11,8 +11,8 @@ return experiment {
   batch = { micro_batch = 2, accumulate = accumulate },
   tokens = 100e9,
   strategies = {
-    fsdp { recompute = "none" },
-    deepspeed { stage = { 1, 2, 3 }, recompute = "none" },
+    fsdp { engine = "framework", recompute = "none" },
+    deepspeed { stage = { 1, 2, 3 }, engine = "framework", recompute = "none" },
     -- Without fp32 master weights: with them a copy of the model and PowerSGD's memory exceed 80 GB.
     ddp {
       optimizer = "adafactor",

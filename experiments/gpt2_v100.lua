@@ -14,6 +14,6 @@ return experiment {
       pipeline_parallel = { 4, 8, 16 },
       micro_batch = { 1, 4, 8 },
     },
-    zero3 { dtype = "fp16", micro_batch = { 4, 8, 16 }, offload = { "none", "full" } },
+    zero3 { dtype = "fp16", engine = "framework", micro_batch = { 4, 8, 16 }, offload = { "none", "full" } },
   },
 }

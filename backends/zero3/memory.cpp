@@ -22,19 +22,20 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
 
 // Sharded from the stage on that names them; on the host if offloaded.
 void emit_states(const Setup& setup, WorkSink& sink) {
-  const double params = setup.model.params();
+  const double params = setup.params();
+  const bool lean = setup.model.lean;
   const bool host_optimizer = setup.offload != Offload::none;
   if (setup.offload == Offload::full)
     add(sink, "weights", setup.states.weights, params, setup.shards(3), ORCH_HOST_MEMORY);
   else
     add(sink, "weights", setup.stored_weight(), params, setup.shards(3));
-  if (!host_optimizer || setup.stage == 1)
+  if (!host_optimizer || setup.stage == 1 || lean)
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", 4 + setup.states.moments, params, setup.shards(1),
-      ORCH_HOST_MEMORY);
-  add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
+  add(sink, lean ? "optimizer states on the host" : "optimizer states", 4 + setup.states.moments, params,
+      setup.shards(1), ORCH_HOST_MEMORY);
+  if (!lean) add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
 }
 
 // Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
@@ -46,8 +47,18 @@ double gathered_params(const Setup& setup) {
   return ahead + (setup.keeps_embedding ? layer + embedding : std::max(layer, embedding));
 }
 
+// Slots of weights; gradients of two layers and of both ends, and rounded for the way.
+void emit_own_buffers(const Setup& setup, WorkSink& sink) {
+  const double layer = setup.model.layer_params(), ends = setup.end_params();
+  if (setup.stage == 3)
+    add(sink, "gathered weights", setup.states.weights, setup.slots() * layer + ends, 1);
+  const double each = setup.states.weights < 4 ? 4 + setup.states.weights : 4;
+  if (setup.stage > 1) add(sink, "gradients before reduction", each, 2 * layer + ends, 1);
+}
+
 void emit_buffers(const Setup& setup, WorkSink& sink) {
-  if (setup.ranks == 1) return;
+  if (setup.ranks == 1 || setup.shard_ranks == 1) return;
+  if (setup.model.lean) return emit_own_buffers(setup, sink);
   const double largest = std::max(setup.model.layer_params(), setup.model.embedding_params());
   if (setup.stage == 3) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);

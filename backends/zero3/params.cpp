@@ -21,6 +21,9 @@ ParamSpec prefetch() {
 std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
   for (auto&& param : {
            integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
+           choice("engine",
+                  "who trains, for the estimate: orch itself, or the framework that it is named after",
+                  {"orch", "framework"}),
            boolean("overlap", "reduce gradients under backward", true),
            boolean("offload_activations", "keep the inputs for recomputation in host memory",
                    false),
@@ -74,6 +77,11 @@ Setup::Setup(const backend::RunView& run)
       shard_ranks(run->data_parallel),
       tensor(run->tensor_parallel) {
   model.tensor_parallel = static_cast<double>(tensor);
+  model.lean = run.text("engine") == "orch";
+  if (model.lean) {
+    const std::int64_t multiple = 128 * tensor;
+    model.padded_vocab = static_cast<double>((run.model().vocab + multiple - 1) / multiple * multiple);
+  }
   const bool fsdp = run.strategy() == "fsdp";
   if (run.strategy() == "deepspeed") stage = run.integer("stage");
   if (fsdp) {
@@ -95,7 +103,7 @@ Setup::Setup(const backend::RunView& run)
   model.element = backend::element_bytes(dtype);
   states = backend::states(dtype, run.text("optimizer"), model.hidden);
   fp32_weights = fsdp && states.master > 0;
-  if (fp32_weights) states.gradients = 4;
+  if (fp32_weights || model.lean) states.gradients = 4;
   keeps_embedding = fsdp;
   model.flash_attention = run.flag("flash_attention");
   model.fused_kernels = run.flag("fused_kernels");

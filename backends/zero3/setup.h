@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "core/backend/ops.h"
 #include "core/backend/spec.h"
 #include "core/backend/states.h"
@@ -37,6 +39,16 @@ struct Setup {
   // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
   // ranks.
   double checkpoint_bytes() const { return model.element * model.sbh() / model.tensor_parallel; }
+  // What of the layers is gathered at a time, by our own trainer.
+  double slots() const {
+    return regather ? std::min(static_cast<double>(prefetch + 1), model.layers) : model.layers;
+  }
+  // Embedding, positions or a norm, the final norm, and, as our own trainer stores them, the padding.
+  double end_params() const {
+    return model.embedding_params() + model.first_params() + model.last_params() +
+           (model.lean ? model.padding_params() : 0);
+  }
+  double params() const { return model.layers * model.layer_params() + end_params(); }
   double stored_weight() const { return fp32_weights ? 4 : states.weights; }
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };

@@ -34,11 +34,22 @@ struct Emitter {
 
 double in_backward(bool yes) { return yes ? 1 : 0; }
 
+// Our own trainer gathers nothing that is still there: the last layers of forward are the first of
+// backward, and back again; the embedding's stays for a step (for a micro-batch, as FSDP has it).
+Passes own_gathers(const Setup& setup) {
+  const double layers = setup.model.layers, left = layers - setup.slots();
+  const auto rounds = static_cast<double>(setup.micro_batches);
+  if (!setup.regather) return {1, 0, 0, 0};
+  return {(layers + (rounds - 1) * left) / (layers * rounds), 0, left / layers, 0};
+}
+Passes own_end_gathers(const Setup& setup) {
+  return {setup.keeps_embedding ? 1 : 1 / static_cast<double>(setup.micro_batches), 0, 0, 0};
+}
+
 // Stage 3: gathered before use and freed after. Recomputation and backward of a layer follow each
 // other, so one gather serves both. From host memory a shard first crosses PCIe.
-void emit_gather(Emitter& emit, double params, bool again) {
+void emit_gather(Emitter& emit, double params, Passes passes) {
   const auto& setup = emit.setup;
-  const Passes passes{1, 0, in_backward(again), 0};
   const bool hidden = setup.prefetch > 0;
   if (setup.offload == Offload::full)
     emit.move(ORCH_COPY, "weights to device", setup.states.weights, params / setup.shards(3),
@@ -51,15 +62,33 @@ void emit_gather(Emitter& emit, double params, bool again) {
 void emit_reduction(Emitter& emit, double params) {
   const auto& setup = emit.setup;
   const Passes passes = setup.stage == 1 ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
-  const double each = setup.states.weights;  // reduced in the format of the products
+  const bool lean = setup.model.lean;
+  // Reduced in the format of the products; ours, of whole gradients, in that of their sum.
+  const double each = lean && setup.stage == 1 ? 4 : setup.states.weights;
   emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, each, params, setup.shard_group(),
                 passes, setup.overlap);
-  emit.exchange("gradient all-reduce between replicas", ORCH_ALL_REDUCE, each,
-                params / setup.shards(2), setup.replica_group(), passes, setup.overlap);
+  if (lean)  // once, when all micro-batches are in
+    emit.exchange("gradient all-reduce between replicas", ORCH_ALL_REDUCE, 4,
+                  params / setup.shards(2), setup.replica_group(), {0, 0, 0, 1}, false);
+  else
+    emit.exchange("gradient all-reduce between replicas", ORCH_ALL_REDUCE, each,
+                  params / setup.shards(2), setup.replica_group(), passes, setup.overlap);
+}
+
+// Ours: whole ones are added within the product; parts, when they come, to the sum of those before,
+// and what they are made in is cleared first, and rounded for the way.
+void emit_own_accumulation(Emitter& emit, double params) {
+  const auto& setup = emit.setup;
+  if (setup.stage == 1)
+    return emit.move(ORCH_MEMORY, "gradient accumulation", 8, params, {0, 0, 1, 0});
+  const double sent = setup.states.weights, rounded = sent < 4 ? 4 + sent : 0;
+  emit.move(ORCH_MEMORY, "gradient accumulation", 4 + rounded + (sent + 8) / setup.shards(2), params,
+            {0, 0, 1, 0});
 }
 
 void emit_accumulation(Emitter& emit, double params) {
   const auto& setup = emit.setup;
+  if (setup.model.lean) return emit_own_accumulation(emit, params);
   if (setup.micro_batches == 1 || (setup.offload != Offload::none && setup.stage > 1)) return;
   emit.move(ORCH_MEMORY, "gradient accumulation", setup.states.accumulate_traffic(),
             params / setup.shards(2), {0, 0, 1, 0});
@@ -70,7 +99,7 @@ void emit_accumulation(Emitter& emit, double params) {
 void emit_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
-  const bool each_time = setup.stage > 1;
+  const bool each_time = setup.stage > 1 && !setup.model.lean;
   const Passes passes = each_time ? Passes{0, 0, 1, 0} : Passes{0, 0, 0, 1};
   emit.move(ORCH_COPY, "gradients to host", states.gradients, shard, passes,
             each_time && setup.overlap);
@@ -93,7 +122,7 @@ void emit_update(Emitter& emit, double params) {
     emit_host_update(emit, shard);
   if (setup.stage < 3)
     emit.exchange("updated weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
-                  setup.shard_group(), {0, 0, 0, 1}, false);
+                  setup.shard_group(), {0, 0, 0, 1}, setup.model.lean && setup.overlap);
 }
 
 void emit_training(Emitter& emit, double params) {
@@ -102,27 +131,45 @@ void emit_training(Emitter& emit, double params) {
   emit_update(emit, params);
 }
 
+// What all ranks must know before they decide: the norm, the loss, whether to stop. In one reduction.
+void emit_agreement(const Setup& setup, WorkSink& sink) {
+  constexpr double kBytes = 24;
+  if (!setup.model.lean || setup.tensor * setup.ranks == 1) return;
+  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes,
+                            {setup.tensor * setup.ranks, 1}),
+                 {0, 0, 0, 1}),
+          [&] { return say("three numbers, over all ranks"); });
+}
+
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   Emitter emit{setup, sink};
   const auto& model = setup.model;
-  const double ends = model.embedding_params() + model.first_params() + model.last_params();
+  const double ends = setup.end_params();
+  const bool lean = model.lean;
   sink.block("layer");
   emit_layer(model, sink);
   if (setup.offload_activations)
     sink.op(during(moved(ORCH_COPY, "checkpoint to host and back", setup.checkpoint_bytes()),
                    {1, 0, 1, 0}, true),
             [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
-  if (setup.stage == 3) emit_gather(emit, model.layer_params(), setup.regather);
+  if (setup.stage == 3)
+    emit_gather(emit, model.layer_params(),
+                lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});
   emit_training(emit, model.layer_params());
   sink.block("embedding");
   emit_embedding(model, sink);
-  if (setup.stage == 3) emit_gather(emit, ends, setup.regather && !setup.keeps_embedding);
+  if (setup.stage == 3)
+    emit_gather(emit, ends,
+                lean ? own_end_gathers(setup)
+                     : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0});
   emit_training(emit, ends);
   sink.block("LM head");
   emit_head(model, sink);
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
-  if (setup.stage == 3 && !setup.keeps_embedding)
-    emit_gather(emit, model.embedding_params(), false);
+  if (setup.stage == 3 && !setup.keeps_embedding && !lean)
+    emit_gather(emit, model.embedding_params(), {1, 0, 0, 0});
+  sink.block("all ranks");
+  emit_agreement(setup, sink);
 }
 
 }  // namespace
@@ -135,7 +182,7 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   schedule.dtype = setup.dtype;
   sink.schedule(schedule);
   emit_blocks(setup, sink);
-  sink.stages(0, 0, std::array{setup.model.layers, 1.0, 1.0});
+  sink.stages(0, 0, std::array{setup.model.layers, 1.0, 1.0, 1.0});
 }
 
 }  // namespace orch::zero3

@@ -153,6 +153,8 @@ Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string
       return Error{"zero_stage", "says none: which stage of ZeRO it was is open", "give 1, 2 or 3"};
     way.settings.emplace_back("stage", zero_stage);
   }
+  if (way.strategy == "deepspeed" || way.strategy == "fsdp")
+    way.settings.emplace_back("engine", "framework");
   return way;
 }
 

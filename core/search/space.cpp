@@ -68,7 +68,8 @@ bool contains(const std::vector<std::string>& list, std::string_view name) {
 Names opened(const Strategy& strategy, const Opening& opening) {
   const auto is_open = [&](const std::string& name, bool has_values) {
     return !contains(opening.keep, name) && (is_layout(name) || contains(opening.open, name) ||
-                                             (has_values && contains(opening.open, "all")));
+                                             (has_values && name != "engine" &&
+                                              contains(opening.open, "all")));
   };
   Names names;
   for (const char* name : {"micro_batch", "data_parallel", "accumulate"})

@@ -14,7 +14,7 @@
 namespace orch::search {
 
 // Which fields a search may change, besides those of the layout. "all" opens whatever has a set of
-// values to try.
+// values to try, but who trains: that is no setting of a training.
 struct Opening {
   std::vector<std::string> keep;
   std::vector<std::string> open;

@@ -5,6 +5,14 @@
 namespace orch::test {
 namespace {
 
+// As the framework does it that the strategy is named after.
+plan::Run framework_run(const std::string& strategy, const plan::Model& model,
+                        const plan::Layout& layout, std::int64_t micro_batch,
+                        std::int64_t accumulate, Settings settings = {}) {
+  settings["engine"] = word("framework");
+  return make_run(strategy, model, layout, micro_batch, accumulate, settings);
+}
+
 using Catch::Approx;
 
 const plan::Model kBloom{"bloom-7b", plan::Family::bloom, 30, 4096, 32, 250880, 2048};
@@ -14,7 +22,7 @@ constexpr double kSbh = 2048.0 * 2 * 4096;
 // Four tensor-parallel ranks, micro-batches of two.
 backend::Work four(const std::string& strategy, std::int64_t data, Settings settings = {}) {
   settings["tensor_parallel"] = number(4);
-  return work_of(make_run(strategy, kBloom, {4, 1, data}, 2, 8, settings));
+  return work_of(framework_run(strategy, kBloom, {4, 1, data}, 2, 8, settings));
 }
 
 }  // namespace
@@ -65,7 +73,7 @@ TEST_CASE("checkpointed inputs are dealt to the tensor-parallel ranks", "[zero3]
   CHECK(memory(none, 0, "activations") ==
         Approx(30 * kSbh * (10 + 24 / 4.0 + 5 * 32 * 2048 / (4096 * 4.0))));
   const auto alone =
-      work_of(make_run("zero3", kBloom, {1, 1, 8}, 2, 8, {{"recompute", word("full")}}));
+      work_of(framework_run("zero3", kBloom, {1, 1, 8}, 2, 8, {{"recompute", word("full")}}));
   CHECK(memory(alone, 0, "activations") == Approx(30 * 2 * kSbh));
 }
 
@@ -75,7 +83,7 @@ TEST_CASE("ZeRO keeps a communicator for each kind of group", "[zero3][tensor]")
   CHECK(memory(four("fsdp", 8, {{"sharding", word("hybrid")}}), 0, "communicators",
                ORCH_COMMUNICATORS) == 3);
   const auto ranks = [](const char* strategy, std::int64_t data) {
-    return memory(work_of(make_run(strategy, kBloom, {1, 1, data}, 2, 8)), 0, "communicators",
+    return memory(work_of(framework_run(strategy, kBloom, {1, 1, data}, 2, 8)), 0, "communicators",
                   ORCH_COMMUNICATORS);
   };
   CHECK(ranks("zero3", 8) == 1);
@@ -86,7 +94,7 @@ TEST_CASE("ZeRO keeps a communicator for each kind of group", "[zero3][tensor]")
 
 TEST_CASE("heads must divide over ZeRO's tensor-parallel ranks", "[zero3][tensor]") {
   const auto found =
-      problems_of(make_run("zero3", kBloom, {3, 1, 8}, 2, 8, {{"tensor_parallel", number(3)}}));
+      problems_of(framework_run("zero3", kBloom, {3, 1, 8}, 2, 8, {{"tensor_parallel", number(3)}}));
   CHECK(has(about(found.reasons, "tensor_parallel").fact, "heads = 32 is not divisible"));
 }
 

@@ -5,6 +5,14 @@
 namespace orch::test {
 namespace {
 
+// As the framework does it that the strategy is named after.
+plan::Run framework_run(const std::string& strategy, const plan::Model& model,
+                        const plan::Layout& layout, std::int64_t micro_batch,
+                        std::int64_t accumulate, Settings settings = {}) {
+  settings["engine"] = word("framework");
+  return make_run(strategy, model, layout, micro_batch, accumulate, settings);
+}
+
 using Catch::Approx;
 
 // bloom-7b1: 7,069,016,064 parameters.
@@ -14,7 +22,7 @@ const double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;
 
 plan::Run deepspeed(std::int64_t stage, std::int64_t ranks, Settings settings = {}) {
   settings["stage"] = number(stage);
-  return make_run("deepspeed", kBloom, {1, 1, ranks}, 2, 64, settings);
+  return framework_run("deepspeed", kBloom, {1, 1, ranks}, 2, 64, settings);
 }
 
 double states(const backend::Work& work) {
@@ -31,8 +39,8 @@ TEST_CASE("ZeRO's stages shard 12, 14 and 16 of 16 bytes per parameter", "[zero3
   CHECK(states(work_of(deepspeed(1, 32))) == Approx(kParams * (4 + 12 / 32.0)));
   CHECK(states(work_of(deepspeed(2, 32))) == Approx(kParams * (2 + 14 / 32.0)));
   CHECK(states(work_of(deepspeed(3, 32))) == Approx(kParams * 16 / 32.0));
-  CHECK(states(work_of(make_run("zero3", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
-  CHECK(states(work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
+  CHECK(states(work_of(framework_run("zero3", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
+  CHECK(states(work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
 }
 
 TEST_CASE("stage 1 talks once per step, stage 2 scatters and stage 3 gathers every time",
@@ -58,14 +66,14 @@ TEST_CASE("stage 1 talks once per step, stage 2 scatters and stage 3 gathers eve
 
 TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {
   const auto work =
-      work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 64, {{"sharding", word("grad_op")}}));
+      work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, {{"sharding", word("grad_op")}}));
   CHECK(op(work, "layer", "weight all-gather").backward == 0);
   CHECK(memory(work, 0, "gathered weights") == 2 * kParams);
 }
 
 TEST_CASE("hybrid sharding gathers inside a node and reduces across", "[zero3]") {
   const Settings hybrid{{"sharding", word("hybrid")}};
-  const auto work = work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 64, hybrid));
+  const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, hybrid));
   CHECK(op(work, "layer", "weight all-gather").group_size == 8);
   const auto& between = op(work, "layer", "gradient all-reduce between replicas");
   CHECK(between.group_size == 4);
@@ -74,7 +82,7 @@ TEST_CASE("hybrid sharding gathers inside a node and reduces across", "[zero3]")
   CHECK(states(work) == Approx(kParams * 16 / 8));
   auto odd = hybrid;
   odd["hybrid_shard_group"] = number(5);
-  const auto reasons = problems_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 64, odd)).reasons;
+  const auto reasons = problems_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, odd)).reasons;
   CHECK(has(about(reasons, "hybrid_shard_group").fact, "32 ranks do not make groups of 5"));
   CHECK(has(about(reasons, "hybrid_shard_group").fix, "= 4"));
 }
@@ -82,7 +90,7 @@ TEST_CASE("hybrid sharding gathers inside a node and reduces across", "[zero3]")
 TEST_CASE("offload moves states to the host and their update with them", "[zero3]") {
   const double shard = kLayer / 4;
   const auto work =
-      work_of(make_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}}));
+      work_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}}));
   CHECK(memory(work, 0, "optimizer states") == 0);
   CHECK(memory(work, 0, "optimizer states", ORCH_HOST_MEMORY) == Approx(12 * kParams / 4));
   CHECK(memory(work, 0, "weights") == Approx(2 * kParams / 4));
@@ -92,7 +100,7 @@ TEST_CASE("offload moves states to the host and their update with them", "[zero3
   CHECK(op(work, "layer", "optimizer on the host").bytes == 30 * shard);
   CHECK(op(work, "layer", "updated weights to device").step == 1);
   const auto full =
-      work_of(make_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("full")}}));
+      work_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("full")}}));
   CHECK(memory(full, 0, "weights") == 0);
   CHECK(memory(full, 0, "weights", ORCH_HOST_MEMORY) == Approx(2 * kParams / 4));
   CHECK(op(full, "layer", "weights to device").forward == 1);
@@ -105,13 +113,36 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
   const auto ada = problems_of(
       deepspeed(2, 8, {{"offload", word("optimizer")}, {"optimizer", word("adafactor")}}));
   CHECK(has(about(ada.reasons, "offload").fact, "AdamW only"));
-  const auto alone = problems_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 1));
+  const auto alone = problems_of(framework_run("zero3", kBloom, {1, 1, 1}, 1, 1));
   CHECK(has(about(alone.warnings, "gpus").fact, "one rank"));
   const auto slow = problems_of(deepspeed(3, 32));
   CHECK(has(about(slow.warnings, "accumulate").fact,
             "each of 64 micro-batches moves 3 x 14.1 GB between 4 nodes"));
   CHECK(has(about(slow.warnings, "accumulate").fix, "deepspeed{ stage = 1 }"));
   CHECK(problems_of(deepspeed(1, 32)).warnings.empty());
+}
+
+// Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven and
+// all eight backwards 28 each. The embedding stays for the step.
+TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once", "[zero3]") {
+  const auto work = work_of(make_run("zero3", kBloom, {1, 1, 32}, 2, 8));
+  const auto& gather = op(work, "layer", "weight all-gather");
+  CHECK(gather.bytes == 2 * kLayer);
+  CHECK(8 * 30 * gather.forward == Approx(30 + 7 * 28));
+  CHECK(8 * 30 * gather.backward == Approx(8 * 28));
+  CHECK(8 * op(work, "embedding", "weight all-gather").forward == Approx(1));
+  CHECK(op(work, "layer", "gradient reduce-scatter").backward == 1);
+  CHECK(memory(work, 0, "gathered weights") == Approx(2 * (2 * kLayer + kParams - 30 * kLayer)));
+  const auto first = work_of(make_run("deepspeed", kBloom, {1, 1, 32}, 2, 8, {{"stage", number(1)}}));
+  CHECK(op(first, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
+  CHECK(op(first, "layer", "gradient reduce-scatter").step == 1);
+  CHECK(memory(first, 0, "gradients") == Approx(4 * kParams));
+  const auto hybrid = work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 8,
+                                       {{"sharding", word("hybrid")}, {"hybrid_shard_group", number(8)}}));
+  const auto& between = op(hybrid, "layer", "gradient all-reduce between replicas");
+  CHECK(between.step == 1);
+  CHECK(between.backward == 0);
+  CHECK(between.bytes == 4 * kLayer / 8);
 }
 
 }  // namespace orch::test
