@@ -114,26 +114,17 @@ void emit_agreement(const Setup& setup, WorkSink& sink) {
           [&] { return say("three numbers, over all ranks"); });
 }
 
-// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows, columns
-// and updates go round.
-void emit_statistics(const Setup& setup, double numbers, WorkSink& sink) {
+void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (!setup.model.lean || !setup.states.adafactor) return;
-  const auto add = [&](const Group& group) {
-    sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, group, 0.1),
-                   {0, 0, 0, 1}),
-            [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
-  };
-  if (setup.tensor > 1) add(setup.tensor_group());
-  if (setup.zero_stage == 1 && setup.data > 1) add(setup.data_group());
+  emit_statistics(sink, numbers, setup.tensor_group());
+  if (setup.zero_stage == 1) emit_statistics(sink, numbers, setup.data_group());
 }
 
 // The words' are made equal at both ends.
 void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
   const bool summed = setup.tensor > 1 || (setup.zero_stage == 1 && setup.data > 1);
   if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed) return;
-  sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, setup.ends_group()),
-                 {0, 0, 0, 1}),
-          [&] { return say("4 B x ", numbers, " sums of the words, first and last stage"); });
+  emit_statistics(sink, numbers, setup.ends_group());
 }
 
 enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
@@ -141,12 +132,10 @@ enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks }
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const double tied = model.embedding_params() + model.padding_params();
-  // Rows and columns of each matrix, and one number for each parameter.
-  const double of_words = model.padded_vocab + model.hidden + 1;
-  const double of_first = model.bloom ? 2 : model.seq + model.hidden + 1;
+  const double of_words = word_statistics(model), of_first = first_statistics(model);
   sink.block("layer");
   emit_layer(model, sink);
-  emit_statistics(setup, 16 * model.hidden + 12, sink);
+  emit_sums(setup, layer_statistics(model), sink);
   emit_training(setup, model.layer_params(), sink);
   emit_shared_gradients(setup, model.shared_params(), sink);
   sink.block("embedding");
@@ -154,14 +143,14 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   emit_training(setup, tied + model.first_params(), sink);
   emit_shared_gradients(setup, model.first_params(), sink);
   emit_tied_reduction(setup, sink);
-  emit_statistics(setup, of_words + of_first, sink);
+  emit_sums(setup, of_words + of_first, sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("LM head");
   emit_head(model, sink);
   emit_training(setup, model.last_params() + (setup.pipeline > 1 ? tied : 0), sink);
   emit_shared_gradients(setup, model.last_params(), sink);
   emit_tied_reduction(setup, sink);
-  emit_statistics(setup, 2 + (setup.pipeline > 1 ? of_words : 0), sink);
+  emit_sums(setup, 2 + (setup.pipeline > 1 ? of_words : 0), sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
   emit_send(setup, "send activations", {1, 0, 0, 0}, sink);

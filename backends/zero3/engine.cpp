@@ -173,9 +173,9 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   auto state = training_state(parameters_, update_.optimizer(), config_.model.vocab);
-  const bool is_first = mesh_.tensor_rank() == 0 && mesh_.data_rank() == 0;
+  const bool is_first = mesh_.tensor_rank() == 0 && (!is_sharded() || mesh_.data_rank() == 0);
   std::erase_if(state, [&](const StateTensor& each) {
-    return replicas_.is_copy(each.parameter) || (each.is_shared && is_sharded() && !is_first);
+    return replicas_.is_copy(each.parameter) || (each.is_shared && !is_first);
   });
   checkpoint::Saved saved;
   if (!is_sharded())
@@ -201,11 +201,11 @@ void Engine::load_weights(const checkpoint::Reader& from) {
 
 std::map<std::string, std::string> Engine::effective() const {
   const Settings settings(config_);
-  const bool has_ring = ring_.has_value();
+  const bool sent_wide = !ring_ || config_.text_setting("reduce_dtype") == "fp32";
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"data_parallel", std::to_string(mesh_.data_size())},
           {"dtype", settings.text("dtype")},
-          {"gradients_sent_as", has_ring ? settings.text("dtype") : "fp32"},
+          {"gradients_sent_as", sent_wide ? "fp32" : settings.text("dtype")},
           {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
           {"offload", mode_.fsdp ? "none" : settings.text("offload")},
           {"optimizer", settings.text("optimizer")},

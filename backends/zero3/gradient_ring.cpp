@@ -56,7 +56,7 @@ void GradientRing::after(std::int64_t layer) {
 // The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
 void GradientRing::send(Buffer& buffer) {
   const bool wide = options_.sent_as == at::kFloat;
-  buffer.sent = wide ? buffer.flat : buffer.flat.div(group_.size()).to(options_.sent_as);
+  buffer.sent = wide ? buffer.flat : buffer.flat.div_(group_.size()).to(options_.sent_as);
   const auto part = buffer.sent.numel() / group_.size();
   buffer.mine = buffer.sent.narrow(0, group_.rank() * part, part);
   buffer.pending = group_.reduce_scatter(buffer.mine, buffer.sent);
@@ -74,6 +74,7 @@ void GradientRing::take(Buffer& buffer) {
     sum.copy_(buffer.mine);
   is_begun_[buffer.unit] = true;
   buffer.is_under_way = false;
+  buffer.pending = {};  // it would hold what was sent
   buffer.sent.reset();
   buffer.mine.reset();
 }

@@ -52,7 +52,7 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
   const double layer = setup.model.layer_params(), ends = setup.end_params();
   if (setup.stage == 3)
     add(sink, "gathered weights", setup.states.weights, setup.slots() * layer + ends, 1);
-  const double each = setup.states.weights < 4 ? 4 + setup.states.weights : 4;
+  const double sent = setup.sent_gradient(), each = sent < 4 ? 4 + sent : 4;
   if (setup.stage > 1) add(sink, "gradients before reduction", each, 2 * layer + ends, 1);
 }
 
@@ -85,9 +85,10 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_checkpoints(setup, sink);
   emit_peaks(setup.model, sink, 0);
   emit_buffers(setup, sink);
-  const int groups =
-      (setup.tensor > 1) + (setup.shard_ranks > 1) + (setup.shard_ranks < setup.ranks);
-  emit_communicators(sink, 0, groups);
+  const int shared = setup.shard_ranks > 1, mirrored = setup.shard_ranks < setup.ranks;
+  // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for gradients.
+  const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1) + 2 * shared + mirrored;
+  emit_communicators(sink, 0, setup.model.lean ? own : (setup.tensor > 1) + shared + mirrored);
 }
 
 }  // namespace orch::zero3

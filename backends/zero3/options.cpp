@@ -89,9 +89,10 @@ SlotOptions slot_options(const plan::Run& run, const Mode& mode) {
   return {dtype_of(run), run.model.layers, mode.ahead, mode.keeps_all, mode.fsdp};
 }
 
-// On the wire as the products have them, as DeepSpeed and FSDP do.
+// As the products have them, as DeepSpeed and FSDP do, or in fp32.
 RingOptions ring_options(const plan::Run& run, const Mode& mode) {
-  return {run.model.layers, dtype_of(run), mode.overlap};
+  const bool wide = run.text_setting("reduce_dtype") == "fp32";
+  return {run.model.layers, wide ? at::kFloat : dtype_of(run), mode.overlap};
 }
 
 }  // namespace orch::zero3

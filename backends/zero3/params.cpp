@@ -25,6 +25,8 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
                   "who trains, for the estimate: orch itself, or the framework that it is named after",
                   {"orch", "framework"}),
            boolean("overlap", "reduce gradients under backward", true),
+           choice("reduce_dtype", "of gradients on their way: that of the products, or fp32",
+                  {"dtype", "fp32"}),
            boolean("offload_activations", "keep the inputs for recomputation in host memory",
                    false),
            choice("recompute", "what backward computes again instead of keeping it",
@@ -97,12 +99,13 @@ Setup::Setup(const backend::RunView& run)
   }
   prefetch = run.integer("prefetch");
   overlap = run.flag("overlap");
+  fp32_reduce = run.text("reduce_dtype") == "fp32";
   offload_activations = run.flag("offload_activations");
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
   states = backend::states(dtype, run.text("optimizer"), model.hidden);
-  fp32_weights = fsdp && states.master > 0;
+  fp32_weights = fsdp && states.master > 0 && (!model.lean || shard_ranks > 1);
   if (fp32_weights || model.lean) states.gradients = 4;
   keeps_embedding = fsdp;
   model.flash_attention = run.flag("flash_attention");

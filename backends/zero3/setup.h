@@ -24,6 +24,7 @@ struct Setup {
   std::int64_t tensor = 1;       // ranks that share each layer
   std::int64_t prefetch = 1;     // layers gathered ahead
   bool overlap = true;           // reduce gradients under backward
+  bool fp32_reduce = false;      // gradients travel in fp32, not in the type of the products
   bool regather = true;          // weights are freed after forward and gathered again
   bool keeps_embedding = false;  // FSDP's root unit stays gathered
   bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
@@ -38,7 +39,9 @@ struct Setup {
   }
   // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
   // ranks.
-  double checkpoint_bytes() const { return model.element * model.sbh() / model.tensor_parallel; }
+  double checkpoint_bytes() const {
+    return model.element * model.sbh() / (model.lean ? 1 : model.tensor_parallel);
+  }
   // What of the layers is gathered at a time, by our own trainer.
   double slots() const {
     return regather ? std::min(static_cast<double>(prefetch + 1), model.layers) : model.layers;
@@ -49,6 +52,10 @@ struct Setup {
            (model.lean ? model.padding_params() : 0);
   }
   double params() const { return model.layers * model.layer_params() + end_params(); }
+  // Bytes of a gradient on its way. Our own trainer sends whole ones in the type of their sum.
+  double sent_gradient() const {
+    return fp32_reduce || (model.lean && stage == 1) ? 4 : states.weights;
+  }
   double stored_weight() const { return fp32_weights ? 4 : states.weights; }
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };

@@ -13,8 +13,9 @@ struct SlotOptions {
   at::ScalarType dtype = at::kFloat;  // of the products
   std::int64_t layers = 0;
   std::int64_t ahead = 1;  // layers gathered before they are needed
-  bool keeps_all = false;  // a slot for every layer: none is freed between forward and backward
-  bool frees_ends = false;  // what is gathered once lasts for a micro-batch, not for a step
+  // A slot for every layer, filled in forward and given up after backward, as FSDP does.
+  bool keeps_all = false;
+  bool frees_ends = false;  // embedding and final norm too; else they last for a step
 };
 
 // Weights of which each rank has a part, gathered into slots that stay where they are: as many as

@@ -48,9 +48,9 @@ Passes own_end_gathers(const Setup& setup) {
 
 // Stage 3: gathered before use and freed after. Recomputation and backward of a layer follow each
 // other, so one gather serves both. From host memory a shard first crosses PCIe.
-void emit_gather(Emitter& emit, double params, Passes passes) {
+void emit_gather(Emitter& emit, double params, Passes passes, bool ahead = true) {
   const auto& setup = emit.setup;
-  const bool hidden = setup.prefetch > 0;
+  const bool hidden = setup.prefetch > 0 && ahead;
   if (setup.offload == Offload::full)
     emit.move(ORCH_COPY, "weights to device", setup.states.weights, params / setup.shards(3),
               passes, hidden);
@@ -63,8 +63,7 @@ void emit_reduction(Emitter& emit, double params) {
   const auto& setup = emit.setup;
   const Passes passes = setup.stage == 1 ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
   const bool lean = setup.model.lean;
-  // Reduced in the format of the products; ours, of whole gradients, in that of their sum.
-  const double each = lean && setup.stage == 1 ? 4 : setup.states.weights;
+  const double each = setup.sent_gradient();
   emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, each, params, setup.shard_group(),
                 passes, setup.overlap);
   if (lean)  // once, when all micro-batches are in
@@ -81,7 +80,7 @@ void emit_own_accumulation(Emitter& emit, double params) {
   const auto& setup = emit.setup;
   if (setup.stage == 1)
     return emit.move(ORCH_MEMORY, "gradient accumulation", 8, params, {0, 0, 1, 0});
-  const double sent = setup.states.weights, rounded = sent < 4 ? 4 + sent : 0;
+  const double sent = setup.sent_gradient(), rounded = sent < 4 ? 4 + sent : 0;
   emit.move(ORCH_MEMORY, "gradient accumulation", 4 + rounded + (sent + 8) / setup.shards(2), params,
             {0, 0, 1, 0});
 }
@@ -141,6 +140,12 @@ void emit_agreement(const Setup& setup, WorkSink& sink) {
           [&] { return say("three numbers, over all ranks"); });
 }
 
+void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
+  if (!setup.model.lean || !setup.states.adafactor) return;
+  emit_statistics(sink, numbers, {setup.tensor, 1});
+  if (setup.shard_ranks > 1) emit_statistics(sink, numbers, {setup.ranks, setup.tensor});
+}
+
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   Emitter emit{setup, sink};
   const auto& model = setup.model;
@@ -156,13 +161,16 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
     emit_gather(emit, model.layer_params(),
                 lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});
   emit_training(emit, model.layer_params());
+  emit_sums(setup, layer_statistics(model), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   if (setup.stage == 3)
     emit_gather(emit, ends,
                 lean ? own_end_gathers(setup)
-                     : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0});
+                     : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0},
+                !lean);
   emit_training(emit, ends);
+  emit_sums(setup, word_statistics(model) + first_statistics(model) + 2, sink);
   sink.block("LM head");
   emit_head(model, sink);
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.

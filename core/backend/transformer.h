@@ -86,6 +86,20 @@ inline bool fused_softmax_works(const orch_model& model, std::int64_t micro_batc
          batches % 4 == 0;
 }
 
+// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows, columns
+// and updates go round. Numbers of a layer, of the words, and of what is beside them.
+inline double layer_statistics(const Transformer& model) { return 16 * model.hidden + 12; }
+inline double word_statistics(const Transformer& model) { return model.padded_vocab + model.hidden + 1; }
+inline double first_statistics(const Transformer& model) {
+  return model.bloom ? 2 : model.seq + model.hidden + 1;
+}
+inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) {
+  if (group.size == 1) return;
+  sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, group, 0.1),
+                 {0, 0, 0, 1}),
+          [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
+}
+
 // ---- the layer ----
 
 namespace transformer_parts {

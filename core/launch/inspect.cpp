@@ -123,7 +123,9 @@ void find_suspects(std::vector<RankReport>& ranks) {
   if (lowest > highest) return;  // there is no recording at all
   const bool is_chain = suspect_ends_of_chains(ranks);
   for (auto& report : ranks) {
-    if (!report.recorded)
+    if (report.process && report.process->state == 'T')
+      report.suspicion = "its process is stopped";
+    else if (!report.recorded)
       report.suspicion = "left no recording";
     else if (!is_chain && report.begun == lowest && lowest < highest)
       report.suspicion = fmt::format("has begun {} collectives, others up to {}", lowest, highest);

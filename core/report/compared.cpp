@@ -29,6 +29,10 @@ const Names kTime{{"attention scores", "attention"},
                   {"PowerSGD passes", "gradient all-reduce"},
                   {"gradient casts", "gradient all-reduce"},
                   {"gradient accumulation", "other"},
+                  {"updated weight all-gather", "weight all-gather"},
+                  {"gradients to host", "optimizer"},
+                  {"optimizer on the host", "optimizer"},
+                  {"updated weights to device", "optimizer"},
                   {"layer overhead", "other"},
                   {"fixed cost of a step", "other"}};
 

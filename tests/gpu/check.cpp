@@ -151,6 +151,7 @@ void check_offload() {
     at::Tensor weights[2];
     for (const bool host : {false, true}) {
       ParameterOptions options{dtype, true, at::Device(at::kCUDA, 0), {}, host, wide};
+      options.owned = {{0, 20000000}, {20000000, 20001024}, {30000000, 55001088}};  // in parts
       Parameters parameters(specs, options);
       parameters.initialize(3, 0.02, 2);
       const auto adamw = make_optimizer("adamw", parameters, {});

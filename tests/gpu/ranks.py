@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from trainers import Attempt, run_json, train  # noqa: E402
 
 SMALL = (4, 128, 8, 512, 64)
-LAYOUTS = [  # backend, (tensor, pipeline, data), settings
+LAYOUTS = [  # strategy, (tensor, pipeline, data), settings
     ("ddp", (1, 1, 2), {}), ("ddp", (1, 1, 8), {}),
     ("megatron", (2, 1, 1), {}), ("megatron", (4, 1, 1), {"sequence_parallel": True}),
     ("megatron", (1, 2, 1), {}), ("megatron", (1, 4, 1), {"fill_bubbles": True}),
@@ -29,6 +29,10 @@ LAYOUTS = [  # backend, (tensor, pipeline, data), settings
     ("megatron", (2, 1, 2), {"zero_stage": 1, "offload": "optimizer"}), ("megatron", (2, 2, 1), {"recompute": "full"}),
     ("megatron", (2, 2, 2), {"zero_stage": 1}),
     ("megatron", (2, 2, 2), {"zero_stage": 1, "sequence_parallel": True, "interleave": 2}),
+    ("deepspeed", (1, 1, 2), {"stage": 1}), ("deepspeed", (1, 1, 2), {"stage": 2, "offload": "optimizer"}),
+    ("zero3", (1, 1, 4), {}), ("zero3", (1, 1, 8), {"prefetch": 3}),
+    ("fsdp", (1, 1, 4), {"sharding": "grad_op"}),
+    ("fsdp", (1, 1, 4), {"sharding": "hybrid", "hybrid_shard_group": 2}),
 ]
 
 
@@ -58,7 +62,7 @@ def parity(trainers):
     return bad
 
 
-CASES = [  # what, backend, layout, victim, signal, steps it has done, collective_timeout
+CASES = [  # what, strategy, layout, victim, signal, steps it has done, collective_timeout
     ("killed while connecting", "ddp", (1, 1, 4), 1, signal.SIGKILL, 0, 20),
     ("stopped while connecting", "megatron", (1, 4, 1), 1, signal.SIGSTOP, 0, 20),
     ("killed in a pipeline", "megatron", (1, 4, 1), 2, signal.SIGKILL, 3, 90),
@@ -67,6 +71,8 @@ CASES = [  # what, backend, layout, victim, signal, steps it has done, collectiv
     ("killed", "ddp", (1, 1, 4), 2, signal.SIGKILL, 5, 20),
     ("killed, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGKILL, 5, 20),
     ("stopped, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGSTOP, 5, 20),
+    ("killed", "zero3", (1, 1, 4), 2, signal.SIGKILL, 5, 20),
+    ("stopped", "zero3", (1, 1, 4), 1, signal.SIGSTOP, 5, 20),
     ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 3, 30),
 ]
 

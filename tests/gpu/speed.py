@@ -53,13 +53,15 @@ def speed(trainers, models, steps, with_reference, with_compile):
     compiled = (reference([m for m in models if "recompute" not in m], steps, True)
                 if with_reference and with_compile else {})
     number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
-    print("| model | ddp, tokens/s | megatron | megatron / ddp | eager | compile | ddp / eager | "
-          "ddp / compile | peak GiB |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    print("| model | ddp, tokens/s | megatron | megatron / ddp | zero3 / ddp | eager | compile | "
+          "ddp / eager | ddp / compile | peak GiB |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name in models:
-        (ddp, peak), (megatron, _) = (ours(trainers, b, name, steps) for b in ("ddp", "megatron"))
+        (ddp, peak), (megatron, _), (zero3, _) = (ours(trainers, b, name, steps)
+                                                  for b in ("ddp", "megatron", "zero3"))
         e, c = eager.get(name, (None,))[0], compiled.get(name, (None,))[0]
-        print(f"| {name} | {ddp:,.0f} | {megatron:,.0f} | {megatron / ddp:.3f} | {number(e)} | "
+        print(f"| {name} | {ddp:,.0f} | {megatron:,.0f} | {megatron / ddp:.3f} | {zero3 / ddp:.3f} | "
+              f"{number(e)} | "
               f"{number(c)} | {number(e and ddp / e, '.2f')} | {number(c and ddp / c, '.2f')} | "
               f"{peak:.1f} |", flush=True)
 

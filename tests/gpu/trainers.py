@@ -18,17 +18,26 @@ MEGATRON = {"interleave": 1, "stage_partition": "uniform", "engine": "megatron",
             "fused_kernels": True, "optimizer": "adamw", "vocab_multiple": 128,
             "overlap_grad_reduce": True, "fill_bubbles": False, "launch_blocking": False}
 
+ZERO = {"tensor_parallel": 1, "overlap": True, "offload_activations": False, "recompute": "none",
+        "dtype": "bf16", "optimizer": "adamw", "flash_attention": True, "fused_kernels": True,
+        "prefetch": 1, "offload": "none"}
+FSDP = {**{key: value for key, value in ZERO.items() if key != "offload"}, "sharding": "full",
+        "hybrid_shard_group": 0}
+SETTINGS = {"ddp": DDP, "megatron": MEGATRON, "zero3": ZERO, "deepspeed": ZERO, "fsdp": FSDP}
 
-def run_json(backend, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, gpu="gpu",
+
+def run_json(strategy, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, gpu="gpu",
              training=None, **settings):
     """model: layers, hidden, heads, vocab, seq. layout: tensor, pipeline, data."""
     tensor, pipeline, data = layout
     ranks = tensor * pipeline * data
     layers, hidden, heads, vocab, seq = model
-    base = DDP if backend == "ddp" else {**MEGATRON, "tensor_parallel": tensor,
-                                         "pipeline_parallel": pipeline}
+    base = dict(SETTINGS[strategy])
+    if strategy == "megatron":
+        base.update(tensor_parallel=tensor, pipeline_parallel=pipeline)
+    backend = strategy if strategy in ("ddp", "megatron") else "zero3"
     return {
-        "version": 1, "experiment": "gpu", "strategy": backend, "backend": backend,
+        "version": 1, "experiment": "gpu", "strategy": strategy, "backend": backend,
         "backend_version": "0", "cluster": "here", "partition": "here", "gpu": gpu, "gpus": ranks,
         "nodes": 1, "gpus_per_node": ranks, "tensor_parallel": tensor,
         "pipeline_parallel": pipeline, "data_parallel": data, "micro_batch": micro,

@@ -231,11 +231,11 @@ TEST_CASE("an optimizer tells its states and their size", "[runtime][optim]") {
 
   const auto adafactor = make_optimizer("adafactor", parameters, {});
   REQUIRE(adafactor->states().size() == 3);
-  CHECK(adafactor->states()[0].kind == "row");
-  CHECK(adafactor->states()[0].tensor.numel() == 3);
-  CHECK(adafactor->states()[1].kind == "column");
-  CHECK(adafactor->states()[1].tensor.numel() == 4);
-  CHECK(adafactor->states()[2].kind == "exp_avg_sq");
+  CHECK(adafactor->states()[0].kind == "exp_avg_sq");
+  CHECK(adafactor->states()[1].kind == "row");
+  CHECK(adafactor->states()[1].tensor.numel() == 3);
+  CHECK(adafactor->states()[2].kind == "column");
+  CHECK(adafactor->states()[2].tensor.numel() == 4);
   CHECK(adafactor->state_bytes() == (3 + 4 + 4) * 4);
   CHECK_THROWS_AS(make_optimizer("sgd", parameters, {}), std::invalid_argument);
 }

@@ -65,7 +65,7 @@ class Loop {
   bool phase_ends() const;
   bool step();
   struct Shared {
-    double peak = 0, communicated = 0, idle = 0;
+    double peak = 0, communicated = 0, idle = 0;  // idle: a share of the step
   };
   Shared share();
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
@@ -96,6 +96,7 @@ class Loop {
   std::int64_t consumed_ = 0;    // samples
   std::int64_t skipped_ = 0;     // since the last line of the log
   std::uint64_t own_bytes_ = 0;  // given to collectives outside of steps
+  std::optional<double> idle_share_;  // of the last step that was measured
   double measured_seconds_ = 0;  // of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
@@ -209,6 +210,7 @@ bool Loop::step() {
   skipped_ += result.skipped ? 1 : 0;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (const auto idle = profile_.last_seconds("idle")) idle_share_ = *idle / seconds;
   if (world_.device().is_cuda() ? profiled : of_attempt > 1) {
     measured_seconds_ += seconds;
     ++measured_steps_;
@@ -224,7 +226,7 @@ Loop::Shared Loop::share() {
   const auto like = at::TensorOptions().dtype(at::kDouble);
   const auto mine = at::tensor({static_cast<double>(peak_memory_bytes(world_.device())),
                                 static_cast<double>(before - own_bytes_),
-                                profile_.last_seconds("idle").value_or(0)},
+                                idle_share_.value_or(0)},
                                like)
                         .to(world_.device());
   const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
@@ -240,7 +242,7 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
   const auto [peak, communicated, idle] = share();
   if (!is_first()) return;
   std::optional<double> bubble;
-  if (config_.layout.pipeline_parallel > 1 && profile_.last_seconds("idle")) bubble = idle / seconds;
+  if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
   events_.step({step_, result.loss, seconds, consumed_ * seq, rate,

@@ -89,16 +89,13 @@ class Adafactor final : public Optimizer {
 
   std::vector<OptimizerState> states() override {
     std::vector<OptimizerState> states;
-    std::vector<bool> told(moments_.size());
-    for (const auto& part : parts_) {
-      const auto& moment = moments_[part.parameter];
-      if (!is_matrix(part.parameter)) {
+    for (const auto& part : parts_)
+      if (!is_matrix(part.parameter))
         states.push_back({"exp_avg_sq", part.parameter, part.elements, true, part.begin});
-      } else if (!told[part.parameter]) {
-        states.push_back({"row", part.parameter, moment.row, false});
-        states.push_back({"column", part.parameter, moment.column, false});
-        told[part.parameter] = true;
-      }
+    for (std::size_t i = 0; i < moments_.size(); ++i) {
+      if (!is_matrix(i)) continue;
+      states.push_back({"row", i, moments_[i].row, false});
+      states.push_back({"column", i, moments_[i].column, false});
     }
     return states;
   }

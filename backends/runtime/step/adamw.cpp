@@ -79,6 +79,8 @@ class Adamw final : public Optimizer {
   }
 
   void step(double learning_rate, double gradient_scale, std::int64_t step) override {
+    if (kernel_ && parameters_.gradients().is_cuda())
+      return step_staged(rates_of(learning_rate, gradient_scale, step));
     for (auto& part : parts_) {
       if (part.chunks.empty()) continue;  // padding
       if (kernel_)
@@ -118,37 +120,44 @@ class Adamw final : public Optimizer {
     AdamwFactors decaying, plain;
   };
 
-  void step_cpu(const Part& part, double learning_rate, double gradient_scale, std::int64_t step) {
+  Rates rates_of(double learning_rate, double gradient_scale, std::int64_t step) const {
     const auto factors = [&](double weight_decay) {
       return adamw_factors(learning_rate, weight_decay, options_.beta1, options_.beta2,
                            options_.epsilon, gradient_scale, step);
     };
-    const Rates rates{factors(options_.weight_decay), factors(0)};
-    const auto& owned = part.owned;
-    if (owned.gradient.is_cuda()) return step_staged(part, rates);
-    update(part, {0, part.chunks.size(), {}}, owned.gradient.data_ptr(),
-           owned.weight.defined() ? owned.weight.data_ptr() : nullptr, rates);
+    return {factors(options_.weight_decay), factors(0)};
   }
 
-  // On the host, where the masters are.
-  void step_staged(const Part& part, const Rates& rates) {
+  void step_cpu(const Part& part, double learning_rate, double gradient_scale,
+                std::int64_t step) const {
     const auto& owned = part.owned;
-    const bool copied = owned.weight.scalar_type() == owned.master.scalar_type();
-    const auto slices = slices_of(part.chunks);
-    std::vector<Range> ranges;
-    for (const auto& slice : slices) ranges.push_back(slice.range);
-    std::size_t next = 0;
-    const auto element = owned.weight.element_size();
-    const auto work = [&](const void* gradient, void* weight, const Range& range) {
-      const auto& slice = slices[next++];
-      update(part, slice, gradient, weight, rates);
-      if (copied)
-        std::memcpy(weight, owned.master.data_ptr<float>() + range.begin,
-                    static_cast<std::size_t>(range.end - range.begin) * element);
+    update(part, {0, part.chunks.size(), {}}, owned.gradient.data_ptr(),
+           owned.weight.defined() ? owned.weight.data_ptr() : nullptr,
+           rates_of(learning_rate, gradient_scale, step));
+  }
+
+  // On the host, where the masters are: slices of all parts in a row.
+  void step_staged(const Rates& rates) {
+    std::vector<std::pair<const Part*, ChunkSlice>> all;
+    std::vector<Staging::Slice> staged;
+    for (const auto& part : parts_)
+      for (const auto& slice : slices_of(part.chunks)) {
+        const auto [begin, end] = slice.range;
+        all.emplace_back(&part, slice);
+        staged.push_back({part.owned.gradient.narrow(0, begin, end - begin),
+                          part.owned.weight.narrow(0, begin, end - begin)});
+      }
+    staging_.run(staged, [&](std::size_t i, const void* gradient, void* weight) {
+      const auto& [part, slice] = all[i];
+      const auto& master = part->owned.master;
+      const auto element = part->owned.weight.element_size();
+      update(*part, slice, gradient, weight, rates);
+      if (part->owned.weight.scalar_type() == master.scalar_type())
+        std::memcpy(weight, master.data_ptr<float>() + slice.range.begin,
+                    static_cast<std::size_t>(slice.range.end - slice.range.begin) * element);
       else
-        clear_between(part.chunks, slice, weight, element);
-    };
-    staging_.run(owned.gradient, owned.weight, ranges, work);
+        clear_between(part->chunks, slice, weight, element);
+    });
   }
 
   // gradient and weight begin with the slice.

@@ -99,6 +99,7 @@ void Reducer::launch(std::size_t bucket) {
 // The sum is divided once, after it is complete: that rounds least, and for 2, 4, 8 ranks not at
 // all. fp16 is divided before it is cast: the sum of quotients is in range whenever the mean is.
 void Reducer::launch_plain(Bucket& bucket) {
+  if (divides_first()) bucket.gradients.div_(data_.size());
   if (scatter_) {
     bucket.launched = meter_.reduce_scatter(data_, bucket.mine, bucket.gradients);
     return;
@@ -114,11 +115,14 @@ void Reducer::launch_plain(Bucket& bucket) {
 
 void Reducer::finish_plain(Bucket& bucket) {
   meter_.wait(bucket.launched);
+  const bool in_place = scatter_ || bucket_view_;
   if (!scatter_ && bucket.gradients.scalar_type() != sent_type_)
     bucket.gradients.copy_(bucket.sent);
-  else if (scatter_ || bucket_view_)
+  else if (divides_first() && !in_place)
+    bucket.gradients.copy_(bucket.sent);
+  else if (!divides_first() && in_place)
     bucket.mine.div_(data_.size());
-  else
+  else if (!divides_first())
     at::div_out(bucket.gradients, bucket.sent, at::scalar_to_tensor(data_.size()));
   bucket.sent.reset();
   bucket.launched = {};

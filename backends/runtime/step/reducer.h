@@ -89,6 +89,10 @@ class Reducer {
   void launch(std::size_t bucket);
   void launch_plain(Bucket& bucket);
   void finish_plain(Bucket& bucket);
+  // What is summed in fp16 itself would overflow.
+  bool divides_first() const {
+    return sent_type_ == at::kHalf && parameters_.gradients().scalar_type() == at::kHalf;
+  }
   bool is_hooked() const { return hook_ && hook_->is_used_at(step_); }
 
   Parameters& parameters_;

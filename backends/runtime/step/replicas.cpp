@@ -90,7 +90,8 @@ OptimizerOptions Replicas::sums() const {
   OptimizerOptions options;
   if (mesh_.tensor_size() == 1 && !shards_) return options;
   options.counts = [this](std::size_t parameter) {
-    return parameters_[parameter].spec.split_dim >= 0 || mesh_.tensor_rank() == 0;
+    return !(shards_ && is_repeated()) &&
+           (parameters_[parameter].spec.split_dim >= 0 || mesh_.tensor_rank() == 0);
   };
   options.sum = [this](const at::Tensor& buffer) { sum(buffer); };
   options.agree = [this](std::size_t parameter, const at::Tensor& buffer) { agree(parameter, buffer); };
@@ -101,7 +102,7 @@ void Replicas::sum(const at::Tensor& buffer) const {
   Profile::Scope scope(&profile_, "optimizer all-reduce");
   const auto here = buffer.to(mesh_.world().device());
   if (mesh_.tensor_size() > 1) mesh_.tensor().all_reduce(here).wait();
-  if (shards_) shards_->all_reduce(here).wait();
+  if (shards_) mesh_.data().all_reduce(here).wait();  // of all groups that mirror each other: equal bits
   if (!here.is_same(buffer)) buffer.copy_(here);
 }
 

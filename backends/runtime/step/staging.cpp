@@ -16,24 +16,24 @@ namespace orch::train {
 #ifdef ORCH_CUDA
 class Staging::Impl {
  public:
-  void run(const at::Tensor& gradient, const at::Tensor& weight, const std::vector<Range>& slices,
-           const Work& work) {
-    const c10::cuda::CUDAGuard guard(gradient.device());
-    if (!down_) open(gradient, weight);
+  void run(const std::vector<Slice>& slices, const Work& work) {
+    if (slices.empty()) return;
+    const c10::cuda::CUDAGuard guard(slices.front().gradient.device());
+    if (!down_) open(slices.front());
     at::cuda::CUDAEvent summed;
     summed.record();
     summed.block(*down_);
     summed.block(*up_);  // the step's products have read the old weights
     for (std::size_t i = 0; i < std::min(slices.size(), kSlots - 1); ++i)
-      fetch(slots_[i], gradient, slices[i]);
+      fetch(slots_[i], slices[i].gradient);
     for (std::size_t i = 0; i < slices.size(); ++i) {
       auto& slot = slots_[i % kSlots];
       slot.fetched.synchronize();
       slot.sent.synchronize();  // of the slice that was in it before
-      work(slot.gradient.data_ptr(), slot.weight.data_ptr(), slices[i]);
-      send(slot, weight, slices[i]);
+      work(i, slot.gradient.data_ptr(), slot.weight.data_ptr());
+      send(slot, slices[i].weight);
       if (const auto next = i + kSlots - 1; next < slices.size())
-        fetch(slots_[next % kSlots], gradient, slices[next]);
+        fetch(slots_[next % kSlots], slices[next].gradient);
     }
     at::cuda::CUDAEvent all;
     all.record(*up_);
@@ -48,29 +48,27 @@ class Staging::Impl {
     at::cuda::CUDAEvent fetched, sent;
   };
 
-  void open(const at::Tensor& gradient, const at::Tensor& weight) {
+  void open(const Slice& like) {
     down_ = c10::cuda::getStreamFromPool(true);
     up_ = c10::cuda::getStreamFromPool(true);
     const auto pinned = [](const at::Tensor& like) {
       return at::empty({kMost}, at::TensorOptions().dtype(like.scalar_type()).pinned_memory(true));
     };
     for (auto& slot : slots_) {
-      slot.gradient = pinned(gradient);
-      slot.weight = pinned(weight);
+      slot.gradient = pinned(like.gradient);
+      slot.weight = pinned(like.weight);
     }
   }
 
-  void fetch(Slot& slot, const at::Tensor& gradient, const Range& slice) {
+  void fetch(Slot& slot, const at::Tensor& gradient) {
     const c10::cuda::CUDAStreamGuard guard(*down_);
-    const auto count = slice.end - slice.begin;
-    slot.gradient.narrow(0, 0, count).copy_(gradient.narrow(0, slice.begin, count), true);
+    slot.gradient.narrow(0, 0, gradient.numel()).copy_(gradient, true);
     slot.fetched.record(*down_);
   }
 
-  void send(Slot& slot, const at::Tensor& weight, const Range& slice) {
+  void send(Slot& slot, const at::Tensor& weight) {
     const c10::cuda::CUDAStreamGuard guard(*up_);
-    const auto count = slice.end - slice.begin;
-    weight.narrow(0, slice.begin, count).copy_(slot.weight.narrow(0, 0, count), true);
+    weight.copy_(slot.weight.narrow(0, 0, weight.numel()), true);
     slot.sent.record(*up_);
   }
 
@@ -80,16 +78,13 @@ class Staging::Impl {
 #else
 class Staging::Impl {
  public:
-  void run(const at::Tensor&, const at::Tensor&, const std::vector<Range>&, const Work&) {}
+  void run(const std::vector<Slice>&, const Work&) {}  // there is no such device
 };
 #endif
 
 Staging::Staging() : impl_(std::make_unique<Impl>()) {}
 Staging::~Staging() = default;
 
-void Staging::run(const at::Tensor& gradient, const at::Tensor& weight,
-                  const std::vector<Range>& slices, const Work& work) {
-  impl_->run(gradient, weight, slices, work);
-}
+void Staging::run(const std::vector<Slice>& slices, const Work& work) { impl_->run(slices, work); }
 
 }  // namespace orch::train

@@ -2,11 +2,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
-
-#include "backends/runtime/model/parameters.h"
 
 namespace orch::train {
 
@@ -19,12 +18,14 @@ class Staging {
   Staging();
   ~Staging();
 
+  // Flat tensors on the device, kMost elements at most.
+  struct Slice {
+    at::Tensor gradient, weight;
+  };
   // Both pointers are those of the slice's first element.
-  using Work = std::function<void(const void* gradient, void* weight, const Range& slice)>;
-  // Slices of the flat tensors, in order. Returns when the host is done; what follows on the current
-  // stream finds the new weights.
-  void run(const at::Tensor& gradient, const at::Tensor& weight, const std::vector<Range>& slices,
-           const Work& work);
+  using Work = std::function<void(std::size_t slice, const void* gradient, void* weight)>;
+  // In order. Returns when the host is done; what follows on the current stream finds the new weights.
+  void run(const std::vector<Slice>& slices, const Work& work);
 
  private:
   class Impl;
