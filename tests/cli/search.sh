@@ -91,7 +91,7 @@ if [ "$(space --open flash_attention)" != $((all * 2)) ]; then bad '--open doubl
 sed 's/megatron {.*}, fsdp/fsdp/' x.lua >fsdp.lua
 size() { orch search "$@" --format json && python3 -c \
   'import json, sys; print(json.load(open(sys.argv[1]))["space"])' "$work/out"; }
-same $(($(size fsdp.lua) * 2 * 4 * 2 * 2 * 2 * 2 * 4)) "$(size fsdp.lua --open all)" '--open all'
+same $(($(size fsdp.lua) * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4)) "$(size fsdp.lua --open all)" '--open all'
 orch search x.lua --where 'gpus == 8 and strategy == "fsdp"' --format json
 exits 0 --where
 lacks "$out" '"gpus": 16' --where
