@@ -86,7 +86,7 @@ space() { orch search x.lua --format json "$@" && python3 -c \
 all=$(space)
 if [ "$(space --keep recompute)" != $((all / 3)) ]; then bad '--keep recompute leaves a third'; fi
 if [ "$(space --open flash_attention)" != $((all * 2)) ]; then bad '--open doubles'; fi
-# overlap, offload_activations, dtype, optimizer, flash_attention, fused_kernels and four values of
+# overlap, reduce_dtype, offload_activations, dtype, optimizer, flash_attention, fused_kernels and four values of
 # prefetch.
 sed 's/megatron {.*}, fsdp/fsdp/' x.lua >fsdp.lua
 size() { orch search "$@" --format json && python3 -c \
