@@ -35,7 +35,6 @@ std::string error_name(int rank, const std::string& parameter) {
   return fmt::format("powersgd.error.{}/{}", rank, parameter);
 }
 
-double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
 
 }  // namespace
 
@@ -177,22 +176,12 @@ std::map<std::string, std::string> Engine::effective() const {
           {"data_parallel", std::to_string(world_.size())}};
 }
 
-std::int64_t Engine::parameter_count() const {
-  std::int64_t count = 0;
-  for (const auto& parameter : parameters_) count += parameter.count;
-  return count - (padded_vocab(config_.model) - config_.model.vocab) * config_.model.hidden;
-}
-
 std::uint64_t Engine::communicated_bytes() const { return world_.world().traffic().bytes; }
 
 std::map<std::string, double> Engine::memory_items() const {
-  const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
-  std::map<std::string, double> items = {
-      {"weights", bytes(parameters_.weights())},
-      {"gradients", bytes(parameters_.gradients())},
-      {"optimizer states", masters + static_cast<double>(update_.optimizer().state_bytes())},
-      {"activations", static_cast<double>(model_.activation_bytes())},
-      {"logits", static_cast<double>(model_.logits_bytes())}};
+  auto items = state_items(parameters_, update_.optimizer());
+  items["activations"] = static_cast<double>(model_.activation_bytes());
+  items["logits"] = static_cast<double>(model_.logits_bytes());
   if (world_.size() == 1) return items;
   items["communication buffers"] = reducer_.buffer_bytes();
   if (const double error = reducer_.error_bytes(); error > 0)

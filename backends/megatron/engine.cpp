@@ -17,7 +17,6 @@ namespace {
 
 using namespace train;
 
-double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
 
 std::string dtype_name(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat ? "fp32" : tensor.scalar_type() == at::kHalf ? "fp16" : "bf16";
@@ -109,18 +108,8 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
-  auto state = training_state(parameters_, update_.optimizer(), config_.model.vocab);
-  const bool is_first = mesh_.tensor_rank() == 0 && (!sharded_ || mesh_.data_rank() == 0);
-  std::erase_if(state, [&](const StateTensor& each) {
-    return replicas_.is_copy(each.parameter) || (each.is_shared && !is_first);
-  });
-  checkpoint::Saved saved;
-  if (sharded_)
-    for (const auto& each : state) save_whole(each, saved);
-  else
-    save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);
   update_.save(facts);
-  return saved;
+  return replicas_.save(training_state(parameters_, update_.optimizer(), config_.model.vocab));
 }
 
 void Engine::load(const checkpoint::Reader& from) {
@@ -156,25 +145,12 @@ std::map<std::string, std::string> Engine::effective() const {
           {"zero_stage", sharded_ ? "1" : "0"}};
 }
 
-std::int64_t Engine::parameter_count() const {
-  const auto& model = config_.model;
-  const auto whole = lay_out(parameter_specs(model, Span::whole(model), model.vocab));
-  std::int64_t count = 0;
-  for (const auto& parameter : whole.all) count += parameter.count;
-  return count;
-}
-
 std::map<std::string, double> Engine::memory_items() const {
-  const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
-  return {{"weights", bytes(parameters_.weights())},
-          {"gradients", bytes(parameters_.gradients())},
-          {parameters_.masters().device() == parameters_.weights().device()
-               ? "optimizer states"
-               : "optimizer states on the host",
-           masters + static_cast<double>(update_.optimizer().state_bytes())},
-          {"activations", static_cast<double>(pipeline_.activation_bytes())},
-          {"logits", static_cast<double>(pipeline_.logits_bytes())},
-          {"communication buffers", reducer_.buffer_bytes()}};
+  auto items = state_items(parameters_, update_.optimizer());
+  items["activations"] = static_cast<double>(pipeline_.activation_bytes());
+  items["logits"] = static_cast<double>(pipeline_.logits_bytes());
+  items["communication buffers"] = reducer_.buffer_bytes();
+  return items;
 }
 
 }  // namespace orch::megatron

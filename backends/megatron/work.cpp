@@ -105,15 +105,6 @@ void emit_arrival(const Setup& setup, Passes passes, WorkSink& sink) {
   transformer_parts::tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, passes);
 }
 
-// What all ranks must know before they decide: the norm, the loss, whether to stop. In one reduction.
-void emit_agreement(const Setup& setup, WorkSink& sink) {
-  constexpr double kBytes = 24;
-  if (!setup.model.lean || setup.tensor * setup.data * setup.pipeline == 1) return;
-  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes,
-                            setup.world_group()), {0, 0, 0, 1}),
-          [&] { return say("three numbers, over all ranks"); });
-}
-
 void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (!setup.model.lean || !setup.states.adafactor) return;
   emit_statistics(sink, numbers, setup.tensor_group());
@@ -162,7 +153,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   sink.op(during(make_op(ORCH_STAGE_OVERHEAD, "stage overhead"), {1, 0, 1, 0}),
           [&] { return say("hand-over of each micro-batch, each way"); });
   sink.block("all ranks");
-  emit_agreement(setup, sink);
+  emit_agreement(model, sink, setup.world_group());
 }
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {

@@ -11,13 +11,8 @@
 #include "backends/runtime/step/settings.h"
 
 namespace orch::zero3 {
-namespace {
 
 using namespace train;
-
-double bytes(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
-
-}  // namespace
 
 // Every rank names the same groups in the same order, and connects at once.
 Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
@@ -172,18 +167,8 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
-  auto state = training_state(parameters_, update_.optimizer(), config_.model.vocab);
-  const bool is_first = mesh_.tensor_rank() == 0 && (!is_sharded() || mesh_.data_rank() == 0);
-  std::erase_if(state, [&](const StateTensor& each) {
-    return replicas_.is_copy(each.parameter) || (each.is_shared && !is_first);
-  });
-  checkpoint::Saved saved;
-  if (!is_sharded())
-    save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);
-  else if (!replicas_.is_repeated())
-    for (const auto& each : state) save_whole(each, saved);
   update_.save(facts);
-  return saved;
+  return replicas_.save(training_state(parameters_, update_.optimizer(), config_.model.vocab));
 }
 
 void Engine::load(const checkpoint::Reader& from) {
@@ -217,14 +202,6 @@ std::map<std::string, std::string> Engine::effective() const {
           {"tensor_parallel", std::to_string(mesh_.tensor_size())}};
 }
 
-std::int64_t Engine::parameter_count() const {
-  const auto whole =
-      lay_out(parameter_specs(config_.model, Span::whole(config_.model), config_.model.vocab));
-  std::int64_t count = 0;
-  for (const auto& parameter : whole.all) count += parameter.count;
-  return count;
-}
-
 std::uint64_t Engine::communicated_bytes() const {
   auto sum = mesh_.bytes();
   for (const auto* group : {groups_.gather, groups_.scatter, groups_.replicas})
@@ -233,15 +210,9 @@ std::uint64_t Engine::communicated_bytes() const {
 }
 
 std::map<std::string, double> Engine::memory_items() const {
-  const double masters = parameters_.has_masters() ? bytes(parameters_.masters()) : 0;
-  const bool away = parameters_.masters().device() != parameters_.weights().device();
-  std::map<std::string, double> items = {
-      {"weights", bytes(parameters_.weights())},
-      {"gradients", bytes(parameters_.gradients())},
-      {away ? "optimizer states on the host" : "optimizer states",
-       masters + static_cast<double>(update_.optimizer().state_bytes())},
-      {"activations", static_cast<double>(model_.activation_bytes())},
-      {"logits", static_cast<double>(model_.logits_bytes())}};
+  auto items = state_items(parameters_, update_.optimizer());
+  items["activations"] = static_cast<double>(model_.activation_bytes());
+  items["logits"] = static_cast<double>(model_.logits_bytes());
   if (gathered_) items["gathered weights"] = gathered_->bytes();
   if (ring_) items["gradients before reduction"] = ring_->bytes();
   return items;

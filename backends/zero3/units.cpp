@@ -2,17 +2,11 @@
 
 #include <stdexcept>
 
+#include "backends/runtime/model/stage.h"
+
 namespace orch::zero3 {
-namespace {
 
 using namespace train;
-
-std::int64_t layer_of(const std::string& name, std::int64_t layers) {
-  if (name.starts_with("layers.")) return std::stoll(name.substr(7));
-  return name.starts_with("final_norm") ? layers : -1;
-}
-
-}  // namespace
 
 std::vector<BucketRange> units_of(const ParameterLayout& layout, std::int64_t layers) {
   const auto& all = layout.all;

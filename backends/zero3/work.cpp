@@ -130,16 +130,6 @@ void emit_training(Emitter& emit, double params) {
   emit_update(emit, params);
 }
 
-// What all ranks must know before they decide: the norm, the loss, whether to stop. In one reduction.
-void emit_agreement(const Setup& setup, WorkSink& sink) {
-  constexpr double kBytes = 24;
-  if (!setup.model.lean || setup.tensor * setup.ranks == 1) return;
-  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes,
-                            {setup.tensor * setup.ranks, 1}),
-                 {0, 0, 0, 1}),
-          [&] { return say("three numbers, over all ranks"); });
-}
-
 void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (!setup.model.lean || !setup.states.adafactor) return;
   emit_statistics(sink, numbers, {setup.tensor, 1});
@@ -177,7 +167,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   if (setup.stage == 3 && !setup.keeps_embedding && !lean)
     emit_gather(emit, model.embedding_params(), {1, 0, 0, 0});
   sink.block("all ranks");
-  emit_agreement(setup, sink);
+  emit_agreement(model, sink, {setup.tensor * setup.ranks, 1});
 }
 
 }  // namespace

@@ -100,6 +100,15 @@ inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) 
           [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
 }
 
+// What all ranks of our own trainers must know before they decide: the norm, the loss, whether to
+// stop. In one reduction.
+inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group& world) {
+  constexpr double kBytes = 24;
+  if (!model.lean || world.size == 1) return;
+  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes, world), {0, 0, 0, 1}),
+          [&] { return say("three numbers, over all ranks"); });
+}
+
 // ---- the layer ----
 
 namespace transformer_parts {

@@ -1,5 +1,7 @@
 #include "tests/train/trainer.h"
 
+#include <catch2/catch_test_macros.hpp>
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -103,6 +105,12 @@ nlohmann::ordered_json small_run(int ranks) {
     "job": {{}}
   }})",
                                                    ranks, 4 / ranks));
+}
+
+nlohmann::ordered_json ddp_run(int ranks) {
+  auto json = small_run(ranks);
+  json["model"]["layers"] = 4;
+  return json;
 }
 
 nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data) {
@@ -314,6 +322,22 @@ double worst_loss(const Trained& a, const Trained& b) {
   for (const auto& [step, loss] : a.losses)
     worst = std::max(worst, std::abs(loss - b.losses.at(step)));
   return worst;
+}
+
+const Trained& trained(const nlohmann::ordered_json& json) {
+  static std::map<std::string, Trained> known;
+  const auto [found, is_new] = known.try_emplace(json.dump());
+  if (is_new) found->second = train(json);
+  return found->second;
+}
+
+void expect_near(const Trained& got, const Trained& wanted, double losses, double weights) {
+  const auto loss = worst_loss(got, wanted), weight = distance(got.weights, wanted.weights);
+  const auto norm = worst_norm(got, wanted);
+  UNSCOPED_INFO("losses differ by " << loss << ", weights by " << weight << ", norms by " << norm);
+  CHECK(loss <= losses);
+  CHECK(weight <= weights);
+  CHECK(norm <= 1e-6);
 }
 
 }  // namespace orch::test

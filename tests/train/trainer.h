@@ -16,6 +16,9 @@ namespace orch::test {
 // is about.
 nlohmann::ordered_json small_run(int ranks);
 
+// The same with four layers, as the next ones have.
+nlohmann::ordered_json ddp_run(int ranks);
+
 // The same for the trainer of tensor and pipeline parallelism: four layers, 4 / data_parallel
 // micro-batches.
 nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
@@ -90,7 +93,12 @@ struct Trained {
   }
 };
 Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
+// Once for all cases that ask for it.
+const Trained& trained(const nlohmann::ordered_json& json);
 double worst_loss(const Trained& a, const Trained& b);
 double worst_norm(const Trained& a, const Trained& b);  // relative
+// Losses and weights, and the norm to 1e-6: everything is counted once, else it is off by a thousandth
+// and more.
+void expect_near(const Trained& got, const Trained& wanted, double losses, double weights);
 
 }  // namespace orch::test

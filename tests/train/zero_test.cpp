@@ -12,12 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ddp_run(int ranks) {
-  auto json = small_run(ranks);
-  json["model"]["layers"] = 4;
-  return json;
-}
-
 struct Kind {
   const char* name;
   Json settings;
@@ -31,23 +25,6 @@ std::vector<Kind> kinds() {
           {"zero3", {{"prefetch", 4}}},
           {"fsdp", {{"sharding", "full"}}},
           {"fsdp", {{"sharding", "grad_op"}}}};
-}
-
-// What one process comes to, trained once for all cases that ask for it.
-const Trained& alone(const Json& json) {
-  static std::map<std::string, Trained> known;
-  const auto [found, is_new] = known.try_emplace(json.dump());
-  if (is_new) found->second = train(json);
-  return found->second;
-}
-
-void expect_near(const Trained& got, const Trained& wanted) {
-  const auto loss = worst_loss(got, wanted), weight = distance(got.weights, wanted.weights);
-  const auto norm = worst_norm(got, wanted);
-  UNSCOPED_INFO("losses differ by " << loss << ", weights by " << weight << ", norms by " << norm);
-  CHECK(loss <= 1e-6);
-  CHECK(weight <= 1e-6);
-  CHECK(norm <= 1e-6);
 }
 
 }  // namespace
@@ -75,17 +52,17 @@ TEST_CASE("shards of three and four ranks train as one process", "[train][zero]"
   for (const auto& [name, settings] :
        {Kind{"deepspeed", {{"stage", 1}}}, Kind{"deepspeed", {{"stage", 2}}}, Kind{"zero3", Json::object()}}) {
     CAPTURE(name, settings.dump());
-    expect_near(train(zero_run(name, 4, settings)), alone(ddp_run(1)));
+    expect_near(train(zero_run(name, 4, settings)), trained(ddp_run(1)), 1e-6, 1e-6);
   }
   expect_near(train(zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}})),
-              alone(ddp_run(1)));
+              trained(ddp_run(1)), 1e-6, 1e-6);
   // Three divide neither the layers' parameters nor the batch's eight samples.
   auto three = zero_run("zero3", 3), ddp = ddp_run(1);
   three["global_batch"] = 6;
   three["accumulate"] = 1;
   ddp["global_batch"] = 6;
   ddp["accumulate"] = 3;
-  expect_near(train(three), alone(ddp));
+  expect_near(train(three), trained(ddp), 1e-6, 1e-6);
 }
 
 TEST_CASE("delays, overlap and recomputation change no bit of shards", "[train][zero]") {
@@ -115,7 +92,7 @@ TEST_CASE("shards beside tensor parallelism train as one process", "[train][zero
   json["tensor_parallel"] = 2;
   json["data_parallel"] = 2;
   json["accumulate"] = 2;
-  const auto got = train(json), &wanted = alone(ddp_run(1));
+  const auto got = train(json), &wanted = trained(ddp_run(1));
   CHECK(worst_loss(got, wanted) <= 2e-6);
   CHECK(worst_norm(got, wanted) <= 1e-6);
   CHECK(distance(got.weights, wanted.weights) <= 5e-6);
@@ -138,7 +115,7 @@ TEST_CASE("any shards go on from a checkpoint of any other", "[train][zero]") {
                                      megatron_run(2, 2, 1),
                                      zero_run("fsdp", 4, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}}),
                                      zero_run("deepspeed", 4, {{"stage", 2}}), ddp_run(2)};
-  const auto& whole = alone(ddp_run(1));
+  const auto& whole = trained(ddp_run(1));
   auto json = layouts.front();
   TrainerRun run(json);
   for (std::size_t i = 0; i < layouts.size(); ++i) {

@@ -50,6 +50,19 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config) {
   return parameter_specs(config, Span::whole(config), padded_vocab(config));
 }
 
+std::int64_t layer_of(const std::string& parameter, std::int64_t layers) {
+  if (parameter.starts_with("layers.")) return std::stoll(parameter.substr(7));
+  return parameter.starts_with("final_norm") ? layers : -1;
+}
+
+std::int64_t parameter_count(const plan::Model& config) {
+  std::int64_t count = 0;
+  for (const auto& parameter :
+       lay_out(parameter_specs(config, Span::whole(config), config.vocab)).all)
+    count += parameter.count;
+  return count;
+}
+
 std::int64_t Stage::Saved::bytes() const {
   auto sum = embedded.bytes();
   for (const auto& block : blocks) sum += block.bytes();

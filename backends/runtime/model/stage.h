@@ -23,6 +23,9 @@ struct Span {
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
                                            std::int64_t vocab);
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the whole model
+// Where forward uses a parameter first: a layer, or -1: the embedding, layers: the head.
+std::int64_t layer_of(const std::string& parameter, std::int64_t layers);
+std::int64_t parameter_count(const plan::Model& config);                // of it, without padding
 
 // Some layers of a GPT-2 style or BLOOM language model with tied embeddings: all of them, or a
 // pipeline's stage (or chunk of one). Forward and backward are written out, and apart: several

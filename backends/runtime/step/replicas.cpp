@@ -86,6 +86,19 @@ Replicas::Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
           host[2].item<double>() > 0};
 }
 
+checkpoint::Saved Replicas::save(std::vector<StateTensor> state) const {
+  const bool is_first = mesh_.tensor_rank() == 0 && (!shards_ || mesh_.data_rank() == 0);
+  std::erase_if(state, [&](const StateTensor& each) {
+    return is_copy(each.parameter) || (each.is_shared && !is_first);
+  });
+  checkpoint::Saved saved;
+  if (!shards_)
+    save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);
+  else if (!is_repeated())
+    for (const auto& each : state) save_whole(each, saved);
+  return saved;
+}
+
 OptimizerOptions Replicas::sums() const {
   OptimizerOptions options;
   if (mesh_.tensor_size() == 1 && !shards_) return options;

@@ -4,6 +4,7 @@
 #include "backends/runtime/model/parameters.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/optimizer.h"
+#include "backends/runtime/step/state.h"
 
 namespace orch::train {
 
@@ -36,6 +37,8 @@ class Replicas {
   Agreed agree(const at::Tensor& loss, bool stop) const;
   // Of what no other rank counts: one double on the device.
   at::Tensor squares() const;
+  // This rank's share of a state that is written once: of its own parts, or of what all replicas have.
+  checkpoint::Saved save(std::vector<StateTensor> state) const;
   // How an optimizer sums over the parts of a parameter.
   OptimizerOptions sums() const;
 

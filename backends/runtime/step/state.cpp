@@ -122,6 +122,16 @@ void save_whole(const StateTensor& state, checkpoint::Saved& saved) {
   save_range(state, 0, state.tensor.numel(), saved);
 }
 
+std::map<std::string, double> state_items(const Parameters& parameters, const Optimizer& optimizer) {
+  const auto bytes = [](const at::Tensor& flat) { return static_cast<double>(flat.nbytes()); };
+  const bool away = parameters.masters().device() != parameters.weights().device();
+  const double masters = parameters.has_masters() ? bytes(parameters.masters()) : 0;
+  return {{"weights", bytes(parameters.weights())},
+          {"gradients", bytes(parameters.gradients())},
+          {away ? "optimizer states on the host" : "optimizer states",
+           masters + static_cast<double>(optimizer.state_bytes())}};
+}
+
 void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {
   for (const auto& each : state) {
     auto host = at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));

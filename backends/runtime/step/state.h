@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab
 void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
                 checkpoint::Saved& saved);
 void save_whole(const StateTensor& state, checkpoint::Saved& saved);
+
+// Bytes of weights, gradients and optimizer states, by the estimator's names.
+std::map<std::string, double> state_items(const Parameters& parameters, const Optimizer& optimizer);
 
 // Throws Failed("data") where the checkpoint lacks a tensor or has another shape.
 void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state);

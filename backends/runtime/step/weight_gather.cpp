@@ -2,17 +2,16 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
+#include "backends/runtime/model/stage.h"
 
 namespace orch::train {
 
 namespace {
 
-// Where forward uses a parameter: see wait_for.
+// The words are used twice.
 std::vector<std::int64_t> users_of(const std::string& name, std::int64_t layers) {
   if (name == kWords) return {-1, layers};
-  if (name.starts_with("layers.")) return {std::stoll(name.substr(7))};
-  return {name.starts_with("final_norm") ? layers : -1};
+  return {layer_of(name, layers)};
 }
 
 }  // namespace
