@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "backends/runtime/step/batches.h"
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/state.h"

@@ -8,7 +8,7 @@
 #include "backends/megatron/options.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/step/batches.h"
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -36,12 +36,12 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
                                              : std::vector<Range>())),
       replicas_(mesh_, parameters_, Settings(config).flag("sequence_parallel"),
                 sharded_ ? &mesh_.data() : nullptr, profile),
-      gather_(mesh_.data(), parameters_, buckets_, config.model.layers, profile),
+      update_(config, parameters_, replicas_.sums()),
+      gather_(mesh_.data(), parameters_, update_.optimizer(), buckets_, config.model.layers, profile),
       pipeline_(mesh_,
                 pipeline_options(config, mesh_, profile,
                                  {[this](std::int64_t layer, Way) { gather_.wait_for(layer); }, {}}),
                 spans_of(config, mesh_.stage()), parameters_, &profile),
-      update_(config, parameters_, replicas_.sums()),
       reducer_(parameters_, mesh_.data(), buckets_, reducer_options(config, sharded_)) {
   set_precision(config);
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);

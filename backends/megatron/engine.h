@@ -37,9 +37,9 @@ class Engine : public train::Engine {
   std::vector<train::BucketRange> buckets_;
   train::Parameters parameters_;
   train::Replicas replicas_;
+  train::Update update_;
   train::WeightGather gather_;
   Pipeline pipeline_;
-  train::Update update_;
   train::Reducer reducer_;
 };
 

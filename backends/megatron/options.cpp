@@ -8,7 +8,7 @@
 
 #include "backends/megatron/partition.h"
 #include "backends/megatron/stages.h"
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -70,8 +70,13 @@ std::string schedule_name(const plan::Run& run) {
 ParameterOptions parameter_options(const plan::Run& run, at::Device device,
                                    std::vector<Range> owned) {
   const Settings settings(run);
-  return {dtype_of(run), true, device, std::move(owned), settings.text("offload") == "optimizer",
-          settings.flag("fp32_accumulate")};
+  ParameterOptions options;
+  options.dtype = dtype_of(run);
+  options.device = device;
+  options.owned = std::move(owned);
+  options.on_host = settings.text("offload") == "optimizer" ? kAllOfThem : 0;
+  options.wide_gradients = settings.flag("fp32_accumulate");
+  return options;
 }
 
 PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile,

@@ -5,8 +5,9 @@
 
 #include <cmath>
 
+#include "backends/runtime/host/failure.h"
+#include "backends/runtime/host/memory.h"
 #include "backends/runtime/step/batches.h"
-#include "backends/runtime/step/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -47,36 +48,66 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       mode_(mode_of(config, mesh_.data_size())),
       groups_(make_groups(mesh_, mode_)),
       units_(units_of(layout_of(config, mesh_, mode_), config.model.layers)),
-      parameters_(layout_of(config, mesh_, mode_),
-                  parameter_options(config, mode_, world.device(),
-                                    is_sharded() ? shard_of(units_, groups_.gather->rank(), mode_.shard_ranks)
-                                                 : std::vector<Range>())),
+      parameters_(layout_of(config, mesh_, mode_), parameter_options()),
       replicas_(mesh_, parameters_, false, groups_.scatter, profile),
       model_(model_options(), parameters_, &profile),
-      update_(config, parameters_, replicas_.sums()) {
+      update_(config, parameters_, optimizer_options()) {
   set_precision(config);
-  if (is_sharded()) {
-    if (mode_.stage == 3)
-      gathered_.emplace(*groups_.gather, parameters_, units_, slot_options(config, mode_), profile);
-    else
-      refreshed_.emplace(*groups_.gather, parameters_, units_, config.model.layers, profile);
+  auto& optimizer = update_.optimizer();
+  if (mode_.moves_weights())
+    gathered_.emplace(groups_.gather, parameters_, optimizer, units_, slot_options(config, mode_), profile);
+  else if (is_sharded())
+    refreshed_.emplace(*groups_.gather, parameters_, optimizer, units_, config.model.layers, profile);
+  if (mode_.moves_gradients()) {
+    ring_.emplace(groups_.scatter, parameters_, units_, ring_options(config, mode_), profile);
+  } else if (is_sharded()) {
     ReducerOptions whole;
     whole.overlap = mode_.overlap;
     whole.scatter = true;
-    if (mode_.stage == 1)
-      reducer_.emplace(parameters_, *groups_.scatter, units_, whole);
-    else
-      ring_.emplace(*groups_.scatter, parameters_, units_, ring_options(config, mode_), profile);
+    reducer_.emplace(parameters_, *groups_.scatter, units_, whole);
   }
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
+}
+
+// Once all ranks of a machine have found room they take it.
+ParameterOptions Engine::parameter_options() const {
+  auto& world = mesh_.world();
+  const auto rank = is_sharded() ? groups_.gather->rank() : 0;
+  auto options = zero3::parameter_options(config_, mode_, world.device(),
+                                          shard_of(units_, rank, mode_.shard_ranks));
+  if (options.on_host == 0) return options;
+  const auto near = std::min<std::int64_t>(world.size(), config_.partition->gpus_per_node);
+  require_host_memory(host_bytes(options, Settings(config_).text("optimizer") == "adamw"),
+                      world.is_alone() ? 1 : static_cast<int>(near));
+  world.world().barrier();
+  return options;
+}
+
+OptimizerOptions Engine::optimizer_options() const {
+  auto options = replicas_.sums();
+  options.deferred = mode_.overlap;
+  return options;
+}
+
+// Each layer waits for its own weights. By the first backward all of them are there, and gradients of
+// the step before have been read.
+void Engine::finish_update(std::int64_t layer) {
+  auto& optimizer = update_.optimizer();
+  finish(optimizer, unit_of(layer, config_.model.layers), profile_);
+  if (!clears_ || layer != config_.model.layers) return;
+  optimizer.finish();
+  parameters_.zero_gradients();
+  clears_ = false;
 }
 
 ModelOptions Engine::model_options() {
   auto options = train::model_options(config_, mesh_.world().device(),
                                       TensorAxis(mesh_.tensor(), false, &profile_));
+  options.inputs_on_host = Settings(config_).flag("offload_activations");
   options.hooks.before = [this](std::int64_t layer, Way way) {
     if (gathered_) gathered_->before(layer, way);
     if (refreshed_) refreshed_->wait_for(layer);
+    finish_update(layer);
     if (ring_ && way == Way::backward) ring_->before(layer);
   };
   options.hooks.after = [this](std::int64_t layer, Way way) {
@@ -97,10 +128,8 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
   const auto count =
       micro_batches_of(batch.global_batch, mesh_.data_size(), config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
-  if (ring_)
-    ring_->begin();
-  else
-    parameters_.zero_gradients();
+  if (ring_) ring_->begin();
+  clears_ = !ring_;
   for (std::int64_t micro = 0; micro < count; ++micro) {
     if (reducer_) reducer_->begin(batch.step, micro + 1 == count);
     loss.add_(model_.train(read(dataset, batch.first, micro, batch.step),
@@ -144,6 +173,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
     throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
   if (refreshed_) refreshed_->wait();
+  update_.optimizer().finish();
   {
     Profile::Scope scope(&profile_, "optimizer");
     update_.apply(batch, agreed.norm, result);
@@ -167,11 +197,13 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
+  update_.optimizer().finish();
   update_.save(facts);
   return replicas_.save(training_state(parameters_, update_.optimizer(), config_.model.vocab));
 }
 
 void Engine::load(const checkpoint::Reader& from) {
+  update_.optimizer().finish();
   load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
   parameters_.copy_masters_to_weights();
   after_update(false);
@@ -192,7 +224,9 @@ std::map<std::string, std::string> Engine::effective() const {
           {"dtype", settings.text("dtype")},
           {"gradients_sent_as", sent_wide ? "fp32" : settings.text("dtype")},
           {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
+          {"inputs_of_layers", settings.flag("offload_activations") ? "on the host" : "on the device"},
           {"offload", mode_.fsdp ? "none" : settings.text("offload")},
+          {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
           {"optimizer", settings.text("optimizer")},
           {"prefetch", gathered_ ? std::to_string(mode_.ahead) : "none"},
           {"recompute", settings.text("recompute")},
@@ -215,6 +249,8 @@ std::map<std::string, double> Engine::memory_items() const {
   items["logits"] = static_cast<double>(model_.logits_bytes());
   if (gathered_) items["gathered weights"] = gathered_->bytes();
   if (ring_) items["gradients before reduction"] = ring_->bytes();
+  if (ring_ && ring_->staging_bytes() > 0) items["staging on the host"] += ring_->staging_bytes();
+  if (model_.host_bytes() > 0) items["activations on the host"] = model_.host_bytes();
   return items;
 }
 

@@ -38,7 +38,10 @@ class Engine : public train::Engine {
   static Groups make_groups(train::Mesh& mesh, const Mode& mode);
 
   bool is_sharded() const { return mode_.shard_ranks > 1; }
+  train::ParameterOptions parameter_options() const;
+  train::OptimizerOptions optimizer_options() const;
   train::ModelOptions model_options();
+  void finish_update(std::int64_t layer);
   train::MicroBatch read(const data::Dataset& dataset, std::int64_t first, std::int64_t micro,
                          std::int64_t step) const;
   at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
@@ -57,6 +60,7 @@ class Engine : public train::Engine {
   std::optional<train::WeightGather> refreshed_;  // stages 1 and 2: whole weights after an update
   std::optional<GradientRing> ring_;             // stages 2 and 3
   std::optional<train::Reducer> reducer_;        // stage 1
+  bool clears_ = false;  // the next backward begins with gradients of zero
   train::Stage model_;
   train::Update update_;
 };

@@ -2,13 +2,42 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
+#include "backends/runtime/host/pool.h"
+
 namespace orch::zero3 {
 
 using namespace train;
 
-GradientRing::GradientRing(Group& group, Parameters& parameters, const std::vector<BucketRange>& units,
+namespace {
+
+template <class T>
+void add_as(float* to, const void* from, std::int64_t begin, std::int64_t end, bool adds) {
+  const auto* values = static_cast<const T*>(from);
+  for (auto i = begin; i < end; ++i) to[i] = (adds ? to[i] : 0) + static_cast<float>(values[i]);
+}
+
+// to += from, or to = from.
+void add(float* to, const void* from, at::ScalarType dtype, std::int64_t count, bool adds) {
+  host_pool().run(count, [&](std::int64_t begin, std::int64_t end) {
+    if (dtype == at::kFloat) return add_as<float>(to, from, begin, end, adds);
+    if (dtype == at::kHalf) return add_as<at::Half>(to, from, begin, end, adds);
+    add_as<at::BFloat16>(to, from, begin, end, adds);
+  });
+}
+
+}  // namespace
+
+GradientRing::GradientRing(Group* group, Parameters& parameters, const std::vector<BucketRange>& units,
                            const RingOptions& options, Profile& profile)
-    : group_(group), parameters_(parameters), units_(units), options_(options), profile_(profile) {
+    : group_(group),
+      parameters_(parameters),
+      units_(units),
+      options_(options),
+      profile_(profile),
+      reduced_(parameters.gradients().device()),
+      staging_(parameters.gradients().device()) {
   if (options.layers > 0)
     for (auto& buffer : ring_) buffer = make_buffer(0);
   embedding_ = make_buffer(-1);
@@ -17,7 +46,9 @@ GradientRing::GradientRing(Group& group, Parameters& parameters, const std::vect
 
 GradientRing::Buffer GradientRing::make_buffer(std::int64_t layer) const {
   const auto& [begin, end] = units_[unit_of(layer, options_.layers)].range;
-  return {at::zeros({end - begin}, parameters_.gradients().options().dtype(at::kFloat)), {}, {}};
+  Buffer buffer;
+  buffer.flat = at::zeros({end - begin}, parameters_.gradients().options().dtype(at::kFloat));
+  return buffer;
 }
 
 void GradientRing::begin() {
@@ -55,23 +86,52 @@ void GradientRing::after(std::int64_t layer) {
 
 // The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
 void GradientRing::send(Buffer& buffer) {
-  const bool wide = options_.sent_as == at::kFloat;
-  buffer.sent = wide ? buffer.flat : buffer.flat.div_(group_.size()).to(options_.sent_as);
-  const auto part = buffer.sent.numel() / group_.size();
-  buffer.mine = buffer.sent.narrow(0, group_.rank() * part, part);
-  buffer.pending = group_.reduce_scatter(buffer.mine, buffer.sent);
   buffer.is_under_way = true;
+  if (group_) {
+    const bool wide = options_.sent_as == at::kFloat;
+    buffer.sent = wide ? buffer.flat : buffer.flat.div_(group_->size()).to(options_.sent_as);
+    const auto part = buffer.sent.numel() / group_->size();
+    buffer.mine = buffer.sent.narrow(0, group_->rank() * part, part);
+    buffer.pending = group_->reduce_scatter(buffer.mine, buffer.sent);
+  } else {
+    buffer.mine = buffer.flat;
+  }
+  if (parameters_.owned()[buffer.unit].is_away) add_on_host(buffer);
+}
+
+// Behind the reduction, which the device's own work need not wait for.
+void GradientRing::add_on_host(Buffer& buffer) {
+  const auto now = Moment::now(buffer.mine.device());
+  const auto there = reduced_.behind([&] {
+    now.wait();
+    buffer.pending.wait();
+  });
+  const bool adds = is_begun_[buffer.unit];
+  buffer.added = worker_.post([this, there, adds, mine = buffer.mine,
+                               sum = parameters_.owned()[buffer.unit].gradient] {
+    std::vector<Staging::Slice> slices;
+    for (std::int64_t at = 0; at < mine.numel(); at += Staging::kMost)
+      slices.push_back({mine.narrow(0, at, std::min(Staging::kMost, mine.numel() - at)), {}});
+    staging_.run(slices, there, [&](std::size_t i, const void* from, void*) {
+      add(sum.data_ptr<float>() + static_cast<std::int64_t>(i) * Staging::kMost, from,
+          mine.scalar_type(), slices[i].down.numel(), adds);
+    });
+  });
 }
 
 void GradientRing::take(Buffer& buffer) {
   if (!buffer.is_under_way) return;
-  Profile::Scope scope(&profile_, "gradient reduce-scatter");
-  buffer.pending.wait();
-  const auto& sum = parameters_.owned()[buffer.unit].gradient;
-  if (is_begun_[buffer.unit])
-    sum.add_(buffer.mine);
-  else
-    sum.copy_(buffer.mine);
+  Profile::Scope scope(&profile_, group_ ? "gradient reduce-scatter" : "gradients to host");
+  const auto& owned = parameters_.owned()[buffer.unit];
+  if (owned.is_away) {
+    worker_.wait(buffer.added);
+  } else {
+    buffer.pending.wait();
+    if (is_begun_[buffer.unit])
+      owned.gradient.add_(buffer.mine);
+    else
+      owned.gradient.copy_(buffer.mine);
+  }
   is_begun_[buffer.unit] = true;
   buffer.is_under_way = false;
   buffer.pending = {};  // it would hold what was sent
@@ -83,7 +143,8 @@ void GradientRing::finish() {
   for (auto& buffer : ring_) take(buffer);
   take(embedding_);
   take(final_norm_);
-  if (options_.sent_as == at::kFloat) parameters_.gradients().div_(group_.size());
+  if (!group_ || options_.sent_as != at::kFloat) return;
+  for (const auto& owned : parameters_.owned()) owned.gradient.div_(group_->size());
 }
 
 double GradientRing::bytes() const {

@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "backends/runtime/comm/comm.h"
+#include "backends/runtime/host/worker.h"
 #include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/staging.h"
 #include "backends/zero3/units.h"
 
 namespace orch::zero3 {
@@ -16,11 +18,12 @@ struct RingOptions {
 
 // Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all of
 // them: backward writes one of two buffers while the other one is on its way. The embedding's is there
-// from the head's backward, which begins it, to the end.
+// from the head's backward, which begins it, to the end. Sums that are on the host are added up there,
+// by a thread of its own.
 class GradientRing {
  public:
-  // All outlive it.
-  GradientRing(train::Group& group, train::Parameters& parameters,
+  // All outlive it. group: null for a rank that is alone.
+  GradientRing(train::Group* group, train::Parameters& parameters,
                const std::vector<train::BucketRange>& units, const RingOptions& options,
                train::Profile& profile);
 
@@ -31,6 +34,7 @@ class GradientRing {
   // group. Throws CommError.
   void finish();
   double bytes() const;
+  double staging_bytes() const { return staging_.bytes(); }
 
  private:
   struct Buffer {
@@ -38,15 +42,17 @@ class GradientRing {
     at::Tensor sent, mine;  // on their way
     std::size_t unit = 0;
     bool is_under_way = false;
+    train::Worker::Ticket added = 0;
     train::Pending pending = {};
   };
 
   Buffer make_buffer(std::int64_t layer) const;
   void bind(Buffer& buffer, std::int64_t layer);
   void send(Buffer& buffer);
+  void add_on_host(Buffer& buffer);
   void take(Buffer& buffer);
 
-  train::Group& group_;
+  train::Group* const group_;
   train::Parameters& parameters_;
   const std::vector<train::BucketRange>& units_;
   const RingOptions options_;
@@ -55,6 +61,9 @@ class GradientRing {
   std::size_t next_ = 0;
   Buffer* at_hand_ = nullptr;
   std::vector<bool> is_begun_;  // by unit: there is a sum already
+  train::Copies reduced_;
+  train::Staging staging_;
+  train::Worker worker_;  // the last: it ends before what it works on
 };
 
 }  // namespace orch::zero3

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "backends/runtime/model/stage.h"
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -26,10 +26,6 @@ const plan::Run& checked(const plan::Run& run) {
   if (run.model.heads % run.layout.tensor_parallel != 0)
     problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
                                    run.model.heads, run.layout.tensor_parallel));
-  if (!is_fsdp(run) && settings.text("offload") == "full")
-    problems.push_back("this trainer keeps weights on the device: use offload = 'optimizer'");
-  if (settings.flag("offload_activations"))
-    problems.push_back("this trainer keeps activations on the device: use offload_activations = false");
   if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
   return run;
 }
@@ -42,7 +38,12 @@ Mode mode_of(const plan::Run& run, std::int64_t replicas) {
   mode.ahead = settings.integer("prefetch");
   mode.overlap = settings.flag("overlap");
   if (run.strategy->name == "deepspeed") mode.stage = settings.integer("stage");
-  if (!mode.fsdp) return mode;
+  if (!mode.fsdp) {
+    mode.offload = offload_of(settings.text("offload"));
+    const auto fraction = mode.offload == Offload::none ? 0 : settings.real_or("offload_fraction", 1);
+    mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
+    return mode;
+  }
   const auto sharding = settings.text("sharding");
   mode.keeps_all = sharding == "grad_op";
   if (sharding != "hybrid") return mode;
@@ -74,15 +75,24 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mo
 ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::Device device,
                                    std::vector<Range> owned) {
   ParameterOptions options;
-  const bool sharded = mode.shard_ranks > 1;
   // FSDP's parameters are fp32: what it gathers is a copy.
-  options.dtype = mode.fsdp && sharded ? at::kFloat : dtype_of(run);
+  options.dtype = mode.fsdp && mode.shard_ranks > 1 ? at::kFloat : dtype_of(run);
   options.device = device;
   options.owned = std::move(owned);
-  options.masters_on_host = !mode.fsdp && Settings(run).text("offload") == "optimizer";
-  options.whole_weights = !sharded || mode.stage < 3;
-  options.whole_gradients = !sharded || mode.stage < 2;
+  options.on_host = mode.on_host;
+  options.away = mode.is_full();
+  options.whole_weights = !mode.moves_weights();
+  options.whole_gradients = !mode.moves_gradients();
   return options;
+}
+
+double host_bytes(const ParameterOptions& options, bool two_moments) {
+  double elements = 0;
+  for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
+    elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
+  const double master = 4, moments = two_moments ? 8 : 0;
+  const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
+  return elements * (master + moments + away);
 }
 
 SlotOptions slot_options(const plan::Run& run, const Mode& mode) {

@@ -4,6 +4,7 @@
 #include "backends/runtime/model/options.h"
 #include "backends/runtime/step/reducer.h"
 #include "backends/zero3/gradient_ring.h"
+#include "backends/zero3/offload.h"
 #include "backends/zero3/weights.h"
 #include "core/plan/run.h"
 
@@ -17,6 +18,13 @@ struct Mode {
   bool fsdp = false;       // fp32 weights are sharded, 16-bit copies gathered
   bool keeps_all = false;  // from forward to backward
   bool overlap = true;
+  Offload offload = Offload::none;
+  std::size_t on_host = 0;  // units; see units_on_host
+
+  bool is_full() const { return offload == Offload::full; }
+  // Some of the weights (gradients) are somewhere else than where they are used.
+  bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
+  bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
 };
 // The run itself. Throws Failed("bad_exit") with all that this trainer cannot do of it.
 const plan::Run& checked(const plan::Run& run);
@@ -26,6 +34,8 @@ std::string name_of(const Mode& mode);  // "weights, gradients and optimizer sta
 train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh, const Mode& mode);
 train::ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::Device device,
                                           std::vector<train::Range> owned);
+// Of host memory that the states on this rank take.
+double host_bytes(const train::ParameterOptions& options, bool two_moments);
 SlotOptions slot_options(const plan::Run& run, const Mode& mode);
 RingOptions ring_options(const plan::Run& run, const Mode& mode);
 

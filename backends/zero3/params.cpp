@@ -6,11 +6,17 @@
 namespace orch::zero3 {
 namespace {
 
-using backend::boolean, backend::choice, backend::integer, backend::ParamSpec;
+using backend::boolean, backend::choice, backend::integer, backend::ParamSpec, backend::real;
 
 ParamSpec offload() {
   return choice("offload", "what lives in host memory: nothing, the optimizer, or the weights too",
                 {"none", "optimizer", "full"});
+}
+
+ParamSpec offload_fraction() {
+  return real("offload_fraction",
+              "of the layers, those whose states live there: the last ones, which forward needs last", 1)
+      .range(0, 1);
 }
 
 ParamSpec prefetch() {
@@ -41,17 +47,12 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
   return params;
 }
 
-Offload offload_of(std::string_view choice) {
-  if (choice == "full") return Offload::full;
-  return choice == "optimizer" ? Offload::optimizer : Offload::none;
-}
-
 }  // namespace
 
 std::vector<backend::StrategySpec> strategies() {
   return {
       {"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
-       with_common({offload(), prefetch()})},
+       with_common({offload(), offload_fraction(), prefetch()})},
       {"fsdp", "fully sharded data parallelism as in PyTorch",
        with_common({choice("sharding",
                            "full frees weights after forward, grad_op keeps them until backward, "
@@ -68,7 +69,7 @@ std::vector<backend::StrategySpec> strategies() {
                             1)
                         .range(1, 3)
                         .required(),
-                    offload(), prefetch()})},
+                    offload(), offload_fraction(), prefetch()})},
   };
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "backends/zero3/offload.h"
 #include "core/backend/ops.h"
 #include "core/backend/spec.h"
 #include "core/backend/states.h"
 #include "core/backend/transformer.h"
 
 namespace orch::zero3 {
-
-enum class Offload { none, optimizer, full };
 
 // What a run's settings come to, whichever of the three strategies it names.
 struct Setup {

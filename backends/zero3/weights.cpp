@@ -9,19 +9,48 @@ namespace orch::zero3 {
 
 using namespace train;
 
-GatheredWeights::GatheredWeights(Group& group, Parameters& parameters,
+GatheredWeights::GatheredWeights(Group* group, Parameters& parameters, Optimizer& optimizer,
                                  const std::vector<BucketRange>& units, const SlotOptions& options,
                                  Profile& profile)
-    : group_(group), parameters_(parameters), units_(units), options_(options), profile_(profile) {
+    : group_(group),
+      parameters_(parameters),
+      optimizer_(optimizer),
+      units_(units),
+      options_(options),
+      profile_(profile),
+      copies_(parameters.weights().device()) {
   const auto count = options.keeps_all ? options.layers : std::min(options.ahead + 1, options.layers);
   for (std::int64_t i = 0; i < count; ++i) slots_.push_back(make_slot(0));
   embedding_ = make_slot(-1);
   final_norm_ = make_slot(options.layers);
+  for (std::int64_t layer = -1; layer <= options.layers; ++layer)
+    if (is_in_place(layer)) {
+      const auto& owned = parameters.owned()[unit_of(layer, options.layers)];
+      bind(layer, owned.weight.defined() ? owned.weight : owned.master);
+    }
 }
 
+bool GatheredWeights::is_in_place(std::int64_t layer) const {
+  return !group_ && !parameters_.owned()[unit_of(layer, options_.layers)].is_away;
+}
+
+// Layer 0 stands for all: of those on the host the first ones are the last.
 GatheredWeights::Slot GatheredWeights::make_slot(std::int64_t layer) const {
   const auto& [begin, end] = units_[unit_of(layer, options_.layers)].range;
-  return {at::zeros({end - begin}, parameters_.weights().options().dtype(options_.dtype)), {}};
+  const bool is_layer = layer >= 0 && layer < options_.layers;
+  const auto size = is_in_place(is_layer ? options_.layers - 1 : layer) ? 0 : end - begin;
+  Slot slot;
+  slot.flat = at::zeros({size}, parameters_.weights().options().dtype(options_.dtype));
+  return slot;
+}
+
+void GatheredWeights::bind(std::int64_t layer, const at::Tensor& flat) {
+  const auto& unit = units_[unit_of(layer, options_.layers)];
+  for (auto i = unit.first; i < unit.end; ++i) {
+    auto& parameter = parameters_[i];
+    parameter.weight =
+        flat.narrow(0, parameter.offset - unit.range.begin, parameter.count).view(parameter.shape);
+  }
 }
 
 // The layer itself, and those that come next on this way.
@@ -52,45 +81,61 @@ GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer,
   throw std::logic_error("no slot is free");
 }
 
-// On a device the gather waits for what was launched before it: whatever used the slot.
 void GatheredWeights::start(std::int64_t layer, const std::vector<std::int64_t>& kept) {
-  if (find(layer)) return;
+  if (is_in_place(layer) || find(layer)) return;
   auto& slot = room_for(layer, kept);
   if (slot.layer != kNone && !slot.is_there) slot.pending.wait();  // nobody came to need it
-  const auto unit = unit_of(layer, options_.layers);
-  const auto& owned = parameters_.owned()[unit];
-  const auto& mine = owned.weight.defined() ? owned.weight : owned.master;
-  slot.part = mine.to(options_.dtype);
   slot.layer = layer;
   slot.is_there = false;
+  const auto unit = unit_of(layer, options_.layers);
+  finish(optimizer_, unit, profile_);
+  gather(slot, unit);
+}
+
+// On a device the gather waits for what was launched before it: whatever used the slot. From the host a
+// part comes on a stream of its own, behind which it is gathered: nothing else waits for it.
+void GatheredWeights::gather(Slot& slot, std::size_t unit) {
+  const auto& owned = parameters_.owned()[unit];
+  const auto& mine = owned.weight.defined() ? owned.weight : owned.master;
   const auto& [begin, end] = units_[unit].range;
-  slot.pending = group_.all_gather(slot.flat.narrow(0, 0, end - begin), slot.part);
+  const auto whole = slot.flat.narrow(0, 0, end - begin);
+  if (!owned.is_away) {
+    slot.part = mine.to(options_.dtype);
+    slot.pending = group_->all_gather(whole, slot.part);
+    return;
+  }
+  const auto now = Moment::now(whole.device());
+  if (!group_) return void(slot.copied = copies_.copy(whole, mine, now));
+  if (!slot.fetched.defined()) slot.fetched = at::empty_like(mine, whole.options());
+  copies_.copy(slot.fetched, mine, now);
+  copies_.behind([&] { slot.pending = group_->all_gather(whole, slot.fetched); });
 }
 
 void GatheredWeights::wait(std::int64_t layer) {
+  if (is_in_place(layer)) return finish(optimizer_, unit_of(layer, options_.layers), profile_);
   auto& slot = *find(layer);
   if (slot.is_there) return;
   {
-    Profile::Scope scope(&profile_, "weight all-gather");
+    Profile::Scope scope(&profile_, group_ ? "weight all-gather" : "weights to device");
+    slot.copied.wait();
     slot.pending.wait();
   }
   slot.part.reset();
   slot.is_there = true;
-  const auto& unit = units_[unit_of(layer, options_.layers)];
-  for (auto i = unit.first; i < unit.end; ++i) {
-    auto& parameter = parameters_[i];
-    parameter.weight = slot.flat.narrow(0, parameter.offset - unit.range.begin, parameter.count)
-                           .view(parameter.shape);
-  }
+  bind(layer, slot.flat);
 }
 
+// Ahead only of what the host has updated: the layer at hand need not wait for it.
 void GatheredWeights::before(std::int64_t layer, Way way) {
   if (layer == -1 && way == Way::backward) return;  // gradients of words need no words
   const auto kept = wanted(layer, way);
   std::vector<std::int64_t> needed = {layer};
   if (layer == options_.layers) needed.push_back(-1);  // the words
   for (const auto each : needed) start(each, kept);
-  for (const auto each : kept) start(each, kept);
+  for (const auto each : kept) {
+    if (!optimizer_.is_finished(unit_of(each, options_.layers))) break;
+    start(each, kept);
+  }
   for (const auto each : needed) wait(each);
 }
 
@@ -113,8 +158,11 @@ void GatheredWeights::forget() {
 }
 
 double GatheredWeights::bytes() const {
-  auto sum = embedding_.flat.nbytes() + final_norm_.flat.nbytes();
-  for (const auto& slot : slots_) sum += slot.flat.nbytes();
+  const auto of = [](const Slot& slot) {
+    return slot.flat.nbytes() + (slot.fetched.defined() ? slot.fetched.nbytes() : 0);
+  };
+  auto sum = of(embedding_) + of(final_norm_);
+  for (const auto& slot : slots_) sum += of(slot);
   return static_cast<double>(sum);
 }
 

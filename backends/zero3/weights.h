@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "backends/runtime/comm/comm.h"
+#include "backends/runtime/host/copies.h"
 #include "backends/runtime/model/options.h"
 #include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/optimizer.h"
 #include "backends/zero3/units.h"
 
 namespace orch::zero3 {
@@ -18,13 +20,14 @@ struct SlotOptions {
   bool frees_ends = false;  // embedding and final norm too; else they last for a step
 };
 
-// Weights of which each rank has a part, gathered into slots that stay where they are: as many as
-// layers are in use or on their way, one for the embedding, one for the final norm. All ranks gather
-// in the same order, which follows from the layers' alone.
+// Weights of which each rank has a part, on the device or on the host, gathered into slots that stay
+// where they are: as many as layers are in use or on their way, one for the embedding, one for the final
+// norm. All ranks gather in the same order, which follows from the layers' alone. Before a part leaves,
+// the optimizer is done with it.
 class GatheredWeights {
  public:
-  // All outlive it.
-  GatheredWeights(train::Group& group, train::Parameters& parameters,
+  // All outlive it. group: null for a rank that has all parts; those on its device need no slot.
+  GatheredWeights(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
                   const std::vector<train::BucketRange>& units, const SlotOptions& options,
                   train::Profile& profile);
 
@@ -37,24 +40,31 @@ class GatheredWeights {
   static constexpr std::int64_t kNone = -2;
   struct Slot {
     at::Tensor flat;
-    at::Tensor part;  // this rank's, while it travels
+    at::Tensor part;    // this rank's, while it travels
+    at::Tensor fetched; // the same, from the host
     std::int64_t layer = kNone;
     bool is_there = false;
+    train::Moment copied = {};
     train::Pending pending = {};
   };
 
   Slot make_slot(std::int64_t layer) const;
+  bool is_in_place(std::int64_t layer) const;  // needs no slot
+  void bind(std::int64_t layer, const at::Tensor& flat);
+  void gather(Slot& slot, std::size_t unit);
   std::vector<std::int64_t> wanted(std::int64_t layer, train::Way way) const;
   Slot* find(std::int64_t layer);
   Slot& room_for(std::int64_t layer, const std::vector<std::int64_t>& kept);
   void start(std::int64_t layer, const std::vector<std::int64_t>& kept);
   void wait(std::int64_t layer);
 
-  train::Group& group_;
+  train::Group* const group_;
   train::Parameters& parameters_;
+  train::Optimizer& optimizer_;
   const std::vector<train::BucketRange>& units_;
   const SlotOptions options_;
   train::Profile& profile_;
+  train::Copies copies_;
   std::vector<Slot> slots_;  // of layers
   Slot embedding_, final_norm_;
 };

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/chosen.h"
@@ -60,7 +61,7 @@ std::string text_of(const std::vector<Probe>& probes, const Common& common) {
 // everything else down with it.
 Errors too_large(const Probe& probe) {
   Errors errors;
-  const auto available = static_cast<double>(launch::available_memory());
+  const auto available = static_cast<double>(host_room().bytes);
   if (launch::visible_gpus(nullptr) > 0 || available == 0) return errors;
   for (const auto& slice : probe.slices())
     if (slice.estimate.peak_memory > available)

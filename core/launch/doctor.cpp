@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/launch/local_machine.h"
@@ -172,7 +173,7 @@ std::vector<Check> examine_programs(Shell& shell, const DoctorOptions& options) 
 std::vector<Check> examine_machine(Shell& shell) {
   std::vector<Check> checks = {check_gpus(shell)};
   checks.push_back({"cores", State::ok, fmt::format("{}", usable_cores().size()), ""});
-  const auto memory = available_memory();
+  const auto memory = host_room().bytes;
   checks.push_back({"memory", memory > 0 ? State::ok : State::note,
                     memory > 0 ? format_bytes(static_cast<double>(memory)) + " available"
                                : "the kernel does not tell",

@@ -14,19 +14,11 @@
 #include <map>
 
 #include "core/base/descriptor.h"
+#include "core/base/room.h"
 #include "core/base/text.h"
 
 namespace orch::launch {
 namespace {
-
-// "Key:   123 kB" of a text as /proc has it, in bytes.
-std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key) {
-  auto at = text.find(std::string("\n") + std::string(key) + ":");
-  if (at == std::string::npos) return std::nullopt;
-  at = text.find_first_of("0123456789", at);
-  if (at == std::string::npos) return std::nullopt;
-  return std::strtoull(text.c_str() + at, nullptr, 10) * 1024;
-}
 
 std::optional<pid_t> as_pid(const std::string& name) {
   pid_t pid = 0;
@@ -119,11 +111,6 @@ std::vector<int> usable_cores() {
       if (CPU_ISSET_S(core, size, set)) cores.push_back(core);
   CPU_FREE(set);
   return cores;
-}
-
-std::uint64_t available_memory() {
-  const auto text = read_file("/proc/meminfo");
-  return text ? kilobytes(*text, "MemAvailable").value_or(0) : 0;
 }
 
 int gpu_count() {

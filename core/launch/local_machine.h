@@ -35,7 +35,6 @@ std::uint64_t proportional_memory(const Process& process);
 
 std::string host_name();
 std::vector<int> usable_cores();   // of our own affinity mask
-std::uint64_t available_memory();  // bytes; 0: not known
 int gpu_count();                   // /dev/nvidia[0-9]+
 // As many as a CUDA program would see: own, else CUDA_VISIBLE_DEVICES of ours, else all.
 int visible_gpus(const std::string* own);

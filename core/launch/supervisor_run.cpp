@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/launch/local_machine.h"
@@ -114,7 +115,7 @@ std::optional<LocalTask> SupervisedRun::prepare() {
   began_ = clock_.steady();
   memory_limit_ = options_.memory_limit;
   if (memory_limit_ == 0)
-    memory_limit_ = static_cast<std::uint64_t>(0.95 * static_cast<double>(available_memory()));
+    memory_limit_ = static_cast<std::uint64_t>(0.95 * static_cast<double>(host_room().bytes));
   oom_kills_ = oom_kills();
   return std::nullopt;
 }

@@ -150,7 +150,11 @@ void check_offload() {
         Case{"fp16", at::kHalf, true}, Case{"bf16, summed in it", at::kBFloat16, false}}) {
     at::Tensor weights[2];
     for (const bool host : {false, true}) {
-      ParameterOptions options{dtype, true, at::Device(at::kCUDA, 0), {}, host, wide};
+      ParameterOptions options;
+      options.dtype = dtype;
+      options.device = at::Device(at::kCUDA, 0);
+      options.on_host = host ? kAllOfThem : 0;
+      options.wide_gradients = wide;
       options.owned = {{0, 20000000}, {20000000, 20001024}, {30000000, 55001088}};  // in parts
       Parameters parameters(specs, options);
       parameters.initialize(3, 0.02, 2);
@@ -159,6 +163,7 @@ void check_offload() {
         const auto& to = parameters.gradients();
         to.copy_(at::sin(at::arange(to.numel(), to.options().dtype(at::kFloat)).mul_(0.1 * step)));
         adamw->step(1e-2, 0.5, step);
+        adamw->finish();
         parameters.gradients().zero_();  // they were read
       }
       weights[host] = parameters.weights().clone();

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "core/collect/collect.h"
 #include "tests/runtime/folder.h"
 

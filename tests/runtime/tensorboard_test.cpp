@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "core/base/text.h"
 #include "tests/runtime/folder.h"
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 
 namespace orch::train {
 

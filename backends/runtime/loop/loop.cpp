@@ -14,7 +14,7 @@
 #include "backends/runtime/loop/log_line.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/tensorboard.h"
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
 #include "core/data/dataset.h"

@@ -7,7 +7,7 @@
 #include <bit>
 #include <chrono>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 
 namespace orch::train {
 namespace {

@@ -14,7 +14,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #endif
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "core/plan/run_json.h"
 
 namespace orch::train {

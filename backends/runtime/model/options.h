@@ -27,6 +27,7 @@ struct ModelOptions {
   at::ScalarType dtype = at::kFloat;
   at::Device device = at::kCPU;
   Recompute recompute = Recompute::none;
+  bool inputs_on_host = false;  // those that full recomputation begins with
   bool sdpa = true;
   double dropout = 0;
   double attention_dropout = 0;

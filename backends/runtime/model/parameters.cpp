@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
+#include "backends/runtime/host/memory.h"
 #include "backends/runtime/kernels/ops.h"
 #include "backends/runtime/kernels/random.h"
 
@@ -70,18 +72,22 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
     : all_(std::move(layout.all)) {
   const auto like = at::TensorOptions().device(options.device);
   const bool half = options.dtype != at::kFloat;
-  const bool away = options.masters_on_host && !options.device.is_cpu();
-  const bool masters = (half && options.master_weights) || away;
+  const bool masters = half && options.master_weights;
   auto ranges = options.owned;
   if (ranges.empty()) ranges.push_back({0, layout.elements});
-  std::int64_t updated = 0;
-  for (const auto& range : ranges) updated += range.end - range.begin;
-  weights_ = at::zeros({options.whole_weights ? layout.elements : updated}, like.dtype(options.dtype));
-  masters_ = masters ? at::zeros({updated}, (away ? like.device(at::kCPU) : like).dtype(at::kFloat))
-                     : weights_;
-  const bool wide = !half || (masters && options.wide_gradients);
-  gradients_ = at::zeros({options.whole_gradients ? layout.elements : updated},
-                         like.dtype(wide ? at::kFloat : options.dtype));
+  std::int64_t here = 0, away = 0;  // elements that are updated
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    (i < options.on_host ? away : here) += ranges[i].end - ranges[i].begin;
+  const auto stored = here + (options.away ? 0 : away);
+  weights_ = at::zeros({options.whole_weights ? layout.elements : stored}, like.dtype(options.dtype));
+  masters_ = masters && here > 0 ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
+  const auto summed = !half || ((masters || away > 0) && options.wide_gradients) ? at::kFloat : options.dtype;
+  gradients_ = at::zeros({options.whole_gradients ? layout.elements : stored}, like.dtype(summed));
+  if (away > 0) host_masters_ = host_zeros(away, at::kFloat);
+  if (options.away) {
+    host_weights_ = pinned_zeros(away, options.dtype, options.device);
+    host_gradients_ = host_zeros(away, summed);
+  }
   for (auto& parameter : all_) {
     if (options.whole_weights) parameter.weight = view(weights_, parameter);
     if (options.whole_gradients) parameter.gradient = view(gradients_, parameter);
@@ -91,16 +97,27 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
 }
 
 void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOptions& options) {
-  std::int64_t at = 0;  // of the masters
+  std::int64_t at = 0, at_host = 0, at_master = 0;  // of what is owned on the device, on the host
   for (const auto& range : ranges) {
     const auto count = range.end - range.begin;
     const auto part = [&](const at::Tensor& flat, std::int64_t first) {
       return flat.narrow(0, first, count);
     };
-    const auto in_weights = options.whole_weights ? range.begin : at;
-    Owned owned{range, part(masters_, has_masters() ? at : in_weights),
-                has_masters() ? part(weights_, in_weights) : at::Tensor(),
-                part(gradients_, options.whole_gradients ? range.begin : at), {}};
+    const bool on_host = owned_.size() < options.on_host, away = on_host && options.away;
+    Owned owned;
+    owned.range = range;
+    owned.on_host = on_host;
+    owned.is_away = away;
+    owned.weight = away ? part(host_weights_, at_host)
+                        : part(weights_, options.whole_weights ? range.begin : at);
+    owned.gradient = away ? part(host_gradients_, at_host)
+                          : part(gradients_, options.whole_gradients ? range.begin : at);
+    if (on_host)
+      owned.master = part(host_masters_, at_host);
+    else if (has_masters())
+      owned.master = part(masters_, at_master);
+    else
+      owned.master = std::exchange(owned.weight, {});
     for (std::size_t i = 0; i < all_.size(); ++i) {
       const auto first = std::max(range.begin, all_[i].offset);
       const auto end = std::min(range.end, all_[i].offset + all_[i].count);
@@ -109,7 +126,8 @@ void Parameters::make_owned(const std::vector<Range>& ranges, const ParameterOpt
             {i, first - all_[i].offset, end - all_[i].offset, first - range.begin});
     }
     owned_.push_back(std::move(owned));
-    at += count;
+    if (!away) at += count;
+    (on_host ? at_host : at_master) += count;
   }
 }
 
@@ -137,10 +155,10 @@ void Parameters::initialize(std::int64_t seed, double std, std::int64_t layers) 
     const auto spread = parameter.spec.init == Init::scaled_normal ? scaled : std;
     const bool whole = parameter.weight.defined();
     if (whole) fill(parameter.weight.view({-1}), parameter, 0, seed, spread);
-    if (whole && !has_masters()) continue;
     for (const auto& owned : owned_)
       for (const auto& [which, begin, end, at] : owned.segments)
-        if (which == i) fill(owned.master.narrow(0, at, end - begin), parameter, begin, seed, spread);
+        if (which == i && !(whole && !owned.weight.defined()))
+          fill(owned.master.narrow(0, at, end - begin), parameter, begin, seed, spread);
   }
   if (!all_.empty() && !all_.front().weight.defined()) copy_masters_to_weights();
 }

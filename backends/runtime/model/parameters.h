@@ -60,12 +60,17 @@ struct Range {
   std::int64_t begin = 0, end = 0;  // elements of the flat buffers
 };
 
+constexpr auto kAllOfThem = static_cast<std::size_t>(-1);
+
 struct ParameterOptions {
   at::ScalarType dtype = at::kFloat;  // of the products
   bool master_weights = true;         // fp32 masters and gradients beside 16-bit weights
   at::Device device = at::kCPU;
   std::vector<Range> owned = {};  // what this rank updates; empty: all
-  bool masters_on_host = false;
+  // Of the owned ranges, the first so many have their masters in host memory, and are updated there;
+  // with `away` their weights and gradients too (where only what is owned is there).
+  std::size_t on_host = 0;
+  bool away = false;
   bool wide_gradients = true;  // fp32 beside 16-bit weights, where there are masters
   // Else only what is owned is there: the parameters' own tensors are undefined until somebody binds
   // them to memory.
@@ -82,6 +87,8 @@ struct Segment {
 // A part of the flat buffers that this rank updates.
 struct Owned {
   Range range;
+  bool on_host = false;  // its master is, and is updated there
+  bool is_away = false;  // all of it is on the host
   at::Tensor master;    // what the optimizer updates: fp32, or the weights themselves
   at::Tensor weight;    // what it writes beside; undefined if the master is the weight
   at::Tensor gradient;  // what it reads
@@ -90,7 +97,7 @@ struct Owned {
 
 // All parameters of a rank, in flat buffers: one for weights, one for gradients (each whole, or what
 // the rank updates alone), and fp32 masters of what the rank updates where weights have 16 bits. A
-// bucket of gradients is a slice.
+// bucket of gradients is a slice. What is on the host lies in buffers of its own.
 class Parameters {
  public:
   Parameters(ParameterLayout layout, const ParameterOptions& options);
@@ -108,6 +115,7 @@ class Parameters {
   std::size_t index(const std::string& name) const;  // throws std::out_of_range
   bool has(const std::string& name) const;
 
+  // On the device.
   const at::Tensor& weights() const { return weights_; }
   const at::Tensor& masters() const { return masters_; }  // the weights if there are no others
   const at::Tensor& gradients() const { return gradients_; }
@@ -126,6 +134,7 @@ class Parameters {
 
   std::vector<Parameter> all_;
   at::Tensor weights_, masters_, gradients_;
+  at::Tensor host_weights_, host_masters_, host_gradients_;
   std::vector<Owned> owned_;
 };
 

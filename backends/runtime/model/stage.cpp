@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace orch::train {
 namespace {
@@ -83,6 +84,8 @@ Stage::Stage(const ModelOptions& options, const Span& span, Parameters& paramete
                      options.recompute, static_cast<std::uint64_t>(options.seed), options.axis},
         parameters, attention_, profile);
   if (span.predicts) head_.emplace(options, parameters, profile, !span.embeds);
+  if (options.inputs_on_host && options.recompute == Recompute::full)
+    shelf_.emplace(options.device, blocks_.size());
 }
 
 Place Stage::place(const MicroBatch& batch) const {
@@ -111,6 +114,8 @@ Stream Stage::run(const MicroBatch& batch, const at::Tensor& input, Saved* saved
     const auto layer = span_.first + static_cast<std::int64_t>(i);
     before(layer, Way::forward);
     stream = blocks_[i].forward(stream, place(batch), saved ? &saved->blocks[i] : nullptr);
+    if (saved && shelf_ && i + 1 < blocks_.size())  // the last one's is wanted next
+      shelf_->put(i, std::exchange(saved->blocks[i].x, {}));
     after(layer, Way::forward);
   }
   if (!saved) stream.dropout = {};
@@ -146,6 +151,7 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
   for (auto i = blocks_.size(); i-- > 0;) {
     const auto layer = span_.first + static_cast<std::int64_t>(i);
     before(layer, Way::backward);
+    if (shelf_) bring_back(i, saved);
     result.gradient = blocks_[i].backward(result.gradient, place(batch), saved.blocks[i], gradients);
     after(layer, Way::backward);
   }
@@ -157,6 +163,13 @@ Stage::Backward Stage::backward(const MicroBatch& batch, const at::Tensor& dy, d
   }
   saved = {};
   return result;
+}
+
+// The next two are on their way meanwhile.
+void Stage::bring_back(std::size_t block, Saved& saved) {
+  if (block + 1 < blocks_.size()) saved.blocks[block].x = shelf_->take(block);
+  for (std::size_t ahead = 1; ahead <= std::min<std::size_t>(2, block); ++ahead)
+    shelf_->fetch(block - ahead);
 }
 
 at::Tensor Stage::evaluate(const MicroBatch& batch, const at::Tensor& input) {

@@ -6,6 +6,7 @@
 #include "backends/runtime/model/embedding.h"
 #include "backends/runtime/model/head.h"
 #include "backends/runtime/model/options.h"
+#include "backends/runtime/model/shelf.h"
 
 namespace orch::train {
 
@@ -70,6 +71,7 @@ class Stage {
   bool uses_sdpa() const { return attention_.uses_sdpa(); }
   // The most that micro-batches have kept for backward, and of logits at a time.
   std::int64_t activation_bytes() const { return most_kept_; }
+  double host_bytes() const { return shelf_ ? shelf_->bytes() : 0; }  // of inputs there
   std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
 
  private:
@@ -77,6 +79,7 @@ class Stage {
   Place place(const MicroBatch& batch) const;
   void before(std::int64_t layer, Way way) const;
   void after(std::int64_t layer, Way way) const;
+  void bring_back(std::size_t block, Saved& saved);
 
   ModelOptions options_;
   Span span_;
@@ -86,6 +89,7 @@ class Stage {
   std::optional<Embedding> embedding_;
   std::vector<Block> blocks_;
   std::optional<Head> head_;
+  std::optional<Shelf> shelf_;
   std::int64_t kept_ = 0, most_kept_ = 0;
 };
 

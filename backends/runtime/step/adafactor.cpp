@@ -51,7 +51,7 @@ class Adafactor final : public Optimizer {
  public:
   Adafactor(Parameters& parameters, const OptimizerOptions& options)
       : parameters_(parameters), options_(options) {
-    const auto like = at::TensorOptions().dtype(at::kFloat).device(parameters.masters().device());
+    const auto like = at::TensorOptions().dtype(at::kFloat).device(parameters.owned().front().master.device());
     make_moments(like);
     for (const auto& owned : parameters.owned())
       for (const auto& [parameter, begin, end, at] : owned.segments) {
@@ -107,6 +107,9 @@ class Adafactor final : public Optimizer {
     for (const auto& part : parts_)
       if (part.elements.defined()) bytes += part.elements.nbytes();
     return static_cast<std::int64_t>(bytes);
+  }
+  std::int64_t host_state_bytes() const override {
+    return parameters_.owned().front().on_host ? state_bytes() : 0;
   }
 
  private:

@@ -1,9 +1,12 @@
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "backends/runtime/host/memory.h"
+#include "backends/runtime/host/pool.h"
+#include "backends/runtime/host/worker.h"
 #include "backends/runtime/kernels/adamw_kernel.h"
 #include "backends/runtime/kernels/kernels.h"
 #include "backends/runtime/step/optimizers.h"
@@ -26,8 +29,25 @@ struct Part {
   Owned owned;
   std::vector<Chunk> chunks;
   at::Tensor exp_avg, exp_avg_sq;
-  at::Tensor chunk_table = {};  // on CUDA
+  AdamwKernel kernel = nullptr;  // null: on CUDA, with
+  at::Tensor chunk_table = {};
+  // Of the last update, where the host does it:
+  Worker::Ticket updated = 0;
+  Moment there = {};  // the new weights on the device
 };
+
+Part part_of(const Owned& owned, std::vector<Chunk> chunks) {
+  const auto zeros = [&] {
+    return owned.on_host ? host_zeros(owned.master.numel(), owned.master.scalar_type())
+                         : at::zeros_like(owned.master);
+  };
+  Part part{owned, std::move(chunks), zeros(), zeros()};
+  const auto& written = owned.weight.defined() ? owned.weight : owned.master;
+  if (!owned.master.is_cuda())
+    part.kernel = adamw_kernel(owned.master.scalar_type(), written.scalar_type(),
+                               owned.gradient.scalar_type());
+  return part;
+}
 
 std::vector<Chunk> chunks_of(const Owned& owned, const Parameters& parameters) {
   std::vector<Chunk> chunks;
@@ -69,25 +89,43 @@ void clear_between(const std::vector<Chunk>& chunks, const ChunkSlice& slice, vo
 class Adamw final : public Optimizer {
  public:
   Adamw(Parameters& parameters, const OptimizerOptions& options)
-      : parameters_(parameters), options_(options) {
+      : parameters_(parameters), options_(options), staging_(parameters.gradients().device()) {
     for (const auto& owned : parameters.owned())
-      parts_.push_back({owned, chunks_of(owned, parameters), at::zeros_like(owned.master),
-                        at::zeros_like(owned.master)});
-    if (!parameters.masters().is_cuda())
-      kernel_ = adamw_kernel(parameters.masters().scalar_type(), parameters.weights().scalar_type(),
-                             parameters.gradients().scalar_type());
+      parts_.push_back(part_of(owned, chunks_of(owned, parameters)));
   }
 
+  // What the device has is updated at once. The host's parts follow in forward's order, in which the
+  // next step wants them, while the caller goes on.
   void step(double learning_rate, double gradient_scale, std::int64_t step) override {
-    if (kernel_ && parameters_.gradients().is_cuda())
-      return step_staged(rates_of(learning_rate, gradient_scale, step));
+    const auto rates = rates_of(learning_rate, gradient_scale, step);
     for (auto& part : parts_) {
-      if (part.chunks.empty()) continue;  // padding
-      if (kernel_)
-        step_cpu(part, learning_rate, gradient_scale, step);
+      if (part.chunks.empty() || part.owned.on_host) continue;  // padding, or the host's
+      if (part.kernel)
+        update_here(part, rates);
       else
         step_cuda(part, learning_rate, gradient_scale, step);
     }
+    const auto now = Moment::now(parameters_.gradients().device());
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+      if (part->owned.on_host)
+        part->updated = worker_.post([this, &part = *part, rates, now] {
+          if (part.owned.is_away)
+            update_here(part, rates);
+          else
+            part.there = update_staged(part, rates, now);
+        });
+  }
+
+  bool is_finished(std::size_t owned) const override { return worker_.is_done(parts_[owned].updated); }
+
+  void finish(std::size_t owned) override {
+    auto& part = parts_[owned];
+    worker_.wait(part.updated);
+    std::exchange(part.there, {}).wait();
+  }
+
+  void finish() override {
+    for (auto i = parts_.size(); i-- > 0;) finish(i);
   }
 
   std::vector<OptimizerState> states() override {
@@ -101,13 +139,22 @@ class Adamw final : public Optimizer {
   }
 
   std::int64_t state_bytes() const override {
-    std::int64_t bytes = 0;
-    for (const auto& part : parts_)
-      bytes += static_cast<std::int64_t>(part.exp_avg.nbytes() + part.exp_avg_sq.nbytes());
-    return bytes;
+    return bytes_where([](const Part&) { return true; });
   }
+  std::int64_t host_state_bytes() const override {
+    return bytes_where([](const Part& part) { return part.owned.on_host; });
+  }
+  double staging_bytes() const override { return staging_.bytes(); }
 
  private:
+  template <class Counts>
+  std::int64_t bytes_where(const Counts& counts) const {
+    std::size_t bytes = 0;
+    for (const auto& part : parts_)
+      if (counts(part)) bytes += part.exp_avg.nbytes() + part.exp_avg_sq.nbytes();
+    return static_cast<std::int64_t>(bytes);
+  }
+
   OptimizerState state(const char* kind, const at::Tensor& flat, const Segment& segment) const {
     const auto& parameter = parameters_[segment.parameter];
     const auto count = segment.end - segment.begin;
@@ -128,53 +175,49 @@ class Adamw final : public Optimizer {
     return {factors(options_.weight_decay), factors(0)};
   }
 
-  void step_cpu(const Part& part, double learning_rate, double gradient_scale,
-                std::int64_t step) const {
-    const auto& owned = part.owned;
-    update(part, {0, part.chunks.size(), {}}, owned.gradient.data_ptr(),
-           owned.weight.defined() ? owned.weight.data_ptr() : nullptr,
-           rates_of(learning_rate, gradient_scale, step));
+  // Gradients and weights are where the masters are.
+  void update_here(const Part& part, const Rates& rates) const {
+    const auto &master = part.owned.master, &weight = part.owned.weight;
+    update(part, {0, part.chunks.size(), {}}, part.owned.gradient.data_ptr(),
+           weight.defined() ? weight.data_ptr() : nullptr, rates);
+    if (weight.defined() && weight.scalar_type() == master.scalar_type()) weight.copy_(master);
   }
 
-  // On the host, where the masters are: slices of all parts in a row.
-  void step_staged(const Rates& rates) {
-    std::vector<std::pair<const Part*, ChunkSlice>> all;
+  // They come from the device, and go back there.
+  Moment update_staged(const Part& part, const Rates& rates, const Moment& now) {
+    const auto& master = part.owned.master;
+    const auto& weight = part.owned.weight;
+    const auto element = weight.element_size();
+    const auto slices = slices_of(part.chunks);
     std::vector<Staging::Slice> staged;
-    for (const auto& part : parts_)
-      for (const auto& slice : slices_of(part.chunks)) {
-        const auto [begin, end] = slice.range;
-        all.emplace_back(&part, slice);
-        staged.push_back({part.owned.gradient.narrow(0, begin, end - begin),
-                          part.owned.weight.narrow(0, begin, end - begin)});
-      }
-    staging_.run(staged, [&](std::size_t i, const void* gradient, void* weight) {
-      const auto& [part, slice] = all[i];
-      const auto& master = part->owned.master;
-      const auto element = part->owned.weight.element_size();
-      update(*part, slice, gradient, weight, rates);
-      if (part->owned.weight.scalar_type() == master.scalar_type())
-        std::memcpy(weight, master.data_ptr<float>() + slice.range.begin,
-                    static_cast<std::size_t>(slice.range.end - slice.range.begin) * element);
+    for (const auto& [first, last, range] : slices)
+      staged.push_back({part.owned.gradient.narrow(0, range.begin, range.end - range.begin),
+                        weight.narrow(0, range.begin, range.end - range.begin)});
+    return staging_.run(staged, now, [&](std::size_t i, const void* gradient, void* to) {
+      update(part, slices[i], gradient, to, rates);
+      const auto [begin, end] = slices[i].range;
+      if (weight.scalar_type() == master.scalar_type())
+        std::memcpy(to, master.data_ptr<float>() + begin, static_cast<std::size_t>(end - begin) * element);
       else
-        clear_between(part->chunks, slice, weight, element);
+        clear_between(part.chunks, slices[i], to, element);
     });
   }
 
   // gradient and weight begin with the slice.
-  void update(const Part& part, const ChunkSlice& slice, const void* gradient, void* weight,
-              const Rates& rates) const {
+  static void update(const Part& part, const ChunkSlice& slice, const void* gradient, void* weight,
+                     const Rates& rates) {
     const auto from = [&](const at::Tensor& flat) -> void* {
       return static_cast<char*>(flat.data_ptr()) +
              slice.range.begin * static_cast<std::int64_t>(flat.element_size());
     };
     const AdamwBuffers buffers{from(part.owned.master), weight, gradient, from(part.exp_avg),
                                from(part.exp_avg_sq)};
-    const auto first = static_cast<std::int64_t>(slice.first), end = static_cast<std::int64_t>(slice.end);
-    at::parallel_for(first, end, 1, [&](std::int64_t begin, std::int64_t last) {
+    const auto count = static_cast<std::int64_t>(slice.end - slice.first);
+    host_pool().run(count, [&](std::int64_t begin, std::int64_t last) {
       for (auto i = begin; i < last; ++i) {
-        const auto& chunk = part.chunks[static_cast<std::size_t>(i)];
+        const auto& chunk = part.chunks[slice.first + static_cast<std::size_t>(i)];
         const auto at = chunk.offset - slice.range.begin;
-        kernel_(buffers, at, at + chunk.count, chunk.decay ? rates.decaying : rates.plain);
+        part.kernel(buffers, at, at + chunk.count, chunk.decay ? rates.decaying : rates.plain);
       }
     });
   }
@@ -214,8 +257,8 @@ class Adamw final : public Optimizer {
   Parameters& parameters_;
   OptimizerOptions options_;
   std::vector<Part> parts_;
-  AdamwKernel kernel_ = nullptr;
   Staging staging_;
+  Worker worker_;  // the last: it ends before what it works on
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 
 namespace orch::train {
 namespace {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/optimizers.h"
 
 namespace orch::train {
@@ -15,6 +16,12 @@ std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& p
   if (name == "adafactor") return make_adafactor(parameters, options);
   throw std::invalid_argument(
       fmt::format("settings.optimizer: no optimizer '{}': use adamw or adafactor", name));
+}
+
+void finish(Optimizer& optimizer, std::size_t owned, Profile& profile) {
+  if (optimizer.is_finished(owned)) return optimizer.finish(owned);
+  Profile::Scope scope(&profile, "optimizer on the host");
+  optimizer.finish(owned);
 }
 
 LossScale::LossScale(bool dynamic, double initial, std::int64_t window)

@@ -18,6 +18,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
+  bool deferred = false;  // the caller of Update finishes what the host does
   // Where parameters are cut into parts, those of this rank's that no other one counts, and a sum over
   // the ranks that have the other parts. Without: every parameter is whole.
   std::function<bool(std::size_t parameter)> counts = {};
@@ -42,9 +43,21 @@ class Optimizer {
   // gradient_scale multiplies every gradient first (clipping and the loss scale in one); step:
   // from 1.
   virtual void step(double learning_rate, double gradient_scale, std::int64_t step) = 0;
+  // What the host updates is still under way when step() returns: until then gradients must stay and
+  // the weights are the old ones. Of an owned range: whether it is done; waits for it, and what
+  // follows on the current stream finds the new weights. And of all.
+  virtual bool is_finished(std::size_t) const { return true; }
+  virtual void finish(std::size_t) {}
+  virtual void finish() {}
   virtual std::vector<OptimizerState> states() = 0;
   virtual std::int64_t state_bytes() const = 0;
+  virtual std::int64_t host_state_bytes() const { return 0; }  // of them, those of parts on the host
+  virtual double staging_bytes() const { return 0; }           // pinned, for what comes and goes
 };
+
+class Profile;
+// finish(owned), and the time that the host still needed for it, by the estimator's name.
+void finish(Optimizer& optimizer, std::size_t owned, Profile& profile);
 
 // "adamw": decoupled weight decay, moments fp32 (in the weights' type without master weights).
 // "adafactor": the variant of Shazeer & Stern 2018 without relative steps and without first moment:

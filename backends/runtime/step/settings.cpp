@@ -40,6 +40,10 @@ double Settings::real(const std::string& name) const {
   return get<double>(run_, name, "a number");
 }
 
+double Settings::real_or(const std::string& name, double fallback) const {
+  return plan::is_given(run_.setting(name)) ? real(name) : fallback;
+}
+
 std::string Settings::text(const std::string& name) const {
   return get<std::string>(run_, name, "a text");
 }

@@ -17,6 +17,7 @@ class Settings {
   bool flag_or(const std::string& name, bool fallback) const;  // of a setting that older runs lack
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
+  double real_or(const std::string& name, double fallback) const;
   std::string text(const std::string& name) const;
 
  private:

@@ -3,88 +3,56 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <optional>
 
-#ifdef ORCH_CUDA
-#include <ATen/cuda/CUDAEvent.h>
-#include <c10/cuda/CUDAGuard.h>
-#include <c10/cuda/CUDAStream.h>
-#endif
+#include "backends/runtime/host/memory.h"
 
 namespace orch::train {
 
-#ifdef ORCH_CUDA
-class Staging::Impl {
- public:
-  void run(const std::vector<Slice>& slices, const Work& work) {
-    if (slices.empty()) return;
-    const c10::cuda::CUDAGuard guard(slices.front().gradient.device());
-    if (!down_) open(slices.front());
-    at::cuda::CUDAEvent summed;
-    summed.record();
-    summed.block(*down_);
-    summed.block(*up_);  // the step's products have read the old weights
-    for (std::size_t i = 0; i < std::min(slices.size(), kSlots - 1); ++i)
-      fetch(slots_[i], slices[i].gradient);
-    for (std::size_t i = 0; i < slices.size(); ++i) {
-      auto& slot = slots_[i % kSlots];
-      slot.fetched.synchronize();
-      slot.sent.synchronize();  // of the slice that was in it before
-      work(i, slot.gradient.data_ptr(), slot.weight.data_ptr());
-      send(slot, slices[i].weight);
-      if (const auto next = i + kSlots - 1; next < slices.size())
-        fetch(slots_[next % kSlots], slices[next].gradient);
-    }
-    at::cuda::CUDAEvent all;
-    all.record(*up_);
-    all.block(c10::cuda::getCurrentCUDAStream());
-  }
+Staging::Staging(at::Device device) : device_(device), down_(device), up_(device) {}
 
- private:
-  static constexpr std::size_t kSlots = 3;
-
-  struct Slot {
-    at::Tensor gradient, weight;  // pinned; a power of two of bytes, as the allocator would make it
-    at::cuda::CUDAEvent fetched, sent;
+// As much as the largest slice: once, since a training's slices are always the same.
+void Staging::make_room(const std::vector<Slice>& slices) {
+  std::int64_t most = 0;
+  for (const auto& slice : slices) most = std::max(most, slice.down.numel());
+  const auto grow = [&](at::Tensor& to, const at::Tensor& like) {
+    if (!like.defined() || (to.defined() && to.numel() >= most)) return;
+    to = pinned_zeros(most, like.scalar_type(), device_);
   };
-
-  void open(const Slice& like) {
-    down_ = c10::cuda::getStreamFromPool(true);
-    up_ = c10::cuda::getStreamFromPool(true);
-    const auto pinned = [](const at::Tensor& like) {
-      return at::empty({kMost}, at::TensorOptions().dtype(like.scalar_type()).pinned_memory(true));
-    };
-    for (auto& slot : slots_) {
-      slot.gradient = pinned(like.gradient);
-      slot.weight = pinned(like.weight);
-    }
+  for (auto& slot : slots_) {
+    slot.sent.synchronize();
+    grow(slot.down, slices.front().down);
+    grow(slot.up, slices.front().up);
   }
+}
 
-  void fetch(Slot& slot, const at::Tensor& gradient) {
-    const c10::cuda::CUDAStreamGuard guard(*down_);
-    slot.gradient.narrow(0, 0, gradient.numel()).copy_(gradient, true);
-    slot.fetched.record(*down_);
+Moment Staging::run(const std::vector<Slice>& slices, const Moment& after, const Work& work) {
+  if (slices.empty()) return after;
+  make_room(slices);
+  const auto fetch = [&](std::size_t i) {
+    auto& slot = slots_[i % kSlots];
+    const auto& from = slices[i].down;
+    slot.fetched = down_.copy(slot.down.narrow(0, 0, from.numel()), from, after);
+  };
+  Moment last = after;
+  for (std::size_t i = 0; i < std::min(slices.size(), kSlots - 1); ++i) fetch(i);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    auto& slot = slots_[i % kSlots];
+    const auto& to = slices[i].up;
+    slot.fetched.synchronize();
+    slot.sent.synchronize();  // of the slice that was in it before
+    work(i, slot.down.data_ptr(), to.defined() ? slot.up.data_ptr() : nullptr);
+    if (to.defined()) last = slot.sent = up_.copy(to, slot.up.narrow(0, 0, to.numel()), after);
+    if (const auto next = i + kSlots - 1; next < slices.size()) fetch(next);
   }
+  return last;
+}
 
-  void send(Slot& slot, const at::Tensor& weight) {
-    const c10::cuda::CUDAStreamGuard guard(*up_);
-    weight.copy_(slot.weight.narrow(0, 0, weight.numel()), true);
-    slot.sent.record(*up_);
-  }
-
-  std::optional<c10::cuda::CUDAStream> down_, up_;
-  Slot slots_[kSlots];
-};
-#else
-class Staging::Impl {
- public:
-  void run(const std::vector<Slice>&, const Work&) {}  // there is no such device
-};
-#endif
-
-Staging::Staging() : impl_(std::make_unique<Impl>()) {}
-Staging::~Staging() = default;
-
-void Staging::run(const std::vector<Slice>& slices, const Work& work) { impl_->run(slices, work); }
+double Staging::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& slot : slots_)
+    for (const auto* each : {&slot.down, &slot.up})
+      if (each->defined()) sum += each->nbytes();
+  return static_cast<double>(sum);
+}
 
 }  // namespace orch::train

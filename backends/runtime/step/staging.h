@@ -4,32 +4,42 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
+
+#include "backends/runtime/host/copies.h"
 
 namespace orch::train {
 
-// Gradients that come to the host slice by slice, where they make new weights, which go back to the
-// device: one slice in each direction while the host works on a third.
+// Numbers that come from the device to the host slice by slice, and others that go back: one slice in
+// each direction while the host works on a third.
 class Staging {
  public:
   static constexpr std::int64_t kMost = 1 << 24;  // elements of a slice
 
-  Staging();
-  ~Staging();
+  explicit Staging(at::Device device);
 
-  // Flat tensors on the device, kMost elements at most.
+  // Flat tensors on the device, kMost elements at most; of one type each in all slices.
   struct Slice {
-    at::Tensor gradient, weight;
+    at::Tensor down, up;  // up may be undefined
   };
   // Both pointers are those of the slice's first element.
-  using Work = std::function<void(std::size_t slice, const void* gradient, void* weight)>;
-  // In order. Returns when the host is done; what follows on the current stream finds the new weights.
-  void run(const std::vector<Slice>& slices, const Work& work);
+  using Work = std::function<void(std::size_t slice, const void* down, void* up)>;
+  // In order, when `after` is over. Returns when the host is done, and when the device will be.
+  Moment run(const std::vector<Slice>& slices, const Moment& after, const Work& work);
+
+  double bytes() const;  // of pinned memory
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  static constexpr std::size_t kSlots = 3;
+  struct Slot {
+    at::Tensor down, up;  // pinned
+    Moment fetched = {}, sent = {};
+  };
+  void make_room(const std::vector<Slice>& slices);
+
+  at::Device device_;
+  Copies down_, up_;
+  Slot slots_[kSlots];
 };
 
 }  // namespace orch::train

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 
 namespace orch::train {
 namespace {
@@ -124,12 +124,22 @@ void save_whole(const StateTensor& state, checkpoint::Saved& saved) {
 
 std::map<std::string, double> state_items(const Parameters& parameters, const Optimizer& optimizer) {
   const auto bytes = [](const at::Tensor& flat) { return static_cast<double>(flat.nbytes()); };
-  const bool away = parameters.masters().device() != parameters.weights().device();
-  const double masters = parameters.has_masters() ? bytes(parameters.masters()) : 0;
-  return {{"weights", bytes(parameters.weights())},
-          {"gradients", bytes(parameters.gradients())},
-          {away ? "optimizer states on the host" : "optimizer states",
-           masters + static_cast<double>(optimizer.state_bytes())}};
+  const auto on_host = static_cast<double>(optimizer.host_state_bytes());
+  std::map<std::string, double> items = {
+      {"weights", bytes(parameters.weights())},
+      {"gradients", bytes(parameters.gradients())},
+      {"optimizer states", (parameters.has_masters() ? bytes(parameters.masters()) : 0) +
+                               static_cast<double>(optimizer.state_bytes()) - on_host}};
+  for (const auto& owned : parameters.owned()) {
+    if (owned.on_host) items["optimizer states on the host"] += bytes(owned.master);
+    if (!owned.is_away) continue;
+    items["weights on the host"] += bytes(owned.weight);
+    items["gradients on the host"] += bytes(owned.gradient);
+  }
+  if (on_host > 0) items["optimizer states on the host"] += on_host;
+  if (optimizer.staging_bytes() > 0) items["staging on the host"] = optimizer.staging_bytes();
+  std::erase_if(items, [](const auto& item) { return item.second == 0; });
+  return items;
 }
 
 void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {

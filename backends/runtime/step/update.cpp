@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "backends/runtime/step/failure.h"
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -12,7 +12,8 @@ namespace orch::train {
 
 Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options)
     : training_(run.training),
-      loss_scale_(dtype_of(run) == at::kHalf, training_.loss_scale, training_.loss_scale_window) {
+      loss_scale_(dtype_of(run) == at::kHalf, training_.loss_scale, training_.loss_scale_window),
+      deferred_(options.deferred) {
   options.weight_decay = training_.weight_decay;
   options.beta1 = training_.beta1;
   options.beta2 = training_.beta2;
@@ -35,6 +36,7 @@ void Update::apply(const StepBatch& batch, double norm, StepResult& result) {
   if (result.skipped) return;
   const double clip = clip_coefficient(result.gradient_norm, training_.clip);
   optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
+  if (!deferred_) optimizer_->finish();
 }
 
 void Update::save(checkpoint::Facts& facts) const {

@@ -33,6 +33,7 @@ class Update {
  private:
   const plan::Training training_;
   LossScale loss_scale_;
+  const bool deferred_;
   std::unique_ptr<Optimizer> optimizer_;
   std::int64_t updates_ = 0;  // steps that were not skipped
 };

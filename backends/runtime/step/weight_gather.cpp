@@ -16,10 +16,10 @@ std::vector<std::int64_t> users_of(const std::string& name, std::int64_t layers)
 
 }  // namespace
 
-WeightGather::WeightGather(Group& data, const Parameters& parameters,
+WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer& optimizer,
                            const std::vector<BucketRange>& buckets, std::int64_t layers,
                            Profile& profile)
-    : data_(data), parameters_(parameters), buckets_(buckets), profile_(profile) {
+    : data_(data), parameters_(parameters), optimizer_(optimizer), buckets_(buckets), profile_(profile) {
   for (std::size_t i = 0; i < buckets.size(); ++i)
     for (auto parameter = buckets[i].first; parameter < buckets[i].end; ++parameter)
       for (const auto layer : users_of(parameters[parameter].spec.name, layers)) {
@@ -28,23 +28,32 @@ WeightGather::WeightGather(Group& data, const Parameters& parameters,
       }
 }
 
-// Buckets are in backward's order, but for the words, which come last and are wanted first.
+// Buckets are in backward's order, but for the words, which come last and are wanted first. All ranks
+// send in this order, whenever they come to it.
 void WeightGather::start() {
   Profile::Scope scope(&profile_, "weight all-gather");
-  const auto& weights = parameters_.weights();
+  pending_.clear();
   pending_.resize(buckets_.size());
   is_done_.assign(buckets_.size(), false);
-  for (auto i = buckets_.size(); i-- > 0;) {
-    const auto& [begin, end] = buckets_[i].range;
-    const auto& mine = parameters_.owned()[i].range;
-    pending_[i] = data_.all_gather(weights.narrow(0, begin, end - begin),
-                                   weights.narrow(0, mine.begin, mine.end - mine.begin));
-  }
+  left_ = buckets_.size();
+  while (left_ > 0 && optimizer_.is_finished(left_ - 1)) send_next();
+}
+
+void WeightGather::send_next() {
+  const auto i = --left_;
+  finish(optimizer_, i, profile_);
+  const auto& weights = parameters_.weights();
+  const auto& [begin, end] = buckets_[i].range;
+  const auto& mine = parameters_.owned()[i].range;
+  pending_[i] = data_.all_gather(weights.narrow(0, begin, end - begin),
+                                 weights.narrow(0, mine.begin, mine.end - mine.begin));
 }
 
 void WeightGather::wait_for_bucket(std::size_t bucket) {
   if (is_done_[bucket]) return;
   Profile::Scope scope(&profile_, "weight all-gather");
+  while (left_ > bucket) send_next();
+  while (left_ > 0 && optimizer_.is_finished(left_ - 1)) send_next();
   pending_[bucket].wait();
   is_done_[bucket] = true;
 }

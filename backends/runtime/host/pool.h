@@ -1,0 +1,40 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace orch::train {
+
+// Threads for work on host memory, beside LibTorch's: they sleep while there is none, so that they
+// take no core from whoever launches kernels.
+class HostPool {
+ public:
+  explicit HostPool(int threads);  // one, or less: the caller does it all
+  ~HostPool();
+
+  int size() const { return std::max(1, static_cast<int>(threads_.size())); }
+  // [0, count) in equal parts, one for each thread, and the same one each time that count is the same:
+  // memory stays near who touched it first. Returns when all are done. Any thread may call it.
+  using Work = std::function<void(std::int64_t begin, std::int64_t end)>;
+  void run(std::int64_t count, const Work& work);
+
+ private:
+  void live(std::int64_t index);
+
+  std::mutex callers_;  // one at a time
+  std::mutex mutex_;
+  std::condition_variable begun_, done_;
+  const Work* work_ = nullptr;
+  std::int64_t count_ = 0, round_ = 0, left_ = 0;
+  bool is_over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// This rank's: a thread for each of its cores; but two of them where a device is driven from here.
+HostPool& host_pool();
+
+}  // namespace orch::train

@@ -1,0 +1,39 @@
+#include "backends/runtime/model/shelf.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "backends/runtime/host/memory.h"
+
+namespace orch::train {
+
+void Shelf::put(std::size_t layer, at::Tensor x) {
+  auto& [host, back, there] = all_[layer];
+  if (!host.defined() || host.sizes() != x.sizes())
+    host = pinned_zeros(x.numel(), x.scalar_type(), device_).view(x.sizes());
+  copies_.copy(host, x, Moment::now(device_));
+  copies_.hold(x);
+}
+
+void Shelf::fetch(std::size_t layer) {
+  auto& [host, back, there] = all_[layer];
+  if (back.defined()) return;
+  back = at::empty(host.sizes(), host.options().device(device_));
+  there = copies_.copy(back, host, Moment::now(device_));
+}
+
+at::Tensor Shelf::take(std::size_t layer) {
+  fetch(layer);
+  all_[layer].there.wait();
+  return std::exchange(all_[layer].back, {});
+}
+
+double Shelf::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& place : all_)
+    if (place.host.defined()) sum += place.host.nbytes();
+  return static_cast<double>(sum);
+}
+
+}  // namespace orch::train

@@ -1,0 +1,78 @@
+#include "core/base/room.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/text.h"
+
+namespace orch {
+namespace {
+
+// Of a file that is one number; nothing if it says "max".
+std::optional<std::uint64_t> number_in(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text || text->empty() || !std::isdigit(static_cast<unsigned char>(text->front())))
+    return std::nullopt;
+  return std::strtoull(text->c_str(), nullptr, 10);
+}
+
+// "inactive_file 4096" of memory.stat: file pages that go when memory is wanted.
+std::uint64_t reclaimable(const fs::path& group) {
+  const auto text = read_file(group / "memory.stat");
+  if (!text) return 0;
+  for (const auto& line : split(*text, '\n'))
+    for (const std::string_view key : {"inactive_file ", "total_inactive_file "})
+      if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  return 0;
+}
+
+struct Version {
+  const char *folder, *limit, *used;
+};
+constexpr Version kNew{"sys/fs/cgroup", "memory.max", "memory.current"};
+constexpr Version kOld{"sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"};
+
+// A group's limit holds for all below it.
+void look(const fs::path& root, const Version& version, std::string group, HostRoom& room) {
+  for (;;) {
+    const auto folder = root / version.folder / group.substr(std::min<std::size_t>(1, group.size()));
+    const auto limit = number_in(folder / version.limit), used = number_in(folder / version.used);
+    if (limit && used) {
+      const auto taken = *used - std::min(*used, reclaimable(folder));
+      const auto left = *limit - std::min(*limit, taken);
+      if (room.bound.empty() || left < room.bytes)
+        room = {left, std::string(version.limit) + " of " + (group.empty() ? "/" : group)};
+    }
+    if (group.empty()) return;
+    group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key) {
+  auto at = text.find(std::string("\n") + std::string(key) + ":");
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find_first_of("0123456789", at);
+  if (at == std::string::npos) return std::nullopt;
+  return std::strtoull(text.c_str() + at, nullptr, 10) * 1024;
+}
+
+// Lines of /proc/self/cgroup: "0::/a/b" of version 2, "7:memory:/a/b" of version 1.
+HostRoom host_room(const fs::path& root) {
+  HostRoom room;
+  if (const auto text = read_file(root / "proc/meminfo"))
+    if (const auto left = kilobytes(*text, "MemAvailable")) room = {*left, "MemAvailable"};
+  const auto groups = read_file(root / "proc/self/cgroup");
+  if (!groups) return room;
+  for (const auto& line : split(*groups, '\n')) {
+    const auto fields = split(line, ':');
+    if (fields.size() != 3) continue;
+    const auto group = fields[2] == "/" ? std::string() : fields[2];
+    if (fields[0] == "0") look(root, kNew, group, room);
+    if (fields[1] == "memory") look(root, kOld, group, room);
+  }
+  return room;
+}
+
+}  // namespace orch
