@@ -15,18 +15,19 @@ void check_offload(const Setup& setup, Problems& problems) {
   if (setup.offload != Offload::none && setup.states.adafactor && !setup.model.lean)
     problems.reject("offload", "the optimizer that runs on the host is AdamW only",
                     "try optimizer = 'adamw' or offload = 'none'");
-  if (setup.offload == Offload::full && setup.model.lean)
-    problems.reject("offload", "our own trainer keeps weights on the device",
-                    "try offload = 'optimizer' or engine = 'framework'");
+  if (setup.offload == Offload::none || setup.offload_fraction == 1) return;
+  if (!setup.model.lean)
+    problems.reject("offload_fraction", "the framework offloads all or nothing",
+                    "try offload_fraction = 1 or engine = 'orch'");
+  if (setup.states.adafactor)
+    problems.reject("offload_fraction", "Adafactor's means are all in one place",
+                    "try offload_fraction = 1 or optimizer = 'adamw'");
 }
 
 void check_activations(const Setup& setup, Problems& problems) {
   if (setup.offload_activations && !setup.model.full())
     problems.reject("offload_activations", "there are no checkpoints without recomputation",
                     "try recompute = 'full' or offload_activations = false");
-  if (setup.offload_activations && setup.model.lean)
-    problems.reject("offload_activations", "our own trainer keeps activations on the device",
-                    "try offload_activations = false or engine = 'framework'");
 }
 
 void check_groups(const RunView& run, const Setup& setup, Problems& problems) {

@@ -60,6 +60,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     refreshed_.emplace(*groups_.gather, parameters_, optimizer, units_, config.model.layers, profile);
   if (mode_.moves_gradients()) {
     ring_.emplace(groups_.scatter, parameters_, units_, ring_options(config, mode_), profile);
+    replicas_.known_squares = [this](std::size_t unit) { return ring_->squares_of(unit); };
   } else if (is_sharded()) {
     ReducerOptions whole;
     whole.overlap = mode_.overlap;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/runtime/host/pool.h"
+#include "backends/runtime/kernels/squares.h"
 
 namespace orch::zero3 {
 
@@ -18,12 +19,26 @@ void add_as(float* to, const void* from, std::int64_t begin, std::int64_t end, b
   for (auto i = begin; i < end; ++i) to[i] = (adds ? to[i] : 0) + static_cast<float>(values[i]);
 }
 
-// to += from, or to = from.
-void add(float* to, const void* from, at::ScalarType dtype, std::int64_t count, bool adds) {
-  host_pool().run(count, [&](std::int64_t begin, std::int64_t end) {
-    if (dtype == at::kFloat) return add_as<float>(to, from, begin, end, adds);
-    if (dtype == at::kHalf) return add_as<at::Half>(to, from, begin, end, adds);
-    add_as<at::BFloat16>(to, from, begin, end, adds);
+void add_range(float* to, const void* from, at::ScalarType dtype, std::int64_t begin, std::int64_t end,
+               bool adds) {
+  if (dtype == at::kFloat) return add_as<float>(to, from, begin, end, adds);
+  if (dtype == at::kHalf) return add_as<at::Half>(to, from, begin, end, adds);
+  add_as<at::BFloat16>(to, from, begin, end, adds);
+}
+
+// to += from, or to = from; and the squares of its chunks behind those of the chunks before it, while
+// it is at hand.
+void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds,
+         std::vector<double>& squared) {
+  const auto count = to.numel(), chunks = (count + squares::kChunk - 1) / squares::kChunk;
+  const auto before = squared.size();
+  squared.resize(before + static_cast<std::size_t>(chunks));
+  host_pool().run(chunks, [&](std::int64_t begin, std::int64_t end) {
+    for (auto chunk = begin; chunk < end; ++chunk) {
+      const auto first = chunk * squares::kChunk, last = std::min(count, first + squares::kChunk);
+      add_range(to.data_ptr<float>(), from, dtype, first, last, adds);
+      squared[before + static_cast<std::size_t>(chunk)] = squares::of_chunk(to.narrow(0, first, last - first));
+    }
   });
 }
 
@@ -54,6 +69,7 @@ GradientRing::Buffer GradientRing::make_buffer(std::int64_t layer) const {
 void GradientRing::begin() {
   next_ = 0;
   is_begun_.assign(units_.size(), false);
+  squares_.assign(units_.size(), 0);
 }
 
 void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
@@ -107,16 +123,24 @@ void GradientRing::add_on_host(Buffer& buffer) {
     buffer.pending.wait();
   });
   const bool adds = is_begun_[buffer.unit];
-  buffer.added = worker_.post([this, there, adds, mine = buffer.mine,
+  buffer.added = worker_.post([this, there, adds, unit = buffer.unit, mine = buffer.mine,
                                sum = parameters_.owned()[buffer.unit].gradient] {
     std::vector<Staging::Slice> slices;
     for (std::int64_t at = 0; at < mine.numel(); at += Staging::kMost)
       slices.push_back({mine.narrow(0, at, std::min(Staging::kMost, mine.numel() - at)), {}});
-    staging_.run(slices, there, [&](std::size_t i, const void* from, void*) {
-      add(sum.data_ptr<float>() + static_cast<std::int64_t>(i) * Staging::kMost, from,
-          mine.scalar_type(), slices[i].down.numel(), adds);
+    std::vector<double> squared;  // by chunk
+    staging_.begin(slices, there);
+    staging_.run(slices.size(), [&](std::size_t i, const void* from, void*) {
+      const auto at = static_cast<std::int64_t>(i) * Staging::kMost;
+      add(sum.narrow(0, at, slices[i].down.numel()), from, mine.scalar_type(), adds, squared);
     });
+    squares_[unit] = squares::of_sums(squared.data(), static_cast<std::int64_t>(squared.size()));
   });
+}
+
+std::optional<double> GradientRing::squares_of(std::size_t unit) const {
+  if (!parameters_.owned()[unit].is_away || is_divided_last()) return std::nullopt;
+  return squares_[unit];
 }
 
 void GradientRing::take(Buffer& buffer) {
@@ -143,7 +167,7 @@ void GradientRing::finish() {
   for (auto& buffer : ring_) take(buffer);
   take(embedding_);
   take(final_norm_);
-  if (!group_ || options_.sent_as != at::kFloat) return;
+  if (!is_divided_last()) return;
   for (const auto& owned : parameters_.owned()) owned.gradient.div_(group_->size());
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backends/runtime/comm/comm.h"
@@ -33,6 +34,8 @@ class GradientRing {
   // After the last one: what this rank owns is the sum over the micro-batches of the mean over the
   // group. Throws CommError.
   void finish();
+  // Of the owned part of a unit's gradient, where adding it up on the host has told already.
+  std::optional<double> squares_of(std::size_t unit) const;
   double bytes() const;
   double staging_bytes() const { return staging_.bytes(); }
 
@@ -51,6 +54,7 @@ class GradientRing {
   void send(Buffer& buffer);
   void add_on_host(Buffer& buffer);
   void take(Buffer& buffer);
+  bool is_divided_last() const { return group_ && options_.sent_as == at::kFloat; }
 
   train::Group* const group_;
   train::Parameters& parameters_;
@@ -60,7 +64,8 @@ class GradientRing {
   Buffer ring_[2], embedding_, final_norm_;
   std::size_t next_ = 0;
   Buffer* at_hand_ = nullptr;
-  std::vector<bool> is_begun_;  // by unit: there is a sum already
+  std::vector<bool> is_begun_;   // by unit: there is a sum already
+  std::vector<double> squares_;  // by unit
   train::Copies reduced_;
   train::Staging staging_;
   train::Worker worker_;  // the last: it ends before what it works on

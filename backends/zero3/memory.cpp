@@ -20,22 +20,42 @@ void add(WorkSink& sink, const char* name, double each, double params, double sh
       place);
 }
 
-// Sharded from the stage on that names them; on the host if offloaded.
+// A framework's: sharded from the stage on that names them; on the host if offloaded.
 void emit_states(const Setup& setup, WorkSink& sink) {
   const double params = setup.params();
-  const bool lean = setup.model.lean;
   const bool host_optimizer = setup.offload != Offload::none;
   if (setup.offload == Offload::full)
     add(sink, "weights", setup.states.weights, params, setup.shards(3), ORCH_HOST_MEMORY);
   else
     add(sink, "weights", setup.stored_weight(), params, setup.shards(3));
-  if (!host_optimizer || setup.stage == 1 || lean)
+  if (!host_optimizer || setup.stage == 1)
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, lean ? "optimizer states on the host" : "optimizer states", 4 + setup.states.moments, params,
-      setup.shards(1), ORCH_HOST_MEMORY);
-  if (!lean) add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
+  add(sink, "optimizer states", 4 + setup.states.moments, params, setup.shards(1), ORCH_HOST_MEMORY);
+  add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
+}
+
+// Ours: units that live on the host have their states there, with offload = 'full' all of them; what
+// comes and goes passes through three slices in each direction.
+void emit_own_states(const Setup& setup, WorkSink& sink) {
+  const double params = setup.params(), away = setup.params_away(), here = params - away;
+  const bool full = setup.offload == Offload::full;
+  const auto put = [&](const char* name, double each, double count, std::int64_t stage, std::uint32_t place) {
+    if (each * count > 0) add(sink, name, each, count, setup.shards(stage), place);
+  };
+  put("weights", setup.stored_weight(), full ? here : params, 3, ORCH_DEVICE);
+  put("gradients", setup.states.gradients, full ? here : params, 2, ORCH_DEVICE);
+  put("optimizer states", setup.optimizer_bytes(), here, 1, ORCH_DEVICE);
+  if (away == 0) return;
+  put("optimizer states on the host", 4 + setup.states.moments, away, 1, ORCH_HOST_MEMORY);
+  if (full) put("weights on the host", setup.states.weights, away, 3, ORCH_HOST_MEMORY);
+  if (full) put("gradients on the host", 4, away, 2, ORCH_HOST_MEMORY);
+  if (setup.states.adafactor && !full) return;
+  const double unit = std::max(setup.model.layer_params(), setup.ends_away() * setup.end_params());
+  const double slice = std::min(16777216.0, unit / setup.shards(1));
+  const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
+  add(sink, "staging on the host", full ? sent : 4 + setup.states.weights, 3 * slice, 1, ORCH_HOST_MEMORY);
 }
 
 // Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
@@ -47,18 +67,26 @@ double gathered_params(const Setup& setup) {
   return ahead + (setup.keeps_embedding ? layer + embedding : std::max(layer, embedding));
 }
 
-// Slots of weights; gradients of two layers and of both ends, and rounded for the way.
+// Slots of weights; gradients of two layers and of both ends, and rounded for the way. A rank that has
+// all parts uses those on its device where they are; parts from the host come before they are gathered.
 void emit_own_buffers(const Setup& setup, WorkSink& sink) {
   const double layer = setup.model.layer_params(), ends = setup.end_params();
-  if (setup.stage == 3)
-    add(sink, "gathered weights", setup.states.weights, setup.slots() * layer + ends, 1);
-  const double sent = setup.sent_gradient(), each = sent < 4 ? 4 + sent : 4;
-  if (setup.stage > 1) add(sink, "gradients before reduction", each, 2 * layer + ends, 1);
+  const bool alone = setup.shard_ranks == 1;
+  if (setup.moves_weights()) {
+    const double gathered = setup.slots() * layer * (alone && setup.layers_away() == 0 ? 0 : 1) +
+                            ends * (alone ? setup.ends_away() : 1);
+    const double fetched = alone || setup.offload != Offload::full
+                               ? 0
+                               : (setup.slots() * layer + ends * setup.ends_away()) / setup.shards(3);
+    add(sink, "gathered weights", setup.states.weights, gathered + fetched, 1);
+  }
+  const double sent = setup.sent_gradient(), each = alone || sent == 4 ? 4 : 4 + sent;
+  if (setup.moves_gradients()) add(sink, "gradients before reduction", each, 2 * layer + ends, 1);
 }
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {
-  if (setup.ranks == 1 || setup.shard_ranks == 1) return;
   if (setup.model.lean) return emit_own_buffers(setup, sink);
+  if (setup.ranks == 1 || setup.shard_ranks == 1) return;
   const double largest = std::max(setup.model.layer_params(), setup.model.embedding_params());
   if (setup.stage == 3) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
@@ -69,19 +97,29 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   }
 }
 
-void emit_checkpoints(const Setup& setup, WorkSink& sink) {
-  if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, setup.model.layers);
-  const double each = setup.checkpoint_bytes(), bytes = setup.model.layers * each;
+void emit_inputs(WorkSink& sink, const char* name, double count, double each, std::uint32_t place) {
   sink.memory(
-      "activations", 0, 0, bytes,
-      [&] { return say(setup.model.layers, " inputs x ", Size{each}, " = ", Size{bytes}); },
-      setup.offload_activations ? ORCH_HOST_MEMORY : ORCH_DEVICE);
+      name, 0, 0, count * each,
+      [&] { return say(count, " inputs x ", Size{each}, " = ", Size{count * each}); }, place);
+}
+
+// On the host: all but the last layer's, and while they are used two more on their way back.
+void emit_checkpoints(const Setup& setup, WorkSink& sink) {
+  const double layers = setup.model.layers, each = setup.checkpoint_bytes();
+  if (!setup.model.full()) return emit_activations(setup.model, sink, 0, 0, layers);
+  if (!setup.offload_activations) return emit_inputs(sink, "activations", layers, each, ORCH_DEVICE);
+  if (!setup.model.lean) return emit_inputs(sink, "activations", layers, each, ORCH_HOST_MEMORY);
+  emit_inputs(sink, "activations", std::min(3.0, layers), each, ORCH_DEVICE);
+  emit_inputs(sink, "activations on the host", layers - 1, each, ORCH_HOST_MEMORY);
 }
 
 }  // namespace
 
 void emit_memory(const Setup& setup, WorkSink& sink) {
-  emit_states(setup, sink);
+  if (setup.model.lean)
+    emit_own_states(setup, sink);
+  else
+    emit_states(setup, sink);
   emit_checkpoints(setup, sink);
   emit_peaks(setup.model, sink, 0);
   emit_buffers(setup, sink);

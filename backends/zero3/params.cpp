@@ -97,6 +97,7 @@ Setup::Setup(const backend::RunView& run)
     }
   } else {
     offload = offload_of(run.text("offload"));
+    offload_fraction = run.real("offload_fraction");
   }
   prefetch = run.integer("prefetch");
   overlap = run.flag("overlap");

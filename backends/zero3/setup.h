@@ -29,6 +29,7 @@ struct Setup {
   bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
   Offload offload = Offload::none;
+  double offload_fraction = 1;
   const char* dtype = "bf16";
 
   backend::Group shard_group() const { return {shard_ranks, tensor}; }
@@ -36,6 +37,22 @@ struct Setup {
   double shards(std::int64_t from_stage) const {
     return stage >= from_stage ? static_cast<double>(shard_ranks) : 1;
   }
+  // Of the layers, and of what is before and behind them, the part that lives on the host. A
+  // framework's is all or nothing.
+  double layers_away() const {
+    if (offload == Offload::none) return 0;
+    return std::min(1.0, static_cast<double>(layers_on_host(offload_fraction, whole_layers())) / model.layers);
+  }
+  double ends_away() const {
+    if (offload == Offload::none || offload_fraction <= 0) return 0;
+    return offload_fraction >= 1 ? 1 : model.last_params() / end_params();
+  }
+  double params_away() const {
+    return layers_away() * model.layers * model.layer_params() + ends_away() * end_params();
+  }
+  // Our own trainer's: weights (gradients) are not where they are used (made).
+  bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || offload == Offload::full); }
+  bool moves_gradients() const { return offload == Offload::full || (stage > 1 && shard_ranks > 1); }
   // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
   // ranks.
   double checkpoint_bytes() const {
@@ -50,6 +67,7 @@ struct Setup {
     return model.embedding_params() + model.first_params() + model.last_params() +
            (model.lean ? model.padding_params() : 0);
   }
+  std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }
   // Bytes of a gradient on its way. Our own trainer sends whole ones in the type of their sum.
   double sent_gradient() const {

@@ -13,15 +13,15 @@ struct Emitter {
   const Setup& setup;
   WorkSink& sink;
 
-  void add(const orch_op& op, Passes passes, double each, double params, bool hidden = false) {
+  void add(const orch_op& op, Passes passes, double each, double params, std::uint32_t hidden = ORCH_OPEN) {
     sink.op(during(op, passes, hidden),
             [&] { return say(each, " B x ", params, " params = ", Size{each * params}); });
   }
 
   // kind: ORCH_MEMORY, ORCH_COPY or ORCH_HOST.
   void move(std::uint32_t kind, const char* name, double each, double params, Passes passes,
-            bool hidden = false) {
-    add(moved(kind, name, each * params), passes, each, params, hidden);
+            std::uint32_t hidden = ORCH_OPEN) {
+    if (params > 0) add(moved(kind, name, each * params), passes, each, params, hidden);
   }
 
   void exchange(const char* name, std::uint32_t which, double each, double params, Group group,
@@ -48,11 +48,11 @@ Passes own_end_gathers(const Setup& setup) {
 
 // Stage 3: gathered before use and freed after. Recomputation and backward of a layer follow each
 // other, so one gather serves both. From host memory a shard first crosses PCIe.
-void emit_gather(Emitter& emit, double params, Passes passes, bool ahead = true) {
+void emit_gather(Emitter& emit, double params, double away, Passes passes, bool ahead = true) {
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
   if (setup.offload == Offload::full)
-    emit.move(ORCH_COPY, "weights to device", setup.states.weights, params / setup.shards(3),
+    emit.move(ORCH_COPY, "weights to device", setup.states.weights, away * params / setup.shards(3),
               passes, hidden);
   emit.exchange("weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
                 setup.shard_group(), passes, hidden);
@@ -78,9 +78,10 @@ void emit_reduction(Emitter& emit, double params) {
 // and what they are made in is cleared first, and rounded for the way.
 void emit_own_accumulation(Emitter& emit, double params) {
   const auto& setup = emit.setup;
-  if (setup.stage == 1)
+  if (!setup.moves_gradients())
     return emit.move(ORCH_MEMORY, "gradient accumulation", 8, params, {0, 0, 1, 0});
-  const double sent = setup.sent_gradient(), rounded = sent < 4 ? 4 + sent : 0;
+  const bool alone = setup.shard_ranks == 1;
+  const double sent = alone ? 4 : setup.sent_gradient(), rounded = sent < 4 ? 4 + sent : 0;
   emit.move(ORCH_MEMORY, "gradient accumulation", 4 + rounded + (sent + 8) / setup.shards(2), params,
             {0, 0, 1, 0});
 }
@@ -93,41 +94,64 @@ void emit_accumulation(Emitter& emit, double params) {
             params / setup.shards(2), {0, 0, 1, 0});
 }
 
+// Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two out,
+// 16-bit weights out.
+double host_update_bytes(const States& states) { return 4 + 2 * (4 + states.moments) + states.weights; }
+
 // ZeRO-Offload (Ren et al. 2021): gradients go to the host as they are reduced, the host adds them
 // up and updates the shard, and 16-bit weights come back.
 void emit_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
-  const bool each_time = setup.stage > 1 && !setup.model.lean;
+  const bool each_time = setup.stage > 1;
   const Passes passes = each_time ? Passes{0, 0, 1, 0} : Passes{0, 0, 0, 1};
   emit.move(ORCH_COPY, "gradients to host", states.gradients, shard, passes,
             each_time && setup.overlap);
   if (each_time && setup.micro_batches > 1)
     emit.move(ORCH_HOST, "gradient accumulation on the host", states.gradients + 8, shard,
               {0, 0, 1, 0}, setup.overlap);
-  // fp32 gradients, master weights and moments in, the latter two out, 16-bit weights out.
-  emit.move(ORCH_HOST, "optimizer on the host", 4 + 2 * (4 + states.moments) + states.weights,
-            shard, {0, 0, 0, 1});
+  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(states), shard, {0, 0, 0, 1});
   if (setup.offload == Offload::optimizer)
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, {0, 0, 0, 1});
 }
 
-void emit_update(Emitter& emit, double params) {
+// Ours: once the norm is known, in forward's order, under the next forward (Lian et al. 2025,
+// SuperOffload, but for what they undo). Gradients wait for it on the device, or, with 'full', are added
+// up and squared on the host as they come.
+void emit_own_host_update(Emitter& emit, double shard) {
+  const auto& setup = emit.setup;
+  const auto& states = setup.states;
+  const Passes at_end{0, 0, 0, 1}, in_backward{0, 0, 1, 0};
+  const bool adafactor = states.adafactor;
+  const std::uint32_t late = setup.overlap && !adafactor ? ORCH_UNDER_FORWARD : ORCH_OPEN;
+  if (setup.offload == Offload::full) {
+    const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
+    emit.move(ORCH_COPY, "gradients to host", sent, shard, in_backward, setup.overlap);
+    emit.move(ORCH_HOST, "gradient accumulation on the host", sent + (setup.micro_batches > 1 ? 8 : 4),
+              shard, in_backward, setup.overlap);
+  } else {
+    emit.move(ORCH_COPY, "gradients to host", 4, shard, at_end, late);
+    emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, at_end, late);
+  }
+  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(states), shard, at_end, late);
+}
+
+// away: the part of it that the host updates.
+void emit_update(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
   const double shard = params / setup.shards(1);
-  if (setup.offload == Offload::none)
-    emit.move(ORCH_MEMORY, "optimizer", setup.states.step_traffic(), shard, {0, 0, 0, 1});
-  else
-    emit_host_update(emit, shard);
+  emit.move(ORCH_MEMORY, "optimizer", setup.states.step_traffic(), (1 - away) * shard, {0, 0, 0, 1});
+  if (away > 0 && setup.model.lean) emit_own_host_update(emit, away * shard);
+  if (away > 0 && !setup.model.lean) emit_host_update(emit, shard);
   if (setup.stage < 3)
     emit.exchange("updated weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
                   setup.shard_group(), {0, 0, 0, 1}, setup.model.lean && setup.overlap);
 }
 
-void emit_training(Emitter& emit, double params) {
+void emit_training(Emitter& emit, double params, double away) {
   emit_accumulation(emit, params);
   emit_reduction(emit, params);
-  emit_update(emit, params);
+  emit_update(emit, params, away);
 }
 
 void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
@@ -148,24 +172,24 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
                    {1, 0, 1, 0}, true),
             [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
   if (setup.stage == 3)
-    emit_gather(emit, model.layer_params(),
+    emit_gather(emit, model.layer_params(), setup.layers_away(),
                 lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});
-  emit_training(emit, model.layer_params());
+  emit_training(emit, model.layer_params(), setup.layers_away());
   emit_sums(setup, layer_statistics(model), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   if (setup.stage == 3)
-    emit_gather(emit, ends,
+    emit_gather(emit, ends, setup.ends_away(),
                 lean ? own_end_gathers(setup)
                      : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0},
                 !lean);
-  emit_training(emit, ends);
+  emit_training(emit, ends, setup.ends_away());
   emit_sums(setup, word_statistics(model) + first_statistics(model) + 2, sink);
   sink.block("LM head");
   emit_head(model, sink);
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
   if (setup.stage == 3 && !setup.keeps_embedding && !lean)
-    emit_gather(emit, model.embedding_params(), {1, 0, 0, 0});
+    emit_gather(emit, model.embedding_params(), setup.ends_away(), {1, 0, 0, 0});
   sink.block("all ranks");
   emit_agreement(model, sink, {setup.tensor * setup.ranks, 1});
 }

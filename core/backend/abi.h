@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 1u
-#define ORCH_ABI_MINOR 2u
+#define ORCH_ABI_MINOR 3u
 
 /* ---- describe ---- */
 
@@ -112,6 +112,14 @@ enum {
   ORCH_CROSS_ENTROPY = 3
 };
 
+/* What an operation may run under. */
+enum {
+  ORCH_OPEN = 0,
+  ORCH_HIDDEN = 1,       /* the computation of its phase; in step: the last backward */
+  ORCH_UNDER_FORWARD = 2 /* in step: the next step's first forward, copies beside the host's work;
+                            since 1.3 */
+};
+
 /* One operation of a block and how often it happens: forward, recompute and backward count per
  * micro-batch, step per step (after the last micro-batch). */
 typedef struct orch_op {
@@ -120,8 +128,7 @@ typedef struct orch_op {
   const char* name;
   const char* formula; /* with its numbers, when the sink asks for it; else NULL */
   double forward, recompute, backward, step;
-  uint32_t
-      hidden; /* 1: may run under the computation of its phase; in step: under the last backward */
+  uint32_t hidden;       /* ORCH_OPEN, ... */
   uint32_t collective;
   double m, n, k, batch; /* 2*m*n*k*batch floating-point operations */
   double bytes;          /* the whole buffer of a collective: gathered or reduced size */

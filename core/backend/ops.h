@@ -63,10 +63,10 @@ inline orch_op collective(const char* name, std::uint32_t which, double bytes, G
   return op;
 }
 
-inline orch_op during(orch_op op, Passes passes, bool hidden = false) {
+inline orch_op during(orch_op op, Passes passes, std::uint32_t hidden = ORCH_OPEN) {
   op.forward = passes.forward, op.recompute = passes.recompute;
   op.backward = passes.backward, op.step = passes.step;
-  op.hidden = hidden ? 1 : 0;
+  op.hidden = hidden;
   return op;
 }
 

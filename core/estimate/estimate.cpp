@@ -18,6 +18,8 @@ void Phases::add(const Phases& other, double times) {
   backward_hidden += times * other.backward_hidden;
   step_open += times * other.step_open;
   step_hidden += times * other.step_hidden;
+  late_host += times * other.late_host;
+  late_copies += times * other.late_copies;
   weights += times * other.weights;
   micro_bytes += times * other.micro_bytes;
   step_bytes += times * other.step_bytes;
@@ -25,6 +27,10 @@ void Phases::add(const Phases& other, double times) {
 
 double exposed(double hidden, double open, double overlap) {
   return std::max(0.0, hidden - overlap * open);
+}
+
+double exposed_late(const Phases& phases, double overlap) {
+  return exposed(std::max(phases.late_host, phases.late_copies), phases.forward_open, overlap);
 }
 
 void Estimator::price_blocks(const Work& work, const Price& price) {
@@ -38,7 +44,9 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
       (hidden ? phases.forward_hidden : phases.forward_open) += op.forward * seconds;
       (hidden ? phases.backward_hidden : phases.backward_open) +=
           (op.recompute + op.backward) * seconds;
-      (hidden ? phases.step_hidden : phases.step_open) += op.step * seconds;
+      auto& late = op.kind == ORCH_COPY ? phases.late_copies : phases.late_host;
+      auto& at_end = op.hidden == ORCH_UNDER_FORWARD ? late : hidden ? phases.step_hidden : phases.step_open;
+      at_end += op.step * seconds;
       if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
@@ -64,7 +72,7 @@ void Estimator::price_stages(const Work& work) {
     stage.micro = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap) +
                   p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
     stage.weights = p.weights;
-    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap);
+    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p, overlap);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);
@@ -105,7 +113,7 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
   const auto& partition = *at_;
   for (const auto& item : work.memory)
     for (auto stage = item.first; stage <= item.last; ++stage)
-      (item.place == ORCH_HOST_MEMORY ? host_ : device_)[static_cast<std::size_t>(stage)] +=
+      (is_on_host(item, partition) ? host_ : device_)[static_cast<std::size_t>(stage)] +=
           bytes_of(item, partition);
 
   const auto peak = std::max_element(device_.begin(), device_.end());

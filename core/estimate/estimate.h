@@ -12,17 +12,21 @@
 namespace orch::estimate {
 
 // Seconds of one block or stage, by phase. "open" is what nothing hides; "hidden" may run under the
-// open part of its phase (in step: under the last backward).
+// open part of its phase (in step: under the last backward). What is late runs under the next step's
+// first forward: copies, beside what the host does.
 struct Phases {
   double forward_open = 0, forward_hidden = 0;
   double backward_open = 0, backward_hidden = 0;  // recomputation included
   double step_open = 0, step_hidden = 0;
+  double late_host = 0, late_copies = 0;
   double weights = 0;                      // of backward: gradients of the weights, which can wait
   double micro_bytes = 0, step_bytes = 0;  // given to collectives
 
   void add(const Phases& other, double times);
 };
 
+// Of the late part.
+double exposed_late(const Phases& phases, double overlap);
 // What of the hidden part sticks out, when only a share of the open part can cover it.
 double exposed(double hidden, double open, double overlap);
 

@@ -35,14 +35,23 @@ const char* kind_name(std::uint32_t kind) {
 // How much of each hidden second sticks out, by phase.
 struct Exposure {
   double forward = 0, backward = 0, step = 0;
+  double late_host = 0, late_copies = 0;  // the longer one of them hides the other
+
+  double at_end(const orch_op& op) const {
+    if (op.hidden == ORCH_OPEN) return 1;
+    if (op.hidden == ORCH_HIDDEN) return step;
+    return op.kind == ORCH_COPY ? late_copies : late_host;
+  }
 };
 
 Exposure exposure(const Phases& p, double overlap) {
   const auto share = [&](double hidden, double open) {
     return hidden > 0 ? exposed(hidden, open, overlap) / hidden : 0;
   };
+  const bool copies = p.late_copies > p.late_host;
   return {share(p.forward_hidden, p.forward_open), share(p.backward_hidden, p.backward_open),
-          share(p.step_hidden, p.backward_open)};
+          share(p.step_hidden, p.backward_open), copies ? 0 : share(p.late_host, p.forward_open),
+          copies ? share(p.late_copies, p.forward_open) : 0};
 }
 
 std::string with_rate(const backend::Op& op, const Price& price, double times) {
@@ -103,10 +112,11 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   const auto end_sticks_out = exposure(stage_phases(work, end), efficiency.overlap.value);
   for_each_op(work, end, [&](const backend::Block& block, const backend::Op& op, double count) {
     if (op.data.step == 0) return;
-    const double share = op.data.hidden ? end_sticks_out.step : 1;
+    const double share = end_sticks_out.at_end(op.data);
     auto formula = with_rate(op, price, count * op.data.step);
     if (op.data.hidden)
-      formula += fmt::format("; {:.0f} % of it hidden under the last backward", 100 * (1 - share));
+      formula += fmt::format("; {:.0f} % of it hidden under the {}", 100 * (1 - share),
+                             op.data.hidden == ORCH_HIDDEN ? "last backward" : "next forward");
     out.time.push_back({fmt::format("end of step: {}: {}", block.name, op.name),
                         kind_name(op.data.kind),
                         count * op.data.step * share * price.seconds(op.data), std::move(formula)});
@@ -130,8 +140,12 @@ void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {
     stage.last_stage = *std::next(it) - 1;
     double held = 0;
     for (const auto& item : work.memory) {
-      if (item.place == ORCH_HOST_MEMORY || item.first > *it || item.last < *it) continue;
+      if (item.first > *it || item.last < *it) continue;
       const double bytes = bytes_of(item, partition);
+      if (is_on_host(item, partition)) {
+        stage.host.push_back({std::string(item.name), "host", bytes, formula_of(item, partition)});
+        continue;
+      }
       held += bytes;
       stage.items.push_back({std::string(item.name), "device", bytes, formula_of(item, partition)});
     }

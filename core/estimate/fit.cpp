@@ -19,6 +19,10 @@ constexpr double kLeast = 0.05;
 
 }  // namespace
 
+bool is_on_host(const backend::Memory& item, const plan::Partition& partition) {
+  return item.place == ORCH_HOST_MEMORY && partition.gpu.name != "cpu";
+}
+
 double bytes_of(const backend::Memory& item, const plan::Partition& partition) {
   if (item.place != ORCH_COMMUNICATORS) return item.bytes;
   return item.bytes * partition.gpu.communicator_memory.value;

@@ -11,6 +11,9 @@ namespace orch::estimate {
 // Bytes of an item of memory: the hardware knows what a communicator takes.
 double bytes_of(const backend::Memory& item, const plan::Partition& partition);
 
+// In memory beside the device's: not where the device is the host.
+bool is_on_host(const backend::Memory& item, const plan::Partition& partition);
+
 // Bytes that a caching allocator holds and no tensor uses, when `held` bytes are needed: a share of
 // them, less as the device fills up (it gives blocks back before it fails), but never nothing.
 double allocator_slack(const plan::Partition& partition, double held);

@@ -28,6 +28,7 @@ struct StageMemory {
   std::int64_t last_stage = 0;
   std::vector<Item> items;
   Bytes total = 0;
+  std::vector<Item> host;  // in host memory, of one rank
 };
 
 // A stretch of the training: a batch, or a ramp of batches, on one number of nodes.

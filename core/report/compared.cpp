@@ -57,6 +57,10 @@ std::string target(std::string_view own, const Names& names,
   return std::string(own);
 }
 
+constexpr const char* kHostPeak = "peak on the host";
+
+bool is_on_host(std::string_view item) { return item.ends_with(" on the host"); }
+
 Compared& find_or_add(std::vector<Compared>& items, const std::string& name) {
   const auto found =
       std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
@@ -132,9 +136,25 @@ Comparison compare_time(const plan::Estimate& estimate, const Measured& measured
   return out;
 }
 
+// Trainers say of each item on the host that it is there; where the device is the host, the estimate
+// has them among the others.
 Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
-  auto out = join(fullest_stage(estimate).items, measured.profile.memory_items, kMemory, kind_of_memory);
+  const auto& stage = fullest_stage(estimate);
+  auto items = measured.profile.memory_items;
+  if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
+  auto out = join(stage.items, items, kMemory, kind_of_memory);
   out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
+  return out;
+}
+
+Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured) {
+  const auto& stage = fullest_stage(estimate);
+  if (stage.host.empty()) return {};
+  auto items = measured.profile.memory_items;
+  std::erase_if(items, [](const auto& item) { return !is_on_host(item.first); });
+  const auto peak = items.extract(kHostPeak);
+  auto out = join(stage.host, items, kMemory, kind_of_memory);
+  out.total = {"peak of the process", peak ? known(peak.mapped()) : std::nullopt, out.sum.estimated};
   return out;
 }
 

@@ -40,6 +40,7 @@ std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison
 Comparison compare_time(const plan::Estimate& estimate, const Measured& measured);
 // Memory of the fullest stage.
 Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured);
+Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured);
 
 // The stage with the highest peak; the estimate has its items.
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate);

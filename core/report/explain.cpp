@@ -26,15 +26,13 @@ Rows time_rows(const plan::Estimate& estimate) {
   return rows;
 }
 
-Rows memory_rows(const plan::StageMemory& stage) {
+Rows memory_rows(const std::vector<plan::Item>& items) {
   Rows rows{{"bytes", "share", "item", "how"}};
   double sum = 0;
-  for (const auto& item : stage.items) {
-    sum += item.amount;
-    rows.push_back(
-        {group_digits(item.amount), share(item.amount, stage.total), item.name, item.formula});
-  }
-  rows.push_back({group_digits(sum), share(sum, stage.total), format_gib(sum) + " GiB", ""});
+  for (const auto& item : items) sum += item.amount;
+  for (const auto& item : items)
+    rows.push_back({group_digits(item.amount), share(item.amount, sum), item.name, item.formula});
+  rows.push_back({group_digits(sum), share(sum, sum), format_gib(sum) + " GiB", ""});
   return rows;
 }
 
@@ -124,6 +122,8 @@ void add_measured(const plan::Planned& p, const Measured& measured, Page& page) 
   if (!measured.profile.memory_items.empty() || measured.progress.peak_memory > 0)
     page.table("Measured: bytes of one rank",
                compared_rows(compare_memory(p.estimate, measured), true));
+  if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
+    page.table("Measured: bytes of one rank on the host", compared_rows(host, true));
 }
 
 void write(const plan::Planned& p, const plan::Calendar& calendar, const Measured* measured,
@@ -131,9 +131,10 @@ void write(const plan::Planned& p, const plan::Calendar& calendar, const Measure
   page.table("Schedule", schedule_rows(p.estimate, calendar));
   page.table("Time of one step, slowest stage", time_rows(p.estimate));
   const auto& fullest = fullest_stage(p.estimate);
-  page.table(stage_title(fullest, p), memory_rows(fullest));
+  page.table(stage_title(fullest, p), memory_rows(fullest.items));
   if (p.estimate.memory.size() > 1)
     page.table("Memory by stage (--format json has the items of each)", stage_rows(p.estimate));
+  if (!fullest.host.empty()) page.table("Host memory of one rank", memory_rows(fullest.host));
   if (p.estimate.host_memory > 0)
     page.text(fmt::format("\nHost memory per node: {} of {}\n",
                           format_bytes(p.estimate.host_memory),

@@ -187,11 +187,13 @@ std::string explain_json(const plan::Planned& run, const plan::Calendar& calenda
     stages.push_back({{"first_stage", stage.first_stage},
                       {"last_stage", stage.last_stage},
                       {"bytes", stage.total},
-                      {"items", items_json(stage.items, "bytes")}});
+                      {"items", items_json(stage.items, "bytes")},
+                      {"host", items_json(stage.host, "bytes")}});
   json["memory"] = std::move(stages);
   if (measured)
     json["measured"] = {{"time", comparison_json(compare_time(run.estimate, *measured))},
-                        {"memory", comparison_json(compare_memory(run.estimate, *measured))}};
+                        {"memory", comparison_json(compare_memory(run.estimate, *measured))},
+                        {"host_memory", comparison_json(compare_host_memory(run.estimate, *measured))}};
   return dump({{"version", 1}, {"run", std::move(json)}});
 }
 

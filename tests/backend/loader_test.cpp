@@ -88,7 +88,7 @@ TEST_CASE("work that leaves out a stage is refused", "[backend]") {
 }
 
 TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[backend]") {
-  const auto check = [](const char* flaw, const char* fact) {
+  const auto check = [](const char* flaw, const std::string& fact) {
     const auto message = broken_error(flaw);
     INFO(message);
     CHECK(has(message, std::string("orch-") + flaw + ".so: "));
@@ -96,7 +96,8 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
     CHECK(has(message, "\n  "));
   };
   check("no_entry", "has no function orch_backend_entry");
-  check("null_backend", "declines to work with ABI 1.2");
+  check("null_backend", "declines to work with ABI " + std::to_string(ORCH_ABI_MAJOR) + "." +
+                            std::to_string(ORCH_ABI_MINOR));
   check("wrong_major", "speaks ABI 2, this orch speaks ABI 1");
   check("small_struct", "describes itself in 16 bytes");
   check("null_fields", "lacks the function check");

@@ -1,6 +1,7 @@
 // What only a GPU can show, without a test framework, since little is installed where GPUs are:
 //   orch_gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
 //   orch_gpu_check --speed   tokens per second of the models in tests/gpu/reference.py
+//   orch_gpu_check --host    AdamW on the host, beside its memory's bandwidth
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -13,6 +14,8 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "backends/runtime/comm/transport.h"
+#include "backends/runtime/host/memory.h"
+#include "backends/runtime/host/pool.h"
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/optimizer.h"
 
@@ -172,6 +175,53 @@ void check_offload() {
   }
 }
 
+template <class Work>
+double best_seconds(const Work& work) {
+  double best = 1e9;
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto began = std::chrono::steady_clock::now();
+    work();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+  return best;
+}
+
+// STREAM's triad, with the threads and the memory that AdamW has. Gradients and weights on the host,
+// or (staged) on the device.
+void measure_host() {
+  constexpr std::int64_t kCount = 1'000'000'000;
+  std::printf("%d threads\n", host_pool().size());
+  {
+    const auto a = host_zeros(kCount, at::kFloat), b = host_zeros(kCount, at::kFloat), c = host_zeros(kCount, at::kFloat);
+    auto *to = a.data_ptr<float>(), *one = b.data_ptr<float>(), *two = c.data_ptr<float>();
+    const double triad = best_seconds([&] {
+      host_pool().run(kCount, [&](std::int64_t begin, std::int64_t end) {
+        auto* __restrict__ x = to;
+        for (auto i = begin; i < end; ++i) x[i] = one[i] + 3 * two[i];
+      });
+    });
+    std::printf("triad: %.1f GB/s (%.1f with what is read before it is written)\n", 12e-9 * kCount / triad,
+                16e-9 * kCount / triad);
+  }
+  for (const bool away : {true, false}) {
+    ParameterOptions options;
+    options.dtype = at::kBFloat16;
+    options.device = at::Device(at::kCUDA, 0);
+    options.on_host = kAllOfThem;
+    options.away = away;
+    options.whole_weights = options.whole_gradients = !away;
+    Parameters parameters({{"a", {1000, kCount / 1000}, -1, Init::normal, true}}, options);
+    const auto adamw = make_optimizer("adamw", parameters, {});
+    std::int64_t step = 0;
+    const double seconds = best_seconds([&] {
+      adamw->step(1e-3, 1, ++step);
+      adamw->finish();
+    });
+    std::printf("AdamW on the host%s: %.2f G parameters/s, %.1f GB/s of 30 bytes each\n",
+                away ? "" : ", staged", 1e-9 * kCount / seconds, 30e-9 * kCount / seconds);
+  }
+}
+
 // NCCL takes no two ranks on one GPU: one rank at least goes through every call.
 void check_nccl() {
   TransportOptions options;
@@ -254,6 +304,7 @@ int main(int argc, char** argv) {
       measure(which, 20);
     return 0;
   }
+  if (argc > 1 && std::strcmp(argv[1], "--host") == 0) return measure_host(), 0;
   for (const auto family : {plan::Family::gpt, plan::Family::bloom}) {
     compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
     compare({"", family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);

@@ -50,12 +50,7 @@ void HostPool::live(std::int64_t index) {
 }
 
 HostPool& host_pool() {
-#ifdef ORCH_CUDA
-  constexpr int kOthers = 2;  // who launches, and NCCL's proxy
-#else
-  constexpr int kOthers = 0;
-#endif
-  static HostPool pool(at::get_num_threads() - kOthers);
+  static HostPool pool(at::get_num_threads());
   return pool;
 }
 

@@ -34,7 +34,8 @@ class HostPool {
   std::vector<std::thread> threads_;
 };
 
-// This rank's: a thread for each of its cores; but two of them where a device is driven from here.
+// This rank's, a thread for each of its cores: memory is as fast as the cores that ask for it, and who
+// launches kernels mostly waits meanwhile.
 HostPool& host_pool();
 
 }  // namespace orch::train

@@ -216,6 +216,7 @@ bool Loop::step() {
     ++measured_steps_;
   }
   if (due(config_.training.log_every) || step_ == steps_) tell_step(batch, result, seconds);
+  if (of_attempt == kLastProfiled) tell_profile();  // a run that never ends has one, too
   return result.stop;
 }
 
@@ -327,7 +328,10 @@ void Loop::tell_profile() {
   for (const auto& [item, seconds] : times) other -= seconds;
   times["other"] = std::max(0.0, other);
   auto memory = engine_->memory_items();
-  if (world_.device().is_cpu()) memory["driver context"] = context_bytes_;
+  if (world_.device().is_cpu())
+    memory["driver context"] = context_bytes_;
+  else
+    memory["peak on the host"] = static_cast<double>(peak_memory_bytes(at::kCPU));
   events_.profile(step_, times, memory);
 }
 

@@ -105,15 +105,24 @@ class Adamw final : public Optimizer {
       else
         step_cuda(part, learning_rate, gradient_scale, step);
     }
-    const auto now = Moment::now(parameters_.gradients().device());
+    std::vector<Staging::Slice> staged;
+    std::vector<Part*> on_host;
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
-      if (part->owned.on_host)
-        part->updated = worker_.post([this, &part = *part, rates, now] {
-          if (part.owned.is_away)
-            update_here(part, rates);
-          else
-            part.there = update_staged(part, rates, now);
-        });
+      if (part->owned.on_host) {
+        on_host.push_back(&*part);
+        stage(*part, staged);
+      }
+    if (on_host.empty()) return;
+    worker_.post([this, staged, now = Moment::now(parameters_.gradients().device())] {
+      staging_.begin(staged, now);
+    });
+    for (auto* part : on_host)
+      part->updated = worker_.post([this, part, rates] {
+        if (part->owned.is_away)
+          update_here(*part, rates);
+        else
+          part->there = update_staged(*part, rates);
+      });
   }
 
   bool is_finished(std::size_t owned) const override { return worker_.is_done(parts_[owned].updated); }
@@ -183,17 +192,20 @@ class Adamw final : public Optimizer {
     if (weight.defined() && weight.scalar_type() == master.scalar_type()) weight.copy_(master);
   }
 
+  static void stage(const Part& part, std::vector<Staging::Slice>& to) {
+    if (part.owned.is_away) return;
+    for (const auto& [first, last, range] : slices_of(part.chunks))
+      to.push_back({part.owned.gradient.narrow(0, range.begin, range.end - range.begin),
+                    part.owned.weight.narrow(0, range.begin, range.end - range.begin)});
+  }
+
   // They come from the device, and go back there.
-  Moment update_staged(const Part& part, const Rates& rates, const Moment& now) {
+  Moment update_staged(const Part& part, const Rates& rates) {
     const auto& master = part.owned.master;
     const auto& weight = part.owned.weight;
     const auto element = weight.element_size();
     const auto slices = slices_of(part.chunks);
-    std::vector<Staging::Slice> staged;
-    for (const auto& [first, last, range] : slices)
-      staged.push_back({part.owned.gradient.narrow(0, range.begin, range.end - range.begin),
-                        weight.narrow(0, range.begin, range.end - range.begin)});
-    return staging_.run(staged, now, [&](std::size_t i, const void* gradient, void* to) {
+    return staging_.run(slices.size(), [&](std::size_t i, const void* gradient, void* to) {
       update(part, slices[i], gradient, to, rates);
       const auto [begin, end] = slices[i].range;
       if (weight.scalar_type() == master.scalar_type())

@@ -68,8 +68,8 @@ std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& p
                                           const OptimizerOptions& options);
 
 // The sum of squares of a flat buffer of gradients, as a tensor of one double on its device (no
-// synchronisation); not finite if any element is not. On the CPU the result does not depend on the
-// number of threads.
+// synchronisation); not finite if any element is not. The same bits on every device, with any number
+// of threads.
 at::Tensor sum_of_squares(const at::Tensor& flat);
 
 // max_norm / (norm + 1e-6), at most 1; 1 if max_norm is 0.

@@ -62,7 +62,16 @@ at::Tensor Replicas::squares() const {
   const auto count = [&](const Owned& owned, std::int64_t begin, std::int64_t end) {
     if (begin < end) sum.add_(sum_of_squares(owned.gradient.narrow(0, begin, end - begin)));
   };
-  for (const auto& owned : parameters_.owned()) {
+  const auto known = [&](std::size_t i) -> std::optional<double> {
+    if (!known_squares || mesh_.tensor_size() > 1) return std::nullopt;
+    return known_squares(i);
+  };
+  for (std::size_t i = 0; i < parameters_.owned().size(); ++i) {
+    const auto& owned = parameters_.owned()[i];
+    if (const auto all = known(i)) {
+      sum.add_(*all);
+      continue;
+    }
     std::int64_t begin = 0;  // what is counted and not added yet; padding between is zero
     for (const auto& [parameter, first, last, at] : owned.segments)
       if (is_copy(parameter)) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "backends/runtime/comm/mesh.h"
 #include "backends/runtime/model/parameters.h"
 #include "backends/runtime/model/profile.h"
@@ -39,6 +42,8 @@ class Replicas {
   at::Tensor squares() const;
   // This rank's share of a state that is written once: of its own parts, or of what all replicas have.
   checkpoint::Saved save(std::vector<StateTensor> state) const;
+  // Of an owned range's gradients, where somebody knows them already.
+  std::function<std::optional<double>(std::size_t owned)> known_squares;
   // How an optimizer sums over the parts of a parameter.
   OptimizerOptions sums() const;
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/runtime/host/memory.h"
 
@@ -11,38 +12,45 @@ namespace orch::train {
 Staging::Staging(at::Device device) : device_(device), down_(device), up_(device) {}
 
 // As much as the largest slice: once, since a training's slices are always the same.
-void Staging::make_room(const std::vector<Slice>& slices) {
+void Staging::make_room() {
   std::int64_t most = 0;
-  for (const auto& slice : slices) most = std::max(most, slice.down.numel());
-  const auto grow = [&](at::Tensor& to, const at::Tensor& like) {
-    if (!like.defined() || (to.defined() && to.numel() >= most)) return;
-    to = pinned_zeros(most, like.scalar_type(), device_);
-  };
+  for (const auto& slice : slices_) most = std::max(most, slice.down.numel());
   for (auto& slot : slots_) {
-    slot.sent.synchronize();
-    grow(slot.down, slices.front().down);
-    grow(slot.up, slices.front().up);
+    const auto grow = [&](at::Tensor& to, const at::Tensor& like) {
+      if (!like.defined() || (to.defined() && to.numel() >= most)) return;
+      slot.sent.synchronize();
+      to = pinned_zeros(most, like.scalar_type(), device_);
+    };
+    grow(slot.down, slices_.front().down);
+    grow(slot.up, slices_.front().up);
   }
 }
 
-Moment Staging::run(const std::vector<Slice>& slices, const Moment& after, const Work& work) {
-  if (slices.empty()) return after;
-  make_room(slices);
-  const auto fetch = [&](std::size_t i) {
-    auto& slot = slots_[i % kSlots];
-    const auto& from = slices[i].down;
-    slot.fetched = down_.copy(slot.down.narrow(0, 0, from.numel()), from, after);
-  };
-  Moment last = after;
-  for (std::size_t i = 0; i < std::min(slices.size(), kSlots - 1); ++i) fetch(i);
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    auto& slot = slots_[i % kSlots];
-    const auto& to = slices[i].up;
+void Staging::fetch(std::size_t slice) {
+  auto& slot = slots_[slice % kSlots];
+  const auto& from = slices_[slice].down;
+  slot.fetched = down_.copy(slot.down.narrow(0, 0, from.numel()), from, after_);
+}
+
+void Staging::begin(std::vector<Slice> slices, const Moment& after) {
+  slices_ = std::move(slices);
+  after_ = after;
+  next_ = 0;
+  if (slices_.empty()) return;
+  make_room();
+  for (std::size_t i = 0; i < std::min(slices_.size(), kSlots - 1); ++i) fetch(i);
+}
+
+Moment Staging::run(std::size_t count, const Work& work) {
+  Moment last = after_;
+  for (const auto end = next_ + count; next_ < end; ++next_) {
+    auto& slot = slots_[next_ % kSlots];
+    const auto& to = slices_[next_].up;
     slot.fetched.synchronize();
     slot.sent.synchronize();  // of the slice that was in it before
-    work(i, slot.down.data_ptr(), to.defined() ? slot.up.data_ptr() : nullptr);
-    if (to.defined()) last = slot.sent = up_.copy(to, slot.up.narrow(0, 0, to.numel()), after);
-    if (const auto next = i + kSlots - 1; next < slices.size()) fetch(next);
+    work(next_ + count - end, slot.down.data_ptr(), to.defined() ? slot.up.data_ptr() : nullptr);
+    if (to.defined()) last = slot.sent = up_.copy(to, slot.up.narrow(0, 0, to.numel()), after_);
+    if (const auto next = next_ + kSlots - 1; next < slices_.size()) fetch(next);
   }
   return last;
 }

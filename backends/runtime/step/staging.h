@@ -24,8 +24,11 @@ class Staging {
   };
   // Both pointers are those of the slice's first element.
   using Work = std::function<void(std::size_t slice, const void* down, void* up)>;
-  // In order, when `after` is over. Returns when the host is done, and when the device will be.
-  Moment run(const std::vector<Slice>& slices, const Moment& after, const Work& work);
+  // All slices of some work, to be run in order when `after` is over: the first ones leave at once.
+  void begin(std::vector<Slice> slices, const Moment& after);
+  // The next ones, while those behind them are on their way. Returns when the host is done with them,
+  // and when the device will be.
+  Moment run(std::size_t count, const Work& work);
 
   double bytes() const;  // of pinned memory
 
@@ -35,9 +38,13 @@ class Staging {
     at::Tensor down, up;  // pinned
     Moment fetched = {}, sent = {};
   };
-  void make_room(const std::vector<Slice>& slices);
+  void make_room();
+  void fetch(std::size_t slice);
 
   at::Device device_;
+  std::vector<Slice> slices_;
+  Moment after_;
+  std::size_t next_ = 0;
   Copies down_, up_;
   Slot slots_[kSlots];
 };
