@@ -1,5 +1,5 @@
 -- FSDP or DeepSpeed, and which stage? For a 7B on 8 to 64 A100, as the frameworks themselves do it.
--- (strategies.lua trains a small model by all of them, with our own trainers, on this machine.)
+-- fsdp_vs_deepspeed_here.lua asks the same of this machine, and trains.
 return experiment {
   name = "fsdp_vs_deepspeed",
   doc = "bloom-7b by FSDP and by DeepSpeed's stages, 100B tokens",

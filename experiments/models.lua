@@ -9,8 +9,11 @@ local models = {
   ["gpt-310b"] = gpt { layers = 96, hidden = 16384, heads = 128, vocab = 50257, seq = 2048 },
   ["gpt-530b"] = gpt { layers = 105, hidden = 20480, heads = 128, vocab = 50257, seq = 2048 },
 
-  -- The 1.3B of two V100 nodes, and the 104B.
+  -- The 1.3B of two V100 nodes, GPT-3's smaller sizes, and the 104B.
   ["gpt-1.3b"] = gpt { layers = 24, hidden = 2048, heads = 16, vocab = 50257, seq = 2048 },
+  ["gpt-2.7b"] = gpt { layers = 32, hidden = 2560, heads = 32, vocab = 50257, seq = 2048 },
+  ["gpt-6.7b"] = gpt { layers = 32, hidden = 4096, heads = 32, vocab = 50257, seq = 2048 },
+  ["gpt-13b"] = gpt { layers = 40, hidden = 5120, heads = 40, vocab = 50257, seq = 2048 },
   ["gpt-104b"] = gpt { layers = 64, hidden = 11600, heads = 80, vocab = 50257, seq = 2048 },
 
   -- GPT-2 on V100, 1024 tokens; the labels of their tables count in 2^30.

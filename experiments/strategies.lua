@@ -35,5 +35,6 @@ return experiment {
     sharded(fsdp, { sharding = "grad_op" }),
     sharded(fsdp, { sharding = "hybrid", hybrid_shard_group = 2 }),
     sharded(deepspeed, { stage = 2, offload = "optimizer" }),
+    sharded(zero3, { offload = "full" }),
   },
 }

@@ -32,7 +32,7 @@ void check_activations(const Setup& setup, Problems& problems) {
 
 void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t group = setup.shard_ranks;
-  if (setup.ranks == 1)
+  if (setup.ranks == 1 && setup.offload == Offload::none)
     problems.warn("gpus", "there is one rank: nothing can be sharded", "try gpus = 2 or more");
   if (setup.ranks % group != 0)
     problems.reject("hybrid_shard_group", say(setup.ranks, " ranks do not make groups of ", group),

@@ -44,12 +44,14 @@ struct Piece {
 
 struct SavedPiece {
   Piece piece;
-  std::vector<std::byte> data;  // (end - begin) elements
+  std::vector<std::byte> data;  // (end - begin) elements; or, where there is no room for a copy:
+  std::function<std::vector<std::byte>()> read = {};  // the same, when it is written
 };
 
 // What a rank gives to be written.
 struct Saved {
   std::vector<SavedPiece> pieces;
+  bool reads = false;  // some piece does: what it reads must stay until it is written
 };
 
 // What a checkpoint says of the whole run.

@@ -60,6 +60,10 @@ class Writing {
   fs::path here_;
 };
 
+std::size_t size_of(const Piece& piece) {
+  return static_cast<std::size_t>(elements(piece)) * bytes_of(piece.dtype);
+}
+
 Status Writing::check() const {
   if (facts_.ranks > 1 && options_.attempt.empty())
     return Error{"checkpoint", "several ranks write, and no attempt is named", ""};
@@ -68,9 +72,9 @@ Status Writing::check() const {
                  "rank " + std::to_string(options_.rank) + " of " + std::to_string(facts_.ranks) +
                      " at step " + std::to_string(facts_.step),
                  ""};
-  for (const auto& [piece, data] : saved_.pieces) {
+  for (const auto& [piece, data, read] : saved_.pieces) {
     if (auto status = check_piece(piece); !status) return status;
-    if (data.size() != static_cast<std::size_t>(elements(piece)) * bytes_of(piece.dtype))
+    if (!read && data.size() != size_of(piece))
       return Error{printable(piece.name), "has other bytes than its piece", ""};
   }
   return {};
@@ -90,7 +94,7 @@ std::vector<std::size_t> Writing::order() const {
 TensorEntry entry_of(const SavedPiece& saved, std::uint64_t begin) {
   const auto& piece = saved.piece;
   TensorEntry entry{piece.name, std::string(name(piece.dtype)), piece.sizes, begin,
-                    begin + saved.data.size()};
+                    begin + size_of(piece)};
   if (elements(piece) != count(piece.sizes)) entry.shape = {elements(piece)};
   return entry;
 }
@@ -101,6 +105,14 @@ void tell_apart(std::vector<TensorEntry>& entries) {
   for (auto& entry : entries)
     if (const int before = seen[entry.name]++; before > 0)
       entry.name += "#" + std::to_string(before + 1);
+}
+
+Status append(const SavedPiece& saved, ShardWriter& to) {
+  if (!saved.read) return to.append(saved.data);
+  const auto data = saved.read();
+  if (data.size() != size_of(saved.piece))
+    return Error{printable(saved.piece.name), "has other bytes than its piece", ""};
+  return to.append(data);
 }
 
 Result<RankNote> Writing::write_shard() const {
@@ -122,7 +134,7 @@ Result<RankNote> Writing::write_shard() const {
   if (!file) return file.error();
   auto status = file->append(std::as_bytes(std::span(header)));
   for (auto i = in_order.begin(); status && i != in_order.end(); ++i)
-    status = file->append(saved_.pieces[*i].data);
+    status = append(saved_.pieces[*i], *file);
   if (status) status = file->finish();
   if (!status) return status.error();
   shard.checksum = file->checksum();

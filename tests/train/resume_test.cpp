@@ -30,17 +30,19 @@ void kill_all(const std::vector<pid_t>& pids) {
 }  // namespace
 
 TEST_CASE("killed at random moments it ends as if it never had been", "[train]") {
-  const bool megatron = GENERATE(false, true);
+  const std::string backend = GENERATE("ddp", "megatron", "zero3");
+  CAPTURE(backend);
   auto json = long_run(2);
-  if (megatron) {
+  if (backend == "ddp") {
+    json["settings"]["compression"] = "powersgd";
+  } else {
     const auto training = json["training"];
-    json = megatron_run(2, 2, 1);
+    json = backend == "megatron" ? megatron_run(2, 2, 1)
+                                 : zero_run("zero3", 2, {{"offload", "full"}, {"offload_fraction", 0.5}});
     json["training"] = training;
     json["steps"] = 150;
-  } else {
-    json["settings"]["compression"] = "powersgd";
   }
-  const int most = megatron ? 20 : 10;
+  const int most = backend == "megatron" ? 20 : 10;
   TrainerRun whole(json);
   REQUIRE(whole.attempt().ok());
 

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace orch::train {
 
@@ -32,9 +33,17 @@ void HostPool::run(std::int64_t count, const Work& work) {
   done_.wait(lock, [&] { return left_ == 0; });
 }
 
+// Slices of one piece of work follow each other closely: to fall asleep and wake up takes longer.
+void HostPool::await_round(std::int64_t seen) const {
+  constexpr std::chrono::microseconds kAwake{100};
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  while (round_ == seen && !is_over_ && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
 void HostPool::live(std::int64_t index) {
   std::int64_t seen = 0;
   for (;;) {
+    await_round(seen);
     std::unique_lock lock(mutex_);
     begun_.wait(lock, [&] { return is_over_ || round_ != seen; });
     if (is_over_) return;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -9,7 +11,7 @@
 
 namespace orch::train {
 
-// Threads for work on host memory, beside LibTorch's: they sleep while there is none, so that they
+// Threads for work on host memory, beside LibTorch's: soon after the last of it they sleep, so that they
 // take no core from whoever launches kernels.
 class HostPool {
  public:
@@ -24,13 +26,15 @@ class HostPool {
 
  private:
   void live(std::int64_t index);
+  void await_round(std::int64_t seen) const;
 
   std::mutex callers_;  // one at a time
   std::mutex mutex_;
   std::condition_variable begun_, done_;
   const Work* work_ = nullptr;
-  std::int64_t count_ = 0, round_ = 0, left_ = 0;
-  bool is_over_ = false;
+  std::int64_t count_ = 0, left_ = 0;
+  std::atomic<std::int64_t> round_ = 0;
+  std::atomic<bool> is_over_ = false;
   std::vector<std::thread> threads_;
 };
 

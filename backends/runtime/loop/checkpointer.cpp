@@ -18,7 +18,8 @@ CheckpointOutcome write_timed(const fs::path& folder, checkpoint::Facts facts,
                               const checkpoint::WriteOptions& options) {
   const auto begin = SteadyClock::now();
   CheckpointOutcome outcome;
-  for (const auto& piece : saved.pieces) outcome.bytes += piece.data.size();
+  for (const auto& [piece, data, read] : saved.pieces)
+    outcome.bytes += static_cast<std::size_t>(piece.end - piece.begin) * checkpoint::bytes_of(piece.dtype);
   outcome.status = checkpoint::write(folder, facts, saved, options);
   outcome.facts = std::move(facts);
   outcome.seconds = seconds_since(begin);

@@ -291,8 +291,10 @@ void Loop::save() {
   facts.texts["strategy"] = config_.strategy->name;
   facts.texts["experiment"] = config_.experiment;
   auto saved = engine_->save(facts);
+  const bool reads = saved.reads;
   checkpointer_.save(std::move(facts), std::move(saved));
   saved_at_ = step_;
+  if (reads) wait_for_writers();
 }
 
 // Until no rank is writing any more. Whoever waited for a slow disk alone would keep the others in

@@ -101,6 +101,7 @@ checkpoint::Saved Replicas::save(std::vector<StateTensor> state) const {
     return is_copy(each.parameter) || (each.is_shared && !is_first);
   });
   checkpoint::Saved saved;
+  for (const auto& owned : parameters_.owned()) saved.reads |= owned.on_host;
   if (!shards_)
     save_share(state, mesh_.data_rank(), mesh_.data_size(), saved);
   else if (!is_repeated())

@@ -41,6 +41,7 @@ class Replicas {
   // Of what no other rank counts: one double on the device.
   at::Tensor squares() const;
   // This rank's share of a state that is written once: of its own parts, or of what all replicas have.
+  // Not copied where some of it is on the host, which hardly has room for another.
   checkpoint::Saved save(std::vector<StateTensor> state) const;
   // Of an owned range's gradients, where somebody knows them already.
   std::function<std::optional<double>(std::size_t owned)> known_squares;

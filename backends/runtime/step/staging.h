@@ -14,7 +14,9 @@ namespace orch::train {
 // each direction while the host works on a third.
 class Staging {
  public:
-  static constexpr std::int64_t kMost = 1 << 24;  // elements of a slice
+  // Elements of a slice: enough for a copy to run at full speed, and so few that all slots stay in the
+  // processor's cache, where copies find and leave them: that much less goes through its memory.
+  static constexpr std::int64_t kMost = 1 << 22;
 
   explicit Staging(at::Device device);
 

@@ -58,17 +58,24 @@ void add_elements(const std::string& kind, const Parameters& parameters, std::si
   to.push_back({piece, tensor.view({-1}).narrow(0, 0, piece.end - piece.begin), index});
 }
 
+std::vector<std::byte> bytes_of(const at::Tensor& tensor) {
+  const auto host = tensor.to(at::kCPU);
+  std::vector<std::byte> data(host.nbytes());
+  std::memcpy(data.data(), host.data_ptr(), data.size());
+  return data;
+}
+
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
   if (begin == end) return;
   auto piece = state.piece;
   piece.begin += begin;
   piece.end = piece.begin + end - begin;
-  const auto part =
-      state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin).to(at::kCPU).contiguous();
-  std::vector<std::byte> data(part.nbytes());
-  std::memcpy(data.data(), part.data_ptr(), data.size());
-  saved.pieces.push_back({std::move(piece), std::move(data)});
+  const auto part = state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin);
+  if (saved.reads)
+    saved.pieces.push_back({std::move(piece), {}, [part] { return bytes_of(part); }});
+  else
+    saved.pieces.push_back({std::move(piece), bytes_of(part)});
 }
 
 }  // namespace

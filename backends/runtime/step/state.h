@@ -29,7 +29,8 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
 std::vector<StateTensor> weight_state(Parameters& parameters, std::int64_t vocab);
 
 // This rank's share of tensors that all of `ranks` have: the rank-th part of them in a row, so that
-// there are hardly more pieces than tensors and ranks.
+// there are hardly more pieces than tensors and ranks. Copies, or where saved.reads is set what the
+// tensors have when they are written.
 void save_share(const std::vector<StateTensor>& state, int rank, int ranks,
                 checkpoint::Saved& saved);
 void save_whole(const StateTensor& state, checkpoint::Saved& saved);

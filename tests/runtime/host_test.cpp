@@ -1,0 +1,99 @@
+// Work on host memory: threads, and an optimizer whose states are there.
+#include <ATen/ATen.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include "backends/runtime/host/memory.h"
+#include "backends/runtime/host/pool.h"
+#include "backends/runtime/host/worker.h"
+#include "backends/runtime/step/optimizer.h"
+#include "backends/runtime/step/staging.h"
+
+using namespace orch::train;
+
+TEST_CASE("threads share a range, each element once and in the same place each time", "[runtime][host]") {
+  for (const int threads : {0, 1, 3, 8}) {
+    HostPool pool(threads);
+    std::vector<std::pair<std::int64_t, std::int64_t>> first;
+    for (int turn = 0; turn < 100; ++turn) {
+      std::mutex mutex;
+      std::vector<std::pair<std::int64_t, std::int64_t>> parts;
+      pool.run(1001, [&](std::int64_t begin, std::int64_t end) {
+        const std::lock_guard lock(mutex);
+        parts.emplace_back(begin, end);
+      });
+      std::sort(parts.begin(), parts.end());
+      std::int64_t at = 0;
+      for (const auto& [begin, end] : parts) {
+        REQUIRE(begin == at);
+        at = end;
+      }
+      REQUIRE(at == 1001);
+      REQUIRE((turn == 0 || parts == first));
+      first = parts;
+    }
+    std::atomic<int> calls = 0;
+    pool.run(0, [&](std::int64_t begin, std::int64_t end) { calls += begin < end ? 1 : 0; });
+    CHECK(calls == 0);
+  }
+}
+
+TEST_CASE("jobs are done in order, and a failure reaches who waits", "[runtime][host]") {
+  std::string done;
+  Worker worker;
+  CHECK(worker.is_done(0));
+  worker.post([&] { done += 'a'; });
+  const auto second = worker.post([&] { done += 'b'; });
+  worker.wait(second);
+  CHECK(done == "ab");
+  const auto failed = worker.post([] { throw std::runtime_error("a page is bad"); });
+  const auto behind = worker.post([&] { done += 'c'; });
+  CHECK_THROWS_WITH(worker.wait(failed), "a page is bad");
+  CHECK_THROWS_WITH(worker.wait(behind), "a page is bad");
+  CHECK_THROWS_WITH(worker.wait(), "a page is bad");
+  CHECK_FALSE(worker.is_done(behind));
+  CHECK(done == "ab");
+}
+
+TEST_CASE("host memory has its size and is zero", "[runtime][host]") {
+  for (const std::int64_t count : {0, 1, 1000003}) {
+    const auto zeros = host_zeros(count, at::kBFloat16);
+    CHECK(zeros.numel() == count);
+    CHECK(zeros.eq(0).all().item<bool>());
+  }
+}
+
+// More slices than the ring has room for, in one range and over several; padding between parameters.
+TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") {
+  const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
+  const std::int64_t large = 3 * Staging::kMost + 77;
+  const std::vector<ParameterSpec> specs = {{"a", {1, large}, -1, Init::normal, true},
+                                            {"b", {1001}, -1, Init::ones, false},
+                                            {"c", {7, 13}, -1, Init::normal, true}};
+  at::Tensor wanted;
+  for (const std::size_t on_host : {std::size_t{0}, std::size_t{2}, kAllOfThem}) {
+    ParameterOptions options;
+    options.dtype = dtype;
+    const auto all = lay_out(specs).elements;
+    options.owned = {{0, 20000000}, {20000000, 20001024}, {20001024, all}};
+    options.on_host = on_host;
+    Parameters parameters(specs, options);
+    parameters.initialize(3, 0.02, 2);
+    const auto adamw = make_optimizer("adamw", parameters, {});
+    for (int step = 1; step <= 2; ++step) {
+      parameters.gradients().copy_(at::arange(all, at::kFloat).mul_(0.1 * step).sin_());
+      adamw->step(1e-2, 0.5, step);
+      adamw->finish(2);  // forward's first
+      CHECK(adamw->is_finished(2));
+      adamw->finish();
+    }
+    if (!wanted.defined()) wanted = parameters.weights().clone();
+    CHECK(at::equal(parameters.weights(), wanted));
+  }
+}
