@@ -10,7 +10,7 @@ return experiment {
   steps = 30,
   training = { learning_rate = 1e-3, min_learning_rate = 1e-4, warmup_steps = 5, seed = 1 },
   strategies = {
-    fsdp { dtype = "fp32", sharding = { "full", "grad_op", "hybrid" }, hybrid_shard_group = 2 },
+    fsdp { dtype = "fp32", sharding = { "full", "grad_op", hybrid { shard_group = 2 } } },
     deepspeed { dtype = "fp32", stage = { 1, 2, 3 } },
   },
 }

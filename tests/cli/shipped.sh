@@ -5,8 +5,8 @@
 
 for file in "$ORCH_HOME"/experiments/*.lua; do
   name=$(basename -- "$file" .lua)
-  # These would train: tests/train lets them.
-  if [[ $name == @(models|tiny|strategies) ]]; then continue; fi
+  # These would train here (tests/train lets them) or want a GPU here.
+  if [[ $name == @(models|tiny|strategies|fsdp_vs_deepspeed_here|one_gpu) ]]; then continue; fi
   orch run "$file" --runs "runs"
   exits 0 "run $name"
   folders=(runs/"$name"/*/)
@@ -14,6 +14,12 @@ for file in "$ORCH_HOME"/experiments/*.lua; do
   for folder in "${folders[@]}"; do
     if ! bash -n "$folder/job.sbatch"; then bad "$folder: job.sbatch"; fi
   done
+done
+
+for name in fsdp_vs_deepspeed_here one_gpu; do
+  orch plan "$ORCH_HOME/experiments/$name.lua"
+  exits 0 "plan $name"
+  has "$(cat "$work/out")" ' 0 rejected' "$name: all of them can be run"
 done
 
 # Days per 100B tokens for each strategy of the published list, on 2 to 48 GPUs.

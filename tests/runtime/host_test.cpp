@@ -72,7 +72,7 @@ TEST_CASE("host memory has its size and is zero", "[runtime][host]") {
 // More slices than the ring has room for, in one range and over several; padding between parameters.
 TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
-  const std::int64_t large = 3 * Staging::kMost + 77;
+  const std::int64_t large = 5 * Staging::kMost + 77, first = 4 * Staging::kMost + 512;
   const std::vector<ParameterSpec> specs = {{"a", {1, large}, -1, Init::normal, true},
                                             {"b", {1001}, -1, Init::ones, false},
                                             {"c", {7, 13}, -1, Init::normal, true}};
@@ -81,7 +81,7 @@ TEST_CASE("AdamW of states on the host is AdamW to the bit", "[runtime][host]") 
     ParameterOptions options;
     options.dtype = dtype;
     const auto all = lay_out(specs).elements;
-    options.owned = {{0, 20000000}, {20000000, 20001024}, {20001024, all}};
+    options.owned = {{0, first}, {first, first + 1024}, {first + 1024, all}};
     options.on_host = on_host;
     Parameters parameters(specs, options);
     parameters.initialize(3, 0.02, 2);

@@ -7,9 +7,8 @@
 
 namespace orch::train {
 
-HostPool::HostPool(int threads) {
-  for (std::int64_t i = 0; i < threads && threads > 1; ++i)
-    threads_.emplace_back([this, i] { live(i); });
+HostPool::HostPool(int threads) : size_(std::max(1, threads)) {
+  for (int i = 1; i < size_; ++i) others_.emplace_back([this, i] { live(i); });
 }
 
 HostPool::~HostPool() {
@@ -18,43 +17,50 @@ HostPool::~HostPool() {
     is_over_ = true;
   }
   begun_.notify_all();
-  for (auto& thread : threads_) thread.join();
+  for (auto& thread : others_) thread.join();
 }
 
 void HostPool::run(std::int64_t count, const Work& work) {
-  if (threads_.empty()) return work(0, count);
   const std::lock_guard one(callers_);
-  std::unique_lock lock(mutex_);
   work_ = &work;
   count_ = count;
-  left_ = static_cast<std::int64_t>(threads_.size());
-  ++round_;
-  begun_.notify_all();
-  done_.wait(lock, [&] { return left_ == 0; });
+  left_ = size_ - 1;
+  bool wakes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++round_;
+    wakes = asleep_ > 0;
+  }
+  if (wakes) begun_.notify_all();
+  do_part(0);
+  while (left_ > 0) std::this_thread::yield();
+}
+
+void HostPool::do_part(int index) const {
+  const auto begin = count_ * index / size_, end = count_ * (index + 1) / size_;
+  if (begin < end) (*work_)(begin, end);
 }
 
 // Slices of one piece of work follow each other closely: to fall asleep and wake up takes longer.
-void HostPool::await_round(std::int64_t seen) const {
-  constexpr std::chrono::microseconds kAwake{100};
-  const auto end = std::chrono::steady_clock::now() + kAwake;
-  while (round_ == seen && !is_over_ && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+bool HostPool::await_round(std::int64_t seen) {
+  constexpr std::chrono::milliseconds kAwake{1};
+  const auto until = std::chrono::steady_clock::now() + kAwake;
+  const auto has_come = [&] { return round_ != seen || is_over_; };
+  while (!has_come() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  if (!has_come()) {
+    std::unique_lock lock(mutex_);
+    ++asleep_;
+    begun_.wait(lock, has_come);
+    --asleep_;
+  }
+  return !is_over_;
 }
 
-void HostPool::live(std::int64_t index) {
-  std::int64_t seen = 0;
-  for (;;) {
-    await_round(seen);
-    std::unique_lock lock(mutex_);
-    begun_.wait(lock, [&] { return is_over_ || round_ != seen; });
-    if (is_over_) return;
-    seen = round_;
-    const auto& work = *work_;
-    const auto count = count_, all = static_cast<std::int64_t>(threads_.size());
-    lock.unlock();
-    const auto begin = count * index / all, end = count * (index + 1) / all;
-    if (begin < end) work(begin, end);
-    lock.lock();
-    if (--left_ == 0) done_.notify_one();
+void HostPool::live(int index) {
+  for (std::int64_t seen = 0; await_round(seen);) {
+    ++seen;  // the next one begins when all have done this one
+    do_part(index);
+    --left_;
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -15,27 +14,31 @@ namespace orch::train {
 // take no core from whoever launches kernels.
 class HostPool {
  public:
-  explicit HostPool(int threads);  // one, or less: the caller does it all
+  explicit HostPool(int threads);  // the caller of run() is one of them
   ~HostPool();
 
-  int size() const { return std::max(1, static_cast<int>(threads_.size())); }
+  int size() const { return size_; }
   // [0, count) in equal parts, one for each thread, and the same one each time that count is the same:
   // memory stays near who touched it first. Returns when all are done. Any thread may call it.
   using Work = std::function<void(std::int64_t begin, std::int64_t end)>;
   void run(std::int64_t count, const Work& work);
 
  private:
-  void live(std::int64_t index);
-  void await_round(std::int64_t seen) const;
+  void live(int index);
+  void do_part(int index) const;
+  bool await_round(std::int64_t seen);  // false: it is over
 
+  const int size_;
   std::mutex callers_;  // one at a time
-  std::mutex mutex_;
-  std::condition_variable begun_, done_;
   const Work* work_ = nullptr;
-  std::int64_t count_ = 0, left_ = 0;
+  std::int64_t count_ = 0;
   std::atomic<std::int64_t> round_ = 0;
+  std::atomic<int> left_ = 0;  // others that are still at work
   std::atomic<bool> is_over_ = false;
-  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable begun_;
+  int asleep_ = 0;
+  std::vector<std::thread> others_;
 };
 
 // This rank's, a thread for each of its cores: memory is as fast as the cores that ask for it, and who
