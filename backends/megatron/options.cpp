@@ -67,15 +67,15 @@ std::string schedule_name(const plan::Run& run) {
   return Settings(run).integer("interleave") > 1 ? "interleaved" : "1F1B";
 }
 
-ParameterOptions parameter_options(const plan::Run& run, at::Device device,
-                                   std::vector<Range> owned) {
+ParameterOptions parameter_options(const plan::Run& run, World& world, std::vector<Range> owned) {
   const Settings settings(run);
   ParameterOptions options;
   options.dtype = dtype_of(run);
-  options.device = device;
+  options.device = world.device();
   options.owned = std::move(owned);
   options.on_host = settings.text("offload") == "optimizer" ? kAllOfThem : 0;
   options.wide_gradients = settings.flag("fp32_accumulate");
+  require_host_memory(options, run, world);
   return options;
 }
 

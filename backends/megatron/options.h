@@ -8,7 +8,7 @@ namespace orch::megatron {
 
 // What a run says to the parts of the engine.
 train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh);
-train::ParameterOptions parameter_options(const plan::Run& run, at::Device device,
+train::ParameterOptions parameter_options(const plan::Run& run, train::World& world,
                                           std::vector<train::Range> owned);
 PipelineOptions pipeline_options(const plan::Run& run, train::Mesh& mesh, train::Profile& profile,
                                  train::LayerHooks hooks);

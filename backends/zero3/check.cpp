@@ -30,6 +30,16 @@ void check_activations(const Setup& setup, Problems& problems) {
                     "try recompute = 'full' or offload_activations = false");
 }
 
+void check_tied(const Setup& setup, Problems& problems) {
+  if (!setup.scatters_twice) return;
+  if (!setup.model.lean)
+    problems.reject("tied_scatter", "the framework decides for itself",
+                    "try tied_scatter = 'once' or engine = 'orch'");
+  else if (!setup.moves_gradients())
+    problems.reject("tied_scatter", "whole gradients stay until the last backward is done",
+                    "try tied_scatter = 'once', or stage 2 or 3 on several ranks");
+}
+
 void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t group = setup.shard_ranks;
   if (setup.ranks == 1 && setup.offload == Offload::none)
@@ -68,6 +78,7 @@ void check(const RunView& run, Problems& problems) {
                   problems);
   check_offload(setup, problems);
   check_activations(setup, problems);
+  check_tied(setup, problems);
   check_groups(run, setup, problems);
   check_traffic(run, setup, problems);
 }

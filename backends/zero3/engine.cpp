@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "backends/runtime/host/failure.h"
-#include "backends/runtime/host/memory.h"
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
@@ -70,17 +69,12 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-// Once all ranks of a machine have found room they take it.
 ParameterOptions Engine::parameter_options() const {
   auto& world = mesh_.world();
   const auto rank = is_sharded() ? groups_.gather->rank() : 0;
   auto options = zero3::parameter_options(config_, mode_, world.device(),
                                           shard_of(units_, rank, mode_.shard_ranks));
-  if (options.on_host == 0) return options;
-  const auto near = std::min<std::int64_t>(world.size(), config_.partition->gpus_per_node);
-  require_host_memory(host_bytes(options, Settings(config_).text("optimizer") == "adamw"),
-                      world.is_alone() ? 1 : static_cast<int>(near));
-  world.world().barrier();
+  require_host_memory(options, config_, world);
   return options;
 }
 

@@ -74,6 +74,7 @@ void GradientRing::begin() {
 
 void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
   take(buffer);
+  if (!buffer.flat.defined()) buffer = make_buffer(layer);
   buffer.unit = unit_of(layer, options_.layers);
   buffer.flat.zero_();
   const auto& unit = units_[buffer.unit];
@@ -85,7 +86,10 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
 }
 
 void GradientRing::before(std::int64_t layer) {
-  if (layer == -1) return;  // since the head
+  if (layer == -1) {
+    if (options_.twice) bind(embedding_, -1);  // else since the head
+    return;
+  }
   if (layer == options_.layers) {
     bind(embedding_, -1);
     return bind(final_norm_, layer);
@@ -98,6 +102,14 @@ void GradientRing::after(std::int64_t layer) {
   auto& buffer = layer == -1 ? embedding_ : layer == options_.layers ? final_norm_ : *at_hand_;
   send(buffer);
   if (!options_.overlap) take(buffer);
+  if (options_.twice && layer == options_.layers) send(embedding_);
+  // By the next layer it is on its way, if not there.
+  if (options_.twice && layer == options_.layers - 1) take_embedding();
+}
+
+void GradientRing::take_embedding() {
+  take(embedding_);
+  embedding_.flat.reset();
 }
 
 // The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
@@ -112,6 +124,10 @@ void GradientRing::send(Buffer& buffer) {
   } else {
     buffer.mine = buffer.flat;
   }
+  std::size_t sent = 0;
+  for (const auto* each : {&ring_[0], &ring_[1], &embedding_, &final_norm_})
+    if (each->sent.defined() && !each->sent.is_same(each->flat)) sent += each->sent.nbytes();
+  most_sent_ = std::max(most_sent_, sent);
   if (parameters_.owned()[buffer.unit].is_away) add_on_host(buffer);
 }
 
@@ -172,9 +188,10 @@ void GradientRing::finish() {
 }
 
 double GradientRing::bytes() const {
-  auto sum = embedding_.flat.nbytes() + final_norm_.flat.nbytes();
+  const auto embedding = embedding_.flat.defined() ? embedding_.flat : make_buffer(-1).flat;
+  auto sum = embedding.nbytes() + final_norm_.flat.nbytes();
   for (const auto& buffer : ring_) sum += buffer.flat.defined() ? buffer.flat.nbytes() : 0;
-  return static_cast<double>(sum);
+  return static_cast<double>(sum + most_sent_);
 }
 
 }  // namespace orch::zero3

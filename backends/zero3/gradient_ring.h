@@ -15,11 +15,14 @@ struct RingOptions {
   std::int64_t layers = 0;
   at::ScalarType sent_as = at::kFloat;
   bool overlap = true;  // else each layer waits for its own reduction
+  // The words' gradient is reduced when the head has made its part of it, and its memory is free until
+  // the lookup makes the other one: less memory, and once more on the way.
+  bool twice = false;
 };
 
 // Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all of
 // them: backward writes one of two buffers while the other one is on its way. The embedding's is there
-// from the head's backward, which begins it, to the end. Sums that are on the host are added up there,
+// from the head's backward, which begins it, to the end, or only when it is written. Sums that are on the host are added up there,
 // by a thread of its own.
 class GradientRing {
  public:
@@ -54,6 +57,7 @@ class GradientRing {
   void send(Buffer& buffer);
   void add_on_host(Buffer& buffer);
   void take(Buffer& buffer);
+  void take_embedding();
   bool is_divided_last() const { return group_ && options_.sent_as == at::kFloat; }
 
   train::Group* const group_;
@@ -63,6 +67,7 @@ class GradientRing {
   train::Profile& profile_;
   Buffer ring_[2], embedding_, final_norm_;
   std::size_t next_ = 0;
+  std::size_t most_sent_ = 0;  // bytes of what was rounded for the way, at a time
   Buffer* at_hand_ = nullptr;
   std::vector<bool> is_begun_;   // by unit: there is a sum already
   std::vector<double> squares_;  // by unit

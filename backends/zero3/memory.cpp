@@ -67,6 +67,15 @@ double gathered_params(const Setup& setup) {
   return ahead + (setup.keeps_embedding ? layer + embedding : std::max(layer, embedding));
 }
 
+// Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with the
+// logits, and not when a layer is computed again.
+double kept_ends(const Setup& setup, double each) {
+  const double words = setup.end_params() - setup.model.last_params();
+  const double more = recomputed_layer(setup.model) - logits_memory(setup.model);
+  if (!setup.scatters_twice || more <= 0) return setup.end_params();
+  return setup.model.last_params() + std::max(0.0, words - more / each);
+}
+
 // Slots of weights; gradients of two layers and of both ends, and rounded for the way. A rank that has
 // all parts uses those on its device where they are; parts from the host come before they are gathered.
 void emit_own_buffers(const Setup& setup, WorkSink& sink) {
@@ -81,7 +90,8 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
     add(sink, "gathered weights", setup.states.weights, gathered + fetched, 1);
   }
   const double sent = setup.sent_gradient(), each = alone || sent == 4 ? 4 : 4 + sent;
-  if (setup.moves_gradients()) add(sink, "gradients before reduction", each, 2 * layer + ends, 1);
+  if (setup.moves_gradients())
+    add(sink, "gradients before reduction", each, 2 * layer + kept_ends(setup, each), 1);
 }
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {

@@ -86,15 +86,6 @@ ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::D
   return options;
 }
 
-double host_bytes(const ParameterOptions& options, bool two_moments) {
-  double elements = 0;
-  for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
-    elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
-  const double master = 4, moments = two_moments ? 8 : 0;
-  const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
-  return elements * (master + moments + away);
-}
-
 SlotOptions slot_options(const plan::Run& run, const Mode& mode) {
   return {dtype_of(run), run.model.layers, mode.ahead, mode.keeps_all, mode.fsdp};
 }
@@ -102,7 +93,8 @@ SlotOptions slot_options(const plan::Run& run, const Mode& mode) {
 // As the products have them, as DeepSpeed and FSDP do, or in fp32.
 RingOptions ring_options(const plan::Run& run, const Mode& mode) {
   const bool wide = run.text_setting("reduce_dtype") == "fp32";
-  return {run.model.layers, wide ? at::kFloat : dtype_of(run), mode.overlap};
+  return {run.model.layers, wide ? at::kFloat : dtype_of(run), mode.overlap,
+          run.text_setting("tied_scatter") == "twice"};
 }
 
 }  // namespace orch::zero3

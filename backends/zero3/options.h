@@ -34,8 +34,6 @@ std::string name_of(const Mode& mode);  // "weights, gradients and optimizer sta
 train::ParameterLayout layout_of(const plan::Run& run, const train::Mesh& mesh, const Mode& mode);
 train::ParameterOptions parameter_options(const plan::Run& run, const Mode& mode, at::Device device,
                                           std::vector<train::Range> owned);
-// Of host memory that the states on this rank take.
-double host_bytes(const train::ParameterOptions& options, bool two_moments);
 SlotOptions slot_options(const plan::Run& run, const Mode& mode);
 RingOptions ring_options(const plan::Run& run, const Mode& mode);
 

@@ -33,6 +33,9 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
            boolean("overlap", "reduce gradients under backward", true),
            choice("reduce_dtype", "of gradients on their way: that of the products, or fp32",
                   {"dtype", "fp32"}),
+           choice("tied_scatter",
+                  "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",
+                  {"once", "twice"}),
            boolean("offload_activations", "keep the inputs for recomputation in host memory",
                    false),
            choice("recompute", "what backward computes again instead of keeping it",
@@ -103,6 +106,7 @@ Setup::Setup(const backend::RunView& run)
   overlap = run.flag("overlap");
   fp32_reduce = run.text("reduce_dtype") == "fp32";
   offload_activations = run.flag("offload_activations");
+  scatters_twice = run.text("tied_scatter") == "twice";
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);

@@ -28,6 +28,7 @@ struct Setup {
   bool keeps_embedding = false;  // FSDP's root unit stays gathered
   bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
+  bool scatters_twice = false;  // the words' gradient
   Offload offload = Offload::none;
   double offload_fraction = 1;
   const char* dtype = "bf16";

@@ -184,6 +184,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
                      : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0},
                 !lean);
   emit_training(emit, ends, setup.ends_away());
+  if (lean && setup.scatters_twice) emit_reduction(emit, ends - model.last_params());
   emit_sums(setup, word_statistics(model) + first_statistics(model) + 2, sink);
   sink.block("LM head");
   emit_head(model, sink);

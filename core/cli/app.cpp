@@ -1,5 +1,7 @@
 #include "core/cli/app.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -152,6 +154,7 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
       outcome.experiment, find_cluster(),
       [this](const plan::Run& run, auto& reasons, auto& warnings) {
         backends_.of(*run.strategy).check(run, reasons, warnings);
+        if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
       },
       expand);
   if (!plan) return plan.error();
@@ -160,6 +163,20 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
   if (!options.runs.empty()) adopt_names(options.runs, outcome);
   rank(outcome.runs);
   return outcome;
+}
+
+// On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
+void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const {
+  for (const auto& phase : plan::phases(run)) {
+    if (phase.data_parallel == run.layout.data_parallel) continue;
+    std::vector<Error> found, warnings;
+    backends_.of(*run.strategy).check(plan::run_in(run, phase), found, warnings);
+    for (auto& reason : found) {
+      reason.fact += fmt::format(", while the batch grows from {} to {} on {} nodes", phase.first_batch,
+                                    phase.last_batch, phase.nodes);
+      reasons.push_back(std::move(reason));
+    }
+  }
 }
 
 estimate::AskWork App::ask_work() const {

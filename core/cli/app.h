@@ -65,6 +65,7 @@ class App {
  private:
   App(Places places, backend::Backends backends);
 
+  void check_phases(const plan::Run& run, std::vector<Error>& reasons) const;
   estimate::AskWork ask_work() const;
   Status price(std::vector<plan::Run> runs, Outcome& outcome);
   void adopt_names(const fs::path& root, Outcome& outcome);

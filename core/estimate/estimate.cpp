@@ -29,8 +29,9 @@ double exposed(double hidden, double open, double overlap) {
   return std::max(0.0, hidden - overlap * open);
 }
 
-double exposed_late(const Phases& phases, double overlap) {
-  return exposed(std::max(phases.late_host, phases.late_copies), phases.forward_open, overlap);
+// Neither takes anything from what the device computes.
+double exposed_late(const Phases& phases) {
+  return exposed(std::max(phases.late_host, phases.late_copies), phases.forward_open, 1);
 }
 
 void Estimator::price_blocks(const Work& work, const Price& price) {
@@ -72,7 +73,7 @@ void Estimator::price_stages(const Work& work) {
     stage.micro = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap) +
                   p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
     stage.weights = p.weights;
-    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p, overlap);
+    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);

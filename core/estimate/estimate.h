@@ -26,7 +26,7 @@ struct Phases {
 };
 
 // Of the late part.
-double exposed_late(const Phases& phases, double overlap);
+double exposed_late(const Phases& phases);
 // What of the hidden part sticks out, when only a share of the open part can cover it.
 double exposed(double hidden, double open, double overlap);
 

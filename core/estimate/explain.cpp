@@ -48,10 +48,10 @@ Exposure exposure(const Phases& p, double overlap) {
   const auto share = [&](double hidden, double open) {
     return hidden > 0 ? exposed(hidden, open, overlap) / hidden : 0;
   };
+  const double longer = std::max(p.late_copies, p.late_host), late = longer > 0 ? exposed_late(p) / longer : 0;
   const bool copies = p.late_copies > p.late_host;
   return {share(p.forward_hidden, p.forward_open), share(p.backward_hidden, p.backward_open),
-          share(p.step_hidden, p.backward_open), copies ? 0 : share(p.late_host, p.forward_open),
-          copies ? share(p.late_copies, p.forward_open) : 0};
+          share(p.step_hidden, p.backward_open), copies ? 0 : late, copies ? late : 0};
 }
 
 std::string with_rate(const backend::Op& op, const Price& price, double times) {

@@ -122,6 +122,34 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
   CHECK(problems_of(deepspeed(1, 32)).warnings.empty());
 }
 
+// Twelve of thirty layers and the final norm: 0.4 of them, rounded up. What forward needs last.
+TEST_CASE("a fraction of our own states lives on the host, updated under the next forward", "[zero3]") {
+  const double away = 12 * kLayer + 2 * 4096;
+  Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.39)}};
+  const auto some = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
+  CHECK(memory(some, 0, "optimizer states on the host", ORCH_HOST_MEMORY) == Approx(12 * away));
+  CHECK(memory(some, 0, "optimizer states") == Approx(12 * (kParams - away)));
+  CHECK(memory(some, 0, "gradients") == Approx(4 * kParams));
+  CHECK(memory(some, 0, "staging on the host", ORCH_HOST_MEMORY) == Approx(3 * 6 * 4194304.));
+  const auto& update = op(some, "layer", "optimizer on the host");
+  CHECK(update.bytes == Approx(30 * kLayer * 12 / 30));
+  CHECK(update.hidden == ORCH_UNDER_FORWARD);
+  CHECK(op(some, "layer", "optimizer").bytes > 0);
+  CHECK(find_op(some, "layer", "weights to device") == nullptr);
+  settings["overlap"] = plan::Value(false);
+  const auto waits = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
+  CHECK(op(waits, "layer", "optimizer on the host").hidden == ORCH_OPEN);
+
+  const auto full = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 1, {{"offload", word("full")}}));
+  CHECK(memory(full, 0, "weights") == 0);
+  CHECK(memory(full, 0, "weights on the host", ORCH_HOST_MEMORY) == Approx(2 * kParams));
+  CHECK(memory(full, 0, "gradients on the host", ORCH_HOST_MEMORY) == Approx(4 * kParams));
+  CHECK(op(full, "layer", "gradients to host").backward == 1);
+  CHECK(op(full, "layer", "weights to device").backward == Approx(28. / 30));
+  const auto refused = problems_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}}));
+  CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
+}
+
 // Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven and
 // all eight backwards 28 each. The embedding stays for the step.
 TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once", "[zero3]") {

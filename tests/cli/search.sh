@@ -86,12 +86,12 @@ space() { orch search x.lua --format json "$@" && python3 -c \
 all=$(space)
 if [ "$(space --keep recompute)" != $((all / 3)) ]; then bad '--keep recompute leaves a third'; fi
 if [ "$(space --open flash_attention)" != $((all * 2)) ]; then bad '--open doubles'; fi
-# overlap, reduce_dtype, offload_activations, dtype, optimizer, flash_attention, fused_kernels and four values of
+# overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention, fused_kernels and four values of
 # prefetch.
 sed 's/megatron {.*}, fsdp/fsdp/' x.lua >fsdp.lua
 size() { orch search "$@" --format json && python3 -c \
   'import json, sys; print(json.load(open(sys.argv[1]))["space"])' "$work/out"; }
-same $(($(size fsdp.lua) * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4)) "$(size fsdp.lua --open all)" '--open all'
+same $(($(size fsdp.lua) * 2 * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4)) "$(size fsdp.lua --open all)" '--open all'
 orch search x.lua --where 'gpus == 8 and strategy == "fsdp"' --format json
 exits 0 --where
 lacks "$out" '"gpus": 16' --where

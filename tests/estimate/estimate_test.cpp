@@ -22,7 +22,11 @@ plan::Partition partition() {
   made.gpu.usable_memory.value = 80e9;
   made.gpu.context_memory.value = 1e9;
   made.host_memory.value = 100e9;
+  made.host_memory_bandwidth.value = 2e12;
+  made.pcie.bandwidth.value = 1e12;
+  made.pcie.efficiency.value = 1;
   made.efficiency.memory.value = 1;
+  made.efficiency.host.value = 0.5;
   made.efficiency.overlap.value = 0.5;
   made.efficiency.allocator_slack.value = 0.1;
   made.efficiency.tight.value = 0.9;
@@ -49,9 +53,10 @@ struct Toy {
   }
 
   void block(const char* name) { work.blocks.push_back({name, work.ops.size(), 0}); }
-  void op(double forward, double backward, double step, double seconds, bool hidden = false) {
+  void op(double forward, double backward, double step, double seconds, std::uint32_t hidden = ORCH_OPEN,
+          std::uint32_t kind = ORCH_MEMORY) {
     backend::Op made;
-    made.data.kind = ORCH_MEMORY;
+    made.data.kind = kind;
     made.data.bytes = seconds * 1e12;
     made.data.forward = forward;
     made.data.backward = backward;
@@ -100,6 +105,27 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
 
   toy.work.chunks = 2;  // interleaved: half the bubble, 90 + 15/2
   CHECK(estimator.estimate(toy.run, toy.work).step_seconds == Approx(98.25));
+}
+
+// 4 s forward and 8 s back, three times; then the host needs 9 s, and copies under it 6: of these the next
+// forward hides 4. Shorter than a forward, nothing of it is seen.
+TEST_CASE("what the host does under the next forward sticks out behind it", "[estimate]") {
+  const auto step = [](double host_seconds) {
+    Toy toy;
+    toy.run.gpus = toy.run.nodes = 1;
+    toy.work.stages = 1;
+    toy.work.micro_batches = 3;
+    toy.block("layer");
+    toy.op(1, 2, 0, 4);
+    toy.op(0, 0, 1, host_seconds, ORCH_UNDER_FORWARD, ORCH_HOST);
+    toy.op(0, 0, 1, 6, ORCH_UNDER_FORWARD, ORCH_COPY);
+    toy.stages(0, 0, {1});
+    const auto estimate = Estimator().explain(toy.run, toy.work);
+    CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
+    return estimate.step_seconds - 0.25;
+  };
+  CHECK(step(9) == Approx(36 + 5));
+  CHECK(step(5) == Approx(36 + 2));  // the copies
 }
 
 // Four equal stages of one product: a second forward, one back for its input and one for its weights.

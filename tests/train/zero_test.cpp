@@ -87,6 +87,53 @@ TEST_CASE("delays, overlap and recomputation change no bit of shards", "[train][
   CHECK(train(json) == plain);
 }
 
+// The words' gradient is then the sum of two that were rounded, not one.
+TEST_CASE("a tied gradient that is reduced twice is the same to rounding", "[train][zero]") {
+  auto json = zero_run("zero3", 2, {{"tied_scatter", "twice"}, {"recompute", "full"}});
+  expect_near(train(json), trained(ddp_run(1)), 1e-6, 1e-6);
+  json["settings"]["offload"] = "full";
+  json["settings"]["overlap"] = false;
+  expect_near(train(json), trained(ddp_run(1)), 1e-6, 1e-6);
+}
+
+TEST_CASE("groups that mirror each other stand beside tensor parallelism", "[train][zero]") {
+  auto json = zero_run("fsdp", 8, {{"sharding", "hybrid"}, {"hybrid_shard_group", 2}, {"tensor_parallel", 2}});
+  json["tensor_parallel"] = 2;
+  json["data_parallel"] = 4;
+  json["accumulate"] = 1;
+  json["steps"] = 6;
+  auto ddp = ddp_run(1);
+  ddp["steps"] = 6;
+  const auto got = train(json), wanted = train(ddp);
+  CHECK(worst_loss(got, wanted) <= 2e-6);
+  CHECK(distance(got.weights, wanted.weights) <= 5e-6);
+}
+
+// A scale that overflows: all ranks skip, nothing is updated, and they go on with half of it.
+TEST_CASE("an overflow of fp16 is skipped by all shards, on the host too", "[train][zero]") {
+  const char* offload = GENERATE("none", "optimizer", "full");
+  auto json = zero_run("zero3", 2, {{"dtype", "fp16"}, {"offload", offload}});
+  json["training"]["loss_scale"] = 1e9;
+  json["training"]["loss_scale_window"] = 1000;
+  json["steps"] = 30;
+  TrainerRun run(json);
+  const auto attempt = run.attempt();
+  INFO(attempt.output);
+  REQUIRE(attempt.ok());
+  int skipped = 0;
+  double last = 0;
+  for (const auto& event : attempt.events()) {
+    if (event.at("event") != "step") continue;
+    skipped += event.value("skipped", false) ? 1 : 0;
+    last = event.at("loss_scale");
+  }
+  CHECK(skipped > 3);
+  CHECK(skipped < 25);
+  CHECK(last == 1e9 / std::pow(2, skipped));
+  const auto losses = run.losses();
+  CHECK(losses.rbegin()->second < losses.begin()->second - 0.1);
+}
+
 TEST_CASE("shards beside tensor parallelism train as one process", "[train][zero]") {
   const int stage = GENERATE(2, 3);
   auto json = zero_run("deepspeed", 4, {{"stage", stage}, {"tensor_parallel", 2}});

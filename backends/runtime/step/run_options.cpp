@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
+#include "backends/runtime/host/memory.h"
 #include "backends/runtime/step/settings.h"
 
 namespace orch::train {
@@ -26,6 +29,18 @@ ModelOptions model_options(const plan::Run& run, at::Device device, const Tensor
   options.seed = run.training.seed;
   options.axis = axis;
   return options;
+}
+
+void require_host_memory(const ParameterOptions& options, const plan::Run& run, World& world) {
+  double elements = 0;
+  for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
+    elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
+  if (elements == 0) return;
+  const double master = 4, moments = Settings(run).text("optimizer") == "adamw" ? 8 : 0;
+  const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
+  const auto near = std::min<std::int64_t>(world.size(), run.partition->gpus_per_node);
+  require_host_memory(elements * (master + moments + away), world.is_alone() ? 1 : static_cast<int>(near));
+  world.world().barrier();
 }
 
 void set_precision(const plan::Run& run) {
