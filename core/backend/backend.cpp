@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/backend/collect.h"
+#include "core/base/text.h"
 #include "core/backend/describe.h"
 
 namespace orch::backend {
@@ -90,31 +91,38 @@ std::uint32_t Backend::index_of(const plan::Strategy& strategy) const {
   return 0;
 }
 
+// What a plug-in throws ends at its border. (What it breaks does not: it is part of this process.)
+template <class Call>
+void Backend::guarded(const plan::Run& run, Collector& collector, const Call& call) const {
+  const auto sink = collector.sink();
+  try {
+    with_abi_run(run, index_of(*run.strategy), [&](const orch_run* abi_run) { call(abi_run, &sink); });
+  } catch (const std::exception& error) {
+    collector.flawed("it threw: " + printable(error.what()));
+  } catch (...) {
+    collector.flawed("it threw something");
+  }
+}
+
 void Backend::check(const plan::Run& run, std::vector<Error>& reasons,
                     std::vector<Error>& warnings) const {
   Collector collector{nullptr, false, &reasons, &warnings};
-  const auto sink = collector.sink();
-  with_abi_run(run, index_of(*run.strategy),
-               [&](const orch_run* abi_run) { abi_->check(abi_run, &sink); });
+  guarded(run, collector, abi_->check);
 }
 
 void Backend::check(const plan::Run& run, Tally& tally) const {
   Collector collector;
   collector.tally = &tally;
   tally.clear();
-  const auto sink = collector.sink();
-  with_abi_run(run, index_of(*run.strategy),
-               [&](const orch_run* abi_run) { abi_->check(abi_run, &sink); });
+  guarded(run, collector, abi_->check);
 }
 
 Status Backend::work(const plan::Run& run, bool explain, Work& work) const {
   work.clear();
   Errors errors;
   Collector collector{&work, explain, &errors, nullptr};
-  const auto sink = collector.sink();
-  with_abi_run(run, index_of(*run.strategy),
-               [&](const orch_run* abi_run) { abi_->work(abi_run, &sink); });
-  collector.finish();
+  guarded(run, collector, abi_->work);
+  if (errors.empty()) collector.finish();
   for (auto& error : errors) error.place = file_.string() + ": " + error.place;
   return errors;
 }

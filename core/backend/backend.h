@@ -22,6 +22,8 @@ struct Tally {
   void clear() { reasons = warnings = 0; }
 };
 
+struct Collector;
+
 // A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
 class Backend {
  public:
@@ -47,6 +49,8 @@ class Backend {
  private:
   Backend(const orch_backend* abi, fs::path file);
   std::uint32_t index_of(const plan::Strategy& strategy) const;
+  template <class Call>
+  void guarded(const plan::Run& run, Collector& collector, const Call& call) const;
 
   const orch_backend* abi_;
   fs::path file_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "core/base/text.h"
 
@@ -12,6 +13,9 @@ namespace orch::backend {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
+// Far beyond any run, and far below what takes all memory.
+constexpr std::int64_t kMostStages = 1'000'000, kMostTimes = 1'000'000'000'000;
+constexpr std::size_t kMostItems = 1'000'000;  // blocks, operations, ranges of stages, items of memory
 
 std::string copied(const char* text) { return text ? printable(text) : std::string(); }
 
@@ -37,6 +41,27 @@ T known_part(const T* from) {
 
 Collector& collector(void* context) { return *static_cast<Collector*>(context); }
 
+// Of a struct that says how large it is: whether there is one, and its size can be.
+template <class T>
+bool is_given(const T* from, const char* what, Collector& self) {
+  if (from && from->struct_size >= 2 * sizeof(std::uint32_t)) return true;
+  self.flawed(fmt::format("{} of {} bytes", what, from ? from->struct_size : 0));
+  return false;
+}
+
+// Says so once.
+template <class List>
+bool has_room(const List& list, const char* what, Collector& self) {
+  if (list.size() < kMostItems) return true;
+  if (!self.is_full) self.flawed(fmt::format("more than {} {}", kMostItems, what));
+  self.is_full = true;
+  return false;
+}
+
+bool is_dtype(std::string_view name) {
+  return name == "fp32" || name == "tf32" || name == "fp16" || name == "bf16";
+}
+
 void count(bool warning, const char* field, Tally& tally) {
   auto& number = warning ? tally.warnings : tally.reasons;
   if (number++ == 0) (warning ? tally.warning : tally.reason) = field ? field : "";
@@ -52,22 +77,27 @@ void on_problem(void* context, std::uint32_t severity, const char* field, const 
 
 void on_schedule(void* context, const orch_schedule* from) {
   auto& self = collector(context);
-  if (!self.work) return;
+  if (!self.work || !is_given(from, "a schedule", self)) return;
   const auto schedule = known_part(from);
   self.work->stages = schedule.stages;
   self.work->micro_batches = schedule.micro_batches;
   self.work->chunks = schedule.chunks;
   self.work->filled = schedule.filled != 0;
   self.work->recompute = schedule.recompute;
-  if (schedule.dtype) self.work->dtype = schedule.dtype;
-  if (schedule.stages < 1 || schedule.micro_batches < 1 || schedule.chunks < 1)
+  if (schedule.dtype && !is_dtype(schedule.dtype))
+    self.flawed(fmt::format("a schedule in '{}', which is none of fp32, tf32, fp16, bf16",
+                            copied(schedule.dtype)));
+  else if (schedule.dtype)
+    self.work->dtype = schedule.dtype;
+  if (schedule.stages < 1 || schedule.micro_batches < 1 || schedule.chunks < 1 ||
+      schedule.stages > kMostStages || schedule.micro_batches > kMostTimes || schedule.chunks > kMostStages)
     self.flawed(fmt::format("a schedule of {} stages, {} micro-batches and {} chunks",
                             schedule.stages, schedule.micro_batches, schedule.chunks));
 }
 
 void on_block(void* context, const char* name) {
   auto& self = collector(context);
-  if (!self.work) return;
+  if (!self.work || !has_room(self.work->blocks, "blocks", self)) return;
   auto& block = self.work->blocks.emplace_back();
   block.first_op = self.work->ops.size();
   if (self.explain) block.name = self.work->keep(copied(name));
@@ -83,7 +113,8 @@ bool makes_sense(const orch_op& op) {
 
 void on_op(void* context, const orch_op* from) {
   auto& self = collector(context);
-  if (!self.work) return;
+  if (!self.work || !is_given(from, "an operation", self) || !has_room(self.work->ops, "operations", self))
+    return;
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
   // In one piece where both know the same fields, which is usual.
   const bool same = from->struct_size == sizeof(orch_op);
@@ -101,7 +132,8 @@ void on_op(void* context, const orch_op* from) {
 
 void on_stages(void* context, const orch_stages* from) {
   auto& self = collector(context);
-  if (!self.work) return;
+  if (!self.work || !is_given(from, "stages", self) || !has_room(self.work->stage_list, "ranges of stages", self))
+    return;
   const auto stages = known_part(from);
   if (stages.n_counts != self.work->blocks.size() || (stages.n_counts > 0 && !stages.counts))
     return self.flawed(fmt::format("stages {} to {} count {} blocks of {}", stages.first,
@@ -112,7 +144,9 @@ void on_stages(void* context, const orch_stages* from) {
 
 void on_memory(void* context, const orch_memory* from) {
   auto& self = collector(context);
-  if (!self.work) return;
+  if (!self.work || !is_given(from, "an item of memory", self) ||
+      !has_room(self.work->memory, "items of memory", self))
+    return;
   const bool same = from->struct_size == sizeof(orch_memory);
   const auto older = same ? orch_memory{} : known_part(from);
   const auto& item = same ? *from : older;
@@ -137,17 +171,29 @@ orch_sink Collector::sink() {
 }
 
 void Collector::flawed(std::string fact) {
+  if (tally) ++tally->reasons;
   if (reasons) reasons->push_back({"backend", std::move(fact), "report this to its authors"});
 }
 
 void Collector::finish() {
   std::int64_t next = 0;  // stages come in order, without gaps
+  std::size_t seen = 0;
   for (const auto& range : work->stage_list) {
-    if (range.first != next || range.last < range.first) break;
+    if (range.first != next || range.last < range.first || range.last >= work->stages) break;
     next = range.last + 1;
+    ++seen;
   }
   if (next != work->stages)
     flawed(fmt::format("the work of stage {} of {} is missing", next, work->stages));
+  else if (seen != work->stage_list.size())
+    flawed(fmt::format("stages {} to {} come twice, or are none of {}", work->stage_list[seen].first,
+                       work->stage_list[seen].last, work->stages));
+  if (work->counts.size() != work->stage_list.size() * work->blocks.size())
+    flawed("a block comes after the stages that count it");
+  for (const auto& item : work->memory)
+    if (item.last >= work->stages)
+      return flawed(fmt::format("an item of memory is of stages {} to {}, and there are {}", item.first,
+                                item.last, work->stages));
   for (const double count : work->counts)
     if (!is_amount(count)) return flawed("a block is counted a number of times that cannot be");
 }

@@ -17,6 +17,7 @@ struct Collector {
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
   Tally* tally = nullptr;  // instead of reasons and warnings
+  bool is_full = false;    // more was said than anybody means
 
   orch_sink sink();
   // Says what does not add up once the backend is done: stages without work and the like.

@@ -17,8 +17,10 @@ namespace orch {
 // be read or is larger than limit bytes is an error.
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit);
 
-// JSON whose nesting is sane; discarded otherwise, and where it is no JSON.
-nlohmann::json parse_json(std::string_view text);
+// JSON whose nesting is sane; discarded otherwise, and where it is no JSON: to be parsed by nothing else,
+// where somebody else may have written it. Json: nlohmann::json, or ordered_json.
+template <class Json = nlohmann::json>
+Json parse_json(std::string_view text);
 
 // The fields of a JSON object. What is missing or of another kind is noted, every one of them: see
 // problems(). Keys whose value is null count as missing. The document outlives this.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/checkpoint/checksum.h"
 #include "core/checkpoint/dtype.h"
@@ -33,7 +34,7 @@ Result<Json> unsealed(const std::string& text, const std::string& place) {
   const auto digits = at + kSeal.size();
   const auto sum = parse_hex(std::string_view(text).substr(digits, text.size() - 3 - digits));
   if (!sum || *sum != checksum(std::string_view(text).substr(0, at))) return torn;
-  auto json = Json::parse(text, nullptr, false);
+  auto json = parse_json<Json>(text);
   if (!json.is_object()) return torn;
   const auto version = json.find("version");
   if (version == json.end() || !version->is_number_unsigned() || *version < 1 ||

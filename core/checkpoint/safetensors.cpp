@@ -3,6 +3,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/checkpoint/dtype.h"
 #include "core/checkpoint/pieces.h"
@@ -43,7 +44,8 @@ Result<SafetensorsHeader> parse(const fs::path& path, const std::string& text,
                                 std::uint64_t data_bytes) {
   SafetensorsHeader header;
   try {
-    const auto json = Json::parse(text);
+    const auto json = parse_json<Json>(text);
+    if (!json.is_object()) return broken(path, "its header is not as it should be");
     for (const auto& [name, tensor] : json.items()) {
       if (name == "__metadata__") continue;
       header.tensors.push_back(entry(name, tensor));

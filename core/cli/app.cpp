@@ -247,9 +247,10 @@ Status App::keep_where(const std::string& where, Outcome& outcome) {
     if (!keep) return keep.error();
     if (*keep) kept.push_back(std::move(planned));
   }
-  if (kept.empty() && !outcome.runs.empty())
-    return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
+  const bool none = kept.empty() && !outcome.runs.empty();
   outcome.runs = std::move(kept);
+  if (none)
+    return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
   return {};
 }
 

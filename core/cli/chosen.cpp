@@ -13,7 +13,8 @@ std::variant<Chosen, int> best_of(App& app, const std::string& file, const std::
                                   const std::string& start, const std::string& runs) {
   auto outcome = app.plan(file, {.start = parse_date(start), .runs = runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
-  if (auto status = app.keep_where(where, *outcome); !status) return fail(status.error(), kUsage);
+  if (auto status = app.keep_where(where, *outcome); !status)
+    return fail(status.error(), outcome->runs.empty() ? kInvalidExperiment : kUsage);
   if (outcome->runs.empty())
     return fail(Error{printable(file), "every run is rejected", "orch plan shows the reasons"},
                 kInvalidExperiment);

@@ -10,6 +10,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/files.h"
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/data/mapped_file.h"
@@ -57,7 +58,7 @@ Status document_of_line(std::string_view line, const TakeDocument& take) {
 Status document_of_json(std::string_view line, const std::string& place, const std::string& key,
                         const TakeDocument& take) {
   if (trim(line).empty()) return {};
-  auto json = nlohmann::json::parse(line, nullptr, false);
+  auto json = parse_json(line);
   if (json.is_discarded())
     return Error{place, "is not JSON", "give one object a line, as in {\"text\": \"...\"}"};
   if (!json.is_object()) return Error{place, "is no object", "as in {\"text\": \"...\"}"};

@@ -31,7 +31,7 @@ void add_following(CLI::App* verb, follow::Options& to) {
 void add_targets(CLI::App* verb, FollowArguments& to) {
   verb->add_option("TARGET", to.targets,
                    "Experiments, or runs by id, its beginning or hash (default: all)");
-  verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.runs);
   to.common.screen = screen();
 }
 
@@ -108,7 +108,7 @@ void add_cancel(CLI::App& program, FollowArguments& to) {
 void add_logs(CLI::App& program, LogsArguments& to) {
   auto* verb = program.add_subcommand("logs", "The log of a run");
   verb->add_option("RUN", to.run, "Run id, its beginning or hash, or a run folder")->required();
-  verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.runs);
   verb->add_flag("-f,--follow", to.follow, "Go on as it grows, until the attempt ends");
   verb->add_option("--rank", to.rank, "Only the lines of this rank")->check(whole_number(0, 1e7));
   verb->add_option("--attempt", to.attempt, "Another attempt than the last")
@@ -124,8 +124,7 @@ void add_looking(CLI::App& program, Arguments& to) {
   auto* inspect = program.add_subcommand("inspect", "What each rank of a run is doing");
   inspect->add_option("RUN", to.inspect.targets, "Run id, its beginning or hash, or a run folder")
       ->required();
-  inspect->add_option("--runs", to.inspect.runs, "Folder of the run folders")
-      ->capture_default_str();
+  add_runs(*inspect, to.inspect.runs);
   add_format(inspect, to.inspect.common, {"table", "json"});
   inspect->footer(R"(
 Examples:
@@ -135,11 +134,11 @@ Last step and last collective of every rank (from its flight recorder), and of a
 the state and stack of its processes, through a step that overlaps the job's. Ranks that are behind
 the others come first: those are the ones that a hang waits for.)");
   auto* doctor = program.add_subcommand("doctor", "What this machine has, and how to get the rest");
-  doctor->add_option("--runs", to.doctor.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*doctor, to.doctor.runs);
   add_format(doctor, to.doctor.common, {"table", "json"});
   doctor->footer("\nExamples:\n  orch doctor\n  orch doctor --format json");
   auto* index = program.add_subcommand("index", "Make the index anew from the run folders");
-  index->add_option("--runs", to.index.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*index, to.index.runs);
   index->footer("\nExamples:\n  orch index\n  orch index --runs /scratch/me/runs");
   auto* local = program.add_subcommand("_local", "")->group("");  // what local runs are children of
   local->add_option("SUBMISSION", to.submission)->required();
@@ -150,7 +149,7 @@ the others come first: those are the ones that a hang waits for.)");
 void add_run(CLI::App& program, RunArguments& to) {
   auto* verb = program.add_subcommand("run", "Plan, estimate, submit, follow, compare");
   add_planning(verb, to.plan);
-  verb->add_option("--runs", to.plan.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.plan.runs);
   verb->add_flag("--dry-run", to.plan.dry_run, "Show all, write nothing");
   verb->add_flag("-y,--yes", to.yes, "Submit without asking");
   verb->add_option("--take", to.take, "Submit only so many of the best; 0: all")

@@ -77,10 +77,18 @@ int dispatch(const CLI::App& program, const Arguments& arguments) {
   return completion_command(program, arguments.shell);
 }
 
+int help_command(const CLI::App& program, const std::string& verb) {
+  if (verb.empty())
+    return print(program.get_formatter()->make_help(&program, "orch", CLI::AppFormatMode::Normal)), kOk;
+  for (const auto* found : verbs_for_people(program))
+    if (found->get_name() == verb) return print(found->help("orch")), kOk;
+  return usage_error(program, CLI::ParseError("", kUsage), {verb});
+}
+
 int main_in(int argc, char** argv) {
   CLI::App program("orch: which parallelism strategy, on which partition, how long, does it fit",
                    "orch");
-  program.set_version_flag("--version", "orch " ORCH_VERSION);
+  program.set_version_flag("-V,--version", "orch " ORCH_VERSION);
   program.require_subcommand(1);
   program.footer(kExitCodes);
   Arguments arguments;
@@ -99,12 +107,19 @@ int main_in(int argc, char** argv) {
       "\nExamples:\n  orch completion bash >> ~/.bash_completion\n"
       "  orch completion fish > ~/.config/fish/completions/orch.fish");
 
+  std::string asked;
+  auto* help = program.add_subcommand("help", "Help for a verb, as VERB --help");
+  help->add_option("VERB", asked, "One of the verbs");
+  program.add_subcommand("version", "The version, as --version");
+
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
     return usage_error(program, error, {argv + 1, argv + argc});
   }
+  if (program.got_subcommand("version")) return print("orch " ORCH_VERSION "\n"), kOk;
+  if (*help) return help_command(program, asked);
   catch_interrupts();
   const int code = dispatch(program, arguments);
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;

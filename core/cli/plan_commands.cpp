@@ -181,7 +181,7 @@ std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments
       app.plan(arguments.file, {arguments.max_runs, parse_date(arguments.start), arguments.runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
-    return fail(status.error(), kUsage);
+    return fail(status.error(), outcome->runs.empty() ? kInvalidExperiment : kUsage);
   return std::move(*outcome);
 }
 

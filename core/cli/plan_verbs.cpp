@@ -114,7 +114,7 @@ void add_explain(CLI::App& program, ExplainArguments& to) {
   verb->add_option("--where", to.where,
                    "With FILE.lua: the best of the runs for which this is true");
   add_start(verb, to.start);
-  verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.runs);
   verb->footer(R"(
 Of a run that was run it also shows each item as its trainer measured it, beside the estimate.
 
@@ -134,7 +134,7 @@ void add_probe(CLI::App& program, ProbeArguments& to) {
   add_format(verb, to.common, {"table", "md", "json"});
   verb->add_option("--where", to.where,
                    "With FILE.lua: the best of the runs for which this is true");
-  verb->add_option("--runs", to.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.runs);
   verb->add_option("-o,--output", to.output, "Folder of what the slices write")
       ->capture_default_str();
   auto* prepare = verb->add_flag("--prepare", to.prepare,

@@ -45,7 +45,7 @@ void add_compare(CLI::App& program, CompareArguments& to) {
   verb->add_option("--in", to.in, "Choose from this: a table, logs, a folder (repeatable)")
       ->allow_extra_args(false)
       ->type_name("PATH");
-  verb->add_option("--runs", to.records.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.records.runs);
   verb->add_flag("--same-size", to.same_size, "Times as if all models had the first one's FLOPs");
   add_common(verb, to.records);
   add_format(verb, to.records.common, {"table", "md", "csv", "json"});
@@ -67,7 +67,7 @@ void add_report(CLI::App& program, ReportArguments& to) {
   auto* verb = program.add_subcommand("report", "One HTML page of runs, measured and estimated");
   verb->add_option("WHAT", to.records.words, "Experiments, runs, logs, tables, records")
       ->required();
-  verb->add_option("--runs", to.records.runs, "Folder of the run folders")->capture_default_str();
+  add_runs(*verb, to.records.runs);
   verb->add_option("--top", to.top,
                    "Rows on the terminal; 0 shows all (default: 20, all of a table)")
       ->check(whole_number(0, 1e9));

@@ -86,6 +86,13 @@ CLI::Validator whole_number(double min, double max) {
       "");
 }
 
+void add_runs(CLI::App& verb, std::string& to) {
+  verb.add_option("--runs", to, "Folder of the run folders")
+      ->capture_default_str()
+      ->check(CLI::Validator(
+          [](const std::string& text) { return text.empty() ? "no folder is named" : std::string(); }, ""));
+}
+
 CLI::Validator date() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {

@@ -11,6 +11,7 @@ CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
+void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the run folders
 
 // The verbs that people use: one without a group is orch's own.
 std::vector<const CLI::App*> verbs_for_people(const CLI::App& program);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fields.h"
 #include "core/collect/collect.h"
 #include "core/collect/event_line.h"
 #include "core/collect/window.h"
@@ -82,7 +83,7 @@ class Reader {
   }
 
   void begin(std::string_view line) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = parse_json(line);
     out_.versions.clear();
     for (const auto* name : {"torch", "device"})
       if (json.is_object() && json.contains(name) && json[name].is_string())

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/collect/collect.h"
 #include "core/collect/event_line.h"
@@ -33,7 +34,7 @@ Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
     const auto at = rest.find_last_of('\n');
     const auto line = at == std::string_view::npos ? rest : rest.substr(at + 1);
     if (const auto event = parse_event(line); event && event->name == name)
-      if (auto json = Json::parse(line, nullptr, false);
+      if (auto json = parse_json(line);
           json.is_object() && (but.empty() || json.value("class", Json()) != but))
         return json;
     rest = at == std::string_view::npos ? std::string_view() : rest.substr(0, at);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 
 namespace orch::huggingface {
@@ -67,12 +68,16 @@ struct Config {
         return &*found;
     return nullptr;
   }
-  std::int64_t number(std::initializer_list<const char*> names, std::int64_t missing = 0) {
+  // No layer list and no matrix that a damaged file asks for may take all memory.
+  static constexpr std::int64_t kMostLayers = 100'000, kMostWide = 10'000'000, kMostWords = 100'000'000;
+  std::int64_t number(std::initializer_list<const char*> names, std::int64_t most,
+                      std::int64_t missing = 0) {
     const auto* found = find(names);
     if (!found && missing > 0) return missing;
-    if (found && found->is_number_integer() && found->get<std::int64_t>() > 0)
+    if (found && found->is_number_integer() && *found > 0 && *found <= most)
       return found->get<std::int64_t>();
-    refuse(std::string(*names.begin()) + " is missing or no number above 0", "check the folder");
+    refuse(std::string(*names.begin()) + " is missing or no number from 1 to " + std::to_string(most),
+           "check the folder");
     return 1;
   }
   // A field that must have this value if it is there.
@@ -89,11 +94,11 @@ struct Config {
 
 Model read_gpt2(Config& config) {
   Model m{"gpt",
-          config.number({"n_layer", "num_hidden_layers"}),
-          config.number({"n_embd", "hidden_size"}),
-          config.number({"n_head", "num_attention_heads"}),
-          config.number({"vocab_size"}),
-          config.number({"n_positions", "max_position_embeddings"})};
+          config.number({"n_layer", "num_hidden_layers"}, Config::kMostLayers),
+          config.number({"n_embd", "hidden_size"}, Config::kMostWide),
+          config.number({"n_head", "num_attention_heads"}, Config::kMostWide),
+          config.number({"vocab_size"}, Config::kMostWords),
+          config.number({"n_positions", "max_position_embeddings"}, Config::kMostWords)};
   const auto* activation = config.find({"activation_function"});
   if (activation && *activation != "gelu_new" && *activation != "gelu_pytorch_tanh" &&
       *activation != "gelu_fast")
@@ -107,11 +112,11 @@ Model read_gpt2(Config& config) {
 
 Model read_bloom(Config& config) {
   Model m{"bloom",
-          config.number({"n_layer", "num_hidden_layers"}),
-          config.number({"n_embed", "hidden_size"}),
-          config.number({"n_head", "num_attention_heads"}),
-          config.number({"vocab_size"}),
-          config.number({"seq_length"}, 2048)};
+          config.number({"n_layer", "num_hidden_layers"}, Config::kMostLayers),
+          config.number({"n_embed", "hidden_size"}, Config::kMostWide),
+          config.number({"n_head", "num_attention_heads"}, Config::kMostWide),
+          config.number({"vocab_size"}, Config::kMostWords),
+          config.number({"seq_length"}, Config::kMostWords, 2048)};
   config.only("apply_residual_connection_post_layernorm", false);
   return m;
 }
@@ -124,11 +129,13 @@ Result<Model> model_of(const checkpoint::Facts& facts) {
   const auto found = facts.texts.find("model");
   if (found == facts.texts.end()) return bad;
   try {
-    const auto json = Json::parse(found->second);
+    const auto json = parse_json<Json>(found->second);
     Model m{json.at("family"), json.at("layers"), json.at("hidden"),
             json.at("heads"),  json.at("vocab"),  json.at("seq")};
-    if ((m.family != "gpt" && m.family != "bloom") || m.layers < 1 || m.heads < 1 ||
-        m.hidden % m.heads != 0 || m.vocab < 1)
+    const auto fits = [](std::int64_t number, std::int64_t most) { return number >= 1 && number <= most; };
+    if ((m.family != "gpt" && m.family != "bloom") || !fits(m.layers, Config::kMostLayers) ||
+        !fits(m.hidden, Config::kMostWide) || !fits(m.heads, Config::kMostWide) ||
+        m.hidden % m.heads != 0 || !fits(m.vocab, Config::kMostWords) || !fits(m.seq, Config::kMostWords))
       return bad;
     return m;
   } catch (const nlohmann::json::exception&) {
@@ -153,7 +160,7 @@ std::string config_json(const Model& model, checkpoint::Dtype dtype) {
 }
 
 Result<Model> parse_config(const std::string& text, const std::string& place) {
-  const auto json = Json::parse(text, nullptr, false);
+  const auto json = parse_json<Json>(text);
   if (!json.is_object()) return Error{printable(place), "is no JSON object", "check the folder"};
   Config config{json, printable(place), {}};
   const auto* type = config.find({"model_type"});

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/checkpoint/dtype.h"
 #include "core/checkpoint/pieces.h"
@@ -18,7 +19,7 @@ Result<std::set<std::string>> files_of(const fs::path& index) {
   if (!text) return text.error();
   const Error bad{printable(index.string()), "is no index of safetensors files", "get it again"};
   try {
-    const auto json = nlohmann::json::parse(*text);
+    const auto json = parse_json(*text);
     std::set<std::string> files;
     for (const auto& [tensor, file] : json.at("weight_map").items()) files.insert(file);
     for (const auto& file : files)

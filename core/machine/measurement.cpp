@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
 
 namespace orch::machine {
@@ -98,7 +99,7 @@ const Pass* Measurement::pass(const std::string& op) const {
 
 Result<Measurement> parse_measurement(const std::string& text, const std::string& place) {
   try {
-    return read(Json::parse(text));
+    return read(parse_json(text));
   } catch (const std::exception& error) {  // of nlohmann, or of ours
     return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};
   }

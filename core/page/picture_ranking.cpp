@@ -24,7 +24,8 @@ double days_of(const Line& line) { return line.numbers.best_days()->value; }
 std::vector<Ranked> ranked(const std::vector<Series>& all) {
   std::vector<Ranked> out;
   for (std::size_t place = 0; place < std::min(all.size(), kMostSeries); ++place)
-    for (const auto* line : all[place].lines) out.push_back({line, place});
+    for (const auto* line : all[place].lines)
+      if (std::isfinite(days_of(*line))) out.push_back({line, place});  // a step that never ends has no place
   std::stable_sort(out.begin(), out.end(), [](const Ranked& a, const Ranked& b) {
     return days_of(*a.line) < days_of(*b.line);
   });
@@ -36,11 +37,14 @@ double most_days(const std::vector<Ranked>& runs) {
   double out = 0;
   for (const auto& run : runs)
     for (const auto& range : {run.line->numbers.days, run.line->numbers.estimated_days})
-      if (range) out = std::max(out, range->high.value_or(range->value));
+      if (const double days = range ? range->high.value_or(range->value) : 0; std::isfinite(days))
+        out = std::max(out, days);
   return out;
 }
 
-double x_of(double days, double most) { return kLeft + (kRight - kLeft) * days / most; }
+double x_of(double days, double most) {
+  return kLeft + (most > 0 ? (kRight - kLeft) * std::min(days, most) / most : 0);
+}
 
 // 1, 2 or 5 times a power of ten, so that there are four to nine of them.
 double tick_step(double most) {
@@ -50,11 +54,14 @@ double tick_step(double most) {
 
 std::string grid(double most, double bottom) {
   std::string out;
-  for (double tick = 0; tick <= most; tick += tick_step(most))
+  const double step = tick_step(most);
+  for (int i = 0; i * step <= most && i < 20; ++i) {
+    const double tick = i * step;
     out += fmt::format(
         R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:g}</text>)"
         "\n",
         x_of(tick, most), kTop - 14, bottom, bottom + 18, tick);
+  }
   return out + fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">days per 100B tokens</text>)"
                            "\n",
                            (kLeft + kRight) / 2, bottom + 40);

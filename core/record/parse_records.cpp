@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/record/json_names.h"
+#include "core/base/json_fields.h"
 #include "core/record/records_json.h"
 
 namespace orch::record {
@@ -213,7 +214,7 @@ Record record_of(const Json& from) {
 }  // namespace
 
 Result<std::vector<Record>> parse_records_json(const std::string& text, const std::string& place) {
-  const auto json = Json::parse(text, nullptr, false);
+  const auto json = parse_json<Json>(text);
   if (json.is_discarded()) return Error{place, "is not JSON", "orch ingest --format json makes it"};
   if (!json.is_object() || !json.contains("records") || !json["records"].is_array())
     return Error{place, "holds no records", "orch ingest --format json makes such a file"};

@@ -251,8 +251,9 @@ std::string state_text(const Record& record) {
 std::string records_table(const Records& records, const Screen& screen, std::size_t top) {
   const auto count = top == 0 ? records.size() : std::min(top, records.size());
   const auto rows = rows_of(records, screen, count);
-  auto out = grid(rows, screen);
-  if (const auto whole = rows_of(records, {}, count); whole.front().size() > rows.front().size())
+  auto out = rows.empty() ? std::string("no run is left to show\n") : grid(rows, screen);
+  if (const auto whole = rows_of(records, {}, count);
+      !rows.empty() && whole.front().size() > rows.front().size())
     out += wrap(left_out_text(whole.front(), rows.front()), screen);
   if (count < records.size())
     out += fmt::format("… and {} more (--top 0 shows all)\n", records.size() - count);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
+#include "core/base/json_fields.h"
 #include "core/tokenize/bpe_tokenizer.h"
 #include "core/tokenize/byte_alphabet.h"
 #include "core/tokenize/regex_syntax.h"
@@ -227,7 +228,9 @@ Result<std::unique_ptr<Tokenizer>> parse_tokenizer_json(const std::string& text,
                  "give a tokenizer.json with a byte-level BPE, as GPT-2, BLOOM or Llama 3 have"};
   };
   try {
-    return make_bpe_tokenizer(read(Json::parse(text)));
+    const auto json = parse_json(text);
+    if (json.is_discarded()) return complain("", "is no JSON, or is nested too deep");
+    return make_bpe_tokenizer(read(json));
   } catch (const Json::exception& error) {
     return complain("", printable(error.what()));
   } catch (const Bad& bad) {
