@@ -184,7 +184,14 @@ Status Gatherer::set_cells(measured::Row& row) const {
   return errors.empty() ? Status() : Status(errors);
 }
 
+Status Gatherer::check_cluster() const {
+  if (options_.cluster.empty()) return {};
+  const auto found = app_.find_cluster()(options_.cluster);
+  return found ? Status() : Status(found.error());
+}
+
 Result<Records> Gatherer::table(const fs::path& file) {
+  if (auto status = check_cluster(); !status) return status.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
   Records out;
@@ -217,6 +224,7 @@ Result<Records> Gatherer::row(const std::string& id) {
 }
 
 Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
+  if (auto status = check_cluster(); !status) return status.error();
   const auto patterns = load_patterns(app_, options_.patterns);
   if (!patterns) return patterns.error();
   auto found = ingest::ingest(paths, *patterns, interrupted, show_progress);

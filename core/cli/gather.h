@@ -43,6 +43,7 @@ class Gatherer {
   const Errors& troubles() const { return troubles_; }                // told, and gone on
 
  private:
+  Status check_cluster() const;
   Result<std::vector<record::Record>> experiment(const std::string& file);
   Result<std::vector<record::Record>> runs_of(const std::string& experiment,
                                               const std::vector<std::string>& ids);

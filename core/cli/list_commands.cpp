@@ -8,6 +8,7 @@
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
 #include "core/plan/training.h"
+#include "core/report/json.h"
 #include "core/plan/tunable.h"
 
 namespace orch::cli {
@@ -182,8 +183,7 @@ int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
       partitions.push_back(partition_json(partition));
       partitions.back()["fitted"] = fitted_json(partition);
     }
-    print(Json{{"version", 1}, {"name", (*cluster)->name}, {"partitions", partitions}}.dump(2) +
-          "\n");
+    print(report::dump(Json{{"version", 1}, {"name", (*cluster)->name}, {"partitions", partitions}}));
     return kOk;
   }
   print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc));
@@ -205,7 +205,7 @@ int backends_command(const ListArguments& arguments) {
   if (!app) return fail(app.error(), kError);
   const auto& backends = (*app)->backends();
   if (arguments.common.format == "json") {
-    print(backends_json(backends).dump(2) + "\n");
+    print(report::dump(backends_json(backends)));
     return kOk;
   }
   std::string out;
@@ -259,7 +259,7 @@ int clusters_command(const ListArguments& arguments) {
     list.push_back({{"name", name}, {"doc", (*cluster)->doc}, {"partitions", partitions}});
   }
   if (arguments.common.format == "json")
-    print(Json{{"version", 1}, {"clusters", list}}.dump(2) + "\n");
+    print(report::dump(Json{{"version", 1}, {"clusters", list}}));
   else
     print(in_format(rows, arguments.common));
   return errors.empty() ? kOk : fail(errors, kError);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
+#include "core/report/json.h"
 #include "core/cli/exit.h"
 
 namespace orch::cli {
@@ -31,7 +34,7 @@ int list_models(const std::vector<plan::Model>& models, const Common& common) {
   if (common.format == "json") {
     Json list = Json::array();
     for (const auto& model : models) list.push_back(model_json(model));
-    print(Json{{"version", 1}, {"models", list}}.dump(2) + "\n");
+    print(report::dump(Json{{"version", 1}, {"models", list}}));
     return kOk;
   }
   Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
@@ -76,6 +79,7 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
 
 // "888,888.89".
 std::string with_cents(double number) {
+  if (!(std::abs(number) < 1e15)) return format_number(number);
   const auto text = fmt::format("{:.2f}", number);
   const auto point = text.size() - 3;
   return group_digits(std::stod(text.substr(0, point))) + text.substr(point);
@@ -122,7 +126,7 @@ int show_model(const plan::Model& model, const ModelArguments& arguments) {
     json["parts"] = std::move(parts);
     if (arguments.tokens > 0 && arguments.tflops > 0)
       json["training"] = training_json(model.params(), arguments);
-    print(json.dump(2) + "\n");
+    print(report::dump(json));
     return kOk;
   }
   print(fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
@@ -147,7 +151,7 @@ int models_command(const ModelArguments& arguments) {
     if (arguments.common.format == "json") {
       Json json{{"version", 1}};
       json.update(training_json(arguments.params, arguments));
-      print(json.dump(2) + "\n");
+      print(report::dump(json));
     } else {
       print(training(arguments.params, arguments));
     }

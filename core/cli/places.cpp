@@ -9,7 +9,9 @@ namespace orch::cli {
 namespace {
 
 bool is_home(const fs::path& folder) {
-  return fs::exists(folder / "experiments/models.lua") && fs::exists(folder / "templates/slurm");
+  std::error_code unreadable;
+  return fs::exists(folder / "experiments/models.lua", unreadable) &&
+         fs::exists(folder / "templates/slurm", unreadable);
 }
 
 fs::path home_of(const fs::path& program) {
@@ -51,7 +53,7 @@ Result<Places> find_places() {
   places.home = home && *home ? fs::path(home) : home_of(program);
   if (!is_home(places.home))
     return Error{places.home.empty() ? "orch" : printable(places.home.string()),
-                 "experiments/models.lua and templates/slurm are not there",
+                 "experiments/models.lua and templates/slurm are not there, or cannot be read",
                  "set ORCH_HOME to the folder that holds experiments/ and templates/"};
   if (const char* plugins = std::getenv("ORCH_PLUGINS"); plugins && *plugins)
     for (const auto& folder : split(plugins, ':'))

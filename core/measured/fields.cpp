@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/base/date.h"
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -175,6 +176,13 @@ record::Record record_of(const Row& row) {
   return out;
 }
 
+// As far as it is known.
+static bool is_date(const std::string& text) {
+  const std::string_view rest = "2000-01-01";
+  return (text.size() == 4 || text.size() == 7 || text.size() == rest.size()) &&
+         parse_date(text + std::string(rest.substr(text.size())));
+}
+
 Status set_cell(Row& row, std::string_view name, std::string_view value) {
   const auto* column = find_column(name);
   if (column == nullptr)
@@ -182,6 +190,8 @@ Status set_cell(Row& row, std::string_view name, std::string_view value) {
   auto cell = std::string(trim(value));
   if (name == "params") cell = in_billions(std::move(cell));
   if (cell.empty()) return Error{"--set " + printable(name), "has no value", "write name=value"};
+  if (name == "date" && !is_date(cell))
+    return Error{"--set date", "'" + printable(cell) + "' is no day", "write YYYY, YYYY-MM or YYYY-MM-DD"};
   if (const auto flaw = read_cell(cell, *column, row); !flaw.none())
     return Error{"--set " + printable(name), flaw.fact, flaw.fix};
   std::erase_if(row.assumed, [&](const std::string& assumed) {

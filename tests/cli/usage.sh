@@ -11,7 +11,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   same '' "$out" "orch $*: nothing on stdout"
 }
 wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, probe, ingest, compare, report, backends, clusters, models, validate, calibrate, data, export, import, completion"
+explain, probe, ingest, compare, report, backends, clusters, models, validate, calibrate, data, export, import, completion, help, version"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x

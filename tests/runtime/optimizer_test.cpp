@@ -97,6 +97,25 @@ TEST_CASE("masters of 16-bit weights follow the same values, weights are their n
     }
 }
 
+// Half way between two bf16 numbers: to the even one, up or down. A rate of zero leaves masters alone.
+TEST_CASE("weights half way between two bf16 numbers are rounded to the even one", "[runtime][optim]") {
+  ParameterOptions options;
+  options.dtype = at::kBFloat16;
+  Parameters parameters({{"a", {8, 5}, -1, Init::zeros, false}}, options);
+  const std::vector<std::pair<std::uint32_t, std::uint16_t>> cases = {
+      {0x3f808000u, 0x3f80}, {0x3f818000u, 0x3f82}, {0x3f808001u, 0x3f81}, {0x3f807fffu, 0x3f80},
+      {0xbf808000u, 0xbf80}, {0xbf818000u, 0xbf82}, {0x7f7f8000u, 0x7f80}};
+  auto* masters = parameters.masters().data_ptr<float>();
+  for (std::int64_t i = 0; i < 40; ++i)
+    masters[i] = std::bit_cast<float>(cases[static_cast<std::size_t>(i) % cases.size()].first);
+  make_optimizer("adamw", parameters, {})->step(0, 1, 1);
+  const auto* weights = static_cast<const std::uint16_t*>(parameters.weights().data_ptr());
+  for (std::int64_t i = 0; i < 40; ++i) {
+    CAPTURE(i);
+    CHECK(weights[i] == cases[static_cast<std::size_t>(i) % cases.size()].second);
+  }
+}
+
 TEST_CASE("without masters the optimizers work in 16 bits", "[runtime][optim]") {
   for (const auto type : {at::kBFloat16, at::kHalf})
     for (const std::string name : {"adamw", "adafactor"}) {

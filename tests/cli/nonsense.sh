@@ -1,0 +1,93 @@
+#!/bin/bash
+# Files that nobody sane has written, and questions without an answer: an error, never the end of orch.
+. "$(dirname -- "$0")/lib.sh"
+
+# Every run is rejected: a page that says so.
+cat >rejected.lua <<'LUA'
+return experiment {
+  name = "rejected", model = "gpt-206b", hardware = { cluster = "dgx-v100", gpus = 8 },
+  batch = { global_batch = 8, micro_batch = 8 }, tokens = 1e9, strategies = { ddp { dtype = "bf16" } },
+}
+LUA
+orch report rejected.lua -o rejected.html
+exits 0 'report of nothing'
+has "$out" 'no run is left to show' 'report of nothing'
+for format in md csv json svg; do
+  orch report rejected.lua --format "$format"
+  exits 0 "report of nothing, $format"
+done
+
+experiment some 2 >some.lua
+orch plan some.lua --where 'gpus == 7'
+exits 3 'a filter that leaves nothing'
+orch explain some.lua --where 'gpus == 7'
+exits 3 'a filter that leaves nothing to explain'
+orch plan some.lua --where 'gpus =='
+exits 2 'a filter that is none'
+orch run some.lua --runs ''
+exits 2 'no folder'
+has "$err" 'no folder is named' 'no folder'
+
+# JSON that is nested deeper than any stack, through each door.
+python3 -c 'print("[" * 60000 + "]" * 60000)' >deep.json
+python3 -c 'print("{\"a\":" * 60000 + "1" + "}" * 60000)' >deeper.json
+mkdir model
+for file in deep.json deeper.json; do
+  cp "$file" model/config.json
+  orch import model -o out
+  exits 1 "a config.json, $file"
+  cp "$file" model/tokenizer.json
+  echo '{"text": "a"}' >text.jsonl
+  orch data build text.jsonl -o data --tokenizer model/tokenizer.json
+  exits 1 "a tokenizer.json, $file"
+  orch report "$file"
+  exits 1 "records, $file"
+done
+
+# Sizes that would take all memory.
+config() { printf '{"model_type": "gpt2", "n_layer": %s, "n_embd": %s, "n_head": 4, "vocab_size": 100, "n_positions": 64}' "$@" >model/config.json; }
+config 1000000000 64
+orch import model -o out
+exits 1 'a billion layers'
+has "$err" 'n_layer is missing or no number from 1 to 100000' 'a billion layers'
+config 2 4611686018427387904
+orch import model -o out
+exits 1 'a width of 2^62'
+has "$err" 'n_embd is missing or no number from 1 to' 'a width of 2^62'
+
+# A cluster's words in Latin-1; a home that cannot be read; numbers beyond all others; a site and a day that
+# are none.
+mkdir -p home/templates
+cp -r "$ORCH_HOME/experiments" home/
+cp -r "$ORCH_HOME/templates/slurm" home/templates/
+sed 's/^name: .*/name: old/; s/^doc: .*/doc: caf\xe9/' home/experiments/clusters/h200.yaml >home/experiments/clusters/old.yaml
+ORCH_HOME=$PWD/home orch clusters --format json
+exits 0 'a doc in Latin-1'
+has "$out" '"old"' 'a doc in Latin-1'
+orch models --params 1e9 --tokens 1e308 --tflops 100 --gpus 8
+exits 0 'tokens without end'
+lacks "$err" 'a bug' 'tokens without end'
+rows=$ORCH_HOME/experiments/measured/bloom7b-days.csv
+orch report "$rows" --format csv --cluster jean-zy
+exits 1 'no such cluster'
+has "$err" "did you mean 'jean-zay'?" 'no such cluster'
+orch report "$rows" --format csv --set date=xyz
+exits 1 'no day'
+has "$err" 'write YYYY, YYYY-MM or YYYY-MM-DD' 'no day'
+orch report "$rows" --format csv --set date=2022-05
+exits 0 'a month'
+
+# Help and version, however they are asked for.
+orch help
+exits 0 help
+same "$(PATH=$work/no_programs "$orch_program" --help)" "$out" 'help is --help'
+orch help plan
+exits 0 'help plan'
+same "$(PATH=$work/no_programs "$orch_program" plan --help)" "$out" 'help plan is plan --help'
+orch help pln
+exits 2 'help of no verb'
+has "$err" "did you mean 'plan'?" 'help of no verb'
+orch version
+has "$out" 'orch 0' version
+orch -V
+has "$out" 'orch 0' -V
