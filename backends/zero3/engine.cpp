@@ -206,6 +206,7 @@ void Engine::load(const checkpoint::Reader& from) {
 }
 
 void Engine::load_weights(const checkpoint::Reader& from) {
+  update_.optimizer().finish();
   load_state(from, weight_state(parameters_, config_.model.vocab));
   parameters_.copy_masters_to_weights();
   after_update(false);

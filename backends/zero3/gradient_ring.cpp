@@ -107,9 +107,12 @@ void GradientRing::after(std::int64_t layer) {
   if (options_.twice && layer == options_.layers - 1) take_embedding();
 }
 
+// With what was bound to it, or its memory would stay.
 void GradientRing::take_embedding() {
   take(embedding_);
   embedding_.flat.reset();
+  for (auto i = units_[embedding_.unit].first; i < units_[embedding_.unit].end; ++i)
+    parameters_[i].gradient.reset();
 }
 
 // The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
@@ -188,8 +191,8 @@ void GradientRing::finish() {
 }
 
 double GradientRing::bytes() const {
-  const auto embedding = embedding_.flat.defined() ? embedding_.flat : make_buffer(-1).flat;
-  auto sum = embedding.nbytes() + final_norm_.flat.nbytes();
+  const auto& [begin, end] = units_.back().range;  // the embedding's, which may not be there
+  auto sum = static_cast<std::size_t>(end - begin) * sizeof(float) + final_norm_.flat.nbytes();
   for (const auto& buffer : ring_) sum += buffer.flat.defined() ? buffer.flat.nbytes() : 0;
   return static_cast<double>(sum + most_sent_);
 }

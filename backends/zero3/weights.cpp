@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace orch::zero3 {
 
@@ -63,27 +62,21 @@ std::vector<std::int64_t> GatheredWeights::wanted(std::int64_t layer, Way way) c
 }
 
 GatheredWeights::Slot* GatheredWeights::find(std::int64_t layer) {
-  if (layer == -1) return embedding_.layer == layer ? &embedding_ : nullptr;
-  if (layer == options_.layers) return final_norm_.layer == layer ? &final_norm_ : nullptr;
-  for (auto& slot : slots_)
-    if (slot.layer == layer) return &slot;
-  return nullptr;
+  auto& slot = room_for(layer);
+  return slot.layer == layer ? &slot : nullptr;
 }
 
-GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer,
-                                                 const std::vector<std::int64_t>& kept) {
+// A layer's place is its own: what a slot holds after forward must not depend on when the host was done,
+// or ranks would gather other layers in backward.
+GatheredWeights::Slot& GatheredWeights::room_for(std::int64_t layer) {
   if (layer == -1) return embedding_;
   if (layer == options_.layers) return final_norm_;
-  if (options_.keeps_all) return slots_[static_cast<std::size_t>(layer)];
-  for (auto& slot : slots_)
-    if (slot.layer == kNone || std::find(kept.begin(), kept.end(), slot.layer) == kept.end())
-      return slot;
-  throw std::logic_error("no slot is free");
+  return slots_[static_cast<std::size_t>(layer) % slots_.size()];
 }
 
-void GatheredWeights::start(std::int64_t layer, const std::vector<std::int64_t>& kept) {
+void GatheredWeights::start(std::int64_t layer) {
   if (is_in_place(layer) || find(layer)) return;
-  auto& slot = room_for(layer, kept);
+  auto& slot = room_for(layer);
   if (slot.layer != kNone && !slot.is_there) slot.pending.wait();  // nobody came to need it
   slot.layer = layer;
   slot.is_there = false;
@@ -108,7 +101,7 @@ void GatheredWeights::gather(Slot& slot, std::size_t unit) {
   if (!group_) return void(slot.copied = copies_.copy(whole, mine, now));
   if (!slot.fetched.defined()) slot.fetched = at::empty_like(mine, whole.options());
   copies_.copy(slot.fetched, mine, now);
-  copies_.behind([&] { slot.pending = group_->all_gather(whole, slot.fetched); });
+  slot.copied = copies_.behind([&] { slot.pending = group_->all_gather(whole, slot.fetched); });
 }
 
 void GatheredWeights::wait(std::int64_t layer) {
@@ -128,13 +121,13 @@ void GatheredWeights::wait(std::int64_t layer) {
 // Ahead only of what the host has updated: the layer at hand need not wait for it.
 void GatheredWeights::before(std::int64_t layer, Way way) {
   if (layer == -1 && way == Way::backward) return;  // gradients of words need no words
-  const auto kept = wanted(layer, way);
+  const auto ahead = wanted(layer, way);
   std::vector<std::int64_t> needed = {layer};
   if (layer == options_.layers) needed.push_back(-1);  // the words
-  for (const auto each : needed) start(each, kept);
-  for (const auto each : kept) {
+  for (const auto each : needed) start(each);
+  for (const auto each : ahead) {
     if (!optimizer_.is_finished(unit_of(each, options_.layers))) break;
-    start(each, kept);
+    start(each);
   }
   for (const auto each : needed) wait(each);
 }

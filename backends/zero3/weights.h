@@ -54,8 +54,8 @@ class GatheredWeights {
   void gather(Slot& slot, std::size_t unit);
   std::vector<std::int64_t> wanted(std::int64_t layer, train::Way way) const;
   Slot* find(std::int64_t layer);
-  Slot& room_for(std::int64_t layer, const std::vector<std::int64_t>& kept);
-  void start(std::int64_t layer, const std::vector<std::int64_t>& kept);
+  Slot& room_for(std::int64_t layer);
+  void start(std::int64_t layer);
   void wait(std::int64_t layer);
 
   train::Group* const group_;

@@ -59,13 +59,18 @@ void emit_gather(Emitter& emit, double params, double away, Passes passes, bool 
 }
 
 // Stage 1 reduces once per step, stages 2 and 3 after every micro-batch.
+void emit_scatter(Emitter& emit, double params, Passes passes) {
+  const auto& setup = emit.setup;
+  emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, setup.sent_gradient(), params,
+                setup.shard_group(), passes, setup.overlap);
+}
+
 void emit_reduction(Emitter& emit, double params) {
   const auto& setup = emit.setup;
   const Passes passes = setup.stage == 1 ? Passes{0, 0, 0, 1} : Passes{0, 0, 1, 0};
   const bool lean = setup.model.lean;
   const double each = setup.sent_gradient();
-  emit.exchange("gradient reduce-scatter", ORCH_REDUCE_SCATTER, each, params, setup.shard_group(),
-                passes, setup.overlap);
+  emit_scatter(emit, params, passes);
   if (lean)  // once, when all micro-batches are in
     emit.exchange("gradient all-reduce between replicas", ORCH_ALL_REDUCE, 4,
                   params / setup.shards(2), setup.replica_group(), {0, 0, 0, 1}, false);
@@ -76,19 +81,20 @@ void emit_reduction(Emitter& emit, double params) {
 
 // Ours: whole ones are added within the product; parts, when they come, to the sum of those before,
 // and what they are made in is cleared first, and rounded for the way.
-void emit_own_accumulation(Emitter& emit, double params) {
+void emit_own_accumulation(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
   if (!setup.moves_gradients())
     return emit.move(ORCH_MEMORY, "gradient accumulation", 8, params, {0, 0, 1, 0});
   const bool alone = setup.shard_ranks == 1;
   const double sent = alone ? 4 : setup.sent_gradient(), rounded = sent < 4 ? 4 + sent : 0;
-  emit.move(ORCH_MEMORY, "gradient accumulation", 4 + rounded + (sent + 8) / setup.shards(2), params,
+  const double added = setup.offload == Offload::full ? (1 - away) * (sent + 8) : sent + 8;
+  emit.move(ORCH_MEMORY, "gradient accumulation", 4 + rounded + added / setup.shards(2), params,
             {0, 0, 1, 0});
 }
 
-void emit_accumulation(Emitter& emit, double params) {
+void emit_accumulation(Emitter& emit, double params, double away) {
   const auto& setup = emit.setup;
-  if (setup.model.lean) return emit_own_accumulation(emit, params);
+  if (setup.model.lean) return emit_own_accumulation(emit, params, away);
   if (setup.micro_batches == 1 || (setup.offload != Offload::none && setup.stage > 1)) return;
   emit.move(ORCH_MEMORY, "gradient accumulation", setup.states.accumulate_traffic(),
             params / setup.shards(2), {0, 0, 1, 0});
@@ -115,20 +121,33 @@ void emit_host_update(Emitter& emit, double shard) {
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, {0, 0, 0, 1});
 }
 
+void emit_sums_on_host(Emitter& emit, double shard, bool adds) {
+  const auto& setup = emit.setup;
+  const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
+  emit.move(ORCH_COPY, "gradients to host", sent, shard, {0, 0, 1, 0}, setup.overlap);
+  emit.move(ORCH_HOST, "gradient accumulation on the host", sent + (adds ? 8 : 4), shard, {0, 0, 1, 0},
+            setup.overlap);
+}
+
+// The words' gradient, made by the head: the lookup's follows.
+void emit_words_again(Emitter& emit, double params) {
+  const auto& setup = emit.setup;
+  emit_scatter(emit, params, {0, 0, 1, 0});
+  if (setup.offload == Offload::full && setup.ends_away() == 1)
+    emit_sums_on_host(emit, params / setup.shards(2), true);
+}
+
 // Ours: once the norm is known, in forward's order, under the next forward (Lian et al. 2025,
 // SuperOffload, but for what they undo). Gradients wait for it on the device, or, with 'full', are added
 // up and squared on the host as they come.
 void emit_own_host_update(Emitter& emit, double shard) {
   const auto& setup = emit.setup;
   const auto& states = setup.states;
-  const Passes at_end{0, 0, 0, 1}, in_backward{0, 0, 1, 0};
+  const Passes at_end{0, 0, 0, 1};
   const bool adafactor = states.adafactor;
   const std::uint32_t late = setup.overlap && !adafactor ? ORCH_UNDER_FORWARD : ORCH_OPEN;
   if (setup.offload == Offload::full) {
-    const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
-    emit.move(ORCH_COPY, "gradients to host", sent, shard, in_backward, setup.overlap);
-    emit.move(ORCH_HOST, "gradient accumulation on the host", sent + (setup.micro_batches > 1 ? 8 : 4),
-              shard, in_backward, setup.overlap);
+    emit_sums_on_host(emit, shard, setup.micro_batches > 1);
   } else {
     emit.move(ORCH_COPY, "gradients to host", 4, shard, at_end, late);
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, at_end, late);
@@ -149,7 +168,7 @@ void emit_update(Emitter& emit, double params, double away) {
 }
 
 void emit_training(Emitter& emit, double params, double away) {
-  emit_accumulation(emit, params);
+  emit_accumulation(emit, params, away);
   emit_reduction(emit, params);
   emit_update(emit, params, away);
 }
@@ -184,7 +203,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
                      : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0},
                 !lean);
   emit_training(emit, ends, setup.ends_away());
-  if (lean && setup.scatters_twice) emit_reduction(emit, ends - model.last_params());
+  if (lean && setup.scatters_twice) emit_words_again(emit, ends - model.last_params());
   emit_sums(setup, word_statistics(model) + first_statistics(model) + 2, sink);
   sink.block("LM head");
   emit_head(model, sink);

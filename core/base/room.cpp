@@ -16,14 +16,19 @@ std::optional<std::uint64_t> number_in(const fs::path& path) {
   return std::strtoull(text->c_str(), nullptr, 10);
 }
 
-// "inactive_file 4096" of memory.stat: file pages that go when memory is wanted.
+// "inactive_file 4096" of memory.stat: file pages, which go when memory is wanted. In the first version
+// those with total_ are of the groups below, too.
 std::uint64_t reclaimable(const fs::path& group) {
   const auto text = read_file(group / "memory.stat");
   if (!text) return 0;
+  std::uint64_t own = 0, total = 0;
   for (const auto& line : split(*text, '\n'))
-    for (const std::string_view key : {"inactive_file ", "total_inactive_file "})
-      if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
-  return 0;
+    for (const std::string_view key : {"inactive_file ", "active_file "}) {
+      const auto value = [&](std::size_t from) { return std::strtoull(line.c_str() + from, nullptr, 10); };
+      if (line.starts_with(key)) own += value(key.size());
+      if (line.starts_with("total_" + std::string(key))) total += value(6 + key.size());
+    }
+  return std::max(own, total);
 }
 
 struct Version {
@@ -39,7 +44,7 @@ void look(const fs::path& root, const Version& version, std::string group, HostR
     const auto limit = number_in(folder / version.limit), used = number_in(folder / version.used);
     if (limit && used) {
       const auto taken = *used - std::min(*used, reclaimable(folder));
-      const auto left = *limit - std::min(*limit, taken);
+      const auto left = std::max<std::uint64_t>(1, *limit - std::min(*limit, taken));  // 0: not known
       if (room.bound.empty() || left < room.bytes)
         room = {left, std::string(version.limit) + " of " + (group.empty() ? "/" : group)};
     }
@@ -66,11 +71,12 @@ HostRoom host_room(const fs::path& root) {
   const auto groups = read_file(root / "proc/self/cgroup");
   if (!groups) return room;
   for (const auto& line : split(*groups, '\n')) {
-    const auto fields = split(line, ':');
-    if (fields.size() != 3) continue;
-    const auto group = fields[2] == "/" ? std::string() : fields[2];
-    if (fields[0] == "0") look(root, kNew, group, room);
-    if (fields[1] == "memory") look(root, kOld, group, room);
+    const auto first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    auto group = line.substr(second + 1);
+    if (group == "/") group.clear();
+    if (line.starts_with("0::")) look(root, kNew, group, room);
+    if (line.substr(first + 1, second - first - 1) == "memory") look(root, kOld, group, room);
   }
   return room;
 }

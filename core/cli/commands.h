@@ -117,6 +117,7 @@ struct DataShowArguments {
 
 struct ExportArguments {
   std::string from;
+  std::string runs = "runs";
   std::string output;
   std::int64_t step = -1;  // the newest
   std::string dtype = "f32";

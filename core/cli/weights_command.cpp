@@ -6,6 +6,7 @@
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
 #include "core/huggingface/huggingface.h"
+#include "core/store/store.h"
 
 namespace orch::cli {
 namespace {
@@ -34,7 +35,14 @@ Errors none_found(const ExportArguments& arguments, const checkpoint::Latest& la
 
 int export_command(const ExportArguments& arguments) {
   const auto step = arguments.step < 0 ? std::nullopt : std::optional(arguments.step);
-  const auto latest = checkpoint::open_at(arguments.from, step);
+  fs::path from = arguments.from;
+  std::error_code unreadable;
+  if (!fs::exists(from, unreadable)) {  // a run by its id, hash or beginning
+    const auto found = store::Store(arguments.runs).find(arguments.from);
+    if (!found) return fail(found.error(), kError);
+    from = *found;
+  }
+  const auto latest = checkpoint::open_at(from, step);
   if (!latest.reader) return fail(none_found(arguments, latest), kError);
   for (const auto& reason : latest.skipped) fmt::print(stderr, "warning: {}\n", reason.text());
   huggingface::ExportOptions options;

@@ -5,7 +5,8 @@ namespace orch::cli {
 
 void add_weights_verbs(CLI::App& program, Arguments& to) {
   auto* out = program.add_subcommand("export", "Weights of a checkpoint for Hugging Face");
-  out->add_option("RUN", to.exports.from, "A run folder, or a checkpoint")->required();
+  out->add_option("RUN", to.exports.from, "A run folder, a run by its id or hash, or a checkpoint")->required();
+  add_runs(*out, to.exports.runs);
   out->add_option("-o,--output", to.exports.output, "A new folder")->required();
   out->add_option("--step", to.exports.step, "Of this step (default: the newest that is whole)")
       ->check(whole_number(0, 1e15));

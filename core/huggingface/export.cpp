@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +58,11 @@ Result<std::vector<std::byte>> values_of(const Tensor& tensor, const Model& mode
   values = to_theirs(tensor, model, std::move(values));
   std::vector<std::byte> out(values.size() * checkpoint::bytes_of(dtype));
   checkpoint::convert(Dtype::f32, std::as_bytes(std::span(values)), dtype, out);
+  constexpr float kLargestHalf = 65504;
+  const auto beyond = std::find_if(values.begin(), values.end(), [](float x) { return std::abs(x) > kLargestHalf; });
+  if (dtype == Dtype::f16 && beyond != values.end())
+    return Error{printable(tensor.ours), "has " + std::to_string(*beyond) + ", and f16 ends at 65504",
+                 "use --dtype bf16 or f32"};
   return out;
 }
 

@@ -141,6 +141,7 @@ Comparison compare_time(const plan::Estimate& estimate, const Measured& measured
 Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.profile.memory_items;
+  items.erase(kHostPeak);
   if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
   auto out = join(stage.items, items, kMemory, kind_of_memory);
   out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};

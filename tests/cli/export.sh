@@ -52,6 +52,12 @@ exits 1 'a folder that is there'
 has "$err" 'is there and not empty' 'a folder that is there'
 orch export nowhere -o nothing
 exits 1 'no such run'
+. "$here/runs.sh"
+planned named 1
+cp -r run/checkpoints "runs/named/${ids[0]}/"
+orch export "${ids[0]##*-}" -o by_hash
+exits 0 'a run by its hash'
+python same newest by_hash || bad 'a run by its hash is that run'
 orch import nowhere -o nothing
 exits 1 'no such folder'
 has "$err" 'nowhere/config.json' 'no such folder'

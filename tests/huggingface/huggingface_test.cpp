@@ -53,9 +53,8 @@ Facts facts_of(const std::string& family) {
 }
 
 // Each element of each parameter is another number: the parameter's place times 1000 plus its own.
-fs::path written(const Place& place, const std::string& family) {
+fs::path written(const Place& place, const std::string& family, float base = 0) {
   Saved weights;
-  float base = 0;
   for (const auto& [name, shape] : parameters(family)) {
     weights.pieces.push_back(saved(Piece::whole("weights/" + name, Dtype::f32, shape), base));
     base += 1000;
@@ -104,6 +103,19 @@ void replace(const fs::path& file, const std::string& from, const std::string& t
 }
 
 }  // namespace
+
+TEST_CASE("numbers that f16 does not have are no infinities, but an error", "[huggingface]") {
+  const Place place;
+  const auto reader = opened(written(place, "gpt", 1e6f));
+  huggingface::ExportOptions options;
+  options.dtype = Dtype::f16;
+  const auto refused = huggingface::export_model(reader, place.root() / "out", options);
+  REQUIRE_FALSE(refused);
+  CHECK(text(refused.error()).find("f16 ends at 65504") != std::string::npos);
+  CHECK_FALSE(fs::exists(place.root() / "out"));
+  options.dtype = Dtype::bf16;
+  CHECK(huggingface::export_model(reader, place.root() / "out", options));
+}
 
 TEST_CASE("a model goes out and comes back equal to the bit", "[huggingface]") {
   for (const std::string family : {"gpt", "bloom"}) {

@@ -17,7 +17,6 @@ class Moment {
   void synchronize() const;  // the caller does
 
  private:
-  friend class Copies;
   class Impl;
   std::shared_ptr<Impl> impl_;
 };

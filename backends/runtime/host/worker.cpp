@@ -1,8 +1,23 @@
 #include "backends/runtime/host/worker.h"
 
+#include <chrono>
+#include <cstdlib>
+#include <random>
 #include <utility>
 
 namespace orch::train {
+namespace {
+
+// For tests: as before each collective, and otherwise on every rank.
+void delay() {
+  static const char* most = std::getenv("ORCH_TEST_JITTER_MS");
+  if (!most) return;
+  thread_local std::mt19937 random(std::random_device{}());
+  std::this_thread::sleep_for(std::chrono::microseconds(
+      std::uniform_int_distribution<long>(0, static_cast<long>(1000 * std::atof(most)))(random)));
+}
+
+}  // namespace
 
 Worker::~Worker() {
   {
@@ -46,9 +61,11 @@ void Worker::live() {
     if (is_over_) return;
     const auto job = std::move(jobs_.front());
     jobs_.pop_front();
+    if (failure_) continue;
     lock.unlock();
     std::exception_ptr failure;
     try {
+      delay();
       job();
     } catch (...) {
       failure = std::current_exception();

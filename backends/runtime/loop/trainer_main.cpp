@@ -139,10 +139,9 @@ int run(const plan::Run& config, const Arguments& arguments, WorldOptions option
   options.timeout_seconds = config.training.collective_timeout;
   options.flight_folder = (arguments.attempt / "flight").string();
   fs::create_directories(options.flight_folder);
-  if (options.cuda)
-    choose_device(options.local_rank);
-  else
-    share_cores(options.size);
+  if (options.cuda) choose_device(options.local_rank);
+  const auto near = static_cast<int>(config.partition->gpus_per_node);
+  share_cores(options.cuda ? std::min(near, options.size) : options.size);
   options.give_up = [rank = options, arguments](const std::string& why) {
     report({"nccl", why}, rank, arguments);
     std::_Exit(1);

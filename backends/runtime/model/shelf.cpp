@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/runtime/host/memory.h"
@@ -27,6 +28,11 @@ at::Tensor Shelf::take(std::size_t layer) {
   fetch(layer);
   all_[layer].there.wait();
   return std::exchange(all_[layer].back, {});
+}
+
+std::int64_t Shelf::bytes_on_their_way() const {
+  const auto& first = all_.front().host;
+  return first.defined() ? static_cast<std::int64_t>(std::min<std::size_t>(2, all_.size()) * first.nbytes()) : 0;
 }
 
 double Shelf::bytes() const {

@@ -17,6 +17,7 @@ class Shelf {
   at::Tensor take(std::size_t layer);  // for what follows on the current stream
 
   double bytes() const;
+  std::int64_t bytes_on_their_way() const;  // back, at most at a time: two
 
  private:
   struct Place {

@@ -70,7 +70,7 @@ class Stage {
   const Span& span() const { return span_; }
   bool uses_sdpa() const { return attention_.uses_sdpa(); }
   // The most that micro-batches have kept for backward, and of logits at a time.
-  std::int64_t activation_bytes() const { return most_kept_; }
+  std::int64_t activation_bytes() const { return most_kept_ + (shelf_ ? shelf_->bytes_on_their_way() : 0); }
   double host_bytes() const { return shelf_ ? shelf_->bytes() : 0; }  // of inputs there
   std::int64_t logits_bytes() const { return head_ ? head_->logits_bytes() : 0; }
 

@@ -35,11 +35,18 @@ void require_host_memory(const ParameterOptions& options, const plan::Run& run, 
   double elements = 0;
   for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
     elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
-  if (elements == 0) return;
+  // Inputs of all layers but the last.
+  const auto rows = static_cast<double>(run.batch.micro_batch * run.model.seq);
+  const double inputs = Settings(run).flag_or("offload_activations", false)
+                            ? static_cast<double>(run.model.layers - 1) * rows *
+                                  static_cast<double>(run.model.hidden) *
+                                  static_cast<double>(at::elementSize(options.dtype))
+                            : 0;
+  if (elements + inputs == 0) return;
   const double master = 4, moments = Settings(run).text("optimizer") == "adamw" ? 8 : 0;
   const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
   const auto near = std::min<std::int64_t>(world.size(), run.partition->gpus_per_node);
-  require_host_memory(elements * (master + moments + away), world.is_alone() ? 1 : static_cast<int>(near));
+  require_host_memory(inputs + elements * (master + moments + away), world.is_alone() ? 1 : static_cast<int>(near));
   world.world().barrier();
 }
 

@@ -52,6 +52,7 @@ Moment Staging::run(std::size_t count, const Work& work) {
     if (to.defined()) last = slot.sent = up_.copy(to, slot.up.narrow(0, 0, to.numel()), after_);
     if (const auto next = next_ + kSlots - 1; next < slices_.size()) fetch(next);
   }
+  if (next_ == slices_.size()) slices_.clear();  // they would keep their memory
   return last;
 }
 
