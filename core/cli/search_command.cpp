@@ -76,6 +76,7 @@ class SearchVerb {
   std::string runner_up() const;
   std::string next_step() const;
   Status write();
+  std::string asked() const;
   int code() const;
   bool for_people() const { return arguments_.common.format == "table"; }
   void say(const std::string& text) const {
@@ -251,13 +252,22 @@ Status SearchVerb::write() {
   return write_file_atomically(file, search::experiment_lua(best.run, experiment_, comment));
 }
 
+// The same search: what was opened, kept and filtered is part of it.
+std::string SearchVerb::asked() const {
+  auto out = shell_quote(arguments_.file);
+  for (const auto& name : arguments_.keep) out += " --keep " + shell_quote(name);
+  for (const auto& name : arguments_.open) out += " --open " + shell_quote(name);
+  if (!arguments_.where.empty()) out += " --where " + shell_quote(arguments_.where);
+  return out;
+}
+
 std::string SearchVerb::next_step() const {
   const auto& best = *shown_.view.time.front();
   if (arguments_.write.empty())
     return fmt::format(
         "the best as Lua: {}\nnext: orch search {} --write best.lua && orch run "
         "best.lua\n",
-        search::strategy_lua(best.run), shell_quote(arguments_.file));
+        search::strategy_lua(best.run), asked());
   return fmt::format("written: {}\nnext: orch run {}\n", printable(arguments_.write),
                      shell_quote(arguments_.write));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/base/date.h"
 #include "core/base/text.h"
 
 namespace orch::search {
@@ -109,6 +110,7 @@ std::string training_lua(const plan::Training& training) {
 std::string budget_lua(const plan::Budget& budget) {
   Fields fields;
   fields.number("gpu_hours", budget.gpu_hours).number("deadline_days", budget.deadline_days);
+  if (budget.deadline) fields.word("deadline", format_date(*budget.deadline));
   fields.number("reserve_nodes", budget.reserve_nodes);
   return fields.text();
 }
@@ -139,15 +141,18 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   };
   line("name", lua_string(experiment.name + "-best"));
   if (!experiment.doc.empty()) line("doc", lua_string(experiment.doc));
-  if (!run.trainer.empty()) line("trainer", lua_string(run.trainer));
-  if (run.stack != default_stack(run)) line("stack", lua_string(run.stack));
+  if (!experiment.trainer.empty()) line("trainer", lua_string(experiment.trainer));
+  if (!experiment.stack.empty()) line("stack", lua_string(experiment.stack));
   line("model", model_lua(run.model));
   line("hardware", hardware_lua(run, experiment.job));
   line("batch", batch_lua(run.batch));
   line("tokens", fmt::format("{}", run.tokens));
   if (run.steps > 0) line("steps", fmt::format("{}", run.steps));
-  if (const auto training = training_lua(run.training); training != "{}")
+  if (const auto training = training_lua(experiment.training); training != "{}")
     line("training", training);
+  const auto& calendar = experiment.calendar;
+  if (calendar.start) line("start", lua_string(format_date(*calendar.start)));
+  if (calendar.availability != 1) line("availability", fmt::format("{}", calendar.availability));
   if (const auto budget = budget_lua(experiment.budget); budget != "{}") line("budget", budget);
   if (experiment.strict) line("strict", "true");
   line("strategies", fmt::format("{{ {} {} }}", run.strategy->name, settings(run).text()));

@@ -138,7 +138,7 @@ class Worker {
     const bool kept = plan::keeps_limits(experiment_, estimate.gpu_hours, estimate.days_to_train);
     kept_ += kept;
     auto& ranking = kept ? within_ : over_;
-    if (!ranking.wants(score) || !holds(maker, estimate)) return;
+    if (!ranking.wants(score) || !holds(maker, estimate, place)) return;
     ranking.add(score);
     if (kept) tell(score.days);
   }
@@ -166,16 +166,20 @@ class Worker {
 
   void reject(const std::string& field, const Place& place) {
     ++rejected_;
+    note(field, place);
+  }
+
+  void note(const std::string& field, const Place& place) {
     auto& reason = reasons_[field];
     if (reason.count == 0 || earlier(place, reason.example)) reason.example = place;
     ++reason.count;
   }
 
   // The user's functions are asked of the few that would be kept, one thread at a time.
-  bool holds(Maker& maker, const plan::Estimate& estimate) {
+  bool holds(Maker& maker, const plan::Estimate& estimate, const Place& place) {
     reasons_here_.clear();
     maker.check_constraints(reasons_here_);
-    if (!reasons_here_.empty()) return false;
+    if (!reasons_here_.empty()) return note(reasons_here_.front().place, place), false;
     if (!shared_.options.accept) return true;
     const std::lock_guard lock(shared_.space.functions());
     const auto answer = shared_.options.accept(maker.run(), estimate);

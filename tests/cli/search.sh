@@ -115,12 +115,32 @@ for file in ramp.lua x.lua; do
 done
 orch run best.lua --dry-run
 exits 0 'run of what was written'
+change() { sed "s/$1/$2/" x.lua >"$3"; }
+# Nothing that the experiment says is lost on the way.
+change 'tokens = ' 'start = "2026-12-01", availability = 0.9, budget = { gpu_hours = 1e6, deadline = "2027-12-01" }, training = { learning_rate = 0.001, seed = 7 }, trainer = "my-trainer", tokens = ' said.lua
+rm -f best.lua
+orch search said.lua --write best.lua
+exits 0 'search of all that can be said'
+for said in 'start = "2026-12-01"' 'availability = 0.9' 'deadline = "2027-12-01"' 'learning_rate = 0.001, seed = 7' \
+  'trainer = "my-trainer"' 'gpu_hours = 1000000'; do
+  has "$(cat best.lua)" "$said" 'all that was said is written'
+done
+orch plan best.lua
+exits 0 'plan of all that can be said'
+orch search x.lua --open flash_attention --keep recompute --where 'gpus == 8'
+has "$out" "next: orch search x.lua --keep recompute --open flash_attention --where 'gpus == 8' --write best.lua" \
+  'the next step is of the same search'
 orch search x.lua --write best.lua
 exits 0 'its own file is written again'
 has "$out" 'next: orch run best.lua' 'its own file is written again'
 orch search x.lua --write x.lua
 exits 1 'a file of somebody else'
 has "$err" 'not written by orch search' 'a file of somebody else'
+
+change '"no whole node"\] = function(r) return r.tensor_parallel <= 4' '"room for others"] = function(r) return r.gpus > 100' strict.lua
+orch search strict.lua
+exits 3 'a constraint that nothing keeps'
+has "$out$err" 'room for others' 'a constraint that nothing keeps is named'
 
 # Mistakes.
 wrong() { # CODE PART ARGUMENTS...
@@ -137,7 +157,6 @@ wrong 2 "did you mean 'gpus'?" x.lua --where 'gpu == 8'
 wrong 2 'FILE is required'
 wrong 2 "'0' is not a whole number" x.lua --top 0
 wrong 3 'nowhere.lua' nowhere.lua
-change() { sed "s/$1/$2/" x.lua >"$3"; }
 change 'strategies = .*,$' 'strategies = {},' empty.lua
 wrong 3 'an empty list leaves nothing to run' empty.lua
 change 'gpus = { 8, 16 } ' '' no_gpus.lua
