@@ -55,10 +55,7 @@ Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   Chosen chosen;
   for (const auto& run : outcome.runs) {
     if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
-    // A job of a few steps is no training: only the sum of them counts (see check_budget).
-    const bool whole = run.run.steps == 0;
-    if (whole && !arguments.options.over_budget && !report::keeps(run.estimate, outcome.experiment))
-      continue;
+    if (!arguments.options.over_budget && !report::keeps(run, outcome.experiment)) continue;
     if (arguments.take == 0 || chosen.size() < arguments.take) chosen.push_back(&run);
   }
   return chosen;
@@ -118,7 +115,7 @@ int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArgu
            "explain {}\n",
            printable(trainer.string()), printable(trainer.filename().string()),
            shell_path(folder_of(*chosen.front(), arguments))));
-  return kOk;
+  return arguments.yes ? kError : kOk;  // who said yes wanted more than folders
 }
 
 store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
@@ -249,7 +246,8 @@ int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bo
   const auto jobs = follow::Submitter(campaign).count_jobs(order.runs);
   if (!jobs) return fail(jobs.error(), kError);
   const auto question = question_of(campaign, order, *jobs, chosen);
-  return arguments.yes || confirm(question) ? kOk : kUsage;
+  if (arguments.yes || confirm(question)) return kOk;
+  return interrupted() ? kInterrupted : kUsage;
 }
 
 }  // namespace

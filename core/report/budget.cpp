@@ -12,12 +12,13 @@ using plan::Experiment;
 using plan::Planned;
 
 // "656,941 GPU-hours (66 %) and 213.8 days, 237.6 on the calendar".
-std::string price(const plan::Estimate& estimate, const Experiment& experiment) {
-  auto out = amount(estimate.gpu_hours) + " GPU-hours";
+std::string price(const Planned& run, const Experiment& experiment) {
+  auto out = amount(run.job_hours()) + " GPU-hours";
   if (const double all = experiment.budget.gpu_hours; all > 0)
-    out += fmt::format(" ({} %)", group_digits(100 * estimate.gpu_hours / all));
-  out += fmt::format(" and {:.1f} days", estimate.days_to_train);
-  const double stretched = experiment.calendar.calendar_days(estimate.days_to_train);
+    out += fmt::format(" ({} %)", group_digits(100 * run.job_hours() / all));
+  out += fmt::format(" and {:.1f} days", run.job_days());
+  if (run.run.steps > 0) out += fmt::format(" for {} steps", group_digits(static_cast<double>(run.run.steps)));
+  const double stretched = experiment.calendar.calendar_days(run.job_days());
   if (experiment.calendar.availability < 1)
     out += fmt::format(", {:.1f} on the calendar", stretched);
   return out;
@@ -66,13 +67,13 @@ std::string_view name(Standing standing) {
   return "";
 }
 
-bool keeps(const plan::Estimate& estimate, const Experiment& experiment) {
-  return plan::keeps_limits(experiment, estimate.gpu_hours, estimate.days_to_train);
+bool keeps(const Planned& run, const Experiment& experiment) {
+  return plan::keeps_limits(experiment, run.job_hours(), run.job_days());
 }
 
-Standing standing(const plan::Estimate& estimate, const Experiment& experiment) {
-  const auto hours = estimate.range_of(estimate.gpu_hours);
-  const auto days = estimate.range_of(estimate.days_to_train);
+Standing standing(const Planned& run, const Experiment& experiment) {
+  const auto hours = run.estimate.range_of(run.job_hours());
+  const auto days = run.estimate.range_of(run.job_days());
   if (plan::keeps_limits(experiment, hours.high, days.high)) return Standing::kept;
   return plan::keeps_limits(experiment, hours.low, days.low) ? Standing::at_risk : Standing::broken;
 }
@@ -83,12 +84,11 @@ Verdict budget_verdict(const Result& result) {
   const Planned* cheapest = nullptr;
   std::size_t fitting = 0, within = 0, at_risk = 0;
   for (const auto* run : result.runs) {
-    const auto& e = run->estimate;
-    if (e.fit == plan::Fit::oom) continue;
+    if (run->estimate.fit == plan::Fit::oom) continue;
     ++fitting;
-    if (!cheapest || e.gpu_hours < cheapest->estimate.gpu_hours) cheapest = run;
-    within += keeps(e, experiment);
-    at_risk += standing(e, experiment) == Standing::at_risk;
+    if (!cheapest || run->job_hours() < cheapest->job_hours()) cheapest = run;
+    within += keeps(*run, experiment);
+    at_risk += standing(*run, experiment) == Standing::at_risk;
   }
   if (!cheapest) return {"budget: no run fits its GPUs, so none can keep it", false};
   auto text = fmt::format("budget of {}: kept by {} of {} that fit", limits_text(experiment.budget),
@@ -96,7 +96,7 @@ Verdict budget_verdict(const Result& result) {
   if (at_risk > 0)
     text += fmt::format(", {} at risk (a limit lies within {} 90 % range)", at_risk,
                         at_risk == 1 ? "its" : "their");
-  text += "; the cheapest takes " + price(cheapest->estimate, experiment);
+  text += "; the cheapest takes " + price(*cheapest, experiment);
   return {text, within == 0};
 }
 

@@ -120,9 +120,9 @@ Json items_json(const std::vector<plan::Item>& items, const char* unit) {
 
 }  // namespace
 
-void add_limits(const plan::Estimate& estimate, const plan::Experiment& experiment, Json& json) {
-  if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(estimate, experiment));
-  add_dates(estimate, experiment.calendar, json);
+void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Json& json) {
+  if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(run, experiment));
+  add_dates(run.estimate, experiment.calendar, json);
 }
 
 // Texts of users may hold anything; what is not UTF-8 is replaced, never thrown at them.
@@ -140,7 +140,7 @@ std::string json(const Result& result, const Standings* standings) {
     auto& run = runs.emplace_back(run_fields(*result.runs[i]));
     run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
     run["tie"] = places[i].tie;
-    add_limits(result.runs[i]->estimate, *result.experiment, run);
+    add_limits(*result.runs[i], *result.experiment, run);
     if (const auto found = ran.find(result.runs[i]->run.id); found != ran.end())
       add_status(*found->second, run);
   }

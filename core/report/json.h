@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 Json run_fields(const plan::Planned& run);
 
 // How the run stands to the budget, when it ends, and its schedule.
-void add_limits(const plan::Estimate& estimate, const plan::Experiment& experiment, Json& json);
+void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Json& json);
 
 // Its state and what was measured.
 void add_status(const RunStatus& run, Json& json);

@@ -49,10 +49,10 @@ std::string limits_text(const plan::Budget& budget);
 // How a run stands to the limits of an experiment. At risk: a limit lies within its 90 % range.
 enum class Standing { kept, at_risk, broken };
 std::string_view name(Standing standing);
-Standing standing(const plan::Estimate& estimate, const plan::Experiment& experiment);
+Standing standing(const plan::Planned& run, const plan::Experiment& experiment);
 
 // Whether the estimate itself keeps them, whatever its range.
-bool keeps(const plan::Estimate& estimate, const plan::Experiment& experiment);
+bool keeps(const plan::Planned& run, const plan::Experiment& experiment);
 
 // What the experiment's budget and deadline say to its runs; over: no estimate keeps them.
 struct Verdict {

@@ -58,7 +58,7 @@ Json entry(const plan::Planned& run, const plan::Experiment& experiment) {
   json["hidden"] = run.run.model.hidden;
   json["heads"] = run.run.model.heads;
   json["headroom"] = 1 - run.estimate.peak_memory / run.estimate.usable_memory;
-  add_limits(run.estimate, experiment, json);
+  add_limits(run, experiment, json);
   return json;
 }
 

@@ -37,7 +37,7 @@ calls() { cat "$CALLS" 2>/dev/null || true; }
 # Nobody can: what is missing, and what to do.
 one alone 'ddp { dtype = "fp32" }'
 local_orch run alone.lua -y
-exits 0 'nobody can build'
+exits 1 'nobody can build, and yes was said'
 has "$out" "there is no trainer to start: $work/bin/orch-train-ddp" 'nobody can build'
 has "$out" './orch of a clone' 'nobody can build'
 has "$out" '--target orch-train-ddp' 'nobody can build'

@@ -49,17 +49,34 @@ TEST_CASE("availability stretches the calendar and not the GPU-hours", "[report]
   CHECK_THAT(dates(experiment, run),
              ContainsSubstring("ends 2027-06-25 (") &&
                  ContainsSubstring(") at 50 % availability, 24 days after"));
-  CHECK_FALSE(keeps(run.estimate, experiment));
+  CHECK_FALSE(keeps(run, experiment));
   experiment.budget = {};
   experiment.budget.gpu_hours = 24 * 114;
-  CHECK(standing(run.estimate, experiment) == Standing::kept);
+  CHECK(standing(run, experiment) == Standing::kept);
   experiment.budget.deadline_days = 150;
-  CHECK(standing(run.estimate, experiment) == Standing::broken);
+  CHECK(standing(run, experiment) == Standing::broken);
+}
+
+// 36 steps of 100 s on 8 GPUs are an hour, 8 GPU-hours; what the whole training would take is not asked.
+TEST_CASE("a job of some steps is judged by its steps", "[report][budget]") {
+  auto run = planned("a", 100);
+  run.run.gpus = 8;
+  run.run.steps = 36;
+  run.estimate.step_seconds = 100;
+  plan::Experiment experiment;
+  experiment.budget.gpu_hours = 10;
+  CHECK(keeps(run, experiment));
+  CHECK(standing(run, experiment) == Standing::kept);
+  const auto verdict = budget_verdict(test::result_of(experiment, {run}));
+  CHECK_FALSE(verdict.over);
+  CHECK_THAT(verdict.text, ContainsSubstring("the cheapest takes 8 GPU-hours (80 %) and 0.0 days for 36 steps"));
+  experiment.budget.gpu_hours = 7;
+  CHECK_FALSE(keeps(run, experiment));
 }
 
 // 100 days, 91 to 110; 2400 GPU-hours, 2182 to 2640.
 TEST_CASE("a run whose range straddles a limit is at risk", "[report][budget]") {
-  const auto run = planned("a", 100).estimate;
+  const auto run = planned("a", 100);
   plan::Experiment experiment;
   CHECK(standing(run, experiment) == Standing::kept);
   const auto with = [&](double gpu_hours, double days) {
