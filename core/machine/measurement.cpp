@@ -99,7 +99,9 @@ const Pass* Measurement::pass(const std::string& op) const {
 
 Result<Measurement> parse_measurement(const std::string& text, const std::string& place) {
   try {
-    return read(parse_json(text));
+    const auto json = parse_json(text);
+    if (json.is_discarded()) throw std::runtime_error("is no JSON");
+    return read(json);
   } catch (const std::exception& error) {  // of nlohmann, or of ours
     return Error{place, printable(error.what()), "orch and orch-measure must be of one version"};
   }

@@ -116,7 +116,6 @@ no_where() { # PART EXPRESSION
 no_where "did you mean 'tensor_parallel'?" 'tensor_paralel == 2'
 no_where 'compare something' 'gpus = 8'
 no_where 'compare something' 'gpus'
-no_where 'no run is left' 'gpus == 9'
 no_where 'os' 'os.exit()'
 no_where 'endless loop' '(function() while true do end end)()'
 
