@@ -88,6 +88,14 @@ void check_listed(const RunView& run, const Setup& setup, Problems& problems) {
                     "try interleave = 1 and stage_partition = 'uniform'");
 }
 
+// What would share them equally: other stages, if not far fewer, or other layers.
+std::string even_stages(const Partition& partition, std::int64_t p) {
+  const auto fewer = divisor_below(partition.items(), p);
+  const auto layers = round_up(partition.items(), p) - (partition.count_embeddings ? 2 : 0);
+  return 2 * fewer < p ? say("try layers = ", layers)
+                       : say("try pipeline_parallel = ", fewer, " or layers = ", layers);
+}
+
 void check_partition(const RunView& run, const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
@@ -120,8 +128,7 @@ void check_partition(const RunView& run, const Setup& setup, Problems& problems)
           " on the last; ", Percent{partition.loss()}, " of the time is lost"),
       other_fits
           ? "try stage_partition = 'transformer|embedding'"
-          : say("try pipeline_parallel = ", divisor_below(partition.items(), p), " or layers = ",
-                round_up(partition.items(), p) - (partition.count_embeddings ? 2 : 0)));
+          : even_stages(partition, p));
 }
 
 void check_bubble(const RunView& run, const Setup& setup, Problems& problems) {

@@ -62,11 +62,14 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   const double bytes = setup.model.params() * setup.states.weights;
   const double shards = static_cast<double>(setup.ranks);
   const double state = setup.model.params() * (4 + setup.states.optimizer() / shards);
+  constexpr double kLargestGpu = 192e9;
   problems.warn("accumulate",
                 say("each of ", setup.micro_batches, " micro-batches moves ", gathers + 1, " x ",
                     Size{bytes}, " between ", run->nodes, " nodes"),
-                say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves 2 x ",
-                    Size{bytes}, " once per step"));
+                state > kLargestGpu
+                    ? say("try a larger micro_batch: fewer of them move less")
+                    : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves 2 x ",
+                          Size{bytes}, " once per step"));
 }
 
 }  // namespace

@@ -21,10 +21,13 @@ int output_error = 0;  // the first errno of a write to stdout
 }  // namespace
 
 int fail(const Errors& errors, int code) {
+  constexpr std::size_t kMost = 50;  // who makes more of them at once needs no more to find out why
   const report::Screen screen{0, wants_color(2)};
-  for (const auto& error : errors)
+  for (std::size_t i = 0; i < std::min(errors.size(), kMost); ++i)
     std::fprintf(stderr, "%s %s\n", report::paint("error:", "31", screen).c_str(),
-                 error.text().c_str());
+                 errors[i].text().c_str());
+  if (errors.size() > kMost)
+    std::fprintf(stderr, "… and %zu more errors\n", errors.size() - kMost);
   return code;
 }
 

@@ -96,6 +96,11 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
                        fmt::format("choose a larger step: at most {} of them", kMostRampSteps)});
     return;
   }
+  if (run.tokens > 0 && static_cast<double>(rampup.samples) > run.samples())
+    reasons.push_back({"batch.rampup",
+                       fmt::format("takes {} samples, and the training ends after {}",
+                                   group_digits(static_cast<double>(rampup.samples)), group_digits(run.samples())),
+                       "choose fewer samples, or more tokens"});
   const auto shared = run.batch.micro_batch * (rampup.fewer_nodes ? 1 : run.layout.data_parallel);
   for (const auto& step : ramp_steps(run.batch)) {
     if (step.global_batch % shared == 0) continue;

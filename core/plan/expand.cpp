@@ -92,6 +92,8 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
     run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
   if (run.partition) run.job = job_words(run.partition->slurm, frame.experiment().job);
+  // A setting that is a variable of the job: whoever trains, it reaches them.
+  if (run.setting("launch_blocking") == Value(true)) run.job.environment["CUDA_LAUNCH_BLOCKING"] = "1";
   name_trainer(frame.experiment(), run);
   return run;
 }

@@ -77,6 +77,39 @@ has "$err" 'write YYYY, YYYY-MM or YYYY-MM-DD' 'no day'
 orch report "$rows" --format csv --set date=2022-05
 exits 0 'a month'
 
+# One mistake in a long list is told a few times.
+cat >many.lua <<'LUA'
+local many = {}
+for i = 1, 30000 do many[i] = "x" .. i end
+return experiment {
+  name = "many", model = "gpt-1.3b", hardware = { cluster = "dgx-a100", gpus = many },
+  batch = { global_batch = 96 }, tokens = 1e9, strategies = { ddp {} },
+}
+LUA
+orch plan many.lua
+exits 3 'a list of nonsense'
+has "$err" '… and 29950 more errors' 'a list of nonsense'
+
+# What the advice says can be done.
+advice() { # PART STRATEGY MORE...
+  cat >advice.lua <<LUA
+return experiment {
+  name = "advice", model = gpt { layers = 80, hidden = 8192, heads = 64, vocab = 50257, seq = 2048 },
+  hardware = { cluster = "jean-zay", partition = "a100-80g", gpus = 96 }, tokens = 1e9,
+  batch = { global_batch = 384, micro_batch = 1 ${3-} }, strategies = { $2 },
+}
+LUA
+  orch plan advice.lua --format table
+  has "$out$err" "$1" "advice for $2 ${3-}"
+}
+advice 'try layers = 82' 'megatron { tensor_parallel = 8, pipeline_parallel = 12, stage_partition = "transformer|embedding" }'
+advice 'try a larger micro_batch' 'zero3 { recompute = "full" }'
+advice 'takes 500,000 samples, and the training ends after 488,281' 'ddp {}' \
+  ', rampup = { start = 96, step = 96, samples = 500000 }'
+advice '' 'megatron { tensor_parallel = 8, pipeline_parallel = 4, launch_blocking = true }'
+orch run advice.lua
+has "$(cat runs/advice/*/job.sbatch)" 'export CUDA_LAUNCH_BLOCKING=1' 'launch_blocking reaches the job'
+
 # Help and version, however they are asked for.
 orch help
 exits 0 help
