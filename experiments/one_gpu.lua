@@ -1,6 +1,6 @@
 -- How large a model trains on one GPU, and how fast? With everything on the device; with the states of
 -- some layers, of all, or all there is of them in host memory; with inputs of layers there too. A step
--- has 65,536 tokens. On a machine with another GPU: its own cluster file, as `orch init` writes it.
+-- has 65,536 tokens. For another GPU, write a file like clusters/h200.yaml and name it here.
 local function on_host(options)
   options.recompute, options.flash_attention, options.fused_kernels = "full", true, true
   return zero3(options)

@@ -22,8 +22,8 @@ struct RingOptions {
 
 // Gradients that are reduced as soon as a layer's backward has made them, so that no rank has all of
 // them: backward writes one of two buffers while the other one is on its way. The embedding's is there
-// from the head's backward, which begins it, to the end, or only when it is written. Sums that are on the host are added up there,
-// by a thread of its own.
+// from the head's backward, which begins it, to the end, or only when it is written. Sums that are on the
+// host are added up there, by a thread of its own.
 class GradientRing {
  public:
   // All outlive it. group: null for a rank that is alone.

@@ -53,7 +53,7 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
   if (full) put("gradients on the host", 4, away, 2, ORCH_HOST_MEMORY);
   if (setup.states.adafactor && !full) return;
   const double unit = std::max(setup.model.layer_params(), setup.ends_away() * setup.end_params());
-  const double slice = std::min(4194304.0, unit / setup.shards(1));
+  const double slice = std::min(static_cast<double>(kStaged), unit / setup.shards(1));
   const double sent = setup.shard_ranks > 1 ? setup.sent_gradient() : 4;
   add(sink, "staging on the host", full ? sent : 4 + setup.states.weights, 3 * slice, 1, ORCH_HOST_MEMORY);
 }

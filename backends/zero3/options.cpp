@@ -16,12 +16,13 @@ namespace {
 
 using namespace train;
 
+static_assert(kStaged == Staging::kMost, "what is estimated is what is taken");
+
 bool is_fsdp(const plan::Run& run) { return run.strategy->name == "fsdp"; }
 
 }  // namespace
 
 const plan::Run& checked(const plan::Run& run) {
-  const Settings settings(run);
   std::vector<std::string> problems;
   if (run.model.heads % run.layout.tensor_parallel != 0)
     problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",

@@ -1,6 +1,7 @@
 #include "core/base/room.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
 #include "core/base/text.h"

@@ -5,19 +5,24 @@
 
 namespace orch::plan {
 
+// GPU-hours of so many steps, spare nodes included.
+inline double hours_of_steps(const Run& run, double step_seconds) {
+  const auto held = static_cast<double>(run.gpus + run.spare_gpus());
+  return static_cast<double>(run.steps) * step_seconds * held / 3600;
+}
+
 // A run with its price: what tables show and folders hold.
 struct Planned {
   Run run;
   Estimate estimate;
 
   // What its jobs take of a budget: all of the training, or only so many steps of it.
-  double job_hours() const { return run.steps > 0 ? job_days() * 24 * held_gpus() : estimate.gpu_hours; }
-  double job_days() const {
-    return run.steps > 0 ? static_cast<double>(run.steps) * estimate.step_seconds / 86400 : estimate.days_to_train;
+  double job_hours() const {
+    return run.steps > 0 ? hours_of_steps(run, estimate.step_seconds) : estimate.gpu_hours;
   }
-
- private:
-  double held_gpus() const { return static_cast<double>(run.gpus + run.spare_gpus()); }
+  double job_days() const {
+    return run.steps > 0 ? static_cast<double>(run.steps) * estimate.step_seconds / kDay : estimate.days_to_train;
+  }
 };
 
 }  // namespace orch::plan

@@ -12,6 +12,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/plan/planned.h"
 #include "core/plan/run_json.h"
 #include "core/store/entries.h"
 
@@ -78,9 +79,7 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
     Fields estimate(**estimate_json);
     read_estimate(estimate, facts);
     if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
-    if (run->steps > 0)
-      facts.gpu_hours = static_cast<double>(facts.steps) * facts.step_seconds *
-                        static_cast<double>(facts.gpus) / 3600;
+    if (run->steps > 0) facts.gpu_hours = plan::hours_of_steps(*run, facts.step_seconds);
   }
   facts.id = run_folder.filename().string();
   facts.phases = count_scripts(run_folder);

@@ -2,7 +2,7 @@
 """What lives on the host: the same bits as on the device, and what it costs, beside PyTorch's FSDP2 with
 CPUOffloadPolicy, in one call on a machine with one GPU:
 
-    offload.py build/train-cuda/bin [exact] [host] [fsdp2] [2.8B] [6.7B] [13B]
+    offload.py build/train-cuda/bin [exact] [host] [fsdp2] [2.7B] [6.7B] [13B]
 
 exact: ten losses of a small model, equal to the bit whatever is offloaded; exit code 1 if not.
 host:  AdamW on the host beside the memory's bandwidth and PyTorch's fused one.
@@ -20,7 +20,7 @@ sys.path.insert(0, HERE)
 from trainers import Attempt, run_json, train  # noqa: E402
 
 MODELS = {  # layers, hidden, heads, micro-batch, batch, [settings beside full recomputation]
-    "2.8B": (32, 2560, 32, 8, 8, [{}, {"offload": "optimizer"}, {"offload": "full"},
+    "2.7B": (32, 2560, 32, 8, 8, [{}, {"offload": "optimizer"}, {"offload": "full"},
                                   {"offload": "full", "offload_activations": True}]),
     "6.7B": (32, 4096, 32, 8, 32, [{}, {"offload": "optimizer"},
                                    {"offload": "optimizer", "offload_fraction": 0.5}]),
@@ -93,7 +93,7 @@ def fsdp2(offload, steps=4):
     import torch.distributed as dist
     from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
     from reference import Gpt
-    layers, hidden, heads, micro, _, _ = MODELS["2.8B"]
+    layers, hidden, heads, micro, _, _ = MODELS["2.7B"]
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29777", RANK="0", WORLD_SIZE="1")
     if not dist.is_initialized():
         dist.init_process_group("cpu:gloo,cuda:nccl")
@@ -127,7 +127,7 @@ def fsdp2(offload, steps=4):
         step()
     torch.cuda.synchronize()
     seconds = (time.perf_counter() - began) / steps
-    print(f"| 2.8B | FSDP2 {'CPUOffloadPolicy' if offload else 'on the device'} | "
+    print(f"| 2.7B | FSDP2 {'CPUOffloadPolicy' if offload else 'on the device'} | "
           f"{micro * SEQ / seconds:,.0f} | | {torch.cuda.max_memory_reserved() / 2**30:.1f} | "
           f"{host_peak(os.getpid()) / 2**30:.1f} |", flush=True)
 
