@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "backends/ddp/setup.h"
-#include "core/backend/checks.h"
+#include "core/price/backend/checks.h"
 
 namespace orch::ddp {
 namespace {
@@ -10,12 +10,17 @@ using namespace backend;
 
 // The largest rank at which any matrix of a layer is still compressed; MLP matrices are largest.
 double largest_rank(const Setup& setup) {
-  const double h = setup.model.hidden;
-  return std::ceil(4 * h * h / (5 * h * setup.powersgd.min_rate)) - 1;
+  double best = 0;
+  for (const auto& matrix : layer_matrices(setup.model.sizes))
+    best = std::max(best, matrix.elements() / (matrix.rows + matrix.columns));
+  return std::ceil(best / setup.powersgd.min_rate) - 1;
 }
 
 void check_powersgd(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.compression != Compression::powersgd) return;
+  if (setup.model.sizes.mixture())
+    return problems.reject("compression", "PowerSGD is not estimated for models with experts",
+                           "try compression = 'none'");
   if (run.integer("powersgd_start") < 2)
     problems.reject("powersgd_start",
                     say("compression begins at step ", run.integer("powersgd_start"),
@@ -57,7 +62,7 @@ void check(const RunView& run, Problems& problems) {
   check_accumulation(run, setup, problems);
   check_gradient_sum(setup.dtype, setup.states.gradients, setup.micro_batches,
                      "try master_weights = true: fp32 weights and gradients", problems);
-  check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
+  check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
                   problems);
 }
 

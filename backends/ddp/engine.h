@@ -23,7 +23,6 @@ class Engine : public train::Engine {
   void load(const checkpoint::Reader& from) override;
   void load_weights(const checkpoint::Reader& from) override;
   std::map<std::string, std::string> effective() const override;
-  std::int64_t parameter_count() const override { return train::parameter_count(config_.model); }
   std::uint64_t communicated_bytes() const override;
   std::map<std::string, double> memory_items() const override;
 

@@ -7,18 +7,21 @@ namespace {
 
 using namespace backend;
 
-void add(WorkSink& sink, const char* name, double each, double params) {
-  sink.memory(name, 0, 0, each * params,
-              [&] { return say(each, " B x ", params, " params = ", Size{each * params}); });
+void add(WorkSink& sink, const char* name, double each, double params,
+         std::uint32_t place = ORCH_DEVICE) {
+  sink.memory(
+      name, 0, 0, each * params,
+      [&] { return say(each, " B x ", params, " params = ", Size{each * params}); }, place);
 }
 
 // Error feedback keeps what compression lost, for every compressed matrix.
 double compressed_elements(const Setup& setup) {
   double elements = 0;
-  for (const auto& matrix : layer_matrices(setup.model.hidden))
+  for (const auto& matrix : layer_matrices(setup.model.sizes))
     if (setup.powersgd.compresses(matrix)) elements += setup.model.layers * matrix.elements();
-  const Matrix embedding{setup.model.vocab, setup.model.hidden};
-  return elements + (setup.powersgd.compresses(embedding) ? embedding.elements() : 0);
+  for (const auto& matrix : end_matrices(setup.model.sizes))
+    if (setup.powersgd.compresses(matrix)) elements += matrix.elements();
+  return elements;
 }
 
 }  // namespace
@@ -26,9 +29,10 @@ double compressed_elements(const Setup& setup) {
 void emit_memory(const Setup& setup, WorkSink& sink) {
   const double params = setup.model.params();
   const auto& states = setup.states;
-  add(sink, "weights", states.weights, params);
-  add(sink, "gradients", states.gradients, params);
-  add(sink, "optimizer states", states.optimizer(), params);
+  const auto place = setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE;
+  add(sink, "weights", states.weights, params, place);
+  add(sink, "gradients", states.gradients, params, place);
+  add(sink, "optimizer states", states.optimizer(), params, place);
   if (setup.ranks > 1 && setup.compression == Compression::powersgd)
     add(sink, "PowerSGD error feedback", states.gradients, compressed_elements(setup));
   emit_activations(setup.model, sink, 0, 0, setup.model.layers);

@@ -4,9 +4,17 @@ namespace orch::ddp {
 
 using backend::boolean, backend::choice, backend::integer, backend::real;
 
-std::array<Matrix, 4> layer_matrices(double hidden) {
-  return {Matrix{3 * hidden, hidden}, Matrix{hidden, hidden}, Matrix{4 * hidden, hidden},
-          Matrix{hidden, 4 * hidden}};
+std::array<Matrix, 4> layer_matrices(const plan::Model& model) {
+  const auto h = static_cast<double>(model.hidden), ffn = static_cast<double>(model.ffn_hidden);
+  return {{{model.q_width() + model.kv_width(), h},
+           {h, model.value_width()},
+           {model.up_width(ffn), h},
+           {h, ffn}}};
+}
+
+std::vector<Matrix> end_matrices(const plan::Model& model) {
+  const Matrix words{static_cast<double>(model.vocab), static_cast<double>(model.hidden)};
+  return std::vector<Matrix>(model.tied ? 1 : 2, words);
 }
 
 std::vector<backend::StrategySpec> strategies() {
@@ -24,6 +32,9 @@ std::vector<backend::StrategySpec> strategies() {
                real("powersgd_min_compression_rate", "a matrix that shrinks less is sent whole", 2)
                    .range(0, 1e6)
                    .of("compression", "powersgd"),
+               choice("engine",
+                      "who trains, for the estimate: orch itself, or PyTorch's DDP",
+                      {"orch", "framework"}),
                choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                       {"adamw", "adafactor"}),
                real("bucket_mb", "gradients reduced at a time, in MiB", 25).range(0.001, 1e6),
@@ -37,6 +48,7 @@ std::vector<backend::StrategySpec> strategies() {
                        "fp32 weights, gradients and moments beside the 16-bit weights", true),
                boolean("flash_attention", "attention that keeps no scores", false),
                boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
+               backend::cross_entropy(),
            }}};
 }
 
@@ -47,6 +59,7 @@ Setup::Setup(const backend::RunView& run)
   const auto asked = run.text("compression");
   powersgd.rank = static_cast<double>(run.integer("powersgd_rank"));
   powersgd.min_rate = run.real("powersgd_min_compression_rate");
+  model.lean = run.text("engine") == "orch";
   const auto optimizer = run.text("optimizer");
   bucket = run.real("bucket_mb") * 1048576;
   overlap = run.flag("overlap");
@@ -54,7 +67,7 @@ Setup::Setup(const backend::RunView& run)
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
-  states = backend::states(dtype, optimizer, model.hidden);
+  states = backend::states(dtype, optimizer, model);
   const bool master = run.flag("master_weights");
   autocast = master && model.element < 4;
   if (autocast) states.gradients = 4;
@@ -66,6 +79,7 @@ Setup::Setup(const backend::RunView& run)
   model.fused_kernels = run.flag("fused_kernels");
   model.fused_softmax = model.fused_kernels && backend::fused_softmax_works(
                                                    run.model(), run->micro_batch, 1, model.element);
+  model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
   if (asked == "powersgd") compression = Compression::powersgd;
   // Nothing is gained where gradients have 16 bits already.
   if ((asked == "fp16" || asked == "bf16") && states.gradients > 2) compression = Compression::half;

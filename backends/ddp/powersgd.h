@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <vector>
+
+#include "core/price/backend/share.h"
 
 namespace orch::ddp {
 
@@ -10,8 +13,10 @@ struct Matrix {
   double elements() const { return rows * columns; }
 };
 
-// The weight matrices of a transformer layer: QKV, attention output, MLP up and down.
-std::array<Matrix, 4> layer_matrices(double hidden);
+// The weight matrices of a transformer layer: QKV, attention output, MLP up and down; and those at the
+// ends, words and a head of its own.
+std::array<Matrix, 4> layer_matrices(const plan::Model& model);
+std::vector<Matrix> end_matrices(const plan::Model& model);
 
 // Low-rank compression of gradients (Vogels et al. 2019) as PyTorch's hook does it: a matrix n x m
 // is sent as its factors P (n x r) and Q (m x r), if that saves more than min_rate.

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "backends/ddp/powersgd.h"
-#include "core/backend/ops.h"
-#include "core/backend/spec.h"
-#include "core/backend/states.h"
-#include "core/backend/transformer.h"
+#include "core/price/backend/ops.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/states.h"
+#include "core/price/backend/transformer.h"
 
 namespace orch::ddp {
 

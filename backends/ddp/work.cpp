@@ -98,13 +98,11 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   sink.schedule(schedule);
   sink.block("layer");
   emit_layer(model, sink);
-  emit_training(setup, layer_matrices(model.hidden), model.layer_params(), sink);
+  emit_training(setup, layer_matrices(model.sizes), model.layer_params(), sink);
   sink.block("embedding and LM head");
   emit_embedding(model, sink);
   emit_head(model, sink);
-  const std::array embedding{Matrix{model.vocab, model.hidden}};
-  emit_training(setup, embedding,
-                model.embedding_params() + model.first_params() + model.last_params(), sink);
+  emit_training(setup, end_matrices(model.sizes), model.sizes.end_params(), sink);
   sink.stages(0, 0, std::array{model.layers, 1.0});
 }
 

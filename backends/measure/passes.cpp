@@ -50,14 +50,16 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
   const auto up = random(bench, {4 * h, h}), up_bias = random(bench, {4 * h});
   const auto dweight = at::zeros_like(weight), dbias = at::zeros_like(bias);
   const auto dup_bias = at::zeros_like(up_bias), dqkv = random(bench, {3 * h});
-  const auto saved = ops::layer_norm(x, weight, bias);
-  const double norms = bench.seconds_of([&] { ops::add_layer_norm(y, x, weight, bias, {}); });
-  const double with_gelu = bench.seconds_of([&] { ops::linear_gelu(x, up, up_bias); });
+  const train::NormWeights norm{train::NormKind::layer, weight, bias};
+  const auto saved = ops::norm(x, norm);
+  const double norms = bench.seconds_of([&] { ops::add_norm(y, x, norm, {}); });
+  const double with_gelu = bench.seconds_of(
+      [&] { ops::linear_activated(x, up, up_bias, train::Activation::gelu); });
   const double without = bench.seconds_of([&] { ops::linear(x, up, up_bias); });
   const double backward = bench.seconds_of([&] {
-    ops::gelu_backward(wide, wide, dup_bias);
+    ops::activation_backward(wide, wide, train::Activation::gelu, dup_bias);
     for (int i = 0; i < 2; ++i) {
-      ops::layer_norm_backward(y, x, saved, weight, dweight, dbias, x);
+      ops::norm_backward(y, x, saved, norm, dweight, dbias, x);
       ops::add_bias_gradient(dbias, y);
     }
     ops::add_bias_gradient(dqkv, qkv);
@@ -68,21 +70,20 @@ double element_wise_seconds(Bench& bench, const LayerSize& size) {
 // Attention forward and backward, less its six products.
 double scores_seconds(Bench& bench, const LayerSize& size) {
   train::AttentionOptions options;
-  options.heads = size.heads;
-  options.head_dim = size.hidden / size.heads;
-  options.seq = size.seq;
+  options.shape = {size.heads, size.heads, size.hidden / size.heads, size.seq};
+  options.all_heads = size.heads;
   const train::Attention attention(options, at::kFloat, bench.device());
   const auto qkv = random(bench, {size.tokens(), 3 * size.hidden});
   const auto dout = random(bench, {size.tokens(), size.hidden});
   train::AttentionSaved saved;
-  attention.forward(qkv, {}, saved);
+  attention.forward(qkv, {}, {}, saved);
   const auto batch = size.micro_batch * size.heads;
-  const auto q = random(bench, {batch, size.seq, options.head_dim});
+  const auto q = random(bench, {batch, size.seq, options.shape.dim});
   const auto p = random(bench, {batch, size.seq, size.seq});
   const double all = bench.seconds_of([&] {
     train::AttentionSaved own;
-    attention.forward(qkv, {}, own);
-  }) + bench.seconds_of([&] { attention.backward(dout, qkv, {}, saved); });
+    attention.forward(qkv, {}, {}, own);
+  }) + bench.seconds_of([&] { attention.backward(dout, {}, {}, {}, saved); });
   const double products = 2 * bench.seconds_of([&] { at::bmm(q, q.transpose(1, 2)); }) +
                           2 * bench.seconds_of([&] { at::bmm(p, q); }) +
                           2 * bench.seconds_of([&] { at::bmm(p.transpose(1, 2), q); });

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "backends/megatron/setup.h"
-#include "core/backend/checks.h"
+#include "core/price/backend/checks.h"
 
 namespace orch::megatron {
 namespace {
@@ -34,16 +34,19 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (setup.deepspeed_engine)
     problems.reject("interleave", "DeepSpeed's pipeline does not interleave",
                     "try interleave = 1 or engine = 'megatron'");
-  if (setup.partition.count_embeddings)
+  // Megatron-Core counts embedding and head as a layer each; we do not.
+  const bool counted = setup.partition.count_embeddings && !setup.model.lean;
+  const std::int64_t dealt = layers + (counted ? 2 : 0);
+  if (setup.partition.count_embeddings && setup.model.lean)
     problems.reject("interleave", "goes with stage_partition = 'uniform' only",
                     "try stage_partition = 'uniform' or interleave = 1");
-  if (layers % (p * v) != 0)
+  if (dealt % (p * v) != 0)
     problems.reject(
         "interleave",
-        say("layers = ", layers, " is not divisible by pipeline_parallel * interleave", " = ", p,
-            " * ", v, " = ", p * v),
+        say(counted ? "layers + embeddings = " : "layers = ", dealt,
+            " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v),
         say("try interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
-            " or layers = ", round_up(layers, p * v)));
+            " or layers = ", round_up(dealt, p * v) - (dealt - layers)));
   if (run->accumulate % p == 0) return;
   const auto fact =
       say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p);
@@ -96,10 +99,18 @@ std::string even_stages(const Partition& partition, std::int64_t p) {
                        : say("try pipeline_parallel = ", fewer, " or layers = ", layers);
 }
 
+// A stage with the head alone is meant; one with nothing at all is no stage of ours.
+void check_costs(const Setup& setup, Problems& problems) {
+  if (!setup.model.lean) return;
+  problems.reject("partition_rule", "'costs' is how nanotron deals layers, and engine = 'orch' does not",
+                  "try partition_rule = 'balanced', or stage_layers");
+}
+
 void check_partition(const RunView& run, const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
   if (!run.text("stage_layers").empty()) return check_listed(run, setup, problems);
+  if (run.text("partition_rule") == "costs") return check_costs(setup, problems);
   if (p > partition.items())
     return problems.reject(
         "pipeline_parallel",
@@ -154,6 +165,32 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
                 "try vocab_multiple = 128");
 }
 
+void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
+  const std::int64_t e = setup.experts, experts = run.model().experts;
+  if (e == 1) return;
+  if (experts == 0)
+    return problems.reject("expert_parallel", say("a ", run->family, " has no experts to deal"),
+                           "try expert_parallel = 1");
+  if (experts % e != 0)
+    problems.reject("expert_parallel", say(experts, " experts cannot be dealt to ", e, " ranks"),
+                    say("try expert_parallel = ", divisor_below(experts, e)));
+  if (setup.data % e != 0)
+    problems.reject("expert_parallel",
+                    say(setup.data, " ranks have the same weights, and ", e, " do not divide them"),
+                    say("try expert_parallel = ", divisor_below(setup.data, e)));
+}
+
+void check_context(const RunView& run, Problems& problems) {
+  const std::int64_t c = run->context_parallel, seq = run.model().seq;
+  if (seq % (2 * c) != 0 && c > 1)  // each rank has an early and a late part, for equal work
+    problems.reject("context_parallel",
+                    say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
+                    say("try seq = ", round_up(seq, 2 * c)));
+  if (c > 1 && !run.flag("flash_attention"))
+    problems.warn("context_parallel", "ranks that share a sample never see all scores at once",
+                  "try flash_attention = true");
+}
+
 void check_precision(const Setup& setup, Problems& problems) {
   const bool lean_sum = setup.model.lean && setup.model.element < 4;
   if (setup.fp32_accumulate && !setup.separate_sum() && !lean_sum)
@@ -182,10 +219,12 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 void check(const RunView& run, Problems& problems) {
   const Setup setup(run);
-  check_tensor(*run, problems);
-  check_attention(*run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
+  check_tensor(run, problems);
+  check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
+  check_experts(run, setup, problems);
+  check_context(run, problems);
   check_partition(run, setup, problems);
   check_interleave(run, setup, problems);
   check_filling(run, setup, problems);

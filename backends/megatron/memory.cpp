@@ -1,7 +1,8 @@
 #include <algorithm>
 
 #include "backends/megatron/setup.h"
-#include "core/pipeline/schedule.h"
+#include "backends/megatron/staged.h"
+#include "core/train/pipeline/schedule.h"
 
 namespace orch::megatron {
 namespace {
@@ -10,51 +11,63 @@ using namespace backend;
 
 // Names of what is kept for one group of parameters.
 struct Names {
-  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients;
+  const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
 };
 
 constexpr Names kLayers{"weights: layers", "gradients: layers",
                         "fp32 gradient accumulation: layers", "optimizer states: layers",
-                        "fp32 gradients of the shard: layers"};
+                        "fp32 gradients of the shard: layers", "weights being gathered: layers"};
+constexpr Names kExperts{"weights: experts", "gradients: experts",
+                         "fp32 gradient accumulation: experts", "optimizer states: experts",
+                         "fp32 gradients of the shard: experts", "weights being gathered: experts"};
 constexpr Names kEmbedding{"weights: embedding", "gradients: embedding",
                            "fp32 gradient accumulation: embedding", "optimizer states: embedding",
-                           "fp32 gradients of the shard: embedding"};
+                           "fp32 gradients of the shard: embedding", "weights being gathered: embedding"};
 constexpr Names kOther{"weights: positions, norms, padding", "gradients: positions, norms, padding",
                        "fp32 gradient accumulation: positions, norms, padding",
                        "optimizer states: positions, norms, padding",
-                       "fp32 gradients of the shard: positions, norms, padding"};
+                       "fp32 gradients of the shard: positions, norms, padding", "weights being gathered: positions, norms, padding"};
 
 struct Stages {
   std::int64_t first, last;
 };
 
 // Master weights, moments and the sum of gradients, all in fp32.
-void add_host(const Setup& setup, Stages stages, double params, WorkSink& sink) {
+void add_host(const Setup& setup, Stages stages, double params, double shards, WorkSink& sink) {
   // Our gradients stay where they are summed.
   const bool lean = setup.model.lean;
-  const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / setup.shards();
+  const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / shards;
   sink.memory(
       lean ? "optimizer states on the host" : "optimizer states and gradients", stages.first, stages.last, each * mine,
       [&] { return say(each, " B x ", mine, " params = ", Size{each * mine}); }, ORCH_HOST_MEMORY);
 }
 
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
-                 WorkSink& sink) {
+                 WorkSink& sink, std::int64_t dealt = 1) {
+  const double all_shards = setup.shards(dealt);
   const auto add = [&](const char* name, double each, double shards) {
     const double bytes = each * params / shards;
-    sink.memory(name, stages.first, stages.last, bytes, [&] {
-      const auto whole = say(each, " B x ", params, " params");
-      return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
-                        : say(whole, " = ", Size{bytes});
-    });
+    sink.memory(
+        name, stages.first, stages.last, bytes,
+        [&] {
+          const auto whole = say(each, " B x ", params, " params");
+          return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
+                            : say(whole, " = ", Size{bytes});
+        },
+        setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE);
   };
   add(names.weights, setup.states.weights, 1);
   add(names.gradients, setup.states.gradients, 1);
   if (setup.separate_sum()) add(names.accumulation, 4, 1);
-  if (setup.offload_optimizer) return add_host(setup, stages, params, sink);
-  add(names.optimizer, setup.states.optimizer(), setup.shards());
+  if (setup.offload_optimizer) return add_host(setup, stages, params, all_shards, sink);
+  add(names.optimizer, setup.states.optimizer(), all_shards);
   if (setup.zero_stage == 1 && setup.deepspeed_engine)
-    add(names.shard_gradients, 4, setup.shards());
+    add(names.shard_gradients, 4, all_shards);
+  // Nanotron gathers updated weights beside those in use, and keeps what it sends.
+  if (setup.zero_stage == 1 && setup.nanotron_engine && setup.data > 1) {
+    add(names.gathered, setup.states.weights, 1);
+    add(names.gathered, setup.states.weights, all_shards);
+  }
 }
 
 void emit_layer_states(const Setup& setup, WorkSink& sink) {
@@ -62,8 +75,13 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
     const std::int64_t layers = setup.partition.layers_on(first);
     std::int64_t next = first + 1;
     while (next < setup.pipeline && setup.partition.layers_on(next) == layers) ++next;
-    emit_states(setup, kLayers, {first, next - 1},
-                static_cast<double>(layers) * setup.model.layer_params(), sink);
+    const double experts = setup.dealt_params(), count = static_cast<double>(layers);
+    emit_states(setup, kLayers, {first, next - 1}, count * (setup.model.layer_params() - experts), sink);
+    if (setup.model.fp8)  // as products read them, and transposed
+      sink.memory("weights in 8 bits", first, next - 1, 2 * count * setup.model.layer_params(), [&] {
+        return say("2 B x ", count * setup.model.layer_params(), " params of layers");
+      });
+    if (experts > 0) emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.experts);
     first = next;
   }
 }
@@ -71,10 +89,13 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
 void emit_end_states(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
   const std::int64_t last = setup.pipeline - 1;
-  emit_states(setup, kEmbedding, {0, 0}, model.embedding_params(), sink);
+  emit_states(setup, kEmbedding, {0, 0}, model.embedding_params() + (last == 0 ? model.head_params() : 0),
+              sink);
   if (last == 0)
     return emit_states(setup, kOther, {0, 0},
-                       model.first_params() + model.padding_params() + model.last_params(), sink);
+                       model.first_params() + model.padding_params() + model.head_padding_params() +
+                           model.last_params(),
+                       sink);
   emit_states(setup, kOther, {0, 0}, model.first_params() + model.padding_params(), sink);
   emit_states(setup, kEmbedding, {last, last}, model.embedding_params(), sink);
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
@@ -105,7 +126,11 @@ void emit_put_off(const Setup& setup, WorkSink& sink) {
   if (!setup.fill_bubbles) return;
   const auto& model = setup.model;
   const pipeline::Shape shape{setup.pipeline, 1, setup.micro_batches, true};
-  const double each = model.sbh() * (8 + 24 / model.tensor_parallel) * model.element / 2;
+  const double widths =
+      model.qkv_widths() + model.value_widths() + model.up_widths() + model.inner_widths();
+  const double each = model.sbh() *
+                      (8 + visited_bytes(model) + 2 * widths / model.tensor_parallel) *
+                      model.element / 2;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
     const auto waiting = static_cast<double>(pipeline::put_off(shape, stage));
     const double layers = waiting * static_cast<double>(setup.partition.layers_on(stage));
@@ -128,6 +153,15 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
   emit_peaks(setup.model, sink, setup.pipeline - 1);
 }
 
+// Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing else
+// is left of the micro-batch by then; in a pipeline others are in flight.
+void emit_words_gradient(const Setup& setup, WorkSink& sink) {
+  if (!setup.model.lean || setup.pipeline == 1) return;
+  const double params = setup.model.embedding_params() + setup.model.padding_params();
+  sink.memory("gradient of the words", 0, 0, 4 * params,
+              [&] { return say("4 B x ", params, " params = ", Size{4 * params}); });
+}
+
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
@@ -141,12 +175,30 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
   });
 }
 
+// Ours: gradients and updated weights pass through pinned slices, of a stage's share if that is less.
+void emit_staging(const Setup& setup, WorkSink& sink) {
+  if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
+  const double each = setup.states.gradients + setup.states.weights;
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
+    const double layers = static_cast<double>(setup.partition.layers_on(stage));
+    const double params = layers * setup.model.layer_params() +
+                          (stage == 0 || stage + 1 == setup.pipeline ? setup.model.embedding_params() : 0);
+    const double slice = std::min(static_cast<double>(kStaged), params / setup.shards());
+    sink.memory(
+        "staging on the host", stage, stage, 3 * each * slice,
+        [&] { return say("3 slices x ", each, " B x ", slice, " = ", Size{3 * each * slice}); },
+        ORCH_HOST_MEMORY);
+  }
+}
+
 }  // namespace
 
 void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_layer_states(setup, sink);
   emit_end_states(setup, sink);
+  emit_staging(setup, sink);
   emit_flight(setup, sink);
+  emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1);
   emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks

@@ -1,4 +1,5 @@
 #include "backends/megatron/setup.h"
+#include "core/base/multiples.h"
 
 namespace orch::megatron {
 
@@ -11,29 +12,38 @@ std::vector<backend::StrategySpec> strategies() {
        {
            integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
            integer("pipeline_parallel", "stages that the layers are dealt to", 1).range(1, 65536),
+           integer("context_parallel", "ranks that share each sample (planned, not trained here)", 1)
+               .range(1, 65536),
+           integer("expert_parallel",
+                   "data-parallel ranks that deal a layer's experts among themselves", 1)
+               .range(1, 65536),
            integer("interleave", "model chunks per stage", 1).range(1, 1024),
            choice("stage_partition",
                   "what is dealt evenly to the stages: layers, or embeddings too",
                   {"uniform", "transformer|embedding"}),
            choice("partition_rule",
                   "balanced: stages differ by one at most; portions: rounded up until none is left, as "
-                  "DeepSpeed before 0.12.5",
-                  {"balanced", "portions"}),
+                  "DeepSpeed before 0.12.5; costs: the head counts as the layers that it weighs as much "
+                  "as, as nanotron",
+                  {"balanced", "portions", "costs"}),
            text("stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt", ""),
            choice("engine",
-                  "who trains, for the estimate: orch itself, Megatron-LM, or Megatron-DeepSpeed, whose "
-                  "pipeline waits and checks at each hand-over",
-                  {"orch", "megatron", "deepspeed"}),
+                  "who trains, for the estimate: orch itself, Megatron-LM, Megatron-DeepSpeed, whose "
+                  "pipeline waits and checks at each hand-over, or nanotron",
+                  {"orch", "megatron", "deepspeed", "nanotron"}),
            boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
-           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32", "tf32"}),
+           choice("dtype",
+                  "of weights and activations; fp8: what products read (planned, not trained here)",
+                  {"bf16", "fp16", "fp32", "tf32", "fp8"}),
            integer("zero_stage", "1 shards the optimizer over data-parallel ranks", 0).range(0, 1),
            choice("offload", "optimizer: its states live and are updated on the host",
                   {"none", "optimizer"}),
            boolean("fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter", false),
            boolean("flash_attention", "attention that keeps no scores", false),
            boolean("fused_kernels", "softmax with mask and scale in one kernel", true),
+           backend::cross_entropy(),
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                   {"adamw", "adafactor"}),
            integer("vocab_multiple",
@@ -51,21 +61,29 @@ std::vector<backend::StrategySpec> strategies() {
 Setup::Setup(const backend::RunView& run)
     : tensor(run->tensor_parallel),
       pipeline(run->pipeline_parallel),
-      data(run->data_parallel),
+      data(run->data_parallel * run->context_parallel),
+      experts(run.integer("expert_parallel")),
       chunks(run.integer("interleave")),
       micro_batches(run->accumulate),
       model(backend::transformer(run.model(), run->micro_batch)) {
   model.tensor_parallel = static_cast<double>(tensor);
-  partition = {run.model().layers, pipeline,
-               run.text("stage_partition") == "transformer|embedding",
-               run.text("partition_rule") != "portions", parse_layers(run.text("stage_layers"))};
+  model.context_parallel = static_cast<double>(run->context_parallel);
+  model.expert_parallel = static_cast<double>(experts);
+  const bool ends = run.text("stage_partition") == "transformer|embedding";
+  const auto rule = run.text("partition_rule"), listed = run.text("stage_layers");
+  partition = {run.model().layers, pipeline, ends, rule != "portions", parse_layers(listed)};
+  if (rule == "costs" && listed.empty())
+    partition.listed = dealt_by_cost(
+        run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
   const auto engine = run.text("engine");
   deepspeed_engine = engine == "deepspeed";
+  nanotron_engine = engine == "nanotron";
   model.lean = engine == "orch";
   model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
+  model.fp8 = run.text("dtype") == "fp8";
   zero_stage = run.integer("zero_stage");
   offload_optimizer = run.text("offload") == "optimizer";
   fp32_accumulate = run.flag("fp32_accumulate");
@@ -73,17 +91,19 @@ Setup::Setup(const backend::RunView& run)
   fused_kernels = model.fused_kernels = run.flag("fused_kernels");
   model.fused_softmax = fused_kernels && backend::fused_softmax_works(run.model(), run->micro_batch,
                                                                       tensor, model.element);
-  states = backend::states(dtype, run.text("optimizer"), model.hidden);
+  model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
+  states = backend::states(dtype, run.text("optimizer"), model);
   // Megatron sums gradients in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1 keeps them in
-  // 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked.
+  // 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked. Nanotron's are
+  // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
   if (model.lean)
     states.gradients = fp32_accumulate ? 4 : model.element;
-  else if (zero_stage == 0 || !deepspeed_engine)
+  else if (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine)
     states.gradients = 4;
+  model.eager = nanotron_engine;
+  if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
-  const std::int64_t multiple = vocab_multiple * tensor;
-  const std::int64_t padded = (run.model().vocab + multiple - 1) / multiple * multiple;
-  model.padded_vocab = static_cast<double>(padded);
+  model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
   overlap_grad_reduce = run.flag("overlap_grad_reduce");
   overlap_param_gather = run.flag("overlap_param_gather");
   fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;

@@ -26,6 +26,18 @@ double Partition::loss() const {
   return static_cast<double>(largest() * stages) / static_cast<double>(items()) - 1;
 }
 
+std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages, double head) {
+  std::vector<std::int64_t> dealt(static_cast<std::size_t>(stages), 0);
+  const double share = (static_cast<double>(layers) + head) / static_cast<double>(stages);
+  std::int64_t stage = 0;
+  for (std::int64_t done = 1; done <= layers; ++done) {
+    ++dealt[static_cast<std::size_t>(stage)];
+    if (static_cast<double>(done) > share * static_cast<double>(stage + 1))
+      stage = std::min(stage + 1, stages - 1);
+  }
+  return dealt;
+}
+
 std::vector<std::int64_t> parse_layers(std::string_view text) {
   std::vector<std::int64_t> layers;
   const char *at = text.data(), *end = at + text.size();

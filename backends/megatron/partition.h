@@ -28,6 +28,10 @@ struct Partition {
   double loss() const;
 };
 
+// As nanotron deals: a stage takes what comes next until the sum of costs exceeds its share. The head
+// costs as much as so many layers.
+std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages, double head);
+
 // "7,7,6": empty if it is no such list.
 std::vector<std::int64_t> parse_layers(std::string_view text);
 

@@ -7,7 +7,7 @@
 
 #include "backends/runtime/comm/mesh.h"
 #include "backends/runtime/model/stage.h"
-#include "core/pipeline/schedule.h"
+#include "core/train/pipeline/schedule.h"
 
 namespace orch::megatron {
 

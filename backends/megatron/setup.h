@@ -1,9 +1,9 @@
 #pragma once
 
 #include "backends/megatron/partition.h"
-#include "core/backend/spec.h"
-#include "core/backend/states.h"
-#include "core/backend/transformer.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/states.h"
+#include "core/price/backend/transformer.h"
 
 namespace orch::megatron {
 
@@ -11,22 +11,32 @@ namespace orch::megatron {
 struct Setup {
   explicit Setup(const backend::RunView& run);
 
-  std::int64_t tensor, pipeline, data, chunks, micro_batches;
+  std::int64_t tensor, pipeline;
+  std::int64_t data;     // ranks that have the same weights: those of the data and of the context
+  std::int64_t experts;  // of these, that deal a layer's experts among themselves
+  std::int64_t chunks, micro_batches;
   backend::Transformer model;
   backend::States states;
   Partition partition;
   std::int64_t zero_stage;
-  bool deepspeed_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
+  bool deepspeed_engine, nanotron_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
   bool overlap_param_gather, fill_bubbles;
   bool fused_kernels;
   std::int64_t vocab_multiple;
   const char* dtype;
 
-  backend::Group data_group() const { return {data, tensor}; }
+  // dealt: 1, or `experts` for what only so many of them have together.
+  backend::Group data_group(std::int64_t dealt = 1) const { return {data / dealt, tensor * dealt}; }
   backend::Group pipeline_group() const { return {pipeline, tensor * data}; }
   // The same tensor-parallel slice of the first and of the last stage.
   backend::Group ends_group() const { return {2, tensor * data * (pipeline - 1)}; }
-  double shards() const { return zero_stage == 1 ? static_cast<double>(data) : 1; }
+  double shards(std::int64_t dealt = 1) const {
+    return zero_stage == 1 ? static_cast<double>(data / dealt) : 1;
+  }
+  // Of a layer, on this rank, what other ranks than all those of the data have too.
+  double dealt_params() const {
+    return experts > 1 ? model.expert_params() / (model.expert_parallel * model.tensor_parallel) : 0;
+  }
   // Gradients are summed in fp32, beside those that backward makes in 16 bit.
   bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }
   double gradient_bytes() const { return fp32_accumulate ? 4 : states.gradients; }

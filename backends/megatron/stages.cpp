@@ -35,13 +35,14 @@ std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
 }
 
 std::vector<ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage) {
-  const auto vocab = padded_vocab(
-      run.model, Settings(run).integer("vocab_multiple") * run.layout.tensor_parallel);
+  const auto& model = run.model;
+  const auto vocab =
+      padded_vocab(model, Settings(run).integer("vocab_multiple") * run.layout.tensor_parallel);
   auto spans = spans_of(run, stage);
   std::reverse(spans.begin(), spans.end());
   std::vector<ParameterSpec> specs;
   for (const auto& span : spans) {
-    const auto some = parameter_specs(run.model, span, vocab);
+    const auto some = parameter_specs(model, span, vocab);
     specs.insert(specs.end(), some.begin(), some.end());
   }
   std::stable_partition(specs.begin(), specs.end(),

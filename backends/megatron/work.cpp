@@ -10,15 +10,16 @@ using namespace backend;
 // Elements per reduction.
 constexpr double kDeepSpeedBucket = 5e8, kOwnBucket = 40e6;
 
-void emit_reduction(const Setup& setup, double params, WorkSink& sink) {
-  if (setup.data == 1) return;
+void emit_reduction(const Setup& setup, double params, WorkSink& sink, std::int64_t dealt) {
+  const auto group = setup.data_group(dealt);
+  if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
   const double calls = params / (setup.model.lean ? kOwnBucket : kDeepSpeedBucket);
   const auto formula = [&](double each) {
-    return say(each, " B x ", params, " params over ", setup.data, " ranks");
+    return say(each, " B x ", params, " params over ", group.size, " ranks");
   };
   const auto add = [&](const char* name, std::uint32_t which, double bytes, bool hidden) {
-    sink.op(during(collective(name, which, bytes, setup.data_group(), calls), {0, 0, 0, 1}, hidden),
+    sink.op(during(collective(name, which, bytes, group, calls), {0, 0, 0, 1}, hidden),
             [&] { return formula(bytes / params); });
   };
   if (setup.zero_stage == 0)
@@ -51,15 +52,15 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
 
 // What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
 // per step.
-void emit_training(const Setup& setup, double params, WorkSink& sink) {
+void emit_training(const Setup& setup, double params, WorkSink& sink, std::int64_t dealt = 1) {
   if (setup.micro_batches > 1) {
     // Ours adds within the product: the sum alone is read and written.
     const double each = (setup.model.lean ? 0 : setup.states.weights) + 2 * setup.gradient_bytes();
     sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
             [&] { return say(each, " B x ", params, " params"); });
   }
-  emit_reduction(setup, params, sink);
-  emit_update(setup, params / setup.shards(), sink);
+  emit_reduction(setup, params, sink, dealt);
+  emit_update(setup, params / setup.shards(dealt), sink);
 }
 
 // With sequence parallelism each rank has seen its own rows of what all of them have: those gradients
@@ -75,7 +76,7 @@ void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink) {
 // First and last stage each hold the embedding and add up its gradient: of the shard that each
 // updates, where both cut it alike.
 void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
-  if (setup.pipeline == 1) return;
+  if (setup.pipeline == 1 || !setup.model.sizes.tied) return;
   const double shards = setup.model.lean ? setup.shards() : 1;
   const double params =
       (setup.model.embedding_params() + setup.model.padding_params()) / shards;
@@ -114,7 +115,9 @@ void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
 // The words' are made equal at both ends.
 void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
   const bool summed = setup.tensor > 1 || (setup.zero_stage == 1 && setup.data > 1);
-  if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed) return;
+  if (!setup.model.lean || !setup.states.adafactor || setup.pipeline == 1 || !summed ||
+      !setup.model.sizes.tied)
+    return;
   emit_statistics(sink, numbers, setup.ends_group());
 }
 
@@ -122,26 +125,30 @@ enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks }
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
-  const double tied = model.embedding_params() + model.padding_params();
+  const double words = model.embedding_params() + model.padding_params();
+  // The words once more, or a matrix of its own.
+  const bool has_head = setup.pipeline > 1 || !model.sizes.tied;
   const double of_words = word_statistics(model), of_first = first_statistics(model);
   sink.block("layer");
   emit_layer(model, sink);
   emit_sums(setup, layer_statistics(model), sink);
-  emit_training(setup, model.layer_params(), sink);
+  const double experts = setup.dealt_params();
+  emit_training(setup, model.layer_params() - experts, sink);
+  if (experts > 0) emit_training(setup, experts, sink, setup.experts);
   emit_shared_gradients(setup, model.shared_params(), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
-  emit_training(setup, tied + model.first_params(), sink);
+  emit_training(setup, words + model.first_params(), sink);
   emit_shared_gradients(setup, model.first_params(), sink);
   emit_tied_reduction(setup, sink);
   emit_sums(setup, of_words + of_first, sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("LM head");
   emit_head(model, sink);
-  emit_training(setup, model.last_params() + (setup.pipeline > 1 ? tied : 0), sink);
+  emit_training(setup, model.last_params() + (has_head ? words : 0), sink);
   emit_shared_gradients(setup, model.last_params(), sink);
   emit_tied_reduction(setup, sink);
-  emit_sums(setup, 2 + (setup.pipeline > 1 ? of_words : 0), sink);
+  emit_sums(setup, 2 + (has_head ? of_words : 0), sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("to next stage");
   emit_send(setup, "send activations", {1, 0, 0, 0}, sink);

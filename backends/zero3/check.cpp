@@ -1,5 +1,5 @@
 #include "backends/zero3/setup.h"
-#include "core/backend/checks.h"
+#include "core/price/backend/checks.h"
 
 namespace orch::zero3 {
 namespace {
@@ -35,6 +35,9 @@ void check_tied(const Setup& setup, Problems& problems) {
   if (!setup.model.lean)
     problems.reject("tied_scatter", "the framework decides for itself",
                     "try tied_scatter = 'once' or engine = 'orch'");
+  else if (!setup.model.sizes.tied)
+    problems.reject("tied_scatter", "the head is a matrix of its own: nothing is tied",
+                    "try tied_scatter = 'once'");
   else if (!setup.moves_gradients())
     problems.reject("tied_scatter", "whole gradients stay until the last backward is done",
                     "try tied_scatter = 'once', or stage 2 or 3 on several ranks");
@@ -76,8 +79,8 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
 
 void check(const RunView& run, Problems& problems) {
   const Setup setup(run);
-  check_tensor(*run, problems);
-  check_attention(*run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
+  check_tensor(run, problems);
+  check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
                   problems);
   check_offload(setup, problems);
   check_activations(setup, problems);

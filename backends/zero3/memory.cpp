@@ -44,9 +44,9 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
   const auto put = [&](const char* name, double each, double count, std::int64_t stage, std::uint32_t place) {
     if (each * count > 0) add(sink, name, each, count, setup.shards(stage), place);
   };
-  put("weights", setup.stored_weight(), full ? here : params, 3, ORCH_DEVICE);
-  put("gradients", setup.states.gradients, full ? here : params, 2, ORCH_DEVICE);
-  put("optimizer states", setup.optimizer_bytes(), here, 1, ORCH_DEVICE);
+  put("weights", setup.stored_weight(), full ? here : params, 3, ORCH_SETTLED);
+  put("gradients", setup.states.gradients, full ? here : params, 2, ORCH_SETTLED);
+  put("optimizer states", setup.optimizer_bytes(), here, 1, ORCH_SETTLED);
   if (away == 0) return;
   put("optimizer states on the host", 4 + setup.states.moments, away, 1, ORCH_HOST_MEMORY);
   if (full) put("weights on the host", setup.states.weights, away, 3, ORCH_HOST_MEMORY);
@@ -58,20 +58,45 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
   add(sink, "staging on the host", full ? sent : 4 + setup.states.weights, 3 * slice, 1, ORCH_HOST_MEMORY);
 }
 
+// The largest of embedding and head that a framework gathers at once: FSDP's root has both.
+double words_gathered(const Setup& setup) {
+  const auto& model = setup.model;
+  return model.embedding_params() + (setup.keeps_embedding ? model.head_params() : 0);
+}
+
+// DeepSpeed gathers matrix by matrix, with at most so many parameters beside the one in use
+// (stage3_max_live_parameters), and sends gradients in buckets (reduce_bucket_size).
+constexpr double kMostLive = 1e9, kBucket = 5e8;
+
+double largest_matrix(const Setup& setup) {
+  const auto& sizes = setup.model.sizes;
+  const double up = sizes.up_width(static_cast<double>(sizes.ffn_hidden));
+  const double wide = std::max({up, sizes.q_width() + sizes.kv_width(), static_cast<double>(sizes.vocab)});
+  return setup.model.hidden * wide / setup.model.tensor_parallel;
+}
+
 // Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
 double gathered_params(const Setup& setup) {
   const auto& model = setup.model;
   if (!setup.regather) return setup.model.params();
-  const double layer = model.layer_params(), embedding = model.embedding_params();
+  const double layer = model.layer_params(), words = words_gathered(setup);
   const double ahead = static_cast<double>(setup.prefetch) * layer;
-  return ahead + (setup.keeps_embedding ? layer + embedding : std::max(layer, embedding));
+  if (setup.keeps_embedding) return ahead + layer + words;
+  return std::min(ahead + std::max(layer, words), kMostLive + largest_matrix(setup));
+}
+
+// Gradients that are whole for a while: of FSDP's largest unit, or a bucket and the next matrix.
+double unreduced_params(const Setup& setup) {
+  const double unit = std::max(setup.model.layer_params(), words_gathered(setup));
+  return setup.keeps_embedding ? unit : std::min(unit, kBucket + largest_matrix(setup));
 }
 
 // Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with the
 // logits, and not when a layer is computed again.
 double kept_ends(const Setup& setup, double each) {
   const double words = setup.end_params() - setup.model.last_params();
-  const double more = recomputed_layer(setup.model) - logits_memory(setup.model);
+  const double more =
+      recomputed_layer(setup.model) + layer_gradients(setup.model) - logits_memory(setup.model);
   if (!setup.scatters_twice || more <= 0) return setup.end_params();
   return setup.model.last_params() + std::max(0.0, words - more / each);
 }
@@ -87,20 +112,19 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
     const double fetched = alone || setup.offload != Offload::full
                                ? 0
                                : (setup.slots() * layer + ends * setup.ends_away()) / setup.shards(3);
-    add(sink, "gathered weights", setup.states.weights, gathered + fetched, 1);
+    add(sink, "gathered weights", setup.states.weights, gathered + fetched, 1, ORCH_SETTLED);
   }
   const double sent = setup.sent_gradient(), each = alone || sent == 4 ? 4 : 4 + sent;
   if (setup.moves_gradients())
-    add(sink, "gradients before reduction", each, 2 * layer + kept_ends(setup, each), 1);
+    add(sink, "gradients before reduction", each, 2 * layer + kept_ends(setup, each), 1, ORCH_SETTLED);
 }
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   if (setup.model.lean) return emit_own_buffers(setup, sink);
   if (setup.ranks == 1 || setup.shard_ranks == 1) return;
-  const double largest = std::max(setup.model.layer_params(), setup.model.embedding_params());
   if (setup.stage == 3) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
-    add(sink, "gradients before reduction", setup.states.weights, largest, 1);
+    add(sink, "gradients before reduction", setup.states.weights, unreduced_params(setup), 1);
   } else {
     add(sink, "communication buffers", setup.states.weights, std::min(5e8, setup.model.params()),
         1);

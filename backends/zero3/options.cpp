@@ -67,8 +67,8 @@ std::string name_of(const Mode& mode) {
 // So that every unit can be shared equally, at multiples of 16 bytes.
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mode) {
   const auto tensor = run.layout.tensor_parallel;
-  const auto specs = parameter_specs(run.model, Span::whole(run.model),
-                                     padded_vocab(run.model, 128 * tensor));
+  const auto& model = run.model;
+  const auto specs = parameter_specs(model, Span::whole(model), padded_vocab(model, 128 * tensor));
   return lay_out(specs, {mesh.tensor_rank(), mesh.tensor_size()},
                  std::lcm<std::int64_t>(kAlign, 8 * mode.shard_ranks));
 }

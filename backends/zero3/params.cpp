@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "backends/zero3/setup.h"
+#include "core/base/multiples.h"
 
 namespace orch::zero3 {
 namespace {
@@ -45,6 +46,7 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
                   {"adamw", "adafactor"}),
            boolean("flash_attention", "attention that keeps no scores", false),
            boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
+           backend::cross_entropy(),
        })
     params.push_back(param);
   return params;
@@ -84,10 +86,7 @@ Setup::Setup(const backend::RunView& run)
       tensor(run->tensor_parallel) {
   model.tensor_parallel = static_cast<double>(tensor);
   model.lean = run.text("engine") == "orch";
-  if (model.lean) {
-    const std::int64_t multiple = 128 * tensor;
-    model.padded_vocab = static_cast<double>((run.model().vocab + multiple - 1) / multiple * multiple);
-  }
+  if (model.lean) model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
   const bool fsdp = run.strategy() == "fsdp";
   if (run.strategy() == "deepspeed") stage = run.integer("stage");
   if (fsdp) {
@@ -110,7 +109,7 @@ Setup::Setup(const backend::RunView& run)
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
-  states = backend::states(dtype, run.text("optimizer"), model.hidden);
+  states = backend::states(dtype, run.text("optimizer"), model);
   fp32_weights = fsdp && states.master > 0 && (!model.lean || shard_ranks > 1);
   if (fp32_weights || model.lean) states.gradients = 4;
   keeps_embedding = fsdp;
@@ -119,6 +118,8 @@ Setup::Setup(const backend::RunView& run)
   model.fused_softmax =
       model.fused_kernels &&
       backend::fused_softmax_works(run.model(), run->micro_batch, tensor, model.element);
+  model.alternates = fsdp && !model.lean && model.flash_attention;
+  model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
 }
 
 }  // namespace orch::zero3

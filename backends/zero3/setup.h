@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "backends/zero3/offload.h"
-#include "core/backend/ops.h"
-#include "core/backend/spec.h"
-#include "core/backend/states.h"
-#include "core/backend/transformer.h"
+#include "core/price/backend/ops.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/states.h"
+#include "core/price/backend/transformer.h"
 
 namespace orch::zero3 {
 
@@ -63,10 +63,11 @@ struct Setup {
   double slots() const {
     return regather ? std::min(static_cast<double>(prefetch + 1), model.layers) : model.layers;
   }
-  // Embedding, positions or a norm, the final norm, and, as our own trainer stores them, the padding.
+  // Embedding, a head of its own, positions or a norm, the final norm, and, as our own trainer stores them, the padding.
   double end_params() const {
-    return model.embedding_params() + model.first_params() + model.last_params() +
-           (model.lean ? model.padding_params() : 0);
+    return model.embedding_params() + model.head_params() + model.first_params() +
+           model.last_params() +
+           (model.lean ? model.padding_params() + model.head_padding_params() : 0);
   }
   std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }

@@ -208,7 +208,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   sink.block("LM head");
   emit_head(model, sink);
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
-  if (setup.stage == 3 && !setup.keeps_embedding && !lean)
+  if (setup.stage == 3 && !setup.keeps_embedding && !lean && model.sizes.tied)
     emit_gather(emit, model.embedding_params(), setup.ends_away(), {1, 0, 0, 0});
   sink.block("all ranks");
   emit_agreement(model, sink, {setup.tensor * setup.ranks, 1});

@@ -122,6 +122,43 @@ std::string shell_quote(std::string_view text) {
   return out + "'";
 }
 
+namespace {
+
+// Of the name that begins a text: letters, digits and '_', no digit first.
+std::size_t name_length(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size() && (text[length] == '_' ||
+                                  (length == 0 ? std::isalpha(static_cast<unsigned char>(text[length]))
+                                               : std::isalnum(static_cast<unsigned char>(text[length])))))
+    ++length;
+  return length;
+}
+
+}  // namespace
+
+std::optional<std::string> shell_expand(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' || text[i] == '\\' || text[i] == '`') {
+      (out += '\\') += text[i];
+    } else if (text[i] != '$') {
+      out += text[i];
+    } else if (text.substr(i + 1).starts_with('$')) {
+      out += "\\$";
+      ++i;
+    } else {
+      const bool braces = text.substr(i + 1).starts_with('{');
+      const auto rest = text.substr(i + 1 + (braces ? 1 : 0));
+      const auto length = name_length(rest);
+      if (length == 0 || (braces && !rest.substr(length).starts_with('}'))) return std::nullopt;
+      // In braces, so that what follows is no part of the name.
+      ((out += "${") += rest.substr(0, length)) += '}';
+      i += length + (braces ? 2 : 0);
+    }
+  }
+  return out + '"';
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

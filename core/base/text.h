@@ -22,6 +22,10 @@ std::string lower(std::string_view text);  // of ASCII
 // A word of a POSIX shell that expands to exactly this text.
 std::string shell_quote(std::string_view text);
 
+// A word of a shell in which $NAME and ${NAME} are filled in and nothing else is special; nothing for
+// a text in which a '$' stands before anything but a name. "$$" is a dollar.
+std::optional<std::string> shell_expand(std::string_view text);
+
 // Control characters as \xNN, so that a hostile string neither moves the cursor nor breaks a line.
 std::string printable(std::string_view text);
 

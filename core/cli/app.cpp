@@ -18,8 +18,9 @@
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
+#include "core/plan/sizes.h"
 #include "core/plan/slurm.h"
-#include "core/store/run_folder.h"
+#include "core/run/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
@@ -34,12 +35,17 @@ bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
   return key(a) < key(b);
 }
 
-// Sorts positions first: a run is large, and each is moved but once.
+// By size, and each size by time. Sorts positions first: a run is large, and each is moved but
+// once.
 void rank(std::vector<plan::Planned>& runs) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return ranks_before(runs[a], runs[b]); });
+  std::vector<double> params;
+  for (const auto& planned : runs) params.push_back(planned.run.model.params());
+  const auto sizes = plan::size_classes(params);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : ranks_before(runs[a], runs[b]);
+  });
   std::vector<plan::Planned> ranked;
   ranked.reserve(runs.size());
   for (const auto i : order) ranked.push_back(std::move(runs[i]));
@@ -62,16 +68,21 @@ std::vector<Error> missing_files(const plan::Experiment& experiment) {
   std::vector<Error> warnings;
   std::error_code code;
   const auto folder = fs::path(experiment.file).parent_path();
-  const auto& training = experiment.training;
   const auto is_missing = [&](const std::string& path, const char* ending) {
     return !path.empty() && !fs::exists(folder / (path + ending), code);
   };
-  if (is_missing(training.data, ".idx"))
-    warnings.push_back({"training.data", printable(training.data) + ".idx is not on this machine",
-                        "name the prefix of a .bin and an .idx that the nodes can read"});
-  if (is_missing(training.init, ""))
-    warnings.push_back({"training.init", printable(training.init) + " is not on this machine",
-                        "name a checkpoint that the nodes can read"});
+  const auto add = [&](Error warning) {
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+      warnings.push_back(std::move(warning));
+  };
+  for (const auto& training : experiment.trainings) {
+    if (is_missing(training.data, ".idx"))
+      add({"training.data", printable(training.data) + ".idx is not on this machine",
+           "name the prefix of a .bin and an .idx that the nodes can read"});
+    if (is_missing(training.init, ""))
+      add({"training.init", printable(training.init) + " is not on this machine",
+           "name a checkpoint that the nodes can read"});
+  }
   return warnings;
 }
 
@@ -81,6 +92,17 @@ void settle_trainer(plan::Experiment& experiment) {
   if (!experiment.trainer.empty() || !own || !*own) return;
   const bool is_path = std::string_view(own).find('/') != std::string_view::npos;
   experiment.trainer = is_path ? fs::absolute(own).lexically_normal().string() : own;
+}
+
+// All phases of a run that has some.
+bool has_finished(const fs::path& run_folder) {
+  const auto facts = store::read_run_facts(run_folder);
+  const auto attempts = store::read_attempts(run_folder);
+  if (!facts || !attempts) return false;
+  std::set<int> finished;
+  for (const auto& attempt : *attempts)
+    if (attempt.state == "finished") finished.insert(attempt.phase);
+  return std::ssize(finished) >= std::max(1, facts->phases);
 }
 
 // A deadline counts from today where nobody says when the training begins.
@@ -106,8 +128,9 @@ bool interrupted() { return stop_requested != 0; }
 App::App(Places places, backend::Backends backends)
     : places_(std::move(places)),
       backends_(std::move(backends)),
-      clusters_(places_.cluster_folders(), places_.gpus()),
-      loader_(backends_.strategies(), places_.models()) {}
+      clusters_(places_.cluster_folders(), places_.gpus(), places_.stacks()),
+      loader_(backends_.strategies(), places_.models()),
+      frameworks_(places_.frameworks()) {}
 
 Result<std::unique_ptr<App>> App::create() {
   auto places = find_places();
@@ -118,31 +141,60 @@ Result<std::unique_ptr<App>> App::create() {
 }
 
 void App::look_beside(const fs::path& experiment_file) {
-  const auto beside = experiment_file.parent_path() / "clusters";
-  std::error_code code;
-  if (!fs::is_directory(beside, code) || fs::equivalent(beside, places_.clusters(), code)) return;
-  auto folders = places_.cluster_folders();
-  folders.insert(folders.begin(), beside);
-  clusters_ = hardware::Catalog(std::move(folders), places_.gpus());
+  const auto folder = experiment_file.parent_path();
+  look_in(folder.empty() ? fs::path(".") : folder);
+}
+
+void App::look_in(const fs::path& folder) {
+  places_.beside = folder;
+  clusters_ = hardware::Catalog(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  loader_.look_for_models(places_.models());
+  frameworks_ = render::Frameworks(places_.frameworks());
 }
 
 plan::FindCluster App::find_cluster() {
   return [this](std::string_view name) { return clusters_.find(name); };
 }
 
-Result<plan::Experiment> App::load(const fs::path& experiment_file,
+Result<plan::Experiment> App::load(const experiment::Source& source,
                                    const std::optional<Date>& start) {
-  look_beside(experiment_file);
-  auto experiment = loader_.load(experiment_file);
+  look_beside(source.file);
+  auto experiment = loader_.load(source);
   if (!experiment) return experiment;
   settle_start(start, *experiment);
   settle_trainer(*experiment);
   if (auto status = plan::check_dates(*experiment); !status) return status.error();
+  if (auto status = check_frameworks(*experiment); !status) return status.error();
   return experiment;
 }
 
-Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& options) {
-  auto experiment = load(experiment_file, options.start);
+// A framework or a version that is not there is the experiment's mistake, not that of each run.
+Status App::check_frameworks(const plan::Experiment& experiment) {
+  Errors errors;
+  for (const auto& strategy : experiment.strategies) {
+    if (strategy.framework.empty()) continue;
+    const auto status = frameworks_.check(strategy.framework, strategy.place + ".framework");
+    errors.insert(errors.end(), status.error().begin(), status.error().end());
+  }
+  return errors.empty() ? Status() : Status(errors);
+}
+
+// What a framework cannot do is refused when it is planned, all of it at once.
+void App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
+  if (run.framework.empty()) return;
+  if (run.batch.rampup && !reasons.empty()) return;  // its steps may not be countable
+  const auto launch = frameworks_.launch(run);
+  const auto& found = launch ? launch->refused : launch.error();
+  reasons.insert(reasons.end(), found.begin(), found.end());
+}
+
+void App::note_unequal(plan::Run& run) {
+  if (run.framework.empty()) return;
+  if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
+}
+
+Result<Outcome> App::plan(const experiment::Source& source, const PlanOptions& options) {
+  auto experiment = load(source, options.start);
   if (!experiment) return experiment.error();
   Outcome outcome;
   outcome.experiment = std::move(*experiment);
@@ -155,12 +207,14 @@ Result<Outcome> App::plan(const fs::path& experiment_file, const PlanOptions& op
       [this](const plan::Run& run, auto& reasons, auto& warnings) {
         backends_.of(*run.strategy).check(run, reasons, warnings);
         if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
+        check_framework(run, reasons);
       },
       expand);
   if (!plan) return plan.error();
   outcome.rejected = std::move(plan->rejected);
   if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
   if (!options.runs.empty()) adopt_names(options.runs, outcome);
+  if (options.again) repeat_finished(options.runs, outcome);
   rank(outcome.runs);
   return outcome;
 }
@@ -204,6 +258,7 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
     auto estimate = estimator.estimate(run, work);
     if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
+    note_unequal(run);
     run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
     outcome.runs.push_back({std::move(run), std::move(estimate)});
   }
@@ -211,28 +266,44 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
 }
 
 // A run that has a folder under another name, because it was written by a version of orch that
-// named runs by another rule, keeps that name: else what has finished would be trained again.
+// named runs by another rule, or before a field of training had a list, keeps that name: else what
+// has finished would be trained again.
 void App::adopt_names(const fs::path& root, Outcome& outcome) {
   const auto folder = root / outcome.experiment.name;
   const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
   std::set<std::string> unclaimed;  // folders that no planned run is called by
   for (auto& name : store::run_ids(folder)) unclaimed.insert(std::move(name));
   std::vector<plan::Run*> missing;
-  std::unordered_set<std::string> labels;
+  const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
+  std::unordered_set<std::string> labels, hashes;
   for (auto& [run, estimate] : outcome.runs)
     if (unclaimed.erase(run.id) == 0) {
       missing.push_back(&run);
       labels.insert(label(run.id));
+      hashes.insert(hash(run.id));
     }
   std::unordered_map<std::string, std::string> names;  // by what the run is
   for (const auto& name : unclaimed)
-    if (labels.contains(label(name)))
+    if (labels.contains(label(name)) || hashes.contains(hash(name)))
       if (const auto there = read_run(folder / name)) names[plan::identity(*there)] = name;
   if (names.empty()) return;
   const auto home = fs::absolute(outcome.experiment.file).parent_path().string();
   for (auto* run : missing)
     for (const auto& same : {plan::identity(*run), plan::identity(plan::with_paths_of(*run, home))})
       if (const auto found = names.find(same); found != names.end()) run->id = found->second;
+}
+
+// Old results stay: a repeat is another run, with a folder of its own.
+void App::repeat_finished(const fs::path& root, Outcome& outcome) const {
+  const auto folder = root / outcome.experiment.name;
+  std::unordered_set<std::string> taken;
+  for (auto& [run, estimate] : outcome.runs) {
+    while (has_finished(folder / run.id) || taken.contains(run.id)) {
+      ++run.repeat;
+      run.id = plan::run_id(run);
+    }
+    taken.insert(run.id);
+  }
 }
 
 Status App::keep_where(const std::string& where, Outcome& outcome) {
@@ -283,6 +354,7 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
     return status.error();
   std::vector<Error> reasons;  // it passed before; only the warnings matter
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
+  note_unequal(*run);
   return run;
 }
 

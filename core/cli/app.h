@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/backend.h"
+#include "core/price/backend/backend.h"
 #include "core/cli/places.h"
-#include "core/estimate/estimate.h"
-#include "core/experiment/loader.h"
-#include "core/hardware/hardware.h"
+#include "core/price/estimate/estimate.h"
+#include "core/plan/experiment/loader.h"
+#include "core/plan/hardware/hardware.h"
 #include "core/plan/expand.h"
 #include "core/plan/planned.h"
+#include "core/run/render/framework.h"
 
 namespace orch::cli {
 
@@ -29,6 +30,7 @@ struct PlanOptions {
   double max_runs = 200'000;  // more are refused before any is looked at
   std::optional<Date> start;  // instead of the experiment's
   fs::path runs;              // where folders of its runs may be already; empty: nowhere
+  bool again = false;         // of what has finished there, the next repeat
 };
 
 // The parts of orch, wired. Made for one call of the program.
@@ -40,18 +42,22 @@ class App {
   const backend::Backends& backends() const { return backends_; }
   hardware::Catalog& clusters() { return clusters_; }
   experiment::Loader& loader() { return loader_; }
+  const experiment::Loader& loader() const { return loader_; }
+  render::Frameworks& frameworks() { return frameworks_; }
 
-  // Clusters beside an experiment (clusters/*.yaml in its folder) go before one's own and the
-  // shipped ones.
+  // What lies beside an experiment (clusters/*.yaml, gpus.yaml, models.lua and frameworks/*.lua in its
+  // folder) goes before one's own and the shipped.
   void look_beside(const fs::path& experiment_file);
+  void look_in(const fs::path& folder);
 
   plan::FindCluster find_cluster();
 
-  // The experiment of a file, with a start where its deadline needs one; clusters beside it count.
-  Result<plan::Experiment> load(const fs::path& experiment_file,
+  // The experiment of a file, with a start where its deadline needs one; what lies beside it
+  // counts.
+  Result<plan::Experiment> load(const experiment::Source& source,
                                 const std::optional<Date>& start = {});
 
-  Result<Outcome> plan(const fs::path& experiment_file, const PlanOptions& options = {});
+  Result<Outcome> plan(const experiment::Source& source, const PlanOptions& options = {});
 
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, Outcome& outcome);
@@ -66,14 +72,19 @@ class App {
   App(Places places, backend::Backends backends);
 
   void check_phases(const plan::Run& run, std::vector<Error>& reasons) const;
+  Status check_frameworks(const plan::Experiment& experiment);
+  void check_framework(const plan::Run& run, std::vector<Error>& reasons);
+  void note_unequal(plan::Run& run);
   estimate::AskWork ask_work() const;
   Status price(std::vector<plan::Run> runs, Outcome& outcome);
+  void repeat_finished(const fs::path& root, Outcome& outcome) const;
   void adopt_names(const fs::path& root, Outcome& outcome);
 
   Places places_;
   backend::Backends backends_;
   hardware::Catalog clusters_;
   experiment::Loader loader_;
+  render::Frameworks frameworks_;
 };
 
 // Set by Ctrl-C; long loops ask for it and stop at a sound place.

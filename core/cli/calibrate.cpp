@@ -3,41 +3,49 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "core/base/text.h"
-#include "core/estimate/estimate.h"
+#include "core/price/estimate/estimate.h"
+#include "core/plan/stack.h"
 
 namespace orch::cli {
 namespace {
 
-using measured::Judged, measured::Prediction, measured::Sample;
-
-// Sharded and plain data parallelism are the same trainer around another way to communicate.
-std::vector<std::string> family(const std::string& backend) {
-  if (backend == "ddp" || backend == "zero3") return {"ddp", "zero3"};
-  return {backend};
-}
+using published::Judged, published::Prediction, published::Sample;
 
 // The same chips, nodes and links: what is measured on one holds for the other.
 bool alike(const plan::Partition& a, const plan::Partition& b) {
-  return &a == &b || (a.gpu.peak_fp16.value == b.gpu.peak_fp16.value &&
+  return &a == &b || (a.gpu.peak("fp16").value == b.gpu.peak("fp16").value &&
                       a.gpu.memory_bandwidth.value == b.gpu.memory_bandwidth.value &&
                       a.gpus_per_node == b.gpus_per_node &&
                       a.intra_node.bandwidth.value == b.intra_node.bandwidth.value &&
                       a.network.bandwidth.value == b.network.bandwidth.value);
 }
 
-Group group_for(const Sample& sample) {
-  Group group;
-  group.cluster = sample.run.cluster.get();
-  group.partitions = {sample.run.partition};
-  const auto& backend = sample.run.strategy->backend;
-  const auto* present = sample.run.partition->calibration(backend);
-  group.backends = present ? present->backends : family(backend);
-  group.present = present;
-  if (present) group.eras = present->eras;
-  return group;
+std::size_t machine_for(const Sample& sample, Study& out) {
+  const auto* cluster = sample.run.cluster.get();
+  const auto* partition = sample.run.partition;
+  for (std::size_t m = 0; m < out.machines.size(); ++m) {
+    auto& all = out.machines[m].partitions;
+    if (out.clusters[m] != cluster || !alike(*all.front(), *partition)) continue;
+    if (std::find(all.begin(), all.end(), partition) == all.end()) all.push_back(partition);
+    return m;
+  }
+  const auto& known = partition->calibration;
+  out.machines.push_back({{partition}, known ? known->eras : std::vector<plan::Era>{}});
+  out.clusters.push_back(cluster);
+  return out.machines.size() - 1;
+}
+
+int stack_for(const Sample& sample, Study& out) {
+  const auto* found = plan::stack_of(sample.run);
+  if (!found) return -1;
+  for (std::size_t s = 0; s < out.stacks.size(); ++s)
+    if (out.stacks[s] == found->stack) return static_cast<int>(s);
+  out.stacks.push_back(found->stack);
+  return static_cast<int>(out.stacks.size()) - 1;
 }
 
 Status work_of(const App& app, const plan::Run& run, const estimate::Without& without,
@@ -50,9 +58,9 @@ Status work_of(const App& app, const plan::Run& run, const estimate::Without& wi
 
 }  // namespace
 
-measured::Prediction prediction_of(const plan::Estimate& estimate, const Sample& sample,
+published::Prediction prediction_of(const plan::Estimate& estimate, const Sample& sample,
                                    double era) {
-  measured::Prediction out;
+  published::Prediction out;
   out.step_seconds = estimate.step_seconds * era;
   out.step_low = estimate.step_low * era;
   out.step_high = estimate.step_high * era;
@@ -65,21 +73,34 @@ measured::Prediction prediction_of(const plan::Estimate& estimate, const Sample&
   return out;
 }
 
-std::vector<Group> groups_of(const std::vector<Sample>& samples) {
-  std::vector<Group> groups;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    auto wanted = group_for(samples[i]);
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
-      return group.cluster == wanted.cluster && group.backends == wanted.backends &&
-             alike(*group.partitions.front(), *wanted.partitions.front());
-    });
-    const auto* partition = wanted.partitions.front();
-    auto& group = found == groups.end() ? groups.emplace_back(std::move(wanted)) : *found;
-    auto& all = group.partitions;
-    if (std::find(all.begin(), all.end(), partition) == all.end()) all.push_back(partition);
-    group.members.push_back(i);
-  }
-  return groups;
+plan::Partition Study::place(const calibrate::Fitted& fitted, std::size_t sample) const {
+  const auto& o = observations[sample];
+  const auto at = calibrate::applied(fitted.machines[o.machine], *o.run.partition);
+  if (o.stack < 0) return at;
+  const auto& stack = fitted.stacks[static_cast<std::size_t>(o.stack)];
+  return plan::on_stack(at, std::make_shared<const plan::Stack>(stack));
+}
+
+std::vector<std::size_t> Study::circles() const {
+  std::vector<std::size_t> leader(machines.size() + stacks.size());
+  std::iota(leader.begin(), leader.end(), 0);
+  const auto find = [&](std::size_t at) {
+    while (leader[at] != at) at = leader[at];
+    return at;
+  };
+  for (const auto& o : observations)
+    if (o.stack >= 0)
+      leader[find(machines.size() + static_cast<std::size_t>(o.stack))] = find(o.machine);
+  std::vector<std::size_t> out;
+  for (const auto& o : observations) out.push_back(find(o.machine));
+  return out;
+}
+
+calibrate::Fitted Study::fit(calibrate::Options options, const std::function<bool(std::size_t)>& use) const {
+  std::vector<const calibrate::Observation*> used;
+  for (std::size_t i = 0; i < observations.size(); ++i)
+    used.push_back(use(i) ? &observations[i] : nullptr);
+  return calibrate::fit(machines, stacks, used, options);
 }
 
 Result<std::set<std::string>> ingredients(const App& app, const std::vector<Sample>& samples) {
@@ -93,85 +114,60 @@ Result<std::set<std::string>> ingredients(const App& app, const std::vector<Samp
   return names;
 }
 
-Result<std::vector<fit::Observation>> observe(const App& app, const std::vector<Sample>& samples,
-                                              const estimate::Without& without) {
-  std::vector<fit::Observation> out;
+Result<Study> study(const App& app, const std::vector<Sample>& samples,
+                    const estimate::Without& without) {
+  Study out;
   for (const auto& sample : samples) {
-    fit::Observation observation;
+    calibrate::Observation observation;
     observation.run = sample.run;
+    observation.source = sample.source;
+    observation.table = sample.source + "/" + sample.table;
+    for (const auto& setting : sample.inferred)  // which software it was is no setting of the run
+      if (!setting.starts_with("stack ")) observation.inferred.push_back(setting);
     observation.day = sample.date;
     observation.step_seconds = sample.step_seconds.value_or(0);
     observation.memory = sample.memory_bytes.value_or(0);
     observation.first_stage = sample.first_stage;
+    observation.machine = machine_for(sample, out);
+    observation.stack = stack_for(sample, out);
     if (auto status = work_of(app, sample.run, without, observation.work); !status)
       return status.error();
-    out.push_back(std::move(observation));
+    out.observations.push_back(std::move(observation));
   }
+  if (without.has("eras"))
+    for (auto& machine : out.machines) machine.eras.clear();
   return out;
-}
-
-std::string rows_text(const std::vector<Sample>& samples, const std::vector<std::size_t>& members) {
-  std::set<std::string> sources;
-  std::size_t rows = 0;
-  for (const auto i : members) {
-    if (!samples[i].step_seconds && !samples[i].memory_bytes) continue;
-    sources.insert(printable(samples[i].source));
-    ++rows;
-  }
-  return fmt::format("{} row{} of {}", rows, rows == 1 ? "" : "s",
-                     join(std::vector<std::string>(sources.begin(), sources.end()), ", "));
-}
-
-plan::Calibration fit_group(const Group& group, const std::vector<Sample>& samples,
-                            const std::vector<fit::Observation>& observations, Start start,
-                            const std::function<bool(std::size_t)>& use) {
-  const auto* present = start == Start::present ? group.present : nullptr;
-  std::vector<fit::Observation> adjusted;
-  std::vector<std::size_t> members;
-  for (const auto i : group.members) {
-    if (!use(i)) continue;
-    members.push_back(i);
-    if (!present) continue;
-    adjusted.push_back(observations[i]);
-    adjusted.back().step_seconds /= present->era(observations[i].day);
-  }
-  std::vector<const fit::Observation*> chosen;
-  for (std::size_t k = 0; k < members.size(); ++k)
-    chosen.push_back(present ? &adjusted[k] : &observations[members[k]]);
-  const auto& base = *group.partitions.front();
-  const auto rows = rows_text(samples, members);
-  if (!present) return fit::fit(base, group.backends, chosen, rows, group.eras);
-  auto made = fit::fit(fit::applied(*present, base), group.backends, chosen, rows);
-  made.constants.insert(present->constants.begin(), present->constants.end());
-  made.eras = present->eras;
-  return made;
 }
 
 Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sample>& samples,
                                            const std::vector<std::string>& folds,
                                            const std::set<std::string>& apart,
                                            const estimate::Without& without) {
-  const auto observations = observe(app, samples, without);
-  if (!observations) return observations.error();
+  const auto all = study(app, samples, without);
+  if (!all) return all.error();
+  const auto circles = all->circles();
+  const auto usable = [&](std::size_t i) {
+    return !apart.contains(samples[i].id) && !samples[i].assumed_sizes;
+  };
+  const auto whole = all->fit({}, usable);
   std::vector<Judged> judged(samples.size());
   estimate::Estimator estimator;
-  for (auto& group : groups_of(samples)) {
-    if (without.has("eras")) group.eras.clear();
-    std::set<std::string> names;
-    for (const auto i : group.members) names.insert(folds[i]);
-    for (const auto& name : names) {
-      if (interrupted()) return Error{"interrupted", "not all rows were predicted", ""};
-      const auto calibration = fit_group(
-          group, samples, *observations, Start::datasheet,
-          [&](std::size_t i) { return folds[i] != name && !apart.contains(samples[i].id); });
-      for (const auto i : group.members) {
-        if (folds[i] != name) continue;
-        const auto& o = (*observations)[i];
-        judged[i] = {&samples[i],
-                     prediction_of(estimator.estimate(o.run, o.work,
-                                                      fit::applied(calibration, *o.run.partition)),
-                                   samples[i], calibration.era(o.day))};
-      }
+  for (const auto& fold : std::set<std::string>(folds.begin(), folds.end())) {
+    if (interrupted()) return Error{"interrupted", "not all rows were predicted", ""};
+    std::set<std::size_t> near;
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      if (folds[i] == fold) near.insert(circles[i]);
+    calibrate::Options options;
+    options.near = &whole;
+    const auto fitted = all->fit(options, [&](std::size_t i) {
+      return folds[i] != fold && near.contains(circles[i]) && usable(i);
+    });
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (folds[i] != fold) continue;
+      const auto& o = all->observations[i];
+      judged[i] = {&samples[i],
+                   prediction_of(estimator.estimate(o.run, o.work, all->place(fitted, i)),
+                                 samples[i], fitted.machines[o.machine].era(o.day))};
     }
   }
   return judged;
@@ -179,16 +175,15 @@ Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sam
 
 Result<std::vector<Judged>> judge_as_is(const App& app, const std::vector<Sample>& samples,
                                         bool with_fitted, const estimate::Without& without) {
-  return measured::judge(
+  return published::judge(
       samples,
       [&, estimator = estimate::Estimator(),
        work = backend::Work()](const Sample& sample) mutable -> Result<Prediction> {
         const auto& run = sample.run;
         if (auto status = work_of(app, run, without, work); !status) return status.error();
-        const auto* calibration = run.partition->calibration(run.strategy->backend);
-        if (!with_fitted || !calibration)
+        if (!with_fitted)
           return prediction_of(estimator.estimate(run, work, *run.partition), sample, 1);
-        const double era = without.has("eras") ? 1 : calibration->era(sample.date);
+        const double era = without.has("eras") ? 1 : run.partition->era(sample.date);
         return prediction_of(estimator.estimate(run, work), sample, era);
       });
 }

@@ -14,86 +14,168 @@
 #include "core/cli/exit.h"
 #include "core/cli/measure.h"
 #include "core/cli/rows.h"
-#include "core/measured/score.h"
+#include "core/record/published/score.h"
+#include "core/plan/stack.h"
 #include "core/plan/tunable.h"
 
 namespace orch::cli {
 namespace {
 
-// How good the rows are predicted by a calibration; by the datasheets if there is none.
-measured::Score score_of(const App& app, const std::vector<measured::Sample>& samples,
-                         const Group& group, const plan::Calibration* by) {
+// Some rows of a study, what was fitted to them, and how well it meets them.
+struct Outcome {
+  std::string title;
+  std::string rows;
+  std::vector<std::string> names;          // of the partitions, or of the stack
+  const char* kind;                        // cluster or stack
+  std::string cluster;
+  std::map<std::string, plan::Constant> was, now;
+  std::vector<plan::Era> eras_were, eras;
+  published::Score before, after;
+};
+
+using Places = std::function<plan::Partition(std::size_t)>;
+using Eras = std::function<double(std::size_t)>;
+
+published::Score score_of(const std::vector<published::Sample>& samples, const Study& study,
+                         const std::vector<std::size_t>& members, const Places& place,
+                         const Eras& era) {
   estimate::Estimator estimator;
-  backend::Work work;
-  std::vector<measured::Judged> judged;
-  for (const auto i : group.members) {
-    const auto& sample = samples[i];
-    if (!app.backends().of(*sample.run.strategy).work(sample.run, false, work)) continue;
-    const auto at = by ? fit::applied(*by, *sample.run.partition) : *sample.run.partition;
-    const double era = by ? by->era(sample.date) : 1;
-    judged.push_back(
-        {&sample, prediction_of(estimator.estimate(sample.run, work, at), sample, era)});
+  std::vector<published::Judged> judged;
+  for (const auto i : members) {
+    const auto& o = study.observations[i];
+    judged.push_back({&samples[i], prediction_of(estimator.estimate(o.run, o.work, place(i)),
+                                                 samples[i], era(i))});
   }
-  std::vector<const measured::Judged*> rows;
+  std::vector<const published::Judged*> rows;
   for (const auto& row : judged) rows.push_back(&row);
-  return measured::score_table(rows);
+  return published::score_table(rows);
 }
 
-Result<std::vector<Fitted>> fit_all(const App& app, const MeasuredRows& rows, Start start) {
-  const auto& samples = rows.samples.samples;
-  const auto observations = observe(app, samples);
-  if (!observations) return observations.error();
-  const auto apart = rows.apart();
-  std::vector<Fitted> out;
-  for (auto& group : groups_of(samples)) {
-    std::erase_if(group.members, [&](std::size_t i) {
-      const auto& sample = samples[i];
-      return apart.contains(sample.id) || (!sample.step_seconds && !sample.memory_bytes);
-    });
-    if (group.members.empty()) continue;
-    Fitted made{group, {}, rows_text(samples, group.members), {}, {}};
-    made.calibration =
-        fit_group(group, samples, *observations, start, [](std::size_t) { return true; });
-    made.before = score_of(app, samples, group, start == Start::present ? group.present : nullptr);
-    made.after = score_of(app, samples, group, &made.calibration);
-    out.push_back(std::move(made));
-  }
+std::string text_of(const Study& study, const std::vector<std::size_t>& members) {
+  std::vector<const calibrate::Observation*> rows;
+  for (const auto i : members) rows.push_back(&study.observations[i]);
+  return calibrate::rows_text(rows);
+}
+
+std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
+  std::map<std::string, plan::Constant> out;
+  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
+    for (const auto& tunable : list) out[std::string(tunable.name)] = tunable.in(at);
   return out;
 }
+
+// What was fitted, machine by machine and then stack by stack, with the scores of its rows.
+class Outcomes {
+ public:
+  Outcomes(const std::vector<published::Sample>& samples, const Study& study,
+           const calibrate::Fitted& fitted, calibrate::Options options, std::function<bool(std::size_t)> use)
+      : samples_(samples), study_(study), fitted_(fitted), options_(options), use_(std::move(use)) {}
+
+  std::vector<Outcome> all() const {
+    std::vector<Outcome> out;
+    for (std::size_t m = 0; m < study_.machines.size(); ++m)
+      if (!study_.machines[m].held && !fitted_.machines[m].constants.empty())
+        out.push_back(of_machine(m));
+    for (std::size_t s = 0; s < study_.stacks.size() && options_.stacks; ++s)
+      if (!fitted_.stacks[s].constants.empty()) out.push_back(of_stack(s));
+    return out;
+  }
+
+ private:
+  bool present() const { return options_.start == calibrate::Start::present; }
+
+  Outcome of_machine(std::size_t m) const {
+    const auto& first = *study_.machines[m].partitions.front();
+    Outcome out;
+    out.kind = "cluster";
+    out.cluster = study_.clusters[m]->name;
+    for (const auto* partition : study_.machines[m].partitions)
+      out.names.push_back(partition->name);
+    out.title = out.cluster + " " + join(out.names, ", ");
+    out.was = constants_of(present() ? first.as_measured() : first);
+    out.now = fitted_.machines[m].constants;
+    out.eras = fitted_.machines[m].eras;
+    if (present()) out.eras_were = study_.machines[m].eras;
+    score([&](const calibrate::Observation& o) { return o.machine == m; }, out);
+    return out;
+  }
+
+  Outcome of_stack(std::size_t s) const {
+    Outcome out;
+    out.kind = "stack";
+    out.names = {study_.stacks[s]->name};
+    out.title = "factors of " + out.names.front();
+    if (present()) out.was = study_.stacks[s]->constants;
+    out.now = fitted_.stacks[s].constants;
+    score([&](const calibrate::Observation& o) { return o.stack == static_cast<int>(s); }, out);
+    return out;
+  }
+
+  void score(const std::function<bool(const calibrate::Observation&)>& is, Outcome& out) const {
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < study_.observations.size(); ++i)
+      if (use_(i) && is(study_.observations[i])) members.push_back(i);
+    out.rows = text_of(study_, members);
+    out.before = score_of(
+        samples_, study_, members,
+        [&](std::size_t i) {
+          const auto& run = study_.observations[i].run;
+          if (present()) return plan::priced_at(run);
+          const auto* on = options_.stacks ? nullptr : plan::stack_of(run);
+          return on ? plan::on_stack(*run.partition, on->stack) : *run.partition;
+        },
+        [&](std::size_t i) {
+          return present() ? samples_[i].run.partition->era(samples_[i].date) : 1;
+        });
+    out.after = score_of(
+        samples_, study_, members, [&](std::size_t i) { return study_.place(fitted_, i); },
+        [&](std::size_t i) {
+          return fitted_.machines[study_.observations[i].machine].era(samples_[i].date);
+        });
+  }
+
+  const std::vector<published::Sample>& samples_;
+  const Study& study_;
+  const calibrate::Fitted& fitted_;
+  calibrate::Options options_;
+  std::function<bool(std::size_t)> use_;
+};
 
 std::string percent(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f} %", *error) : "-";
 }
 
-std::string partitions_text(const Group& group) {
-  std::vector<std::string> names;
-  for (const auto* partition : group.partitions) names.push_back(partition->name);
-  return join(names, ", ");
+double era_was(const Outcome& outcome, const std::string& until) {
+  for (const auto& era : outcome.eras_were)
+    if (era.until == until) return era.time.value;
+  return 1;
 }
 
-std::string table(const Fitted& outcome, bool markdown) {
-  const auto& group = outcome.group;
-  auto out = fmt::format("{}{} {}, {}: {}\n", markdown ? "### " : "", group.cluster->name,
-                         partitions_text(group), join(group.backends, " and "), outcome.rows);
+std::string table(const Outcome& outcome, bool markdown) {
+  auto out = fmt::format("{}{}: {}\n", markdown ? "### " : "", outcome.title, outcome.rows);
   out +=
       fmt::format("{}step time {} off before, {} after; memory {} before, {} after\n",
                   markdown ? "\n" : "  ", percent(outcome.before.mape), percent(outcome.after.mape),
                   percent(outcome.before.memory_mape), percent(outcome.after.memory_mape));
   out += markdown ? "\n| constant | before | fitted |\n| --- | ---: | ---: |\n" : "";
-  auto base = outcome.was();
   const auto line = [&](std::string_view name, const std::string& was, const std::string& now) {
     out += markdown ? fmt::format("| {} | {} | {} |\n", name, was, now)
                     : fmt::format("  {:<24}{:>12}  -> {}\n", name, was, now);
   };
+  const bool factors = std::string_view(outcome.kind) == "stack";
   for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
     for (const auto& tunable : list) {
-      const auto found = outcome.calibration.constants.find(std::string(tunable.name));
-      if (found == outcome.calibration.constants.end()) continue;
-      line(tunable.name, plan::shown(tunable.name, tunable.in(base).value),
-           plan::shown(tunable.name, found->second.value));
+      const auto now = outcome.now.find(std::string(tunable.name));
+      if (now == outcome.now.end()) continue;
+      const auto was = outcome.was.find(now->first);
+      const std::string_view name = factors ? std::string_view() : tunable.name;
+      const auto bound = now->second.origin.find(", at its ");
+      line(tunable.name, was == outcome.was.end() ? "1" : plan::shown(name, was->second.value),
+           plan::shown(name, now->second.value) +
+               (bound == std::string::npos ? "" : now->second.origin.substr(bound)));
     }
-  for (const auto& era : outcome.calibration.eras)
-    line("time until " + era.until, fmt::format("{:.4g}", outcome.era_was(era.until)),
+  for (const auto& era : outcome.eras)
+    line("time until " + era.until, fmt::format("{:.4g}", era_was(outcome, era.until)),
          fmt::format("{:.4g}", era.time.value));
   return out;
 }
@@ -102,34 +184,43 @@ void number(JsonWriter& json, std::string_view key, const std::optional<double>&
   value ? json.field(key, *value) : json.null(key);
 }
 
-void put(JsonWriter& json, const Fitted& outcome) {
-  json.begin().field("cluster", outcome.group.cluster->name).begin_list("partitions");
-  for (const auto* partition : outcome.group.partitions) json.item(partition->name);
-  json.end_list().begin_list("backends");
-  for (const auto& backend : outcome.group.backends) json.item(backend);
-  json.end_list().field("rows", outcome.rows);
+void put(JsonWriter& json, const Outcome& outcome) {
+  json.begin();
+  if (!outcome.cluster.empty()) {
+    json.field("cluster", outcome.cluster).begin_list("partitions");
+    for (const auto& name : outcome.names) json.item(name);
+    json.end_list();
+  } else {
+    json.field("stack", outcome.names.front());
+  }
+  json.field("rows", outcome.rows);
   number(json, "mape_before", outcome.before.mape);
   number(json, "mape_after", outcome.after.mape);
   number(json, "memory_mape_before", outcome.before.memory_mape);
   number(json, "memory_mape_after", outcome.after.memory_mape);
   json.begin("constants");
-  for (const auto& [name, constant] : outcome.calibration.constants)
-    json.field(name, constant.value);
+  for (const auto& [name, constant] : outcome.now) json.field(name, constant.value);
   json.end().begin_list("eras");
-  for (const auto& era : outcome.calibration.eras)
+  for (const auto& era : outcome.eras)
     json.begin().field("until", era.until).field("time", era.time.value).end();
   json.end_list().end();
 }
 
-std::string json(const std::vector<Fitted>& outcomes, const measured::Samples& samples) {
+std::string json(const std::vector<Outcome>& outcomes, const published::Samples& samples) {
   JsonWriter writer;
-  writer.begin().field("version", std::int64_t{1}).begin_list("fitted");
+  writer.begin().field("version", std::int64_t{2}).begin_list("fitted");
   for (const auto& outcome : outcomes) put(writer, outcome);
   writer.end_list().begin_list("skipped");
   for (const auto& row : samples.skipped)
     writer.begin().field("id", row.id).field("reason", row.reason).end();
   writer.end_list().end();
   return std::move(writer).text();
+}
+
+void hold_others(const std::vector<std::string>& only, Study& study) {
+  for (std::size_t m = 0; m < study.machines.size() && !only.empty(); ++m)
+    study.machines[m].held =
+        std::find(only.begin(), only.end(), study.clusters[m]->name) == only.end();
 }
 
 // What no constant was fitted to, and why.
@@ -160,26 +251,41 @@ int calibrate_command(const CalibrateArguments& arguments) {
     return fail(status.error(), kUsage);
   const auto rows = load_rows(**app, arguments.files, arguments.cluster);
   if (!rows) return fail(rows.error(), kError);
-  const auto fitted = fit_all(**app, *rows, arguments.fresh ? Start::datasheet : Start::present);
-  if (!fitted) return fail(fitted.error(), kError);
-  std::fputs(unused(*rows).c_str(), stderr);
-  if (fitted->empty())
+  const auto& samples = rows->samples.samples;
+  auto all = study(**app, samples);
+  if (!all) return fail(all.error(), kError);
+  hold_others(arguments.only, *all);
+  const auto apart = rows->apart();
+  const auto use = [&](std::size_t i) {
+    const auto& sample = samples[i];
+    return !apart.contains(sample.id) && !sample.assumed_sizes &&
+           (sample.step_seconds || sample.memory_bytes);
+  };
+  const auto start = arguments.fresh ? calibrate::Start::datasheet : calibrate::Start::present;
+  const bool stacks = !arguments.stacks.empty();
+  const Calibrated calibrated{*all, all->fit({start, stacks}, use)};
+  const auto outcomes = Outcomes(samples, *all, calibrated.fitted, {start, stacks}, use).all();
+  note(unused(*rows));
+  if (outcomes.empty())
     return fail(Error{"orch calibrate", "no row gives a time or a memory of a run of ours",
                       "orch validate lists the reasons under skipped"},
                 kError);
   if (arguments.common.format == "json") {
-    print(json(*fitted, rows->samples));
+    print(json(outcomes, rows->samples));
   } else {
-    for (const auto& outcome : *fitted)
+    for (const auto& outcome : outcomes)
       print(table(outcome, arguments.common.format == "md") + "\n");
   }
-  if (!arguments.write && arguments.output.empty()) {
+  if (!arguments.write && arguments.output.empty() && arguments.stacks.empty()) {
     std::fputs(
-        "nothing was written: --write puts this into the cluster's file, --output into another\n",
+        "nothing was written: --write puts this into the cluster's file, --output into another; "
+        "--stacks FILE fits the software too\n",
         stderr);
     return kOk;
   }
-  if (auto status = write_clusters(**app, *fitted, arguments.output); !status)
+  if (auto status = write_calibrated(**app, calibrated,
+                                     {arguments.write, arguments.output, arguments.stacks});
+      !status)
     return fail(status.error(), kError);
   std::fputs("next: orch validate\n", stderr);
   return kOk;

@@ -7,34 +7,11 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "core/hardware/hardware.h"
-#include "core/hardware/rewrite.h"
+#include "core/plan/hardware/hardware.h"
+#include "core/plan/hardware/rewrite.h"
 
 namespace orch::cli {
 namespace {
-
-// A partition's calibrations, each new one in the place of that for the same backends; nothing if
-// none is new.
-std::optional<std::vector<plan::Calibration>> merged(const plan::Partition& partition,
-                                                     const std::vector<Fitted>& fitted) {
-  auto all = partition.calibrations;
-  bool changed = false;
-  for (const auto& made : fitted) {
-    const auto& own = made.group.partitions;
-    if (std::find(own.begin(), own.end(), &partition) == own.end()) continue;
-    if (made.calibration.constants.empty()) continue;
-    const auto old = std::find_if(all.begin(), all.end(), [&](const auto& one) {
-      return one.backends == made.group.backends;
-    });
-    if (old == all.end())
-      all.push_back(made.calibration);
-    else
-      *old = made.calibration;
-    changed = true;
-  }
-  if (!changed) return std::nullopt;
-  return all;
-}
 
 // A cluster is called like its file: the value of the first line that begins with "name:".
 void rename(std::string& text, const std::string& name) {
@@ -44,24 +21,43 @@ void rename(std::string& text, const std::string& name) {
   text.replace(at, text.find('\n', at) - at, " " + name);
 }
 
+// With what the rows said of its partitions; nothing where they said nothing.
 Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& name,
-                              const std::vector<Fitted>& fitted) {
+                              const Calibrated& calibrated) {
   auto text = read_file(cluster.file);
-  for (const auto& partition : cluster.partitions) {
-    if (!text) return text.error();
-    if (const auto calibrations = merged(partition, fitted))
-      text = hardware::with_calibrations(*text, partition.name, *calibrations, cluster.file);
+  const auto& study = calibrated.study;
+  for (std::size_t m = 0; m < study.machines.size(); ++m) {
+    if (study.clusters[m] != &cluster || study.machines[m].held ||
+        calibrated.fitted.machines[m].constants.empty())
+      continue;
+    for (const auto* partition : study.machines[m].partitions) {
+      if (!text) return text.error();
+      text = hardware::with_calibration(*text, partition->name, calibrated.fitted.machines[m],
+                                        cluster.file);
+    }
   }
   if (text && name != cluster.name) rename(*text, name);
   return text;
 }
 
+// The file of stacks with what the rows said of those that are in it.
+Result<std::string> stacks_text(const Calibrated& calibrated, const std::string& file) {
+  auto text = read_file(file);
+  for (const auto& stack : calibrated.fitted.stacks) {
+    if (!text) return text;
+    if (stack.seen.rows > 0) text = hardware::with_factors(*text, stack, file);
+  }
+  if (!text) return text;
+  if (const auto again = hardware::parse_stacks(*text, file); !again) return again.error();
+  return text;
+}
+
 // The text must be read again as the same cluster with other calibrations.
 Status check_again(const plan::Cluster& cluster, const std::string& text, const fs::path& to,
-                   const hardware::GpuCatalog& gpus) {
+                   hardware::Catalog& clusters) {
   const Error lost{printable(cluster.file), "the file's form is not one that can be rewritten",
-                   "write `fitted:` as a block list below its partition, as jean-zay.yaml does"};
-  const auto again = hardware::parse_cluster(text, to.string(), gpus);
+                   "write `fitted:` as a block below its partition, as jean-zay.yaml does"};
+  const auto again = clusters.parse(text, to.string(), cluster.name);
   if (!again || again->partitions.size() != cluster.partitions.size()) return lost;
   for (std::size_t i = 0; i < cluster.partitions.size(); ++i) {
     const auto &a = cluster.partitions[i], &b = again->partitions[i];
@@ -71,18 +67,6 @@ Status check_again(const plan::Cluster& cluster, const std::string& text, const 
 }
 
 }  // namespace
-
-plan::Partition Fitted::was() const {
-  const auto& partition = *group.partitions.front();
-  return group.present ? fit::applied(*group.present, partition) : partition;
-}
-
-double Fitted::era_was(const std::string& until) const {
-  if (group.present)
-    for (const auto& era : group.present->eras)
-      if (era.until == until) return era.time.value;
-  return 1;
-}
 
 Status check_output(const std::string& output) {
   if (output.empty()) return {};
@@ -99,25 +83,35 @@ Status check_output(const std::string& output) {
   return {};
 }
 
-Status write_clusters(App& app, const std::vector<Fitted>& fitted, const std::string& output) {
+Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options) {
   std::map<std::string, const plan::Cluster*> clusters;
-  for (const auto& made : fitted) clusters[made.group.cluster->name] = made.group.cluster;
-  if (!output.empty() && clusters.size() > 1)
-    return Error{"--output", "the rows are of several clusters",
-                 "use --write, or --from a file with the rows of one"};
-  const auto gpus = hardware::load_gpus(app.places().gpus());
-  if (!gpus) return gpus.error();
-  std::vector<std::pair<fs::path, std::string>> texts;
+  for (std::size_t m = 0; m < calibrated.study.machines.size(); ++m)
+    if (!calibrated.study.machines[m].held)
+      clusters[calibrated.study.clusters[m]->name] = calibrated.study.clusters[m];
+  if (!options.output.empty() && clusters.size() > 1) {
+    const auto named = clusters.find(fs::path(options.output).stem().string());
+    if (named == clusters.end())
+      return Error{"--output", "the rows are of several clusters",
+                   "call the file like one of them, or use --write"};
+    clusters = {*named};
+  }
+  if (options.output.empty() && !options.all) clusters.clear();
+  std::map<std::string, std::string> texts;
   for (const auto& [name, cluster] : clusters) {
-    const fs::path to(output.empty() ? cluster->file : output);
-    auto text = rewritten(*cluster, to.stem().string(), fitted);
+    const fs::path to(options.output.empty() ? cluster->file : options.output);
+    auto text = rewritten(*cluster, to.stem().string(), calibrated);
     if (!text) return text.error();
-    if (auto status = check_again(*cluster, *text, to, *gpus); !status) return status;
-    texts.emplace_back(to, std::move(*text));
+    if (auto status = check_again(*cluster, *text, to, app.clusters()); !status) return status;
+    texts[to.string()] = std::move(*text);
+  }
+  if (!options.stacks.empty()) {
+    auto stacks = stacks_text(calibrated, options.stacks);
+    if (!stacks) return stacks.error();
+    texts[options.stacks] = std::move(*stacks);
   }
   for (const auto& [to, text] : texts) {
     if (auto status = write_output(to, text); !status) return status;
-    std::fputs(fmt::format("written to {}\n", printable(to.string())).c_str(), stderr);
+    std::fputs(fmt::format("written to {}\n", printable(to)).c_str(), stderr);
   }
   return {};
 }

@@ -8,22 +8,23 @@
 
 namespace orch::cli {
 
-// A group with what its rows say.
-struct Fitted {
-  Group group;
-  plan::Calibration calibration;
-  std::string rows;
-  measured::Score before, after;  // of the same rows
-
-  plan::Partition was() const;  // before
-  double era_was(const std::string& until) const;
+// What was fitted, and of what.
+struct Calibrated {
+  const Study& study;
+  calibrate::Fitted fitted;
 };
 
 // Whether a cluster can be written there: <name>.yaml, and no file of another kind. "" is no place.
 Status check_output(const std::string& output);
 
-// Puts the calibrations into the files of their clusters, or into one other file. All texts are
-// made and read again before the first is written.
-Status write_clusters(App& app, const std::vector<Fitted>& fitted, const std::string& output);
+// Puts what was fitted into the files of its clusters, or into one other file (of several clusters,
+// that which is called like it), and stacks into theirs. All texts are made and read again before
+// the first is written.
+struct WriteOptions {
+  bool all = false;      // into the files that the clusters were read from
+  std::string output;    // of the cluster
+  std::string stacks;    // of the stacks
+};
+Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options);
 
 }  // namespace orch::cli

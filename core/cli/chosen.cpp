@@ -3,21 +3,23 @@
 #include "core/base/text.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
-#include "core/store/store.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
 
 // The best run of an experiment file.
-std::variant<Chosen, int> best_of(App& app, const std::string& file, const std::string& where,
-                                  const std::string& start, const std::string& runs) {
-  auto outcome = app.plan(file, {.start = parse_date(start), .runs = runs});
+std::variant<Chosen, int> best_of(App& app, const experiment::Source& source,
+                                  const std::string& where, const std::string& start,
+                                  const std::string& runs) {
+  auto outcome = app.plan(source, {.start = parse_date(start), .runs = runs});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(where, *outcome); !status)
     return fail(status.error(), outcome->runs.empty() ? kInvalidExperiment : kUsage);
   if (outcome->runs.empty())
-    return fail(Error{printable(file), "every run is rejected", "orch plan shows the reasons"},
-                kInvalidExperiment);
+    return fail(
+        Error{printable(source.name()), "every run is rejected", "orch plan shows the reasons"},
+        kInvalidExperiment);
   return Chosen{std::move(outcome->runs.front().run), outcome->experiment.calendar};
 }
 
@@ -33,15 +35,22 @@ std::variant<Chosen, int> stored(App& app, const std::string& word, const std::s
   }
   auto run = app.read_run(folder);
   if (!run) return fail(run.error(), kError);
-  return Chosen{std::move(*run), {parse_date(start), 1}};
+  return Chosen{std::move(*run), {parse_date(start), 1, {}}};
 }
 
 }  // namespace
 
-std::variant<Chosen, int> choose_run(App& app, const std::string& word, const std::string& where,
-                                     const std::string& start, const std::string& runs) {
-  return word.ends_with(".lua") ? best_of(app, word, where, start, runs)
-                                : stored(app, word, start, runs);
+std::variant<Chosen, int> choose_run(App& app, const experiment::Source& word,
+                                     const std::string& where, const std::string& start,
+                                     const std::string& runs) {
+  if (word.is_stdin() || word.file.extension() == ".lua")
+    return best_of(app, word, where, start, runs);
+  if (!word.set.empty())
+    return fail(
+        Error{"--set " + printable(word.set.front()), "a run is frozen: nothing in it can change",
+              "name the experiment's FILE.lua"},
+        kUsage);
+  return stored(app, word.file.string(), start, runs);
 }
 
 }  // namespace orch::cli

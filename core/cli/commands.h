@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan/model.h"
-#include "core/report/report.h"
+#include "core/show/tables/report.h"
 
 namespace CLI {
 class App;
@@ -17,23 +17,26 @@ namespace orch::cli {
 // What several verbs take.
 struct Common {
   std::string format = "table";
-  report::Screen screen;
+  tables::Screen screen;
 };
 
 struct PlanArguments {
   Common common;
   std::string file;
+  std::vector<std::string> set;  // path=value, over what the file says
   std::string where;
   std::string runs = "runs";
   std::string start;  // a date, or empty
   double max_runs = 200'000;
   std::size_t top = 20;
   bool dry_run = false;
+  bool again = false;  // what has finished is run once more
 };
 
 struct SearchArguments {
   Common common;
   std::string file;
+  std::vector<std::string> set;
   std::vector<std::string> keep;
   std::vector<std::string> open;
   std::string where;
@@ -45,6 +48,7 @@ struct SearchArguments {
 struct ExplainArguments {
   Common common;
   std::string run;
+  std::vector<std::string> set;  // with FILE.lua
   std::string where;
   std::string start;  // a date, or empty
   std::string runs = "runs";
@@ -53,6 +57,7 @@ struct ExplainArguments {
 struct ProbeArguments {
   Common common;
   std::vector<std::string> words;  // runs
+  std::vector<std::string> set;    // with FILE.lua
   std::string where;
   std::string runs = "runs";
   std::string output = "probes";
@@ -83,6 +88,9 @@ struct ValidateArguments {
   std::string calibrate = "none";
   std::vector<std::string> without;  // ingredients to leave out
   bool rows = false;
+  std::string table;  // only rows of a "source/table" that this expression finds
+  std::string by;     // source, table or size; "": sources, tables and rows
+  std::optional<double> tolerance;
 };
 
 struct CalibrateArguments {
@@ -90,6 +98,8 @@ struct CalibrateArguments {
   std::vector<std::string> files;
   std::string cluster;
   std::string output;
+  std::string stacks;
+  std::vector<std::string> only;  // clusters
   bool write = false;
   bool fresh = false;
   bool this_machine = false;
@@ -121,6 +131,13 @@ struct ExportArguments {
   std::string output;
   std::int64_t step = -1;  // the newest
   std::string dtype = "f32";
+  std::string architecture;  // of transformers; empty: the one that fits
+};
+
+// For completions: names of a kind (clusters, models, strategies, runs, targets).
+struct WordsArguments {
+  std::string kind;
+  std::string runs = "runs";
 };
 
 struct ImportArguments {
@@ -157,6 +174,10 @@ struct ReportArguments {
   bool attach = false;  // the texts of experiment and clusters
 };
 
+struct CheckArguments {
+  RecordArguments records;
+};
+
 // Each does its verb, prints to stdout and stderr, and returns the program's exit code.
 int plan_command(const PlanArguments& arguments);
 int search_command(const SearchArguments& arguments);
@@ -173,13 +194,21 @@ int export_command(const ExportArguments& arguments);
 int import_command(const ImportArguments& arguments);
 int ingest_command(const IngestArguments& arguments);
 int compare_command(const CompareArguments& arguments);
+int check_command(const CheckArguments& arguments);
 int report_command(const ReportArguments& arguments);
+int words_command(const WordsArguments& arguments);
 int completion_command(const CLI::App& program, const std::string& shell);
+
+// All text goes out by these three. What files and names brought into it cannot steer a terminal:
+// control characters but line breaks, tabs and our own colours are shown as \xNN, in pipes too.
 
 // Prints errors to stderr and returns the code.
 int fail(const Errors& errors, int code);
 
 // Prints to stdout; a reader that went away (orch … | head) is no error of ours.
 void print(const std::string& text);
+
+// Prints to stderr.
+void note(const std::string& text);
 
 }  // namespace orch::cli

@@ -7,8 +7,8 @@
 #include "core/cli/exit.h"
 #include "core/cli/record_output.h"
 #include "core/cli/select.h"
-#include "core/compare/compare.h"
-#include "core/report/report.h"
+#include "core/show/compare/compare.h"
+#include "core/show/tables/report.h"
 
 namespace orch::cli {
 namespace {
@@ -83,14 +83,14 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
   for (const auto& section : compare::sections(comparison)) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty())
-      out += markdown ? "### " + report::markdown_text(section.title) + "\n\n"
-                      : report::paint(section.title, "1", common.screen) + "\n";
+      out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
+                      : tables::paint(section.title, "1", common.screen) + "\n";
     if (!section.rows.empty())
-      out += markdown ? report::grid_markdown(section.rows) + "\n"
-                      : report::grid(section.rows, common.screen);
+      out += markdown ? tables::grid_markdown(section.rows) + "\n"
+                      : tables::grid(section.rows, common.screen);
     for (const auto& sentence : section.sentences)
-      out += markdown ? "- " + report::markdown_text(sentence) + "\n"
-                      : report::wrap(sentence + "\n", common.screen);
+      out += markdown ? "- " + tables::markdown_text(sentence) + "\n"
+                      : tables::wrap(sentence + "\n", common.screen);
   }
   return out;
 }

@@ -11,8 +11,8 @@
 #include "core/cli/commands.h"
 #include "core/cli/data_documents.h"
 #include "core/cli/exit.h"
-#include "core/data/indexed_writer.h"
-#include "core/tokenize/tokenizer.h"
+#include "core/train/data/indexed_writer.h"
+#include "core/train/tokenize/tokenizer.h"
 
 namespace orch::cli {
 namespace {

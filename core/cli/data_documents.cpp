@@ -13,7 +13,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/app.h"
-#include "core/data/mapped_file.h"
+#include "core/train/data/mapped_file.h"
 
 namespace orch::cli {
 namespace {

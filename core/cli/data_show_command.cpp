@@ -12,8 +12,8 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
-#include "core/data/indexed.h"
-#include "core/tokenize/tokenizer.h"
+#include "core/train/data/indexed.h"
+#include "core/train/tokenize/tokenizer.h"
 
 namespace orch::cli {
 namespace {

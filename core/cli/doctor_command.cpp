@@ -6,8 +6,9 @@
 #include "core/cli/app.h"
 #include "core/cli/exit.h"
 #include "core/cli/follow_arguments.h"
-#include "core/launch/doctor.h"
-#include "core/launch/process_shell.h"
+#include "core/cli/sources.h"
+#include "core/run/launch/local/doctor.h"
+#include "core/run/launch/process_shell.h"
 
 namespace orch::cli {
 namespace {
@@ -19,7 +20,7 @@ std::string word(Check::State state) {
   return state == Check::State::ok ? "ok" : state == Check::State::missing ? "missing" : "note";
 }
 
-std::string line_of(const Check& check, const report::Screen& screen) {
+std::string line_of(const Check& check, const tables::Screen& screen) {
   const char* color = check.state == Check::State::ok        ? "32"
                       : check.state == Check::State::missing ? "31"
                                                              : "33";
@@ -27,7 +28,7 @@ std::string line_of(const Check& check, const report::Screen& screen) {
   label.resize(8, ' ');
   auto text = check.what + ": " + printable(check.found) + "\n";
   if (!check.how_to_get.empty()) text += "          " + check.how_to_get + "\n";
-  return report::paint(label, color, screen) + report::wrap("  " + text, screen).substr(2);
+  return tables::paint(label, color, screen) + tables::wrap("  " + text, screen).substr(2);
 }
 
 }  // namespace
@@ -39,9 +40,12 @@ int doctor_command(const DoctorArguments& arguments) {
   if (auto app = App::create(); app) {
     options.plugin_folders = (*app)->places().plugins;
     options.trainers = (*app)->places().trainers;
+    options.sources = (*app)->places().home;
     std::set<std::string> names;
     for (const auto& strategy : (*app)->backends().strategies()) names.insert(strategy->backend);
     options.backends.assign(names.begin(), names.end());
+    (*app)->look_in(".");
+    checks = check_sources(**app);
   } else {
     for (const auto& error : app.error())
       checks.push_back({"orch", Check::State::missing, error.place + ": " + error.fact, error.fix});

@@ -11,6 +11,7 @@ enum Exit : int {
   kRunsFailed = 4,
   kSchedulerUnreachable = 5,
   kOverBudget = 6,
+  kOverTolerance = 7,
   kInterrupted = 130,
 };
 

@@ -1,31 +1,46 @@
+#include <fmt/format.h>
+
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
 #include "core/cli/chosen.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
-#include "core/collect/collect.h"
-#include "core/report/compared.h"
-#include "core/store/run_folder.h"
+#include "core/cli/run_logs.h"
+#include "core/record/events/collect.h"
+#include "core/show/tables/compared.h"
+#include "core/run/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
 
 // Of the last attempt that got so far; nothing of a run that nobody has run.
-std::optional<report::Measured> measured_in(const fs::path& folder) {
+std::optional<tables::Measured> measured_in(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return std::nullopt;
   for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
     const auto place = folder / "attempts" / std::to_string(attempt->number);
-    const auto progress = collect::read_progress(place, 0);
+    auto progress = events::read_progress(place, 0);
+    if (!progress) progress = RunLogs().progress(place, 0);
     if (!progress) continue;
-    return report::Measured{*progress, collect::read_profile(place).value_or(record::Profile())};
+    return tables::Measured{*progress, events::read_profile(place).value_or(record::Profile())};
   }
   return std::nullopt;
 }
 
+// What the program of the last attempt said that it is; nothing where a framework did not say it.
+std::string version_said(const fs::path& folder) {
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts || attempts->empty()) return {};
+  const auto place = folder / "attempts" / std::to_string(attempts->back().number) / "framework.json";
+  const auto json = read_json(place, {.fix = "nothing depends on it: remove it"});
+  return json && *json ? Fields(**json).text_or("says", "") : "";
+}
+
 std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
-                    const report::Measured* measured, const Common& common) {
-  if (common.format == "json") return report::explain_json(planned, calendar, measured);
-  if (common.format == "md") return report::explain_markdown(planned, calendar, measured);
-  return report::explain(planned, calendar, common.screen, measured);
+                    const tables::Measured* measured, const Common& common) {
+  if (common.format == "json") return tables::explain_json(planned, calendar, measured);
+  if (common.format == "md") return tables::explain_markdown(planned, calendar, measured);
+  return tables::explain(planned, calendar, common.screen, measured);
 }
 
 }  // namespace
@@ -33,8 +48,8 @@ std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar
 int explain_command(const ExplainArguments& arguments) {
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
-  auto chosen =
-      choose_run(**app, arguments.run, arguments.where, arguments.start, arguments.runs);
+  auto chosen = choose_run(**app, {arguments.run, arguments.set}, arguments.where, arguments.start,
+                           arguments.runs);
   if (const int* code = std::get_if<int>(&chosen)) return *code;
   auto& [run, calendar] = std::get<Chosen>(chosen);
   std::error_code ignored;
@@ -44,6 +59,8 @@ int explain_command(const ExplainArguments& arguments) {
   if (const fs::path named = arguments.run; fs::exists(named / "run.json", ignored)) folder = named;
   const auto measured = measured_in(folder);
   print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
+  if (const auto said = version_said(folder); !said.empty() && arguments.common.format != "json")
+    print(fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
   return kOk;
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/cli/commands.h"
-#include "core/follow/options.h"
+#include "core/run/follow/options.h"
 
 namespace orch::cli {
 

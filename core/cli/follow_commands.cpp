@@ -10,8 +10,8 @@
 #include "core/cli/live.h"
 #include "core/cli/session.h"
 #include "core/cli/trainers.h"
-#include "core/report/words.h"
-#include "core/store/run_folder.h"
+#include "core/show/tables/words.h"
+#include "core/run/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
@@ -19,19 +19,19 @@ namespace {
 using follow::Campaign;
 
 // One document for all experiments.
-std::string text_of(const std::vector<report::Standings>& all, const FollowArguments& arguments) {
+std::string text_of(const std::vector<tables::Standings>& all, const FollowArguments& arguments) {
   const auto& [format, screen] = arguments.common;
-  if (format == "json") return report::status_json(all);
-  if (format == "csv") return report::status_csv(all);
+  if (format == "json") return tables::status_json(all);
+  if (format == "csv") return tables::status_csv(all);
   std::string out;
   for (const auto& standings : all) {
     if (!out.empty()) out += "\n";
     if (format == "md")
       out += (all.size() > 1 ? fmt::format("## {}\n\n", printable(standings.experiment)) : "") +
-             report::status_markdown(standings);
+             tables::status_markdown(standings);
     else
-      out += report::status_table(standings, screen, arguments.top) +
-             report::wrap(report::status_summary(standings), screen);
+      out += tables::status_table(standings, screen, arguments.top) +
+             tables::wrap(tables::status_summary(standings), screen);
   }
   return out;
 }
@@ -60,8 +60,7 @@ int for_targets(const FollowArguments& arguments, Verb&& verb) {
 
 void mention_index(const Campaign& campaign) {
   if (!campaign.index_trouble().empty())
-    std::fprintf(stderr, "note: %s; reading the run folders instead\n",
-                 campaign.index_trouble().c_str());
+    note("note: " + campaign.index_trouble() + "; reading the run folders instead\n");
 }
 
 // Of a target: what resume, or retry, would submit now.
@@ -90,8 +89,8 @@ int submit_now(Campaign& campaign, const Target& target, bool retry) {
   const auto status = submitter.submit(due);
   campaign.end();
   const auto& handed = submitter.handed();
-  std::fprintf(stderr, "%s submitted as %s\n", report::plural(handed.runs, "run").c_str(),
-               report::plural(handed.jobs, "job").c_str());
+  std::fprintf(stderr, "%s submitted as %s\n", tables::plural(handed.runs, "run").c_str(),
+               tables::plural(handed.jobs, "job").c_str());
   if (!status) return fail(status.error(), handed.silent ? kSchedulerUnreachable : kError);
   return handed.refused > 0 ? kRunsFailed : kOk;
 }
@@ -106,7 +105,7 @@ int submit_again(Campaign& campaign, const Target& target, const FollowArguments
   campaign.end();
   const auto due = to_submit(campaign, target, retry);
   if (due.empty()) {
-    std::fprintf(stderr, "%s: nothing is to be submitted\n", target.experiment.c_str());
+    note(target.experiment + ": nothing is to be submitted\n");
     return kOk;
   }
   if (auto status = campaign.check_budget(due); !status) return fail(status.error(), kOverBudget);
@@ -114,8 +113,8 @@ int submit_again(Campaign& campaign, const Target& target, const FollowArguments
   double hours = 0;
   for (const auto place : due) hours += campaign.gpu_hours_left(place);
   const auto question =
-      fmt::format("submit {} of {}, up to {} GPU-hours?", report::plural(due.size(), "run"),
-                  target.experiment, report::significant(hours));
+      fmt::format("submit {} of {}, up to {} GPU-hours?", tables::plural(due.size(), "run"),
+                  target.experiment, tables::significant(hours));
   if (!arguments.yes && !confirm(question)) return kUsage;
   return submit_now(campaign, target, retry);
 }
@@ -143,17 +142,17 @@ int again_command(const FollowArguments& arguments, bool retry) {
 namespace {
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
-std::string final_text(const report::Standings& standings, const report::Screen& screen) {
+std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
   auto rest = standings;
-  std::erase_if(rest.runs, [](const report::RunStatus& run) {
+  std::erase_if(rest.runs, [](const tables::RunStatus& run) {
     return run.outcome.verdict.state == record::State::finished && run.outcome.progress &&
            run.outcome.progress->step_seconds > 0;
   });
-  const auto measured = report::measured_table(standings, screen);
+  const auto measured = tables::measured_table(standings, screen);
   std::string out;
   if (!measured.empty()) out += measured;
-  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + report::status_table(rest, screen, 20);
-  return out + "\n" + report::wrap(report::status_summary(standings), screen);
+  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + tables::status_table(rest, screen, 20);
+  return out + "\n" + tables::wrap(tables::status_summary(standings), screen);
 }
 
 }  // namespace
@@ -177,9 +176,8 @@ int follow_and_report(Session& session, Campaign& campaign, const Target& target
   }
   const auto last = now();
   if (!ended) {
-    std::fprintf(stderr,
-                 "left; the jobs go on. orch watch %s comes back, orch cancel %s ends them\n",
-                 campaign.experiment().name.c_str(), campaign.experiment().name.c_str());
+    note(fmt::format("left; the jobs go on. orch watch {0} comes back, orch cancel {0} ends them\n",
+                     campaign.experiment().name));
     return kInterrupted;
   }
   if (common.format == "table") print(final_text(last, common.screen));
@@ -187,7 +185,7 @@ int follow_and_report(Session& session, Campaign& campaign, const Target& target
 }
 
 int status_command(const FollowArguments& arguments) {
-  std::vector<report::Standings> all;
+  std::vector<tables::Standings> all;
   const int code =
       for_targets(arguments, [&](Session&, Campaign& campaign, const Target& target) -> int {
         campaign.refresh();
@@ -242,11 +240,11 @@ int cancel_command(const FollowArguments& arguments) {
     campaign.refresh();
     const auto asked = to_cancel(campaign, target);
     if (asked.empty()) {
-      std::fprintf(stderr, "%s: nothing to cancel\n", target.experiment.c_str());
+      note(target.experiment + ": nothing to cancel\n");
       return kOk;
     }
     const auto question =
-        fmt::format("cancel {} of {}{}?", report::plural(asked.size(), "run"), target.experiment,
+        fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"), target.experiment,
                     arguments.stop ? " after their next checkpoint" : "");
     if (!arguments.yes && !confirm(question)) return kUsage;
     if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
@@ -254,7 +252,7 @@ int cancel_command(const FollowArguments& arguments) {
     const auto open = to_cancel(campaign, target);
     const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
     if (!status) return fail(status.error(), kError);
-    std::fprintf(stderr, "%s %s\n", report::plural(open.size(), "run").c_str(),
+    std::fprintf(stderr, "%s %s\n", tables::plural(open.size(), "run").c_str(),
                  arguments.stop ? "will stop after their next checkpoint" : "cancelled");
     return kOk;
   });

@@ -117,7 +117,8 @@ void add_logs(CLI::App& program, LogsArguments& to) {
       ->check(whole_number(0, 1e12))
       ->capture_default_str();
   verb->footer(
-      "\nExamples:\n  orch logs 3fa9c1d2 --follow\n  orch logs 3fa9c1d2 --rank 5 --lines 0");
+      "\nExamples:\n  orch logs 3fa9c1d2 --follow\n  orch logs 3fa9c1d2 --rank 5 --lines 0\n\n"
+      "Control characters are shown as \\xNN, not obeyed; attempts/<n>/stdout.log has the bytes.");
 }
 
 void add_looking(CLI::App& program, Arguments& to) {
@@ -142,6 +143,9 @@ the others come first: those are the ones that a hang waits for.)");
   index->footer("\nExamples:\n  orch index\n  orch index --runs /scratch/me/runs");
   auto* local = program.add_subcommand("_local", "")->group("");  // what local runs are children of
   local->add_option("SUBMISSION", to.submission)->required();
+  auto* words = program.add_subcommand("_words", "")->group("");  // what completions offer
+  words->add_option("KIND", to.words.kind)->required();
+  words->add_option("RUNS", to.words.runs);
 }
 
 }  // namespace
@@ -152,9 +156,10 @@ void add_run(CLI::App& program, RunArguments& to) {
   add_runs(*verb, to.plan.runs);
   verb->add_flag("--dry-run", to.plan.dry_run, "Show all, write nothing");
   verb->add_flag("-y,--yes", to.yes, "Submit without asking");
-  verb->add_option("--take", to.take, "Submit only so many of the best; 0: all")
+  verb->add_option("--take", to.take, "Submit only so many of the best of each size; 0: all")
       ->check(whole_number(0, 1e9))
       ->capture_default_str();
+  verb->add_flag("--again", to.plan.again, "Run what has finished once more, as another repeat");
   verb->add_flag("--oom", to.oom, "Submit also what should not fit the memory");
   verb->add_flag("--over-budget", to.options.over_budget, "Submit also what goes over the budget");
   verb->add_flag("--detach", to.detach, "Submit and leave; orch watch follows");

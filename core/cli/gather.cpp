@@ -10,12 +10,13 @@
 #include "core/base/text.h"
 #include "core/cli/judge_rows.h"
 #include "core/cli/rows.h"
+#include "core/cli/run_logs.h"
 #include "core/cli/run_records.h"
-#include "core/compare/spikes.h"
-#include "core/measured/fields.h"
+#include "core/show/compare/spikes.h"
+#include "core/record/published/fields.h"
 #include "core/record/records_json.h"
-#include "core/store/run_folder.h"
-#include "core/store/store.h"
+#include "core/run/store/run_folder.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
@@ -42,17 +43,6 @@ void append(Records& to, Records&& from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-// The patterns that come with orch, then the user's, which go before them.
-Result<ingest::Patterns> load_patterns(const App& app, const std::vector<std::string>& more) {
-  auto files = entries_of(app.places().logs());
-  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".lua"; });
-  if (files.empty())
-    return Error{printable(app.places().logs().string()), "holds no patterns of logs",
-                 "ORCH_HOME names the folder that has experiments/ and templates/"};
-  files.insert(files.end(), more.begin(), more.end());
-  return ingest::Patterns::load(files);
-}
-
 // A line for people who wait for a large file.
 void show_progress(const ingest::Progress& progress) {
   constexpr std::uint64_t kLarge = 256 << 20;
@@ -67,13 +57,18 @@ void show_progress(const ingest::Progress& progress) {
 // A log that just ends is of a run that goes on only if it grew lately.
 void settle(Record& record) {
   constexpr double kLeast = 600, kSteps = 20;
+  constexpr double kZones = 26 * 3600;  // the dates of a log are of any time zone
   if (record.state != record::State::running) return;
   std::error_code code;
   const auto written = fs::last_write_time(record.origin.file, code);
   const std::chrono::duration<double> age = fs::file_time_type::clock::now() - written;
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   const auto& step = record.measured.step_seconds;
-  if (code || age.count() > std::max(kLeast, step ? kSteps * step->value : 0))
-    record.state = record::State::stopped;
+  const double most = std::max(kLeast, step ? kSteps * step->value : 0);
+  const auto last = std::max(record.origin.start, record.origin.end);
+  // A copy of an old log is a new file.
+  const bool is_old = last > 0 && now.count() - last > most + kZones;
+  if (code || age.count() > most || is_old) record.state = record::State::stopped;
 }
 
 Error nothing_named(const std::string& word) {
@@ -126,7 +121,7 @@ Result<Records> Gatherer::find(const std::string& word) {
 }
 
 Result<Records> Gatherer::experiment(const std::string& file) {
-  auto outcome = app_.plan(file, {.start = {}, .runs = options_.runs});
+  auto outcome = app_.plan({file, options_.changes}, {.start = {}, .runs = options_.runs});
   if (!outcome) return outcome.error();
   Records out;
   std::vector<std::string> ids;
@@ -170,7 +165,7 @@ Result<Records> Gatherer::every_run() {
   return out;
 }
 
-Status Gatherer::set_cells(measured::Row& row) const {
+Status Gatherer::set_cells(published::Row& row) const {
   Errors errors;
   for (const auto& word : options_.set) {
     const auto equals = word.find('=');
@@ -178,10 +173,16 @@ Status Gatherer::set_cells(measured::Row& row) const {
         equals == std::string::npos
             ? Status(Error{"--set " + printable(word), "has no '='",
                            "write name=value, as in --set gpu=a100-80g"})
-            : measured::set_cell(row, trim(word.substr(0, equals)), word.substr(equals + 1));
+            : published::set_cell(row, trim(word.substr(0, equals)), word.substr(equals + 1));
     errors.insert(errors.end(), status.error().begin(), status.error().end());
   }
   return errors.empty() ? Status() : Status(errors);
+}
+
+Result<ingest::Known> Gatherer::known_cells() const {
+  published::Row probe;
+  if (auto status = set_cells(probe); !status) return status.error();
+  return published::cells_of(probe);
 }
 
 Status Gatherer::check_cluster() const {
@@ -197,7 +198,7 @@ Result<Records> Gatherer::table(const fs::path& file) {
   Records out;
   for (auto& row : *rows) {
     if (auto status = set_cells(row); !status) return status.error();
-    out.push_back(measured::record_of(row));
+    out.push_back(published::record_of(row));
   }
   judge(*rows, out);
   return out;
@@ -225,16 +226,22 @@ Result<Records> Gatherer::row(const std::string& id) {
 
 Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
   if (auto status = check_cluster(); !status) return status.error();
-  const auto patterns = load_patterns(app_, options_.patterns);
+  const auto patterns = load_patterns(app_.places().logs(), options_.patterns);
   if (!patterns) return patterns.error();
-  auto found = ingest::ingest(paths, *patterns, interrupted, show_progress);
+  const auto known = known_cells();
+  if (!known) return known.error();
+  auto found = ingest::ingest(paths, *patterns,
+                              {.set = *known,
+                               .beside = known_beside,
+                               .interrupted = interrupted,
+                               .progress = show_progress});
   if (!found) return found.error();
   passed_.insert(passed_.end(), found->passed.begin(), found->passed.end());
   Records out;
-  std::vector<measured::Row> rows;
+  std::vector<published::Row> rows;
   for (auto& run : found->runs) {
     if (auto status = set_cells(run.row); !status) return status.error();
-    run.record.fields = measured::fields_of(run.row);
+    run.record.fields = published::fields_of(run.row);
     for (auto& field : run.more) run.record.set(field.name, std::move(field.value), field.assumed);
     settle(run.record);
     auto& measured = run.record.measured;
@@ -246,9 +253,13 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
   return out;
 }
 
-void Gatherer::judge(const std::vector<measured::Row>& rows, Records& records) {
+void Gatherer::judge(const std::vector<published::Row>& rows, Records& records) {
   judge_rows(app_, rows, options_.cluster, records);
-  rows_.insert(rows_.end(), rows.begin(), rows.end());
+  for (auto row : rows) {
+    // Who reads the table later has no --cluster to say it with.
+    if (!options_.cluster.empty() && row.site.empty()) row.site = options_.cluster;
+    rows_.push_back(std::move(row));
+  }
 }
 
 }  // namespace orch::cli

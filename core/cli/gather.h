@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/ingest/ingest.h"
-#include "core/measured/row.h"
+#include "core/record/ingest/ingest.h"
+#include "core/record/published/row.h"
 #include "core/record/record.h"
 
 namespace orch::cli {
@@ -16,6 +16,7 @@ struct GatherOptions {
   std::string cluster;                // for rows and logs whose site is none of ours
   std::vector<std::string> set;       // name=value: what logs and tables do not say
   std::vector<std::string> patterns;  // more files of patterns
+  std::vector<std::string> changes;   // path=value: over what experiments say
 };
 
 // Finds what words name and makes records of it, each with its estimate and its doubts.
@@ -37,7 +38,7 @@ class Gatherer {
   Result<std::vector<record::Record>> every_run();  // of all run folders
 
   // Beside the records that were found so far.
-  const std::vector<measured::Row>& rows() const { return rows_; }  // of logs and tables
+  const std::vector<published::Row>& rows() const { return rows_; }  // of logs and tables
   const std::vector<ingest::Passed>& passed() const { return passed_; }
   const std::vector<Outcome>& outcomes() const { return outcomes_; }  // of experiments
   const Errors& troubles() const { return troubles_; }                // told, and gone on
@@ -50,12 +51,13 @@ class Gatherer {
   Result<std::vector<record::Record>> run_folder(const fs::path& folder);
   Result<std::vector<record::Record>> row(const std::string& id);
   Result<std::vector<record::Record>> shipped_rows();
-  Status set_cells(measured::Row& row) const;
-  void judge(const std::vector<measured::Row>& rows, std::vector<record::Record>& records);
+  Status set_cells(published::Row& row) const;
+  Result<ingest::Known> known_cells() const;  // of --set, before a log is read
+  void judge(const std::vector<published::Row>& rows, std::vector<record::Record>& records);
 
   App& app_;
   GatherOptions options_;
-  std::vector<measured::Row> rows_;
+  std::vector<published::Row> rows_;
   std::vector<ingest::Passed> passed_;
   std::vector<Outcome> outcomes_;
   Errors troubles_;

@@ -7,13 +7,14 @@
 #include "core/base/units.h"
 #include "core/cli/exit.h"
 #include "core/cli/follow_arguments.h"
+#include "core/cli/places.h"
 #include "core/cli/session.h"
-#include "core/collect/collect.h"
-#include "core/launch/inspect.h"
-#include "core/launch/supervisor.h"
+#include "core/record/events/collect.h"
+#include "core/run/launch/inspect.h"
+#include "core/run/launch/local/supervisor.h"
 #include "core/plan/slurm.h"
-#include "core/store/run_folder.h"
-#include "core/store/submissions.h"
+#include "core/run/store/run_folder.h"
+#include "core/run/store/submissions.h"
 
 namespace orch::cli {
 namespace {
@@ -40,7 +41,7 @@ std::string process_text(const RankReport& rank) {
 
 // Those that the others may wait for come first.
 std::string text_of(const launch::Inspection& inspection, const std::string& said,
-                    const report::Screen& screen) {
+                    const tables::Screen& screen) {
   std::vector<const RankReport*> ranks;
   for (const auto& rank : inspection.ranks) ranks.push_back(&rank);
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
@@ -58,12 +59,12 @@ std::string text_of(const launch::Inspection& inspection, const std::string& sai
     for (const auto& line : rank->process->stack) stacks += "    " + line + "\n";
   }
   auto out = fmt::format("attempt {}\n", inspection.attempt);
-  if (!said.empty()) out += report::wrap("said: " + said + "\n", screen);
-  out += report::grid(rows, screen) + stacks;
+  if (!said.empty()) out += tables::wrap("said: " + said + "\n", screen);
+  out += tables::grid(rows, screen) + stacks;
   std::set<std::string> notes(inspection.notes.begin(), inspection.notes.end());
   for (const auto& rank : inspection.ranks)
     if (rank.process && !rank.process->note.empty()) notes.insert(rank.process->note);
-  for (const auto& note : notes) out += report::wrap("note: " + printable(note) + "\n", screen);
+  for (const auto& note : notes) out += tables::wrap("note: " + printable(note) + "\n", screen);
   return out;
 }
 
@@ -134,7 +135,7 @@ int inspect_command(const FollowArguments& arguments) {
   request.now = session.clock().now();
   const auto inspection = launch::inspect_run(session.shell(), request);
   if (!inspection) return fail(inspection.error(), kError);
-  const auto said = collect::read_confession(request.run_folder / "attempts" /
+  const auto said = events::read_confession(request.run_folder / "attempts" /
                                              std::to_string(request.attempt))
                         .line;
   print(arguments.common.format == "json"
@@ -147,13 +148,11 @@ int supervise_command(const std::string& submission_folder) {
   const fs::path folder = submission_folder;
   auto all = store::read_submissions(folder.parent_path().parent_path());
   if (!all) return fail(all.error(), kError);
-  std::error_code ignored;
-  const auto program = fs::read_symlink("/proc/self/exe", ignored);
   for (auto& opened : *all) {
     if (opened.submission.id != folder.filename()) continue;
     launch::SupervisorOptions options;
     options.submission = std::move(opened.submission);
-    options.trainers = program.parent_path();
+    options.trainers = own_program().parent_path();
     return launch::supervise(folder, options);
   }
   return fail(Error{printable(submission_folder), "is no submission", ""}, kError);

@@ -6,10 +6,10 @@
 #include "core/base/units.h"
 #include "core/cli/rows.h"
 #include "core/cli/run_records.h"
-#include "core/measured/doubts.h"
-#include "core/measured/fields.h"
-#include "core/measured/machine.h"
-#include "core/measured/samples.h"
+#include "core/record/published/doubts.h"
+#include "core/record/published/fields.h"
+#include "core/record/published/machine.h"
+#include "core/record/published/samples.h"
 
 namespace orch::cli {
 namespace {
@@ -23,13 +23,12 @@ std::string words(const Errors& errors) {
 }
 
 // A machine has eras; a table's rows are held against the machine as it was on their days.
-double era_of(const measured::Sample& sample) {
-  const auto* calibration = sample.run.partition->calibration(sample.run.strategy->backend);
-  return calibration != nullptr ? calibration->era(sample.date) : 1;
+double era_of(const published::Sample& sample) {
+  return sample.run.partition->era(sample.date);
 }
 
 // Fields that the row leaves open are in the estimate as somebody has to take them.
-void note_assumed(const measured::Sample& sample, record::Record& record) {
+void note_assumed(const published::Sample& sample, record::Record& record) {
   if (sample.assumed.empty()) return;
   if (!record.notes.empty()) record.notes += "; ";
   record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
@@ -43,7 +42,7 @@ void of_first_stage(const plan::Estimate& estimate, record::Estimated& out) {
   out.memory_high *= share;
 }
 
-void add_estimate(App& app, const Result<measured::Sample>& sample, record::Record& record) {
+void add_estimate(App& app, const Result<published::Sample>& sample, record::Record& record) {
   if (!sample) {
     record.not_estimated = words(sample.error());
     return;
@@ -82,28 +81,28 @@ void doubt_printed(record::Record& record) {
     }
 }
 
-measured::FindGpu gpu_finder(App& app) {
+published::FindGpu gpu_finder(App& app) {
   const auto catalog = hardware::load_gpus(app.places().gpus());
   return [gpus = catalog ? *catalog : hardware::GpuCatalog()](
-             const measured::Row& row) -> std::optional<measured::GpuFacts> {
-    const auto found = gpus.find(measured::plain_gpu(row.gpu));
+             const published::Row& row) -> std::optional<published::GpuFacts> {
+    const auto found = gpus.find(published::plain_gpu(row.gpu));
     if (found == gpus.end()) return std::nullopt;
     const auto& gpu = found->second.gpu;
-    const auto peak = std::max(gpu.peak_fp16.value, gpu.peak_bf16.value);
-    return measured::GpuFacts{peak / 1e12, gpu.memory.value / kGiB};
+    const auto peak = std::max(gpu.peak("fp16").value, gpu.peak("bf16").value);
+    return published::GpuFacts{peak / 1e12, gpu.memory.value / kGiB};
   };
 }
 
 }  // namespace
 
-void judge_rows(App& app, const std::vector<measured::Row>& rows, const std::string& cluster,
+void judge_rows(App& app, const std::vector<published::Row>& rows, const std::string& cluster,
                 std::vector<record::Record>& records) {
-  const auto runs = measured::to_runs(rows, machines(app, cluster), app.backends().strategies(),
+  const auto runs = published::to_runs(rows, machines(app, cluster), app.backends().strategies(),
                                       check_backend(app));
-  const auto doubts = measured::doubts(rows, gpu_finder(app));
+  const auto doubts = published::doubts(rows, gpu_finder(app));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     add_estimate(app, runs[i], records[i]);
-    measured::add_tflops(rows[i], records[i]);
+    published::add_tflops(rows[i], records[i]);
     doubt_printed(records[i]);
     records[i].doubts.insert(records[i].doubts.end(), doubts[i].begin(), doubts[i].end());
   }

@@ -6,11 +6,12 @@ namespace {
 
 void add_lists(CLI::App& program, Arguments& to) {
   auto* backends = program.add_subcommand(
-      "backends", "Strategies that the backends offer, and the fields of training");
-  backends->add_option("NAME", to.backends.name, "Only this strategy or backend, or training");
+      "backends", "Strategies that the backends offer, the fields of training, and frameworks");
+  backends->add_option("NAME", to.backends.name, "Only this strategy or backend, training or frameworks");
   add_format(backends, to.backends.common, {"table", "md", "json"});
   backends->footer(
-      "\nExamples:\n  orch backends\n  orch backends deepspeed\n  orch backends training");
+      "\nExamples:\n  orch backends\n  orch backends deepspeed\n  orch backends training\n"
+      "  orch backends frameworks");
   auto* clusters =
       program.add_subcommand("clusters", "Clusters, or one with the origin of its numbers");
   clusters->add_option("NAME", to.clusters.name, "Only this cluster, in full");
@@ -54,6 +55,13 @@ void add_validate(CLI::App& program, ValidateArguments& to) {
       ->allow_extra_args(false)
       ->type_name("NAME");
   verb->add_flag("--rows", to.rows, "Every row, not only the worst");
+  verb->add_option("--by", to.by, "Nothing but scores: of sources, of their tables, of sizes of models")
+      ->check(one_of({"source", "table", "size"}));
+  verb->add_option("--table", to.table, "Only rows whose source/table this expression finds")
+      ->type_name("REGEX");
+  verb->add_option("--tolerance", to.tolerance,
+                   "Leave with code 7 where the mean error is larger, in percent")
+      ->check(positive_number());
   verb->footer(R"(
 Examples:
   orch validate
@@ -61,6 +69,8 @@ Examples:
   orch validate --format svg > predicted.svg
   orch validate mine.csv --format json | jq '.by_source[].mape'
   orch validate --calibrate loto --without 'LM head' --without bubble
+  orch validate mine.csv --by source --tolerance 5
+  orch validate mine.csv --by size --table 'nanotron.*tp<=8$'
 
 --calibrate none takes clusters as shipped, datasheet only what their datasheets say, first one
   factor from each table's first row, loto refits with each table left out in turn (with each
@@ -69,6 +79,9 @@ Examples:
   alignment, bubble, communication, eras, memory-bound, partition (of layers over stages),
   recompute, slowest stage. With loto the other constants are fitted anew. What gets worse without
   an ingredient is what it is worth.
+--by shows how good the verdicts on memory are, too: recall, of the runs out of memory those that were
+  predicted; precision, of the predicted those that were. --tolerance looks at what --by shows, else at
+  sources; rows that stand apart (unexplained.csv, or with assumed sizes) do not count.
 Columns come in any order, and cells may be empty. id, gpu, gpus, framework, layers and hidden must
   be there; experiments/measured/*.csv show the others.)");
 }
@@ -76,18 +89,23 @@ Columns come in any order, and cells may be empty. id, gpu, gpus, framework, lay
 void add_calibrate(CLI::App& program, CalibrateArguments& to) {
   auto* verb = program.add_subcommand(
       "calibrate", "Fit a cluster's constants to measured runs, or measure this machine");
-  auto* from = verb->add_option("--from", to.files,
-                                "CSV files of measured runs (default: the published ones)");
+  auto* from = verb->add_option(
+      "--from", to.files,
+      "CSV files of measured runs, logs, run folders (default: the published ones)");
   verb->add_option("--cluster", to.cluster, "For rows whose site is no cluster of ours");
   auto* output = verb->add_option("-o,--output", to.output, "Write the cluster file here (.yaml)");
-  auto* write =
-      verb->add_flag("--write", to.write, "Write the constants into the cluster's own file")
-          ->excludes(output);
+  auto* stacks =
+      verb->add_option("--stacks", to.stacks, "Fit the factors of stacks too, and write them into this stacks.yaml");
+  auto* write = verb->add_flag("--write", to.write,
+                               "Write the constants into the cluster's own file")
+                    ->excludes(output);
+  verb->add_option("--only", to.only, "Fit these clusters; the others are as they are");
   auto* fresh =
       verb->add_flag("--fresh", to.fresh, "Start from datasheets, not from what was fitted before");
   auto* here = verb->add_flag("--this-machine", to.this_machine,
                               "Measure the machine at hand, as the cluster `local`")
                    ->excludes(from)
+                   ->excludes(stacks)
                    ->excludes(write)
                    ->excludes(fresh);
   verb->add_option("--ranks", to.ranks, "With --this-machine: processes that measure together")
@@ -100,6 +118,7 @@ void add_calibrate(CLI::App& program, CalibrateArguments& to) {
 Examples:
   orch calibrate --from mine.csv --cluster dgx-a100 -o clusters/mine.yaml
   orch calibrate --from mine.csv --write
+  orch calibrate --from runs/nightly -o clusters/mine.yaml
   orch calibrate --format json
   orch calibrate --this-machine
   orch calibrate --this-machine --ranks 4 -o clusters/laptop.yaml
@@ -107,6 +126,8 @@ Examples:
 --this-machine takes some 10 s: products, passes over memory, all-reduces, by as many processes as the
   machine has cores (2 to 4) or GPUs. It writes the cluster `local` for you and this machine, below
   XDG_DATA_HOME/orch/machines (~/.local/share); from then on it takes the place of the shipped one.
+Machines and software have constants of their own. Without --stacks the factors of stacks.yaml hold and
+  rows correct the machine; with it, both are fitted at once, over all rows of all machines.
 Two or three rows already help: a constant that the rows say nothing about stays as it is, and one
   that they say little about moves little, from datasheets or from what was fitted before. Rows that stand apart (unexplained.csv) are not used.
   The columns of the rows: orch validate --help.)");

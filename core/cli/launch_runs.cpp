@@ -1,7 +1,6 @@
 #include "core/cli/launch_runs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,10 +11,12 @@
 #include "core/cli/exit.h"
 #include "core/cli/preflight.h"
 #include "core/cli/trainers.h"
-#include "core/launch/array_script.h"
-#include "core/report/report.h"
-#include "core/report/words.h"
-#include "core/store/store.h"
+#include "core/run/launch/slurm/array_script.h"
+#include "core/run/launch/local/local_run.h"
+#include "core/plan/check.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
@@ -26,7 +27,7 @@ void tell(const RunArguments& arguments, const std::string& text) {
   if (arguments.plan.common.format == "table")
     print(text);
   else
-    std::fputs(text.c_str(), stderr);
+    note(text);
 }
 
 // The phases of a ramp-up wait for each other.
@@ -50,13 +51,22 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
   return fs::path(arguments.plan.runs) / run.run.experiment / run.run.id;
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself.
+// What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
 Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   Chosen chosen;
-  for (const auto& run : outcome.runs) {
-    if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
-    if (!arguments.options.over_budget && !report::keeps(run, outcome.experiment)) continue;
-    if (arguments.take == 0 || chosen.size() < arguments.take) chosen.push_back(&run);
+  tables::Result result;
+  result.sizes_apart = true;
+  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  for (const auto& group : tables::size_groups(result)) {
+    std::size_t taken = 0;
+    for (auto i = group.first; i < group.first + group.count; ++i) {
+      const auto& run = *result.runs[i];
+      if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
+      if (!arguments.options.over_budget && !tables::keeps(run, outcome.experiment)) continue;
+      if (arguments.take > 0 && taken == arguments.take) break;
+      chosen.push_back(&run);
+      ++taken;
+    }
   }
   return chosen;
 }
@@ -99,11 +109,27 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
 std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const Chosen& chosen) {
   for (const auto* run : chosen) {
     if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
-    if (!run->run.trainer.empty()) continue;
-    const auto trainer = app.places().trainers / ("orch-train-" + run->run.strategy->backend);
-    if (::access(trainer.c_str(), X_OK) != 0) return trainer;
+    if (!run->run.trainer.empty() || !run->run.framework.empty()) continue;
+    const auto trainer = launch::find_trainer(run->run, app.places().trainers);
+    if (trainer.path.empty()) return trainer.wanted;
   }
   return std::nullopt;
+}
+
+// Planned all the same: another program may train it.
+const plan::Planned* untrained(const Chosen& chosen) {
+  for (const auto* run : chosen)
+    if (run->run.trainer.empty() && run->run.framework.empty() && !plan::cannot_train(run->run).empty()) return run;
+  return nullptr;
+}
+
+int cannot_train(const plan::Planned& run, const RunArguments& arguments) {
+  tell(
+      arguments,
+      fmt::format("stopped here: {}: {}\nnext: trainer = \"...\" in the experiment names a program "
+                  "that can; or orch explain {}\n",
+                  run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))));
+  return arguments.yes ? kError : kOk;
 }
 
 int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments) {
@@ -123,6 +149,7 @@ store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
   facts.name = experiment.name;
   facts.file = experiment.file;
   facts.gpu_hours = experiment.budget.gpu_hours;
+  facts.expect = experiment.expect;
   if (experiment.budget.deadline) facts.deadline = format_date(*experiment.budget.deadline);
   return facts;
 }
@@ -177,10 +204,10 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   for (const auto& [name, count] : places)
     where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
   auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
-                         report::plural(order.runs.size(), "run"), report::plural(jobs, "job"),
-                         join(where, ", "), report::significant(order.gpu_hours));
+                         tables::plural(order.runs.size(), "run"), tables::plural(jobs, "job"),
+                         join(where, ", "), tables::significant(order.gpu_hours));
   if (const double budget = campaign.experiment().gpu_hours; budget > 0)
-    out += fmt::format(", {} % of the budget", report::significant(100 * order.gpu_hours / budget));
+    out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
   return out + "?";
 }
 
@@ -228,10 +255,10 @@ int hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgumen
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  tell(arguments, fmt::format("{} submitted as {}\n", report::plural(handed.runs, "run"),
-                              report::plural(handed.jobs, "job")));
+  tell(arguments, fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                              tables::plural(handed.jobs, "job")));
   if (handed.waiting > 0)
-    tell(arguments, fmt::format("{} wait for room\n", report::plural(handed.waiting, "run")));
+    tell(arguments, fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")));
   if (!status) return fail(status.error(), handed.silent ? kSchedulerUnreachable : kError);
   return handed.runs == 0 && handed.refused > 0 ? kRunsFailed : kOk;
 }
@@ -253,9 +280,10 @@ int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bo
 }  // namespace
 
 int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArguments& arguments,
-                std::optional<report::Standings>& end) {
+                std::optional<tables::Standings>& end) {
   const auto chosen = choose(outcome, arguments);
   if (chosen.empty()) return nothing_to_run(outcome, arguments);
+  if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments);
   const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });

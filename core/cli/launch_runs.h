@@ -16,6 +16,6 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm);
 // cluster and the budget, asks, submits. Says why where it stops before that. The exit code; end is
 // set to how the runs stand, once something was submitted.
 int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArguments& arguments,
-                std::optional<report::Standings>& end);
+                std::optional<tables::Standings>& end);
 
 }  // namespace orch::cli

@@ -1,15 +1,17 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/sources.h"
 #include "core/plan/training.h"
-#include "core/report/json.h"
 #include "core/plan/tunable.h"
+#include "core/show/tables/json.h"
 
 namespace orch::cli {
 namespace {
@@ -59,7 +61,7 @@ Json backends_json(const backend::Backends& backends) {
 }
 
 std::string in_format(const Rows& rows, const Common& common) {
-  return common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen);
+  return common.format == "md" ? tables::grid_markdown(rows) : tables::grid(rows, common.screen);
 }
 
 Rows param_rows(const std::vector<plan::Param>& params) {
@@ -79,20 +81,46 @@ std::string training_text(const Common& common) {
          in_format(param_rows(params), common);
 }
 
+// "0.4 to 0.19"; any, where a template needs none.
+std::string versions_text(const std::vector<std::string>& versions) {
+  if (versions.empty()) return "any";
+  return versions.size() > 3 ? versions.front() + " to " + versions.back() : join(versions, ", ");
+}
+
+// Who else may train a strategy; a template that cannot be read says so in its row.
+std::string frameworks_text(App& app, const Common& common) {
+  Rows rows{{"framework", "versions", "what"}};
+  for (const auto& name : app.frameworks().names()) {
+    const auto about = app.frameworks().about(name);
+    rows.push_back({name, about ? versions_text(about->versions) : "",
+                    about ? about->doc : about.error().front().text()});
+  }
+  return "framework = \"name@version\": the programs that a strategy may be trained by instead of ours\n" +
+         in_format(rows, common);
+}
+
+// "a doc (like dgx-h100)".
+std::string described(const plan::Cluster& cluster) {
+  const auto like = "like " + cluster.like;
+  if (cluster.like.empty() || cluster.doc == like) return cluster.doc;
+  return fmt::format("{} ({})", cluster.doc, like);
+}
+
 Json constant_json(const plan::Constant& constant) {
   return {{"value", constant.value}, {"origin", constant.origin}};
 }
 
 Json partition_json(const plan::Partition& partition) {
   const auto& gpu = partition.gpu;
+  Json peaks;
+  for (const auto& [format, peak] : gpu.peaks) peaks[format] = constant_json(peak);
   return {{"name", partition.name},
           {"gpu", gpu.name},
           {"gpus_per_node", partition.gpus_per_node},
           {"nodes", partition.nodes},
           {"memory_bytes", constant_json(gpu.memory)},
           {"memory_bandwidth", constant_json(gpu.memory_bandwidth)},
-          {"peak_fp16", constant_json(gpu.peak_fp16)},
-          {"peak_bf16", constant_json(gpu.peak_bf16)},
+          {"peak", std::move(peaks)},
           {"intra_node_bandwidth", constant_json(partition.intra_node.bandwidth)},
           {"network_bandwidth", constant_json(partition.network.bandwidth)}};
 }
@@ -112,10 +140,8 @@ Rows constant_rows(const plan::Partition& p) {
   bytes("driver context", p.gpu.context_memory);
   bytes("a communicator", p.gpu.communicator_memory);
   bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
-  for (const auto& [name, peak] :
-       {std::pair("peak fp32", &p.gpu.peak_fp32), std::pair("peak tf32", &p.gpu.peak_tf32),
-        std::pair("peak fp16", &p.gpu.peak_fp16), std::pair("peak bf16", &p.gpu.peak_bf16)})
-    if (peak->value > 0) number(name, *peak, 1e12, " TFLOPs");
+  for (const auto& [format, peak] : p.gpu.peaks)
+    number(("peak " + format).c_str(), peak, 1e12, " TFLOPs");
   for (const auto& [name, link] :
        {std::pair("inside a node, per GPU", &p.intra_node),
         std::pair("network, per node", &p.network), std::pair("PCIe, per GPU", &p.pcie)}) {
@@ -162,16 +188,29 @@ Rows fitted_rows(const plan::Calibration& calibration) {
 }
 
 Json fitted_json(const plan::Partition& partition) {
-  Json list = Json::array();
-  for (const auto& calibration : partition.calibrations) {
-    Json constants = Json::object(), eras = Json::array();
-    for (const auto& [name, constant] : calibration.constants)
-      constants[name] = constant_json(constant);
-    for (const auto& era : calibration.eras)
-      eras.push_back({{"until", era.until}, {"time", constant_json(era.time)}});
-    list.push_back({{"backends", calibration.backends}, {"constants", constants}, {"eras", eras}});
-  }
-  return list;
+  if (!partition.calibration) return nullptr;
+  const auto& calibration = *partition.calibration;
+  Json constants = Json::object(), eras = Json::array();
+  for (const auto& [name, constant] : calibration.constants)
+    constants[name] = constant_json(constant);
+  for (const auto& era : calibration.eras)
+    eras.push_back({{"until", era.until}, {"time", constant_json(era.time)}});
+  return {{"rows", calibration.seen.rows}, {"constants", constants}, {"eras", eras}};
+}
+
+// Where a cluster and its GPUs are from, and what they are like.
+std::string origin_text(hardware::Catalog& catalog, const plan::Cluster& cluster) {
+  auto out = fmt::format("{}read from {}\n",
+                         cluster.like.empty() ? "" : "like " + cluster.like + "; ", cluster.file);
+  const auto gpus = catalog.gpus();
+  std::set<std::string> told;
+  for (const auto& partition : cluster.partitions)
+    if (const auto gpu = gpus->find(partition.gpu.name);
+        gpu != gpus->end() && told.insert(gpu->first).second)
+      out += fmt::format("{}: {}{}\n", gpu->first,
+                         gpu->second.like.empty() ? "" : "like " + gpu->second.like + "; ",
+                         "read from " + gpu->second.file);
+  return out;
 }
 
 int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
@@ -183,17 +222,22 @@ int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
       partitions.push_back(partition_json(partition));
       partitions.back()["fitted"] = fitted_json(partition);
     }
-    print(report::dump(Json{{"version", 1}, {"name", (*cluster)->name}, {"partitions", partitions}}));
+    print(tables::dump(Json{{"version", 1},
+                            {"name", (*cluster)->name},
+                            {"like", (*cluster)->like},
+                            {"file", (*cluster)->file},
+                            {"partitions", partitions}}));
     return kOk;
   }
-  print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc));
+  print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc) +
+        origin_text(catalog, **cluster));
   for (const auto& partition : (*cluster)->partitions) {
     print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
                       partition.gpus_per_node, partition.gpu.name) +
           in_format(constant_rows(partition), arguments.common));
-    for (const auto& calibration : partition.calibrations)
-      print(fmt::format("\n{}, runs of {}\n", partition.name, join(calibration.backends, " and ")) +
-            in_format(fitted_rows(calibration), arguments.common));
+    if (partition.calibration)
+      print(fmt::format("\n{}, fitted\n", partition.name) +
+            in_format(fitted_rows(*partition.calibration), arguments.common));
   }
   return kOk;
 }
@@ -205,7 +249,7 @@ int backends_command(const ListArguments& arguments) {
   if (!app) return fail(app.error(), kError);
   const auto& backends = (*app)->backends();
   if (arguments.common.format == "json") {
-    print(report::dump(backends_json(backends)));
+    print(tables::dump(backends_json(backends)));
     return kOk;
   }
   std::string out;
@@ -223,6 +267,11 @@ int backends_command(const ListArguments& arguments) {
   names.emplace_back("training");
   if (arguments.name.empty() || arguments.name == "training")
     out += (out.empty() ? "" : "\n") + training_text(arguments.common);
+  names.emplace_back("frameworks");
+  if (arguments.name.empty() || arguments.name == "frameworks") {
+    (*app)->look_in(".");
+    out += (out.empty() ? "" : "\n") + frameworks_text(**app, arguments.common);
+  }
   if (out.empty())
     return fail(Error{printable(arguments.name), "no such strategy or backend",
                       suggestion(arguments.name, names)},
@@ -232,13 +281,13 @@ int backends_command(const ListArguments& arguments) {
 }
 
 int clusters_command(const ListArguments& arguments) {
-  const auto places = find_places();
+  auto places = find_places();
   if (!places) return fail(places.error(), kError);
-  auto folders = places->cluster_folders();
-  folders.insert(folders.begin(), "clusters");
-  hardware::Catalog catalog(std::move(folders), places->gpus());
+  places->beside = ".";
+  hardware::Catalog catalog(places->cluster_folders(), places->gpus(), places->stacks());
   if (!arguments.name.empty()) return show_cluster(catalog, arguments);
-  Rows rows{{"cluster", "partition", "gpu", "per node", "nodes", "bf16 TFLOPs", "GiB", "what"}};
+  Rows rows{
+      {"cluster", "partition", "gpu", "per node", "nodes", "bf16 TFLOPs", "GiB", "from", "what"}};
   Json list = Json::array();
   Errors errors;
   for (const auto& name : catalog.names()) {
@@ -249,19 +298,24 @@ int clusters_command(const ListArguments& arguments) {
     }
     Json partitions = Json::array();
     for (const auto& p : (*cluster)->partitions) {
-      const auto& peak = p.gpu.peak_bf16.value > 0 ? p.gpu.peak_bf16 : p.gpu.peak_fp16;
+      const bool has_bf16 = p.gpu.peak("bf16").value > 0;
       rows.push_back(
           {name, p.name, p.gpu.name, std::to_string(p.gpus_per_node), std::to_string(p.nodes),
-           fmt::format("{:.4g}{}", peak.value / 1e12, p.gpu.peak_bf16.value > 0 ? "" : " (fp16)"),
-           format_gib(p.gpu.memory.value), (*cluster)->doc});
+           fmt::format("{:.4g}{}", p.gpu.peak(has_bf16 ? "bf16" : "fp16").value / 1e12,
+                       has_bf16 ? "" : " (fp16)"),
+           format_gib(p.gpu.memory.value), places->source((*cluster)->file), described(**cluster)});
       partitions.push_back(partition_json(p));
     }
-    list.push_back({{"name", name}, {"doc", (*cluster)->doc}, {"partitions", partitions}});
+    list.push_back({{"name", name},
+                    {"doc", (*cluster)->doc},
+                    {"like", (*cluster)->like},
+                    {"file", (*cluster)->file},
+                    {"partitions", partitions}});
   }
   if (arguments.common.format == "json")
-    print(report::dump(Json{{"version", 1}, {"clusters", list}}));
+    print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    print(in_format(rows, arguments.common));
+    print(in_format(without_plain(std::move(rows), "from", "shipped"), arguments.common));
   return errors.empty() ? kOk : fail(errors, kError);
 }
 

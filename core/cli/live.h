@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/report/status.h"
+#include "core/show/tables/status.h"
 
 namespace orch::cli {
 
@@ -11,19 +11,19 @@ namespace orch::cli {
 // each change elsewhere. News come above the picture.
 class Live {
  public:
-  explicit Live(const report::Screen& screen);
+  explicit Live(const tables::Screen& screen);
   ~Live() { clear(); }
 
-  void show(const report::Standings& standings);
+  void show(const tables::Standings& standings);
   void say(const std::string& news);
   void clear();  // takes the picture away
 
  private:
   bool terminal_;
-  report::Screen screen_;
+  tables::Screen screen_;
   std::size_t lines_ = 0;  // of the picture that is on the screen
   std::string picture_;
-  report::Standings before_;
+  tables::Standings before_;
 };
 
 }  // namespace orch::cli

@@ -4,13 +4,14 @@
 #include <cstdio>
 
 #include "core/base/clock.h"
+#include "core/base/terminal.h"
 #include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/cli/exit.h"
 #include "core/cli/follow_arguments.h"
-#include "core/collect/collect.h"
-#include "core/store/run_folder.h"
-#include "core/store/store.h"
+#include "core/record/events/collect.h"
+#include "core/run/store/run_folder.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
@@ -35,21 +36,16 @@ Result<int> attempt_of(const fs::path& folder, int asked) {
                fmt::format("there are {}", attempts->size())};
 }
 
-// Control characters are not for the reader's terminal; line breaks and tabs are. A carriage return
-// begins a new line, as progress bars mean it.
-std::string harmless(std::string_view text) {
+// A carriage return begins a new line, as progress bars mean it. (Other control characters are shown,
+// not obeyed, as in all that orch prints: also in a pipe, at whose end is mostly a terminal.)
+std::string with_lines(std::string_view text) {
   std::string out;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\n' && text[i] != '\t' && text[i] != '\r') continue;
-    out += printable(text.substr(begin, i - begin));
+  for (std::size_t i = 0; i < text.size(); ++i)
     if (text[i] != '\r')
       out += text[i];
     else if (i + 1 < text.size() && text[i + 1] != '\n')
       out += '\n';
-    begin = i + 1;
-  }
-  return out + printable(text.substr(begin));
+  return printable_lines(out);
 }
 
 // Whether the attempt has said how it ended, or another one has begun.
@@ -68,7 +64,7 @@ int logs_command(const LogsArguments& arguments) {
   if (!attempt) return fail(attempt.error(), kError);
   const auto file = *folder / "attempts" / std::to_string(*attempt) / "stdout.log";
   const auto lines = static_cast<std::int64_t>(arguments.lines);
-  collect::Tail tail(file, lines == 0 ? -1 : lines);
+  events::Tail tail(file, lines == 0 ? -1 : lines);
   std::string rest;  // a line that is not whole yet
   SystemClock clock;
   for (bool over = false; !interrupted();) {
@@ -77,7 +73,7 @@ int logs_command(const LogsArguments& arguments) {
     const auto whole = over && !chunk.more ? rest.size() : rest.rfind('\n') + 1;
     const auto text = rest.substr(0, whole);
     rest.erase(0, whole);
-    print(harmless(arguments.rank < 0 ? text : collect::lines_of_rank(text, arguments.rank)));
+    print(with_lines(arguments.rank < 0 ? text : events::lines_of_rank(text, arguments.rank)));
     std::fflush(stdout);
     if (chunk.more) continue;
     if (over) return kOk;

@@ -10,11 +10,11 @@
 #include "core/base/date.h"
 #include "core/base/text.h"
 #include "core/cli/trainers.h"
-#include "core/hardware/write.h"
-#include "core/launch/local_machine.h"
-#include "core/launch/together.h"
-#include "core/machine/partition.h"
-#include "core/machine/this_machine.h"
+#include "core/plan/hardware/write.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/together.h"
+#include "core/price/measure/partition.h"
+#include "core/price/measure/this_machine.h"
 
 namespace orch::cli {
 namespace {
@@ -54,11 +54,11 @@ Result<fs::path> measuring_program(const Places& places) {
   if (!program.empty()) return program;
   return Error{printable((places.trainers / "orch-measure").string()),
                "there is no program that measures",
-               "build it, as ./orch of a clone does (cmake --preset cpu), or name one in "
-               "ORCH_MEASURE"};
+               "build it, as ./orch of a clone does (cmake --preset cpu, then cmake --build "
+               "--preset cpu --target orch-measure), or name one in ORCH_MEASURE"};
 }
 
-Result<machine::Measurement> measure(const fs::path& program, std::int64_t ranks) {
+Result<measure::Measurement> measure(const fs::path& program, std::int64_t ranks) {
   const Scratch scratch;
   if (scratch.path().empty())
     return Error{"orch calibrate", "cannot make a folder for temporary files", "set TMPDIR"};
@@ -72,18 +72,18 @@ Result<machine::Measurement> measure(const fs::path& program, std::int64_t ranks
   if (auto status = launch::run_together(together); !status) return status.error();
   const auto text = read_file(file);
   if (!text) return text.error();
-  return machine::parse_measurement(*text, printable(program.string()));
+  return measure::parse_measurement(*text, printable(program.string()));
 }
 
 // A run of one replica of a layer of that size, in fp32.
 plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& partition,
-                    const machine::Layer& layer) {
+                    const measure::Layer& layer) {
   plan::Run run;
   run.strategy = strategy;
   for (const auto& param : strategy->params)
     run.settings.push_back(param.name == "dtype" ? plan::Value(std::string("fp32"))
                                                  : param.default_value);
-  run.model = {"layer", plan::Family::gpt, 1, layer.hidden, layer.heads, layer.vocab, layer.seq};
+  run.model = layer.model();
   run.partition = &partition;
   run.gpus = run.nodes = 1;
   run.batch = {layer.micro_batch, 1, layer.micro_batch, {}};
@@ -92,9 +92,9 @@ plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& pa
 
 // What the estimates of ddp charge for what was measured: its trainer is the one that was built
 // with the measuring program.
-machine::Charged charged(const App& app, const plan::Partition& partition,
-                         const machine::Layer& layer) {
-  machine::Charged out;
+measure::Charged charged(const App& app, const plan::Partition& partition,
+                         const measure::Layer& layer) {
+  measure::Charged out;
   const auto strategies = app.backends().strategies();
   const auto ddp = std::find_if(strategies.begin(), strategies.end(),
                                 [](const auto& strategy) { return strategy->name == "ddp"; });
@@ -117,7 +117,7 @@ machine::Charged charged(const App& app, const plan::Partition& partition,
 // What is known before anything is measured.
 Result<plan::Partition> base_partition(const plan::Cluster& shipped,
                                        const hardware::GpuCatalog& gpus,
-                                       const machine::Measurement& measured) {
+                                       const measure::Measurement& measured) {
   auto base = shipped.partitions.front();
   if (measured.device == "cpu") {
     base.gpus_per_node = std::max(base.gpus_per_node, measured.ranks);
@@ -152,7 +152,7 @@ std::string today() {
 
 }  // namespace
 
-std::string this_machine() { return machine::describe(launch::usable_cores().size()); }
+std::string this_machine() { return measure::describe(launch::usable_cores().size()); }
 
 fs::path find_measure(const Places& places) {
   if (const char* own = std::getenv("ORCH_MEASURE"))
@@ -181,7 +181,7 @@ Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std:
   const auto where =
       fmt::format("measured on {}, {}", out.cluster.measured->machine, out.cluster.measured->date);
   out.cluster.partitions.push_back(
-      machine::measured_partition(*measured, charged(app, *base, measured->layer), *base, where));
+      measure::measured_partition(*measured, charged(app, *base, measured->layer), *base, where));
   // Their own time was measured: more ranks than cores wait for each other besides.
   auto& ranks_alone = out.cluster.partitions.front().measured_ranks;
   ranks_alone = std::min<std::int64_t>(ranks_alone, std::ssize(launch::usable_cores()));

@@ -4,13 +4,13 @@
 
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/machine/measurement.h"
+#include "core/price/measure/measurement.h"
 
 namespace orch::cli {
 
 // This machine as a cluster, and what was measured for it.
 struct MeasuredHere {
-  machine::Measurement measurement;
+  measure::Measurement measurement;
   plan::Cluster cluster;
   plan::Partition shipped;  // what its constants were before
   std::string busy;         // what to say of other programs that use the machine; empty: nothing
@@ -35,6 +35,6 @@ int measure_command(const CalibrateArguments& arguments);
 // Measures this machine if the experiment runs on the cluster `local` and nobody has measured it,
 // or only another machine was. Says what it does; where it cannot, the run goes on with what there
 // is.
-void measure_before_run(const std::string& experiment_file);
+void measure_before_run(const experiment::Source& source);
 
 }  // namespace orch::cli

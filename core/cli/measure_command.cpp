@@ -8,7 +8,7 @@
 #include "core/cli/exit.h"
 #include "core/cli/measure.h"
 #include "core/cli/trainers.h"
-#include "core/hardware/write.h"
+#include "core/plan/hardware/write.h"
 
 namespace orch::cli {
 namespace {
@@ -55,7 +55,7 @@ Error no_home() {
           "give -o clusters/local.yaml"};
 }
 
-void say(const std::string& line) { std::fprintf(stderr, "local: %s\n", line.c_str()); }
+void say(const std::string& line) { note("local: " + line + "\n"); }
 
 bool names_local(const plan::Experiment& experiment) {
   for (const auto& axis : experiment.hardware.axes) {
@@ -104,10 +104,10 @@ int measure_command(const CalibrateArguments& arguments) {
   return kOk;
 }
 
-void measure_before_run(const std::string& experiment_file) {
+void measure_before_run(const experiment::Source& source) {
   auto app = App::create();
   if (!app || (*app)->places().own_clusters.empty()) return;
-  const auto experiment = (*app)->load(experiment_file);
+  const auto experiment = (*app)->load(source);
   if (!experiment || !names_local(*experiment)) return;
   const bool possible = !find_measure((*app)->places()).empty() ||
                         (can_build_trainers() && !std::getenv("ORCH_MEASURE"));

@@ -1,16 +1,17 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/report/json.h"
 #include "core/cli/exit.h"
+#include "core/cli/sources.h"
+#include "core/plan/family.h"
+#include "core/show/tables/json.h"
 
 namespace orch::cli {
 namespace {
@@ -24,27 +25,40 @@ std::string size(double params) {
 }
 
 Json model_json(const plan::Model& model) {
-  return {{"name", model.name},     {"family", plan::name(model.family)},
-          {"layers", model.layers}, {"hidden", model.hidden},
-          {"heads", model.heads},   {"vocab", model.vocab},
-          {"seq", model.seq},       {"params", model.params()}};
+  Json json{{"name", model.name}, {"family", model.family}};
+  for (const auto& size : family_of(model).sizes)
+    if (size.open)
+      std::visit(
+          [&](const auto& value) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+              json[std::string(plan::name(size.field))] = value;
+          },
+          get(model, size.field));
+  json["params"] = model.params();
+  if (model.mixture()) json["active_params"] = model.active_params();
+  return json;
 }
 
-int list_models(const std::vector<plan::Model>& models, const Common& common) {
+int list_models(const App& app, const std::vector<plan::Model>& models, const Common& common) {
   if (common.format == "json") {
     Json list = Json::array();
-    for (const auto& model : models) list.push_back(model_json(model));
-    print(report::dump(Json{{"version", 1}, {"models", list}}));
+    for (const auto& model : models) {
+      list.push_back(model_json(model));
+      list.back()["file"] = app.loader().preset_file(model.name).string();
+    }
+    print(tables::dump(Json{{"version", 1}, {"models", list}}));
     return kOk;
   }
   Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
-             "hidden/layers"}};
+             "hidden/layers", "from"}};
   for (const auto& m : models)
-    rows.push_back({m.name, std::string(plan::name(m.family)), std::to_string(m.layers),
-                    std::to_string(m.hidden), std::to_string(m.heads), std::to_string(m.head_dim()),
+    rows.push_back({m.name, m.family, std::to_string(m.layers),
+                    std::to_string(m.hidden), std::to_string(m.heads), std::to_string(m.head_dim),
                     std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
-                    std::to_string(m.hidden / m.layers)});
-  print(common.format == "md" ? report::grid_markdown(rows) : report::grid(rows, common.screen));
+                    std::to_string(m.hidden / m.layers),
+                    app.places().source(app.loader().preset_file(m.name))});
+  rows = without_plain(std::move(rows), "from", "shipped");
+  print(common.format == "md" ? tables::grid_markdown(rows) : tables::grid(rows, common.screen));
   return kOk;
 }
 
@@ -73,8 +87,8 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
                     group_digits(part.per_gpu * a.bytes_per_param)});
   return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
                      a.tensor_parallel, a.pipeline_parallel) +
-         (a.common.format == "md" ? "\n" + report::grid_markdown(rows)
-                                  : report::grid(rows, a.common.screen));
+         (a.common.format == "md" ? "\n" + tables::grid_markdown(rows)
+                                  : tables::grid(rows, a.common.screen));
 }
 
 // "888,888.89".
@@ -126,14 +140,14 @@ int show_model(const plan::Model& model, const ModelArguments& arguments) {
     json["parts"] = std::move(parts);
     if (arguments.tokens > 0 && arguments.tflops > 0)
       json["training"] = training_json(model.params(), arguments);
-    print(report::dump(json));
+    print(tables::dump(json));
     return kOk;
   }
   print(fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
                     "vocabulary {}, {} tokens\n\n",
-                    model.name, plan::name(model.family), group_digits(model.params()),
+                    model.name, model.family, group_digits(model.params()),
                     size(model.params()), model.layers, model.hidden, model.hidden / model.layers,
-                    model.heads, model.head_dim(), model.vocab, model.seq) +
+                    model.heads, model.head_dim, model.vocab, model.seq) +
         shares(model, arguments));
   if (arguments.tokens > 0 && arguments.tflops > 0)
     print("\n" + training(model.params(), arguments));
@@ -151,7 +165,7 @@ int models_command(const ModelArguments& arguments) {
     if (arguments.common.format == "json") {
       Json json{{"version", 1}};
       json.update(training_json(arguments.params, arguments));
-      print(report::dump(json));
+      print(tables::dump(json));
     } else {
       print(training(arguments.params, arguments));
     }
@@ -159,9 +173,10 @@ int models_command(const ModelArguments& arguments) {
   }
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
+  (*app)->look_in(".");
   const auto models = (*app)->loader().presets();
   if (!models) return fail(models.error(), kError);
-  if (arguments.name.empty()) return list_models(*models, arguments.common);
+  if (arguments.name.empty()) return list_models(**app, *models, arguments.common);
   const auto found = std::find_if(models->begin(), models->end(), [&](const plan::Model& model) {
     return model.name == arguments.name;
   });

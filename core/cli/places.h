@@ -14,18 +14,34 @@ struct Places {
   std::vector<fs::path> plugins;  // folders, the first counts most
   fs::path trainers;              // where orch-train-<backend> would be
 
+  fs::path own;     // the user's own folder, ~/.local/share/orch; empty where there is no home
+  fs::path beside;  // the folder of the experiment, once there is one
+
   // Clusters that were measured for this user on this machine; empty where there is no home.
   fs::path own_clusters;
 
-  // Where clusters are looked for, the first counts most.
+  // Where clusters, GPUs, stacks and models are looked for, the first counts most: beside the experiment,
+  // in the user's own folder, among the shipped ones.
   std::vector<fs::path> cluster_folders() const;
-  fs::path models() const { return home / "experiments/models.lua"; }
-  fs::path gpus() const { return home / "experiments/gpus.yaml"; }
-  fs::path clusters() const { return home / "experiments/clusters"; }
+  std::vector<fs::path> gpus() const { return found("gpus.yaml"); }
+  std::vector<fs::path> stacks() const { return found("stacks.yaml"); }
+  std::vector<fs::path> models() const { return found("models.lua"); }
+  fs::path clusters() const { return home / "experiments/clusters"; }  // the shipped ones
   fs::path measured() const { return home / "experiments/measured"; }
+  // "shipped", or the folder that something of the user's was read from.
+  std::string source(const fs::path& file) const;
   fs::path logs() const { return home / "templates/logs"; }  // patterns, a file per framework
   fs::path templates() const { return home / "templates/slurm"; }
+  // How frameworks are started, the first counts most: frameworks/ beside the experiment, in the
+  // user's own folder, the shipped ones.
+  std::vector<fs::path> frameworks() const;
+
+ private:
+  std::vector<fs::path> found(const char* name) const;
 };
+
+// The file that starts this program again.
+fs::path own_program();
 
 Result<Places> find_places();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <variant>
 
@@ -15,54 +16,60 @@
 #include "core/cli/launch_runs.h"
 #include "core/cli/measure.h"
 #include "core/cli/provenance.h"
-#include "core/hardware/origins.h"
+#include "core/plan/hardware/origins.h"
 #include "core/plan/estimate_json.h"
 #include "core/plan/run_json.h"
-#include "core/render/job.h"
-#include "core/report/report.h"
-#include "core/store/store.h"
+#include "core/run/render/framework_files.h"
+#include "core/run/render/job.h"
+#include "core/show/tables/ranking.h"
+#include "core/show/tables/report.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
 
-report::Result view(const Outcome& outcome) {
-  report::Result result;
+tables::Result view(const Outcome& outcome) {
+  tables::Result result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
   result.duplicates = outcome.duplicates;
+  result.sizes_apart = true;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
   return result;
 }
 
 // The notes below the table; JSON holds all that they tell.
-std::string notes(const report::Result& result, const PlanArguments& arguments) {
+std::string notes(const tables::Result& result, const PlanArguments& arguments) {
   const auto& screen = arguments.common.screen;
   std::string out;
-  const auto ties = report::ties_text(result);
+  const auto ties = tables::ties_text(result);
   if (!ties.empty()) out += "\n" + ties;
-  const auto warnings = report::warnings_by_subject(result);
+  const auto stacks = tables::stacks_text(result);
+  if (!stacks.empty()) out += "\n" + stacks;
+  const auto warnings = tables::warnings_by_subject(result);
   if (!warnings.empty()) out += "\n" + warnings;
-  const auto rejected = report::rejected_by_reason(*result.rejected, screen);
+  const auto unequal = tables::unequal_text(result);
+  if (!unequal.empty()) out += "\n" + unequal;
+  const auto rejected = tables::rejected_by_reason(*result.rejected, screen);
   if (!rejected.empty()) out += "\n" + rejected;
-  const auto verdict = report::budget_verdict(result);
+  const auto verdict = tables::budget_verdict(result);
   if (!verdict.text.empty())
-    out += "\n" + report::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
-  const auto dates = report::dates_text(result);
+    out += "\n" + tables::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
+  const auto dates = tables::dates_text(result);
   if (!dates.empty()) out += (verdict.text.empty() ? "\n" : "") + dates + "\n";
-  return report::wrap(out, screen);
+  return tables::wrap(out, screen);
 }
 
 // Where the estimates come from: rows that constants were fitted on, or nothing but datasheets.
-std::string origin_text(const report::Result& result) {
-  std::map<std::string, std::set<std::string>> runs_of;  // partition and backend, by rows
+std::string origin_text(const tables::Result& result) {
+  std::map<std::string, std::set<std::string>> runs_of;  // partitions, by rows
   for (const auto* run : result.runs) {
     const auto& partition = *run->run.partition;
-    const auto& backend = run->run.strategy->backend;
     const auto& measured = run->run.cluster->measured;
-    auto rows = hardware::fitted_on(partition.as_measured(backend));
+    auto rows = hardware::fitted_on(partition.as_measured());
     if (measured)
       rows.push_back(fmt::format("measurements of {} on {}", measured->machine, measured->date));
-    runs_of[join(rows, ", ")].insert(run->run.cluster->name + "/" + partition.name + " " + backend);
+    runs_of[join(rows, ", ")].insert(run->run.cluster->name + "/" + partition.name);
   }
   std::vector<std::string> parts;
   for (const auto& [rows, names] : runs_of) {
@@ -79,7 +86,7 @@ std::string origin_text(const report::Result& result) {
   return out + ".";
 }
 
-std::string title(const report::Result& result) {
+std::string title(const tables::Result& result) {
   const auto& experiment = *result.experiment;
   std::string out = experiment.name;
   if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
@@ -87,11 +94,12 @@ std::string title(const report::Result& result) {
   const double tokens = result.runs.front()->run.tokens;
   const bool same = std::all_of(result.runs.begin(), result.runs.end(),
                                 [&](const auto* run) { return run->run.tokens == tokens; });
-  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}. ",
+  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}{}. ",
                      group_digits(static_cast<double>(result.runs.size())),
                      result.runs.size() == 1 ? "" : "s",
                      group_digits(static_cast<double>(result.rejected->size())),
-                     same ? " " + format_tokens(tokens) + " tokens" : "");
+                     same ? " " + format_tokens(tokens) + " tokens" : "",
+                     tables::size_groups(result).size() > 1 ? ", each size apart" : "");
   if (result.duplicates > 0)
     out += fmt::format("{} described twice and counted once. ", result.duplicates);
   return out + origin_text(result) + "\n\n";
@@ -104,29 +112,29 @@ void say(const PlanArguments& arguments, const std::string& text) {
   if (for_people(arguments))
     print(text);
   else
-    std::fputs(text.c_str(), stderr);
+    note(text);
 }
 
-void show(const report::Result& result, const PlanArguments& arguments) {
-  switch (report::parse_format(arguments.common.format).value()) {
-    case report::Format::json:
-      return print(report::json(result));
-    case report::Format::csv:
-      print(report::csv(result));
+void show(const tables::Result& result, const PlanArguments& arguments) {
+  switch (tables::parse_format(arguments.common.format).value()) {
+    case tables::Format::json:
+      return print(tables::json(result));
+    case tables::Format::csv:
+      print(tables::csv(result));
       break;
-    case report::Format::md:
-      print(report::markdown(result));
+    case tables::Format::md:
+      print(tables::markdown(result));
       break;
-    case report::Format::table:
-      print(report::wrap(title(result), arguments.common.screen) +
-            report::table(result, arguments.common.screen, arguments.top));
+    case tables::Format::table:
+      print(tables::wrap(title(result), arguments.common.screen) +
+            tables::table(result, arguments.common.screen, arguments.top));
   }
   say(arguments, notes(result, arguments));
 }
 
-int verdict_code(const report::Result& result) {
+int verdict_code(const tables::Result& result) {
   if (result.runs.empty()) return kInvalidExperiment;
-  return report::budget_verdict(result).over ? kOverBudget : kOk;
+  return tables::budget_verdict(result).over ? kOverBudget : kOk;
 }
 
 bool has_relative_paths(const plan::Training& training) {
@@ -136,8 +144,29 @@ bool has_relative_paths(const plan::Training& training) {
   return is_relative(training.data) || is_relative(training.init);
 }
 
+struct Renderers {
+  render::Renderer jobs;
+  std::optional<render::Template> start;  // of frameworks, once one is started
+};
+
+// How a framework is started, whoever launches it.
+Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
+                     const render::Context& context, store::Folder& folder) {
+  const auto launch = app.frameworks().launch(run);
+  if (!launch) return launch.error();
+  if (!renderers.start) {
+    auto start = render::Template::load(app.places().frameworks().back() / "start.bash");
+    if (!start) return start.error();
+    renderers.start = std::move(*start);
+  }
+  auto files = render::launch_files(*renderers.start, *launch, run, context);
+  if (!files) return files.error();
+  for (auto& file : *files) folder.files.push_back({file.name, std::move(file.text)});
+  return {};
+}
+
 // run.json, estimate.json, provenance.json and, where SLURM will run it, the job scripts.
-Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const store::Store& store,
+Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Store& store,
                                 const plan::Planned& planned, launch::Slurm slurm,
                                 const fs::path& experiment_file, store::Provenance provenance) {
   store::Folder folder;
@@ -151,12 +180,15 @@ Result<store::Folder> folder_of(App& app, render::Renderer& renderer, const stor
   folder.files = {{"run.json", plan::run_json(run)},
                   {"estimate.json", plan::estimate_json(run, planned.estimate)},
                   {"provenance.json", store::provenance_json(provenance)}};
-  if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   render::Context context;
   context.trainers = fs::relative(app.places().trainers, place).string();
   context.version = ORCH_VERSION;
   context.step_seconds = planned.estimate.step_seconds;
-  auto scripts = renderer.render(run, context);
+  if (!run.framework.empty())
+    if (auto status = add_framework(app, renderers, run, context, folder); !status)
+      return status.error();
+  if (way_to_launch(planned.run, slurm) != "slurm") return folder;
+  auto scripts = renderers.jobs.render(run, context);
   if (!scripts) return scripts.error();
   for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
   return folder;
@@ -178,7 +210,8 @@ std::string written_text(const store::Written& written, const fs::path& place) {
 // The planned experiment, or the exit code once its errors are told.
 std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
   auto outcome =
-      app.plan(arguments.file, {arguments.max_runs, parse_date(arguments.start), arguments.runs});
+      app.plan({arguments.file, arguments.set},
+               {arguments.max_runs, parse_date(arguments.start), arguments.runs, arguments.again});
   if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
   if (auto status = app.keep_where(arguments.where, *outcome); !status)
     return fail(status.error(), outcome->runs.empty() ? kInvalidExperiment : kUsage);
@@ -213,27 +246,31 @@ int with_outcome(const PlanArguments& arguments, Verb&& verb) {
   return verb(**app, outcome, view(outcome));
 }
 
-int show_only(const report::Result& result, const PlanArguments& arguments) {
+int show_only(const tables::Result& result, const PlanArguments& arguments) {
   show(result, arguments);
   return verdict_code(result);
 }
 
-int write_and_show(App& app, const Outcome& outcome, const report::Result& result,
+int write_and_show(App& app, const Outcome& outcome, const tables::Result& result,
                    const RunArguments& arguments) {
   const auto& asked = arguments.plan;
   if (outcome.runs.empty()) return show_only(result, asked);
   Session session;
   store::Store store(asked.runs);
-  render::Renderer renderer(app.places().templates());
+  Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   Progress progress(outcome.runs.size());
-  const auto commit = commit_of(session.shell(), asked.file);
-  const store::Provenance provenance{ORCH_VERSION, fs::path(asked.file).filename(), "", commit.id,
-                                     commit.changed};
+  const auto commit = commit_of(session.shell(), outcome.experiment);
+  store::Provenance provenance{
+      ORCH_VERSION, fs::path(outcome.experiment.file).filename(), "", commit.id, commit.changed, {},
+      asked.set};
+  for (const auto& file : outcome.experiment.includes)
+    provenance.includes.push_back(
+        fs::path(file).lexically_relative(fs::path(outcome.experiment.file).parent_path()));
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
         progress.at(i);
-        return folder_of(app, renderer, store, outcome.runs[i], session.slurm(), asked.file,
+        return folder_of(app, renderers, store, outcome.runs[i], session.slurm(), asked.file,
                          provenance);
       },
       interrupted);
@@ -246,9 +283,9 @@ int write_and_show(App& app, const Outcome& outcome, const report::Result& resul
   const bool json = asked.common.format == "json";
   if (!json) show(result, asked);
   say(asked, "\n" + written_text(*written, fs::path(asked.runs) / outcome.experiment.name));
-  std::optional<report::Standings> end;
+  std::optional<tables::Standings> end;
   const int launched = launch_runs(app, session, outcome, arguments, end);
-  if (json) print(report::json(result, end ? &*end : nullptr));
+  if (json) print(tables::json(result, end ? &*end : nullptr));
   const int verdict = verdict_code(result);
   const bool accepted = verdict == kOverBudget && arguments.options.over_budget;
   return verdict != kOk && !accepted ? verdict : launched;
@@ -264,7 +301,7 @@ int plan_command(const PlanArguments& arguments) {
 
 int run_command(const RunArguments& arguments) {
   if (arguments.plan.dry_run) return plan_command(arguments.plan);
-  if (!arguments.no_calibrate) measure_before_run(arguments.plan.file);
+  if (!arguments.no_calibrate) measure_before_run({arguments.plan.file, arguments.plan.set});
   return with_outcome(arguments.plan, [&](App& app, const Outcome& outcome, const auto& result) {
     return write_and_show(app, outcome, result, arguments);
   });

@@ -16,8 +16,8 @@ bool wants_color(int descriptor) {
          !(term && std::string_view(term) == "dumb");
 }
 
-report::Screen screen() {
-  report::Screen screen;
+tables::Screen screen() {
+  tables::Screen screen;
   winsize size{};
   if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"))
@@ -45,8 +45,9 @@ void add_start(CLI::App* verb, std::string& start) {
 }  // namespace
 
 void add_planning(CLI::App* verb, PlanArguments& to) {
-  verb->add_option("FILE", to.file, "Experiment in Lua")->required();
+  verb->add_option("FILE", to.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_set(*verb, to.set);
   verb->add_option("--where", to.where, "Keep runs for which this Lua expression is true");
   verb->add_option("--top", to.top, "Rows of the table; 0 shows all")
       ->check(whole_number(0, 1e9))
@@ -63,16 +64,25 @@ void add_plan(CLI::App& program, PlanArguments& to) {
   auto* verb = program.add_subcommand("plan", "Expand, check and estimate; write nothing");
   add_planning(verb, to);
   verb->footer(R"(
+--set changes a field before the experiment is read, as if the file said so. A path goes by fields, with
+a position or a strategy's name in lists; a bare word is a text, several values with commas are a list,
+and quotes or braces make it Lua:
+  --set hardware.nodes=16,32,48 --set strategies.fsdp.micro_batch=4 --set model.1.seq=4096
+  --set 'training.split="90,5,5"' --set budget=nil
+
 Examples:
   orch plan experiments/200b.lua --top 5
+  orch plan experiments/200b.lua --set hardware.nodes=16,32,48
+  sed s/jean-zay/ours/ experiments/200b.lua | orch plan -
   orch plan experiments/200b.lua --format json | jq '.rejected[].reasons[].fact')");
 }
 
 void add_search(CLI::App& program, SearchArguments& to) {
   auto* verb =
       program.add_subcommand("search", "The best layout of all that can be, without lists");
-  verb->add_option("FILE", to.file, "Experiment in Lua")->required();
+  verb->add_option("FILE", to.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
+  add_set(*verb, to.set);
   verb->add_option("--keep", to.keep, "Keep the experiment's own values of this field (repeatable)")
       ->allow_extra_args(false)
       ->type_name("FIELD");
@@ -107,10 +117,12 @@ Examples:
 void add_explain(CLI::App& program, ExplainArguments& to) {
   auto* verb = program.add_subcommand(
       "explain", "Memory and time of one run, item by item, and what was measured of it");
-  verb->add_option("RUN", to.run,
-                   "Run id, its beginning or hash, a run folder, or FILE.lua (its best)")
+  verb->add_option(
+          "RUN", to.run,
+          "Run id, its beginning or hash, a run folder, or FILE.lua (its best); - is stdin")
       ->required();
   add_format(verb, to.common, {"table", "md", "json"});
+  add_set(*verb, to.set);
   verb->add_option("--where", to.where,
                    "With FILE.lua: the best of the runs for which this is true");
   add_start(verb, to.start);
@@ -132,6 +144,7 @@ void add_probe(CLI::App& program, ProbeArguments& to) {
                    "Run ids, their beginnings or hashes, run folders, or FILE.lua (its best)")
       ->required();
   add_format(verb, to.common, {"table", "md", "json"});
+  add_set(*verb, to.set);
   verb->add_option("--where", to.where,
                    "With FILE.lua: the best of the runs for which this is true");
   add_runs(*verb, to.runs);

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/cli/launch_runs.h"
-#include "core/launch/preflight.h"
+#include "core/run/launch/slurm/preflight.h"
 
 namespace orch::cli {
 

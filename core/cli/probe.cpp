@@ -5,11 +5,12 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "core/collect/collect.h"
-#include "core/collect/history.h"
-#include "core/estimate/slice.h"
-#include "core/launch/together.h"
+#include "core/record/events/collect.h"
+#include "core/record/events/history.h"
+#include "core/price/estimate/slice.h"
+#include "core/run/launch/local/together.h"
 #include "core/plan/run_json.h"
+#include "core/plan/stack.h"
 
 namespace orch::cli {
 namespace {
@@ -36,7 +37,7 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   return run;
 }
 
-std::string device_of(const collect::History& history) {
+std::string device_of(const events::History& history) {
   for (const auto& [name, version] : history.versions)
     if (name == "device") return version;
   return {};
@@ -72,7 +73,7 @@ Result<Probe> Probe::make(App& app, plan::Run run, const fs::path& folder) {
   if (auto status = backend.work(probe.part_, true, work); !status) return status.error();
   const auto& layout = probe.run_.layout;
   for (const auto& stages : work.stage_list) {
-    report::Slice slice;
+    tables::Slice slice;
     slice.stage = stages.first;
     slice.last_stage = stages.last;
     slice.rank = stages.first * layout.tensor_parallel * layout.data_parallel;
@@ -82,7 +83,7 @@ Result<Probe> Probe::make(App& app, plan::Run run, const fs::path& folder) {
   return probe;
 }
 
-std::string Probe::name_of(const report::Slice& slice) {
+std::string Probe::name_of(const tables::Slice& slice) {
   return fmt::format("stage-{}", slice.stage);
 }
 
@@ -134,7 +135,7 @@ Status Probe::write() const {
   return {};
 }
 
-Status Probe::start(const report::Slice& slice, const fs::path& trainer) const {
+Status Probe::start(const tables::Slice& slice, const fs::path& trainer) const {
   launch::Together together;
   together.argv = {fs::absolute(folder_ / "run").string(), fs::absolute(trainer).string(),
                    name_of(slice)};
@@ -157,8 +158,8 @@ Status Probe::read() {
     const auto attempt = folder_ / name_of(slice) / "attempts" / "1";
     slice.measured.reset();
     slice.failure.clear();
-    slice.device = device_of(collect::read_history({attempt}));
-    auto at = part_.partition->as_measured(part_.strategy->backend);
+    slice.device = device_of(events::read_history({attempt}));
+    auto at = plan::priced_at(part_);
     const bool has_gpu = !slice.device.empty() && slice.device != "cpu";
     const auto* gpu = has_gpu ? hardware::find_gpu(*gpus, slice.device, 0) : nullptr;
     if (gpu && gpu->gpu.name != at.gpu.name) {
@@ -169,14 +170,14 @@ Status Probe::read() {
     slice.estimated_for = at.gpu.name;
     if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
     slice.estimate = estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
-    const auto progress = collect::read_progress(attempt, 0);
+    const auto progress = events::read_progress(attempt, 0);
     if (progress && fs::exists(attempt / "finished", ignored)) {
-      auto profile = collect::read_profile(attempt).value_or(record::Profile());
+      auto profile = events::read_profile(attempt).value_or(record::Profile());
       forget_talk(profile.time_items);
-      slice.measured = report::Measured{*progress, std::move(profile)};
+      slice.measured = tables::Measured{*progress, std::move(profile)};
       continue;
     }
-    const auto confession = collect::read_confession(attempt);
+    const auto confession = events::read_confession(attempt);
     slice.failure = !confession.line.empty()           ? confession.line
                     : fs::exists(attempt, ignored) ? "failed: its stdout.log says why"
                                                    : "has not run";

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/report/probe.h"
+#include "core/show/tables/probe.h"
 
 namespace orch::cli {
 
@@ -20,12 +20,12 @@ class Probe {
   const plan::Run& run() const { return run_; }
   const plan::Run& part() const { return part_; }  // as the slices run it
   const fs::path& folder() const { return folder_; }
-  const std::vector<report::Slice>& slices() const { return slices_; }
-  static std::string name_of(const report::Slice& slice);  // "stage-3", below the folder
+  const std::vector<tables::Slice>& slices() const { return slices_; }
+  static std::string name_of(const tables::Slice& slice);  // "stage-3", below the folder
 
   Status write() const;  // run.json of each slice, and the program that runs them
   // Runs one; the error has the end of what it said.
-  Status start(const report::Slice& slice, const fs::path& trainer) const;
+  Status start(const tables::Slice& slice, const fs::path& trainer) const;
   // What the slices have measured, with estimates for the device that they ran on.
   Status read();
 
@@ -37,7 +37,7 @@ class Probe {
   plan::Run run_;   // as planned
   plan::Run part_;  // as the slices run it: some micro-batches, some steps, synthetic tokens
   fs::path folder_;
-  std::vector<report::Slice> slices_;
+  std::vector<tables::Slice> slices_;
 };
 
 }  // namespace orch::cli

@@ -11,15 +11,15 @@
 #include "core/cli/probe.h"
 #include "core/cli/run_records.h"
 #include "core/cli/trainers.h"
-#include "core/launch/local_machine.h"
-#include "core/launch/local_run.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/local_run.h"
 #include "core/record/records_json.h"
 
 namespace orch::cli {
 namespace {
 
 // What a slice measured, as a record: of one rank, without communication.
-record::Record record_of(const Probe& probe, const report::Slice& slice) {
+record::Record record_of(const Probe& probe, const tables::Slice& slice) {
   const plan::Planned planned{probe.part(), slice.estimate};
   auto out = planned_record(planned, "");
   out.id = fmt::format("{}:{}", probe.run().id, Probe::name_of(slice));
@@ -50,9 +50,9 @@ std::string text_of(const std::vector<Probe>& probes, const Common& common) {
     if (common.format == "json")
       for (const auto& slice : probe.slices()) records.push_back(record_of(probe, slice));
     else if (common.format == "md")
-      out += report::probe_markdown(probe.run(), probe.slices());
+      out += tables::probe_markdown(probe.run(), probe.slices());
     else
-      out += report::probe(probe.run(), probe.slices(), common.screen);
+      out += tables::probe(probe.run(), probe.slices(), common.screen);
   }
   return common.format == "json" ? record::records_json(records) : out;
 }
@@ -85,9 +85,8 @@ int run_slices(App& app, const Probe& probe) {
                       "build it, as ./orch of a clone does, or use --prepare and run it elsewhere"},
                 kError);
   for (const auto& slice : probe.slices()) {
-    std::fprintf(stderr, "%s: %s, rank %lld of %lld alone\n", run.id.c_str(),
-                 Probe::name_of(slice).c_str(), static_cast<long long>(slice.rank),
-                 static_cast<long long>(run.gpus));
+    note(fmt::format("{}: {}, rank {} of {} alone\n", run.id, Probe::name_of(slice), slice.rank,
+                     run.gpus));
     const auto status = probe.start(slice, trainer.path);
     if (interrupted()) return kInterrupted;
     if (!status) fail(status.error(), kError);
@@ -97,7 +96,7 @@ int run_slices(App& app, const Probe& probe) {
 
 int probe_one(App& app, const ProbeArguments& arguments, const std::string& word,
               std::vector<Probe>& probes) {
-  auto chosen = choose_run(app, word, arguments.where, "", arguments.runs);
+  auto chosen = choose_run(app, {word, arguments.set}, arguments.where, "", arguments.runs);
   if (const int* code = std::get_if<int>(&chosen)) return *code;
   auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // gives it its name
   if (!planned) return fail(planned.error(), kError);

@@ -23,15 +23,22 @@ bool is_commit(std::string_view text) {
 
 }  // namespace
 
-Commit commit_of(Shell& shell, const fs::path& file) {
+Commit commit_of(Shell& shell, const plan::Experiment& experiment) {
+  const fs::path file = experiment.file;
   const auto head = git(shell, file, {"rev-parse", "--verify", "HEAD"});
   if (!head || head->code != 0) return {};
   const std::string id(trim(head->out));
   if (!is_commit(id)) return {};
-  const auto name = file.filename().string();
-  // 1: it differs. A file that git does not know is in no commit either.
-  const auto difference = git(shell, file, {"diff", "--quiet", "HEAD", "--", name});
-  const auto known = git(shell, file, {"ls-files", "--error-unmatch", "--", name});
+  std::vector<std::string> names{file.filename().string()};
+  for (const auto& other : experiment.includes)
+    names.push_back(fs::path(other).lexically_relative(file.parent_path()));
+  const auto about = [&](std::vector<std::string> words) {
+    words.insert(words.end(), names.begin(), names.end());
+    return git(shell, file, std::move(words));
+  };
+  // 1: they differ. A file that git does not know is in no commit either.
+  const auto difference = about({"diff", "--quiet", "HEAD", "--"});
+  const auto known = about({"ls-files", "--error-unmatch", "--"});
   const bool same = difference && difference->code == 0 && known && known->code == 0;
   return {id, !same};
 }

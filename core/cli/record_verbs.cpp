@@ -5,7 +5,9 @@ namespace orch::cli {
 namespace {
 
 void add_common(CLI::App* verb, RecordArguments& to) {
-  verb->add_option("--set", to.set, "What a log or a table does not say: name=value (repeatable)")
+  verb->add_option("--set", to.set,
+                   "What a log or a table does not say, name=value; of an experiment, path=value "
+                   "(repeatable)")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   verb->add_option("--cluster", to.cluster, "Where logs and rows of no known site ran")
@@ -27,14 +29,17 @@ void add_ingest(CLI::App& program, IngestArguments& to) {
 Examples:
   orch ingest slurm-4711.out
   orch ingest logs/ --cluster jean-zay --set gpu=v100-32g
-  zcat old.out.gz | orch ingest - --format json > old.json
+  orch ingest old.out.gz --format json > old.json
   orch ingest logs/ --format csv > mine.csv && orch calibrate --from mine.csv -o clusters/mine.yaml
   orch ingest --csv experiments/measured/bloom-prequel.csv --format md
 
-It knows Megatron-LM, Megatron-DeepSpeed, DeepSpeed, the Hugging Face Trainer, and what SLURM, CUDA and
-  NCCL say, by what stands in the lines. The time of a step is the median after warm-up, with its
-  95 % interval; the rule is told. --set takes columns of the tables (tp, mbs) or names as in Lua
-  (tensor_parallel, micro_batch). With a cluster and a GPU there is an estimate beside each run.
+It knows Megatron-LM and Megatron-Core, Megatron-DeepSpeed, DeepSpeed, GPT-NeoX, the Hugging Face
+  Trainer, torchtitan, nanotron, NeMo, OLMo, Composer, MaxText and llm.c, and what SLURM, CUDA and NCCL
+  say, by what stands in the lines; gzip, xz, zstd and bzip2 are unpacked. The time of a step is the
+  median after warm-up, with its 95 % interval; the rule is told, and what is assumed has a star.
+  --set takes columns of the tables (tp, mbs) or names as in Lua (tensor_parallel, micro_batch). What
+  the log of a run folder does not say is taken from its run.json. With a cluster and a GPU there is
+  an estimate beside each run.
 templates/logs/*.lua hold the patterns, templates/logs/README.md how to write another.)");
 }
 
@@ -89,12 +94,33 @@ The page needs nothing else: no network, no server. --attach puts files into it 
   gpt2-jz-v100, bench-1b3, bloom7b-days, bloom-prequel, pp-perlmutter; each row beside its estimate.)");
 }
 
+void add_check(CLI::App& program, CheckArguments& to) {
+  auto* verb =
+      program.add_subcommand("check", "Runs against what their experiment expects of them");
+  verb->add_option("WHAT", to.records.words, "Experiments (FILE.lua or a name) or runs")
+      ->required();
+  add_runs(*verb, to.records.runs);
+  add_common(verb, to.records);
+  add_format(verb, to.records.common, {"table", "md", "csv", "json"});
+  verb->footer(R"(
+Examples:
+  orch run nightly.lua -y && orch check nightly.lua
+  orch check runs/nightly --format json
+
+An experiment says what it expects: expect = { tokens_per_second = { value = 68000, below = 0.05 } }.
+  Quantities: step_seconds, tokens_per_second, days_per_100b_tokens, tflops_per_gpu (by the megatron
+  convention), peak_memory_bytes, host_memory_bytes, gpu_hours, last_loss; below and above are shares
+  of the value. A list of such tables, each with where = "strategy=ddp,gpus=8", tells runs apart.
+Leaves with 4 where a run fell short, failed, goes on, or does not say the quantity.)");
+}
+
 }  // namespace
 
 void add_record_verbs(CLI::App& program, Arguments& to) {
   add_ingest(program, to.ingest);
   add_compare(program, to.compare);
   add_report(program, to.report);
+  add_check(program, to.check);
 }
 
 }  // namespace orch::cli

@@ -10,12 +10,12 @@
 #include "core/cli/exit.h"
 #include "core/cli/provenance.h"
 #include "core/cli/record_output.h"
-#include "core/launch/process_shell.h"
-#include "core/page/page.h"
+#include "core/run/launch/process_shell.h"
+#include "core/show/page/page.h"
 #include "core/record/records_json.h"
-#include "core/report/records.h"
-#include "core/report/report.h"
-#include "core/report/words.h"
+#include "core/show/tables/records.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
 
 namespace orch::cli {
 namespace {
@@ -52,12 +52,12 @@ void add_outcome(const Outcome& outcome, page::Page& page) {
     page.rejected.push_back(std::move(run));
   }
   if (!plan::has_limits(outcome.experiment.budget)) return;
-  report::Result result;
+  tables::Result result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
-  page.budget.limits = report::limits_text(outcome.experiment.budget);
-  page.budget.verdict = report::budget_verdict(result).text;
+  page.budget.limits = tables::limits_text(outcome.experiment.budget);
+  page.budget.verdict = tables::budget_verdict(result).text;
   page.budget.gpu_hours = outcome.experiment.budget.gpu_hours;
 }
 
@@ -83,8 +83,13 @@ void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page)
   std::set<std::string> clusters;
   for (const auto& outcome : gatherer.outcomes()) {
     const auto& file = outcome.experiment.file;
-    const auto commit = commit_of(shell, file);
+    const auto commit = commit_of(shell, outcome.experiment);
     page.provenance.emplace_back("experiment file", file);
+    for (const auto& text : outcome.experiment.set) page.provenance.emplace_back("set", text);
+    for (const auto& other : outcome.experiment.includes) {
+      page.provenance.emplace_back("included file", other);
+      if (with_texts) attach(other, page);
+    }
     if (!commit.id.empty())
       page.provenance.emplace_back("commit", commit.id + (commit.changed ? " (changed)" : ""));
     if (with_texts) attach(file, page);
@@ -164,7 +169,7 @@ int write_page(const page::Page& page, const ReportArguments& arguments) {
   if (auto status = check_output(file, records.words); !status) return fail(status.error(), kUsage);
   if (auto status = write_output(file, page::html(page)); !status)
     return fail(status.error(), kError);
-  print(report::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
+  print(tables::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
   std::fprintf(stderr, "report: %s\n", printable(file).c_str());
   if (arguments.open) open_page(file);
   return kOk;
@@ -175,8 +180,8 @@ int show(const page::Page& page, const ReportArguments& arguments) {
   const auto& file = arguments.records.output;
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words);
-  if (format == "csv") return put_out(report::records_csv(page.records), file, words);
-  if (format == "md") return put_out(report::records_markdown(page.records), file, words);
+  if (format == "csv") return put_out(tables::records_csv(page.records), file, words);
+  if (format == "md") return put_out(tables::records_markdown(page.records), file, words);
   if (format == "svg") return put_out(page::svg(page), file, words);
   return write_page(page, arguments);
 }

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 
 #include "core/base/text.h"
-#include "core/measured/row.h"
+#include "core/cli/gather.h"
+#include "core/record/published/row.h"
 
 namespace orch::cli {
 namespace {
 
-using UnexplainedRows = std::map<std::string, measured::Unexplained>;
+using UnexplainedRows = std::map<std::string, published::Unexplained>;
 
 constexpr const char* kUnexplained = "unexplained.csv";
 constexpr const char* kHabits = "habits.csv";
@@ -29,25 +31,25 @@ Result<std::vector<fs::path>> shipped(const fs::path& folder) {
 }
 
 // What follows from other evidence than the rows themselves.
-Result<std::vector<measured::Habit>> read_habits(const fs::path& folder) {
+Result<std::vector<published::Habit>> read_habits(const fs::path& folder) {
   const auto file = folder / kHabits;
   std::error_code code;
-  if (!fs::exists(file, code)) return std::vector<measured::Habit>{};
+  if (!fs::exists(file, code)) return std::vector<published::Habit>{};
   const auto text = read_file(file);
   if (!text) return text.error();
-  return measured::parse_habits(*text, file.string());
+  return published::parse_habits(*text, file.string());
 }
 
-Result<std::vector<measured::Row>> read_rows(const std::vector<fs::path>& files,
+Result<std::vector<published::Row>> read_rows(const std::vector<fs::path>& files,
                                              const fs::path& folder) {
   const auto habits = read_habits(folder);
   if (!habits) return habits.error();
-  std::vector<measured::Row> rows;
+  std::vector<published::Row> rows;
   Errors errors;
   for (const auto& file : files) {
     const auto text = read_file(file);
-    auto part = text ? measured::parse_rows(*text, file.string(), *habits)
-                     : Result<std::vector<measured::Row>>(text.error());
+    auto part = text ? published::parse_rows(*text, file.string(), *habits)
+                     : Result<std::vector<published::Row>>(text.error());
     if (part)
       std::move(part->begin(), part->end(), std::back_inserter(rows));
     else
@@ -69,13 +71,56 @@ Result<UnexplainedRows> read_unexplained(const fs::path& folder) {
   if (!fs::exists(file, code)) return UnexplainedRows{};
   const auto text = read_file(file);
   if (!text) return text.error();
-  return measured::parse_unexplained(*text, file.string());
+  return published::parse_unexplained(*text, file.string());
+}
+
+// Whether a file or folder holds logs, as that of a run does, and no table.
+bool holds_logs(const fs::path& path) {
+  std::error_code code;
+  if (fs::is_directory(path, code)) return true;
+  if (path.extension() == ".csv" || !fs::is_regular_file(path, code)) return false;
+  std::string head;
+  std::getline(std::ifstream(path), head);
+  return head.find("gpus") == std::string::npos || head.find(',') == std::string::npos;
+}
+
+std::vector<std::string> take_logs(std::vector<fs::path>& files) {
+  std::vector<std::string> logs;
+  for (const auto& file : files)
+    if (holds_logs(file)) logs.push_back(file.string());
+  std::erase_if(files, holds_logs);
+  return logs;
+}
+
+// Whether the text is like the pattern, in which * stands for anything.
+bool is_like(std::string_view text, std::string_view pattern) {
+  const auto parts = split(std::string(pattern), '*');
+  if (!text.starts_with(parts.front())) return false;
+  std::size_t at = parts.front().size();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const auto found = i + 1 == parts.size() && text.size() >= at + parts[i].size()
+                           ? text.find(parts[i], text.size() - parts[i].size())
+                           : text.find(parts[i], at);
+    if (found == std::string_view::npos) return false;
+    at = found + parts[i].size();
+  }
+  return true;
+}
+
+// Whole tables by "source/table", with * for anything: each of their rows by its id.
+void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& unexplained) {
+  UnexplainedRows tables;
+  for (const auto& [id, row] : unexplained)
+    if (id.find('*') != std::string::npos) tables[id] = row;
+  for (const auto& [pattern, row] : tables)
+    for (const auto& sample : samples)
+      if (is_like(sample.source + "/" + sample.table, pattern)) unexplained.emplace(sample.id, row);
 }
 
 }  // namespace
 
-measured::Machines machines(App& app, const std::string& otherwise) {
-  measured::Machines out;
+published::Machines machines(App& app, const std::string& otherwise) {
+  published::Machines out;
   out.find = [&app](std::string_view name) { return app.clusters().find(name); };
   out.names = app.clusters().names();
   out.otherwise = otherwise;
@@ -88,7 +133,7 @@ plan::CheckBackend check_backend(App& app) {
   };
 }
 
-Result<std::vector<measured::Row>> read_table(App& app, const fs::path& file) {
+Result<std::vector<published::Row>> read_table(App& app, const fs::path& file) {
   return read_rows({file}, app.places().measured());
 }
 
@@ -119,13 +164,23 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
     if (!found) return found.error();
     files = *found;
   }
-  const auto rows = read_rows(files, folder);
+  auto logs = take_logs(files);
+  auto rows = files.empty() ? Result<std::vector<published::Row>>(std::vector<published::Row>())
+                            : read_rows(files, folder);
   if (!rows) return rows.error();
+  if (!logs.empty()) {
+    GatherOptions options;
+    options.cluster = cluster;
+    Gatherer gatherer(app, std::move(options));
+    if (const auto found = gatherer.logs(logs); !found) return found.error();
+    rows->insert(rows->end(), gatherer.rows().begin(), gatherer.rows().end());
+  }
   auto unexplained = read_unexplained(folder);
   if (!unexplained) return unexplained.error();
-  return MeasuredRows{measured::to_samples(*rows, machines(app, cluster),
-                                           app.backends().strategies(), check_backend(app)),
-                      std::move(*unexplained)};
+  auto samples = published::to_samples(*rows, machines(app, cluster), app.backends().strategies(),
+                                      check_backend(app));
+  add_tables(samples.samples, *unexplained);
+  return MeasuredRows{std::move(samples), std::move(*unexplained)};
 }
 
 }  // namespace orch::cli

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/measured/samples.h"
-#include "core/measured/unexplained.h"
+#include "core/record/published/samples.h"
+#include "core/record/published/unexplained.h"
 
 namespace orch::cli {
 
 // Measured rows as runs, with what is known about them besides.
 struct MeasuredRows {
-  measured::Samples samples;
-  std::map<std::string, measured::Unexplained> unexplained;  // by id
+  published::Samples samples;
+  std::map<std::string, published::Unexplained> unexplained;  // by id
 
   // Rows that are shown apart and that no constant is fitted to.
   std::set<std::string> apart() const;
@@ -23,18 +23,18 @@ struct MeasuredRows {
 // Whether there is such a cluster, beside the files or among the shipped ones; "" names none.
 Status check_cluster(App& app, const std::vector<std::string>& files, const std::string& cluster);
 
-// The rows of some files, or the published ones that come with orch if none is named. The cluster
-// is for rows whose site is not known.
+// The rows of some tables, logs and folders of logs, or the published ones that come with orch if
+// none is named. The cluster is for rows whose site is not known.
 Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& files,
                                const std::string& cluster);
 
 // The rows themselves, as they are written, and the files of those that come with orch. Habits fill
 // empty cells.
-Result<std::vector<measured::Row>> read_table(App& app, const fs::path& file);
+Result<std::vector<published::Row>> read_table(App& app, const fs::path& file);
 Result<std::vector<fs::path>> shipped_tables(const App& app);
 
 // For turning rows into runs: our clusters, with one for rows of other sites, and our backends.
-measured::Machines machines(App& app, const std::string& otherwise);
+published::Machines machines(App& app, const std::string& otherwise);
 plan::CheckBackend check_backend(App& app);
 
 }  // namespace orch::cli

@@ -8,9 +8,10 @@
 #include "core/base/date.h"
 #include "core/base/text.h"
 #include "core/cli/session.h"
-#include "core/collect/history.h"
-#include "core/compare/spikes.h"
-#include "core/store/run_folder.h"
+#include "core/record/events/history.h"
+#include "core/show/compare/spikes.h"
+#include "core/record/published/fields.h"
+#include "core/run/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
@@ -66,8 +67,28 @@ void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
   if (!(*provenance)->orch.empty()) origin.versions.emplace_back("orch", (*provenance)->orch);
 }
 
+// A trainer that writes no events: what its log says counts, and where that contradicts run.json.
+void add_log(const std::vector<fs::path>& folders, RunLogs& logs, Record& record) {
+  auto found = logs.history(record.id, folders);
+  if (!found) return;
+  record.measured = std::move(found->record.measured);
+  record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
+  auto& versions = record.origin.versions;
+  versions.insert(versions.end(), found->record.origin.versions.begin(),
+                  found->record.origin.versions.end());
+  if (!found->row.framework.empty()) record.set("framework", found->row.framework);
+  for (const auto& field : published::fields_of(found->row)) {
+    const auto* ours = record.field(field.name);
+    const bool counts = std::holds_alternative<std::int64_t>(field.value);
+    if (ours == nullptr || !counts || field.assumed || *ours == field.value) continue;
+    record.doubts.push_back({"log", field.name,
+                             fmt::format("run.json says {} {}, the log {}", field.name,
+                                         record::text(*ours), record::text(field.value))});
+  }
+}
+
 void add_history(const fs::path& folder, const std::vector<record::Attempt>& attempts,
-                 Record& record) {
+                 RunLogs& logs, Record& record) {
   std::vector<fs::path> folders;
   std::vector<std::string> jobs;
   for (const auto& attempt : attempts) {
@@ -79,7 +100,7 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
           record.origin.nodes.end())
         record.origin.nodes.push_back(node);
   }
-  auto history = collect::read_history(folders);
+  auto history = events::read_history(folders);
   record.measured = std::move(history.measured);
   for (auto& item : record.measured.time_items) item.group = group_of_measured(item.name);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
@@ -89,6 +110,7 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   record.origin.date = day_of(record.origin.start);
   auto& versions = record.origin.versions;
   versions.insert(versions.end(), history.versions.begin(), history.versions.end());
+  if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
 }
 
 // What was estimated before the run counts; the items are of now, and only if it is the same.
@@ -110,7 +132,8 @@ void keep_frozen(const record::RunFacts& facts, record::Estimated& estimated) {
   estimated.time_items.clear();
 }
 
-Record record_of(App& app, const fs::path& root, const follow::RunView& view, Errors& troubles) {
+Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
+                 Errors& troubles) {
   const auto folder = root / view.facts.experiment / view.facts.id;
   Record out;
   out.id = view.facts.id;
@@ -133,7 +156,7 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Er
   out.reason = view.verdict().reason;
   const auto attempts = store::read_attempts(folder);
   if (attempts)
-    add_history(folder, *attempts, out);
+    add_history(folder, *attempts, logs, out);
   else
     troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
   add_provenance(folder, out, troubles);
@@ -227,7 +250,7 @@ Result<std::vector<Record>> run_records(App& app, const fs::path& root,
   std::vector<Record> out;
   for (const auto& view : campaign.runs())
     if (ids.empty() || std::find(ids.begin(), ids.end(), view.facts.id) != ids.end())
-      out.push_back(record_of(app, root, view, troubles));
+      out.push_back(record_of(app, root, view, session.logs(), troubles));
   return out;
 }
 

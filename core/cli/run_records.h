@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/follow/campaign.h"
+#include "core/run/follow/campaign.h"
 #include "core/plan/planned.h"
 #include "core/record/record.h"
 

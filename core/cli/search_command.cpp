@@ -11,10 +11,10 @@
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
 #include "core/cli/fields.h"
-#include "core/report/search.h"
-#include "core/search/compare.h"
-#include "core/search/lua_text.h"
-#include "core/search/search.h"
+#include "core/show/tables/search.h"
+#include "core/price/search/compare.h"
+#include "core/price/search/lua_text.h"
+#include "core/price/search/search.h"
 
 namespace orch::cli {
 namespace {
@@ -52,7 +52,7 @@ class ProgressLine {
 // What the tables show, priced item by item.
 struct Shown {
   std::deque<plan::Planned> runs;
-  report::Searched view;
+  tables::Searched view;
 };
 
 // One search from its experiment to what is printed.
@@ -70,6 +70,7 @@ class SearchVerb {
   Status price_all();
   void print_all();
   std::string head() const;
+  std::string trained() const;
   std::string reasons() const;
   std::string verdict() const;
   std::string warnings() const;
@@ -80,11 +81,11 @@ class SearchVerb {
   int code() const;
   bool for_people() const { return arguments_.common.format == "table"; }
   void say(const std::string& text) const {
-    const auto wrapped = report::wrap(text, arguments_.common.screen);
+    const auto wrapped = tables::wrap(text, arguments_.common.screen);
     if (for_people())
       print(wrapped);
     else
-      std::fputs(wrapped.c_str(), stderr);
+      note(wrapped);
   }
 
   App& app_;
@@ -100,7 +101,7 @@ bool is_usage(const Errors& errors) {
 }
 
 Status SearchVerb::prepare() {
-  auto experiment = app_.load(arguments_.file);
+  auto experiment = app_.load({arguments_.file, arguments_.set});
   if (!experiment) return experiment.error();
   experiment_ = std::move(*experiment);
   auto space =
@@ -178,6 +179,20 @@ std::string SearchVerb::head() const {
                            group_digits(found_.fitting));
 }
 
+// Where several trainings are asked for: with which of them the others were compared.
+std::string SearchVerb::trained() const {
+  const auto& all = experiment_.trainings;
+  if (all.size() < 2) return "";
+  std::vector<std::string> first;
+  for (const auto& field : plan::training_fields()) {
+    const auto value = get(all.front(), field);
+    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return get(other, field) != value; }))
+      first.push_back(fmt::format("{} = {}", field.param.name, plan::show(value)));
+  }
+  return fmt::format("searched with the first of {} trainings: {}; --write keeps them all\n",
+                     group_digits(static_cast<double>(all.size())), join(first, ", "));
+}
+
 // Why nothing, or not all, was left: by the field to blame, with one example.
 std::string SearchVerb::reasons() const {
   std::string out;
@@ -206,7 +221,7 @@ std::string SearchVerb::reasons() const {
 
 std::string SearchVerb::verdict() const {
   if (!plan::has_limits(experiment_.budget) || found_.fastest.empty()) return "";
-  const auto limits = report::limits_text(experiment_.budget);
+  const auto limits = tables::limits_text(experiment_.budget);
   if (!found_.keeps_budget)
     return fmt::format("budget of {}: nothing keeps it; the lists show what comes nearest\n",
                        limits);
@@ -218,7 +233,15 @@ std::string SearchVerb::verdict() const {
 
 std::string SearchVerb::warnings() const {
   std::string out;
-  for (const auto& warning : shown_.view.time.front()->run.warnings)
+  const auto& best = shown_.view.time.front()->run;
+  auto all = best.warnings;
+  // A search asks no framework: what the best one's would refuse is told here.
+  if (!best.framework.empty()) {
+    const auto launch = app_.frameworks().launch(best);
+    const auto& refused = launch ? launch->refused : launch.error();
+    all.insert(all.end(), refused.begin(), refused.end());
+  }
+  for (const auto& warning : all)
     out += fmt::format("  {}: {}\n    {}\n", warning.place, warning.fact, warning.fix);
   return out.empty() ? out : "warnings about the best:\n" + out;
 }
@@ -255,6 +278,7 @@ Status SearchVerb::write() {
 // The same search: what was opened, kept and filtered is part of it.
 std::string SearchVerb::asked() const {
   auto out = shell_quote(arguments_.file);
+  for (const auto& text : arguments_.set) out += " --set " + shell_quote(text);
   for (const auto& name : arguments_.keep) out += " --keep " + shell_quote(name);
   for (const auto& name : arguments_.open) out += " --open " + shell_quote(name);
   if (!arguments_.where.empty()) out += " --where " + shell_quote(arguments_.where);
@@ -274,16 +298,16 @@ std::string SearchVerb::next_step() const {
 
 void SearchVerb::print_all() {
   const auto& view = shown_.view;
-  switch (report::parse_format(arguments_.common.format).value()) {
-    case report::Format::json:
-      return print(report::json(view));
-    case report::Format::csv:
-      return print(report::csv(view));
-    case report::Format::md:
-      return print(report::markdown(view));
-    case report::Format::table:
-      print(report::wrap(head(), arguments_.common.screen) +
-            report::table(view, arguments_.common.screen));
+  switch (tables::parse_format(arguments_.common.format).value()) {
+    case tables::Format::json:
+      return print(tables::json(view));
+    case tables::Format::csv:
+      return print(tables::csv(view));
+    case tables::Format::md:
+      return print(tables::markdown(view));
+    case tables::Format::table:
+      print(tables::wrap(head(), arguments_.common.screen) +
+            tables::table(view, arguments_.common.screen));
   }
 }
 
@@ -314,8 +338,10 @@ int SearchVerb::run() {
   }
   if (!arguments_.write.empty())
     if (auto status = write(); !status) return fail(status.error(), kError);
-  if (arguments_.common.format != "json")
-    say("\n" + warnings() + verdict() + runner_up() + next_step());
+  if (arguments_.common.format == "json")
+    note(trained());
+  else
+    say("\n" + trained() + warnings() + verdict() + runner_up() + next_step());
   return code();
 }
 

@@ -13,22 +13,22 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
+#include "core/cli/places.h"
 #include "core/plan/slurm.h"
-#include "core/report/words.h"
-#include "core/store/run_folder.h"
-#include "core/store/store.h"
+#include "core/show/tables/words.h"
+#include "core/run/store/run_folder.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 
 Session::Session() : slurm_(launch::probe_slurm(shell_)) {
-  say = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  say = [](const std::string& line) { note(line + "\n"); };
   if (slurm_ != launch::Slurm::absent)
     slurm_executor_ = std::make_unique<launch::SlurmExecutor>(shell_, clock_);
 }
 
 follow::World Session::world(const fs::path& experiment_folder) {
-  std::error_code ignored;
-  const auto program = fs::read_symlink("/proc/self/exe", ignored);
+  const auto program = own_program();
   launch::LocalOptions options;
   options.experiment_folder = fs::absolute(experiment_folder);
   options.supervisor = {program.string(), "_local"};
@@ -40,6 +40,10 @@ follow::World Session::world(const fs::path& experiment_folder) {
   world.clock = &clock_;
   world.say = [this](const std::string& line) { say(line); };
   world.interrupted = interrupted;
+  world.log_progress = [this](const fs::path& folder, double now) {
+    return logs_.progress(folder, now);
+  };
+  world.log_confession = [this](const fs::path& folder) { return logs_.confession(folder); };
   return world;
 }
 
@@ -119,11 +123,10 @@ bool can_ask() { return isatty(0) != 0 && isatty(2) != 0; }
 
 bool confirm(const std::string& question) {
   if (!can_ask()) {
-    std::fprintf(stderr, "%s\nnothing was done: there is no terminal to ask on; -y does it\n",
-                 question.c_str());
+    note(question + "\nnothing was done: there is no terminal to ask on; -y does it\n");
     return false;
   }
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  note(question + " [y/N] ");
   std::string answer;
   std::getline(std::cin, answer);
   const bool yes = answer == "y" || answer == "Y" || answer == "yes";

@@ -7,14 +7,15 @@
 
 #include "core/base/clock.h"
 #include "core/cli/commands.h"
+#include "core/cli/run_logs.h"
 #include "core/cli/standings.h"
-#include "core/follow/campaign.h"
-#include "core/follow/follow.h"
-#include "core/launch/local_executor.h"
-#include "core/launch/process_shell.h"
-#include "core/launch/slurm.h"
-#include "core/launch/slurm_executor.h"
-#include "core/report/status.h"
+#include "core/run/follow/campaign.h"
+#include "core/run/follow/follow.h"
+#include "core/run/launch/local/local_executor.h"
+#include "core/run/launch/process_shell.h"
+#include "core/run/launch/slurm/slurm.h"
+#include "core/run/launch/slurm/slurm_executor.h"
+#include "core/show/tables/status.h"
 
 namespace orch::cli {
 
@@ -28,6 +29,7 @@ class Session {
   launch::SlurmExecutor* slurm_executor() { return slurm_executor_.get(); }
   Shell& shell() { return shell_; }
   Clock& clock() { return clock_; }
+  RunLogs& logs() { return logs_; }
   // Where lines of news go: stderr, unless a live picture has the screen.
   std::function<void(const std::string&)> say;
 
@@ -35,6 +37,7 @@ class Session {
   launch::ProcessShell shell_;
   SystemClock clock_;
   launch::Slurm slurm_;
+  RunLogs logs_;
   std::unique_ptr<launch::SlurmExecutor> slurm_executor_;
   std::unique_ptr<launch::LocalExecutor> local_executor_;
 };

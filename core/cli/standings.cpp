@@ -24,8 +24,8 @@ std::string job_of(const record::Submission& submission, std::size_t task) {
 
 }  // namespace
 
-report::Standings standings(const follow::Campaign& campaign, const Target& target) {
-  report::Standings out;
+tables::Standings standings(const follow::Campaign& campaign, const Target& target) {
+  tables::Standings out;
   out.experiment = campaign.experiment().name;
   out.budget_gpu_hours = campaign.experiment().gpu_hours;
   out.used_gpu_hours = campaign.gpu_hours_used();
@@ -34,7 +34,7 @@ report::Standings standings(const follow::Campaign& campaign, const Target& targ
     out.silent_seconds = std::max(0.1, campaign.world().clock->steady() - *since);
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
-    report::RunStatus run;
+    tables::RunStatus run;
     run.facts = view.facts;
     run.outcome = view.outcome;
     run.due = campaign.is_due(place);
@@ -49,7 +49,7 @@ report::Standings standings(const follow::Campaign& campaign, const Target& targ
   return out;
 }
 
-int code_of(const report::Standings& standings) {
+int code_of(const tables::Standings& standings) {
   const bool failed = std::any_of(standings.runs.begin(), standings.runs.end(), [](auto& run) {
     return run.outcome.verdict.state == record::State::failed;
   });

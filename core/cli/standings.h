@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/follow/campaign.h"
-#include "core/report/status.h"
+#include "core/run/follow/campaign.h"
+#include "core/show/tables/status.h"
 
 namespace orch::cli {
 
@@ -18,9 +18,9 @@ struct Target {
 // The places of a target's runs in a campaign.
 std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target);
 
-report::Standings standings(const follow::Campaign& campaign, const Target& target);
+tables::Standings standings(const follow::Campaign& campaign, const Target& target);
 
 // Of runs that ended: 0, or 4 if some failed.
-int code_of(const report::Standings& standings);
+int code_of(const tables::Standings& standings);
 
 }  // namespace orch::cli

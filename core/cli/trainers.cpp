@@ -90,7 +90,7 @@ std::set<std::string> local_backends(const follow::Campaign& campaign,
     const auto& facts = campaign.runs()[place].facts;
     if (facts.phases > 0) continue;  // it has a job script: SLURM's
     const auto run = plan::read_run(campaign.folder() / facts.id / "run.json");
-    if (run && run->trainer.empty()) backends.insert(run->strategy->backend);
+    if (run && run->trainer.empty() && run->framework.empty()) backends.insert(run->strategy->backend);
   }
   return backends;
 }

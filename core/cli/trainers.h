@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "core/follow/campaign.h"
+#include "core/run/follow/campaign.h"
 
 namespace orch::cli {
 

@@ -93,6 +93,12 @@ void add_runs(CLI::App& verb, std::string& to) {
           [](const std::string& text) { return text.empty() ? "no folder is named" : std::string(); }, ""));
 }
 
+void add_set(CLI::App& verb, std::vector<std::string>& to) {
+  verb.add_option("--set", to, "A field of the experiment instead of the file's (repeatable)")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+}
+
 CLI::Validator date() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {

@@ -1,30 +1,32 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "core/base/regex.h"
 #include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/cli/calibrate.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
 #include "core/cli/rows.h"
-#include "core/estimate/without.h"
-#include "core/measured/score.h"
-#include "core/report/validation.h"
+#include "core/price/estimate/without.h"
+#include "core/record/published/score.h"
+#include "core/show/tables/validation.h"
 
 namespace orch::cli {
 namespace {
 
-using measured::Judged;
+using published::Judged;
 
 // Where a way to calibrate decides what each sample is predicted with.
 Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
                                   const std::string& calibrate, const estimate::Without& without) {
   const auto& samples = rows.samples.samples;
   if (calibrate == "loto")
-    return judge_left_out(app, samples, measured::folds(samples), rows.apart(), without);
+    return judge_left_out(app, samples, published::folds(samples), rows.apart(), without);
   auto judged = judge_as_is(app, samples, calibrate != "datasheet", without);
-  if (judged && calibrate == "first") measured::calibrate_on_first(*judged);
+  if (judged && calibrate == "first") published::calibrate_on_first(*judged);
   return judged;
 }
 
@@ -43,17 +45,49 @@ std::string calibrated(const ValidateArguments& arguments) {
 }
 
 // What was left out goes where the table went, or to stderr when stdout is for a program.
-void show(const report::Validation& validation, const ValidateArguments& arguments) {
+void show(const tables::Validation& validation, const ValidateArguments& arguments) {
   const auto& common = arguments.common;
   if (common.format == "table") {
-    print(report::validation_table(validation, common.screen, arguments.rows));
+    print(tables::validation_table(validation, common.screen, arguments.rows));
     return;
   }
-  if (common.format == "json") print(report::validation_json(validation));
-  if (common.format == "csv") print(report::validation_csv(validation));
-  if (common.format == "md") print(report::validation_markdown(validation, arguments.rows));
-  if (common.format == "svg") print(report::scatter_svg(validation));
-  std::fputs(report::left_out(validation).c_str(), stderr);
+  if (common.format == "json") print(tables::validation_json(validation));
+  if (common.format == "csv") print(tables::validation_csv(validation));
+  if (common.format == "md") print(tables::validation_markdown(validation, arguments.rows));
+  if (common.format == "svg") print(tables::scatter_svg(validation));
+  note(tables::left_out(validation));
+}
+
+// Rows of other tables are as if they were not in the files.
+Status keep_tables(const std::string& expression, published::Samples& samples) {
+  if (expression.empty()) return {};
+  const auto regex = Regex::compile(expression);
+  if (!regex)
+    return Error{"--table", regex.error().front().fact, "write a regular expression"};
+  const auto other = [&](const auto& row) { return !regex->search(row.source + "/" + row.table, 0); };
+  std::erase_if(samples.samples, other);
+  std::erase_if(samples.skipped, other);
+  return {};
+}
+
+tables::Detail detail_of(const std::string& by) {
+  if (by == "source") return tables::Detail::source;
+  if (by == "table") return tables::Detail::table;
+  return by == "size" ? tables::Detail::size : tables::Detail::all;
+}
+
+// For whoever asks every night whether estimates still hold.
+int verdict(const tables::Validation& validation, const std::optional<double>& tolerance) {
+  if (!tolerance) return kOk;
+  const auto& rows = validation.rows;
+  if (std::none_of(rows.begin(), rows.end(), [](const Judged& row) { return row.has_time(); }))
+    return fail(Error{"--tolerance", "no row has a step time to compare with", ""}, kError);
+  const auto beyond = validation.beyond(*tolerance);
+  if (beyond.empty()) return kOk;
+  return fail(Error{"--tolerance", fmt::format("the mean error is above {:g} % for {}", *tolerance,
+                                               printable(join(beyond, ", "))),
+                    ""},
+              kOverTolerance);
 }
 
 }  // namespace
@@ -63,15 +97,18 @@ int validate_command(const ValidateArguments& arguments) {
   if (!app) return fail(app.error(), kError);
   if (auto status = check_cluster(**app, arguments.files, arguments.cluster); !status)
     return fail(status.error(), kUsage);
-  const auto rows = load_rows(**app, arguments.files, arguments.cluster);
+  auto rows = load_rows(**app, arguments.files, arguments.cluster);
   if (!rows) return fail(rows.error(), kError);
+  if (auto status = keep_tables(arguments.table, rows->samples); !status)
+    return fail(status.error(), kUsage);
   const auto without = left_out(**app, *rows, arguments.without);
   if (!without) return fail(without.error(), kUsage);
   const auto judged = judge(**app, *rows, arguments.calibrate, *without);
   if (!judged) return fail(judged.error(), interrupted() ? kInterrupted : kError);
-  show(report::Validation(*judged, rows->samples, rows->unexplained, calibrated(arguments)),
-       arguments);
-  if (!judged->empty()) return kOk;
+  const tables::Validation validation(*judged, rows->samples, rows->unexplained,
+                                      calibrated(arguments), detail_of(arguments.by));
+  show(validation, arguments);
+  if (!judged->empty()) return verdict(validation, arguments.tolerance);
   return fail(Error{"orch validate", "no row could be held against an estimate",
                     "the reasons are listed under skipped"},
               kError);

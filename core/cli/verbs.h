@@ -31,7 +31,9 @@ struct Arguments {
   IngestArguments ingest;
   CompareArguments compare;
   ReportArguments report;
+  CheckArguments check;
   std::string shell;
+  WordsArguments words;
 };
 
 // Each adds verbs to the program, with their options, and where the arguments go.
@@ -41,13 +43,13 @@ void add_following_verbs(CLI::App& program, Arguments& to);  // status, watch, l
 void add_knowledge_verbs(CLI::App& program, Arguments& to);  // backends, models, validate, ...
 void add_data_verbs(CLI::App& program, Arguments& to);       // data build, data show
 void add_weights_verbs(CLI::App& program, Arguments& to);    // export, import
-void add_record_verbs(CLI::App& program, Arguments& to);     // ingest, compare, report
+void add_record_verbs(CLI::App& program, Arguments& to);     // ingest, compare, report, check
 
 // What several verbs take.
 void add_format(CLI::App* verb, Common& common, std::vector<std::string> formats);
 void add_planning(CLI::App* verb, PlanArguments& to);
 
 bool wants_color(int descriptor);
-report::Screen screen();  // as stdout is
+tables::Screen screen();  // as stdout is
 
 }  // namespace orch::cli

@@ -2,16 +2,16 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checkpoint.h"
 #include "core/cli/commands.h"
 #include "core/cli/exit.h"
-#include "core/huggingface/huggingface.h"
-#include "core/store/store.h"
+#include "core/train/huggingface/huggingface.h"
+#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
 
-std::string describe(const huggingface::Model& m) {
+std::string describe(const plan::Model& m) {
   return fmt::format("{}: {} layers x {} hidden, {} heads, vocabulary {}, {} tokens", m.family,
                      m.layers, m.hidden, m.heads, m.vocab, m.seq);
 }
@@ -44,12 +44,14 @@ int export_command(const ExportArguments& arguments) {
   }
   const auto latest = checkpoint::open_at(from, step);
   if (!latest.reader) return fail(none_found(arguments, latest), kError);
-  for (const auto& reason : latest.skipped) fmt::print(stderr, "warning: {}\n", reason.text());
+  for (const auto& reason : latest.skipped) note("warning: " + reason.text() + "\n");
   huggingface::ExportOptions options;
   options.dtype = dtype_of(arguments.dtype);
+  options.architecture = arguments.architecture;
   const auto done = huggingface::export_model(*latest.reader, arguments.output, options);
   if (!done) return fail(done.error(), kError);
-  print(fmt::format("{}\nstep {}, {} in {}, {} file{}: {}\n", describe(done->model), done->step,
+  print(fmt::format("{}\n{}, step {}, {} in {}, {} file{}: {}\n", describe(done->model),
+                    done->class_name, done->step,
                     format_bytes(static_cast<double>(done->bytes)), arguments.dtype, done->files,
                     done->files == 1 ? "" : "s", printable(arguments.output)));
   return kOk;

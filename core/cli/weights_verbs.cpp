@@ -13,13 +13,15 @@ void add_weights_verbs(CLI::App& program, Arguments& to) {
   out->add_option("--dtype", to.exports.dtype, "The type of the weights")
       ->check(one_of({"f32", "bf16", "f16"}))
       ->capture_default_str();
+  out->add_option("--architecture", to.exports.architecture,
+                  "Of transformers: mistral for a llama that it computes too (default: what fits)");
   out->footer(R"(
 Examples:
   orch export runs/tiny/gpt-ddp-4gpu-1a2b3c4d -o exported
   orch export runs/tiny/gpt-ddp-4gpu-1a2b3c4d/checkpoints/step-00000050 -o exported --dtype bf16
 
-transformers' AutoModelForCausalLM.from_pretrained("exported") loads it: gpt as GPT-2, bloom as BLOOM.
-  A tokenizer is not part of it.)");
+transformers' AutoModelForCausalLM.from_pretrained("exported") loads it: gpt as GPT-2, bloom as BLOOM,
+  llama as Llama, with qkv_bias as Qwen2, with qk_norm as Qwen3. A tokenizer is not part of it.)");
 
   auto* in = program.add_subcommand("import", "Weights from Hugging Face as a checkpoint");
   in->add_option("FOLDER", to.imports.from, "With config.json and safetensors")->required();
@@ -29,7 +31,7 @@ Examples:
   orch import gpt2 -o gpt2-weights
 
 The checkpoint has step 0 and weights alone; training = { init = "gpt2-weights" } begins with them.
-  GPT-2 and BLOOM, in one file or several, in f32, f16, bf16 or f64.)");
+  GPT-2, BLOOM, Llama, Mistral, Qwen2 and Qwen3, in one file or several, in f32, f16, bf16 or f64.)");
 }
 
 }  // namespace orch::cli

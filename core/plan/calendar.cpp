@@ -1,16 +1,89 @@
 #include "core/plan/calendar.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace orch::plan {
+namespace {
 
-std::optional<Date> Calendar::end(double days) const {
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+bool suffices(const Window& window, std::int64_t nodes) {
+  return window.nodes == 0 || nodes <= window.nodes;
+}
+
+// When a window begins and ends, in days from the start.
+Span bounds(const Calendar& calendar, std::size_t i) {
+  const auto day = [&](std::size_t at) {
+    return static_cast<double>((calendar.windows[at].from - *calendar.start).count());
+  };
+  return {day(i), i + 1 < calendar.windows.size() ? day(i + 1) : kNever};
+}
+
+}  // namespace
+
+// The first day from this one on that has so many nodes.
+double Calendar::wait(double day, std::int64_t nodes) const {
+  if (windows.empty()) return day;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto [opens, closes] = bounds(*this, i);
+    if (closes > day && suffices(windows[i], nodes)) return std::max(day, opens);
+  }
+  return kNever;
+}
+
+double Calendar::after(double day, const Portion& portion) const {
+  if (windows.empty()) return day + portion.days / availability;
+  double left = portion.days;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto [opens, closes] = bounds(*this, i);
+    const double from = std::max(day, opens);
+    if (from >= closes || !suffices(windows[i], portion.nodes)) continue;
+    const double needed = left / windows[i].share;
+    if (from + needed <= closes) return from + needed;
+    left -= (closes - from) * windows[i].share;
+  }
+  return kNever;
+}
+
+std::vector<Span> Calendar::spans(const std::vector<Portion>& portions) const {
+  std::vector<Span> out;
+  double day = 0;
+  for (const auto& portion : portions) {
+    const double from = wait(day, portion.nodes);
+    day = after(day, portion);
+    out.push_back({from, day});
+  }
+  return out;
+}
+
+double Calendar::calendar_days(const std::vector<Portion>& portions) const {
+  const auto all = spans(portions);
+  return all.empty() ? 0 : all.back().to;
+}
+
+std::optional<Date> Calendar::end(const std::vector<Portion>& portions) const {
+  return date(calendar_days(portions));
+}
+
+std::optional<Date> Calendar::date(double calendar_day) const {
   using namespace std::chrono;
   constexpr Date kLast = year(9999) / December / 31;
   if (!start) return std::nullopt;
-  const double whole = std::floor(calendar_days(days));
+  const double whole = std::floor(calendar_day);
   if (!(whole <= static_cast<double>((kLast - *start).count()))) return std::nullopt;
   return *start + std::chrono::days(static_cast<int>(whole));
+}
+
+std::int64_t Calendar::most_nodes() const {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (start && i + 1 < windows.size() && windows[i + 1].from <= *start) continue;  // over by then
+    if (windows[i].nodes == 0) return 0;
+    most = std::max(most, windows[i].nodes);
+  }
+  return most;
 }
 
 }  // namespace orch::plan

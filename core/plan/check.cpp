@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "core/base/multiples.h"
 #include "core/base/units.h"
+#include "core/plan/family.h"
 
 namespace orch::plan {
 namespace {
@@ -17,12 +20,14 @@ constexpr std::int64_t kMostCutSteps = 1'000;  // where to cut them best takes t
 void check_ranks(const Run& run, Errors& reasons) {
   const auto& layout = run.layout;
   if (layout.ranks() == run.gpus) return;
-  const auto per_copy = layout.tensor_parallel * layout.pipeline_parallel;
+  const auto per_copy = layout.copy();
+  const auto context =
+      layout.context_parallel > 1 ? fmt::format(" x context {}", layout.context_parallel) : "";
   const auto below = std::max<std::int64_t>(1, run.gpus / per_copy) * per_copy;
   reasons.push_back(
       {"gpus",
-       fmt::format("data {} x tensor {} x pipeline {} = {} ranks on {} GPU{}", layout.data_parallel,
-                   layout.tensor_parallel, layout.pipeline_parallel, layout.ranks(), run.gpus,
+       fmt::format("data {} x tensor {} x pipeline {}{} = {} ranks on {} GPU{}", layout.data_parallel,
+                   layout.tensor_parallel, layout.pipeline_parallel, context, layout.ranks(), run.gpus,
                    run.gpus == 1 ? "" : "s"),
        below == run.gpus
            ? fmt::format("set data_parallel = {} or gpus = {}", run.gpus / per_copy, layout.ranks())
@@ -69,6 +74,34 @@ void check_batch(const Run& run, Errors& reasons) {
                                : fmt::format("use at least {}", shared)});
 }
 
+// The first level of a ramp-up that the micro-batch does not divide, on all ranks or, where fewer
+// may begin, on one. What divides start and step divides every level.
+void check_levels(const Run& run, const RampUp& rampup, Errors& reasons) {
+  const auto micro_batch = run.batch.micro_batch;
+  const auto ranks = rampup.fewer_nodes ? 1 : run.layout.data_parallel;
+  const auto levels = ramp_steps(run.batch);
+  const auto bad = std::find_if(levels.begin(), levels.end(), [&](const RampStep& level) {
+    return level.global_batch % (micro_batch * ranks) != 0;
+  });
+  if (bad == levels.end()) return;
+  const auto product = rampup.fewer_nodes ? fmt::format("micro_batch {}", micro_batch)
+                                          : fmt::format("micro_batch {} x data_parallel {} = {}",
+                                                        micro_batch, ranks, micro_batch * ranks);
+  const auto shared = std::gcd(rampup.start, rampup.step);
+  std::string fix;
+  if (shared % ranks == 0)
+    fix = fmt::format("micro_batch = {} divides every level; or ",
+                      divisor_below(shared / ranks, micro_batch));
+  fix += fmt::format("let start and step be multiples of {}", micro_batch * ranks);
+  if (!rampup.fewer_nodes && shared % micro_batch == 0)
+    fix += ", or set fewer_nodes = true to begin on fewer nodes";
+  reasons.push_back(
+      {"batch.rampup",
+       fmt::format("level {} of {}, global batch {}, is no multiple of {}",
+                   bad - levels.begin() + 1, levels.size() + 1, bad->global_batch, product),
+       fix});
+}
+
 // The batch must divide at every step of the ramp-up, not only at its end.
 void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
   if (!run.batch.rampup) return;
@@ -99,22 +132,10 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
   if (run.tokens > 0 && static_cast<double>(rampup.samples) > run.samples())
     reasons.push_back({"batch.rampup",
                        fmt::format("takes {} samples, and the training ends after {}",
-                                   group_digits(static_cast<double>(rampup.samples)), group_digits(run.samples())),
+                                   group_digits(static_cast<double>(rampup.samples)),
+                                   group_digits(run.samples())),
                        "choose fewer samples, or more tokens"});
-  const auto shared = run.batch.micro_batch * (rampup.fewer_nodes ? 1 : run.layout.data_parallel);
-  for (const auto& step : ramp_steps(run.batch)) {
-    if (step.global_batch % shared == 0) continue;
-    reasons.push_back(
-        {"batch.rampup",
-         fmt::format("global batch {} on the way to {} is not divisible by micro_batch x "
-                     "data_parallel = {}",
-                     step.global_batch, full, shared),
-         rampup.fewer_nodes ? fmt::format("let start and step be multiples of {}", shared)
-                            : fmt::format("let start and step be multiples of {}, or set "
-                                          "fewer_nodes = true to begin on fewer nodes",
-                                          shared)});
-    break;
-  }
+  check_levels(run, rampup, reasons);
   const auto full_pipe =
       run.layout.pipeline_parallel * run.batch.micro_batch * run.layout.data_parallel;
   if (run.layout.pipeline_parallel > 1 && rampup.start < full_pipe && !rampup.fewer_nodes)
@@ -123,30 +144,12 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
                         fmt::format("start at {}", full_pipe)});
 }
 
-std::int64_t divisor_below(std::int64_t number, std::int64_t most) {
-  while (most > 1 && number % most != 0) --most;
-  return most;
-}
-
-void check_model(const Run& run, Errors& reasons) {
-  if (run.model.hidden % run.model.heads != 0)
-    reasons.push_back(
-        {"heads",
-         fmt::format("hidden {} does not divide into {} heads", run.model.hidden, run.model.heads),
-         fmt::format("use {} heads, or hidden = {}",
-                     divisor_below(run.model.hidden, run.model.heads),
-                     (run.model.hidden / run.model.heads + 1) * run.model.heads)});
-  if (run.model.params() > 1e15)
-    reasons.push_back({"model", fmt::format("{} parameters", format_number(run.model.params())),
-                       "check layers and hidden"});
-}
-
 void check_format(const Run& run, Errors& reasons) {
   const auto dtype = run.dtype();
   const auto& gpu = run.partition->gpu;
   if (gpu.peak(dtype).value > 0) return;
   reasons.push_back({"dtype", fmt::format("{} cannot compute in {}", gpu.name, dtype),
-                     gpu.peak_fp16.value > 0 ? "use dtype = \"fp16\"" : "use dtype = \"fp32\""});
+                     gpu.peak("fp16").value > 0 ? "use dtype = \"fp16\"" : "use dtype = \"fp32\""});
 }
 
 // powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.
@@ -194,7 +197,7 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_nodes(run, budget, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, warnings);
-  check_model(run, reasons);
+  check_model(run.model, reasons);
   check_format(run, reasons);
   check_choices(run, reasons);
   check_warmup(run, reasons, warnings);
@@ -206,15 +209,23 @@ void check_sizes(const Run& run, Errors& reasons) {
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, unwise);
-  check_model(run, reasons);
+  check_model(run.model, reasons);
 }
 
 void check_anywhere(const Run& run, Errors& reasons) {
   check_ranks(run, reasons);
   check_batch(run, reasons);
-  check_model(run, reasons);
+  check_model(run.model, reasons);
   check_format(run, reasons);
   check_choices(run, reasons);
+}
+
+void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>& reasons) {
+  const auto most = calendar.most_nodes();
+  if (most > 0 && run.nodes > most)
+    reasons.push_back({"availability",
+                       fmt::format("{} nodes, and at most {} are ever there", run.nodes, most),
+                       fmt::format("use {} nodes, or add a window that has more", most)});
 }
 
 Status check_dates(const Experiment& experiment) {
@@ -230,6 +241,14 @@ Status check_dates(const Experiment& experiment) {
         fmt::format("{} is before the start on {}", format_date(*deadline), format_date(*start)),
         "move the deadline, or the start (start = \"YYYY-MM-DD\", --start)"};
   return {};
+}
+
+std::string cannot_train(const Run& run) {
+  if (!family_of(run.model).trains)
+    return fmt::format("{} models are planned and estimated, not trained", run.model.family);
+  if (run.layout.context_parallel > 1)
+    return "context_parallel is planned and estimated, not trained";
+  return run.dtype() == "fp8" ? "fp8 is planned and estimated, not trained" : "";
 }
 
 }  // namespace orch::plan

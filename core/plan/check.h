@@ -19,6 +19,12 @@ void check_anywhere(const Run& run, std::vector<Error>& reasons);
 // Those that follow from the document alone: ranks, the batch at every step, the model's sizes.
 void check_sizes(const Run& run, std::vector<Error>& reasons);
 
+// Why our own trainers cannot train what can be planned; empty if they can.
+std::string cannot_train(const Run& run);
+
+// More nodes than the calendar ever has: it would wait for ever.
+void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>& reasons);
+
 // A deadline needs a start, and lies after it.
 Status check_dates(const Experiment& experiment);
 

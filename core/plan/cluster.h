@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,10 @@ struct Constant {
   std::string origin;
 };
 
-// An accelerator. Peaks are dense, in FLOP/s; 0 means that the format is not supported.
+// An accelerator.
 struct Gpu {
   std::string name;
+  std::int64_t released = 0;  // the year in which it came out; 0: not known
   Constant memory;            // bytes
   Constant usable_memory;     // bytes a process can allocate
   Constant context_memory;    // bytes the driver and its kernels take
@@ -26,11 +28,10 @@ struct Gpu {
   // GPUs hold about 1 GB more than their context, tensors and fragments explain.
   Constant communicator_memory{200e6, "assumed: NCCL's channels and protocols"};
   Constant memory_bandwidth;  // bytes/s
-  Constant peak_fp32;
-  Constant peak_tf32;
-  Constant peak_fp16;
-  Constant peak_bf16;
+  // Dense FLOP/s by number format ("bf16"); one that is not there is not supported.
+  std::map<std::string, Constant, std::less<>> peaks;
 
+  // The peak of a format; its value is 0 where the device lacks it.
   const Constant& peak(std::string_view dtype) const;
 };
 
@@ -54,10 +55,15 @@ struct Efficiency {
   Constant softmax;
   Constant cross_entropy;
   Constant layer_overhead;       // seconds per layer and pass that nothing hides
+  // Seconds per layer and pass in which the host launches its kernels: a device that is sooner done
+  // waits for it.
+  Constant host_floor{0, ""};
   // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
   Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
   Constant step_overhead;  // seconds per step
   Constant overlap;        // the share of compute under which communication can hide
+  // What gathers and scatters reach of a link, where all-reduces reach its efficiency.
+  Constant gathers{1, "assumed: as all-reduces"};
   // The optimizer on the CPU, of the host's memory bandwidth.
   Constant host{0.5, "assumed: streaming loops over all cores"};
   Constant allocator_slack;  // fragmentation, of what is allocated
@@ -82,10 +88,12 @@ struct Slurm {
   std::optional<std::int64_t> spare_nodes;  // held beside the run, for nodes that fail their check
   std::vector<std::string> options;         // further #SBATCH words, verbatim, each "--name=value"
   std::map<std::string, std::string> environment;
+  std::set<std::string> expanded;  // of those, the ones whose $NAMES the node fills in
   std::string setup;  // shell text of the site (modules and the like), verbatim
 };
 
 struct Partition;
+struct Stack;
 
 // Until this day (exclusive, YYYY-MM-DD) the same machine took so many times as long.
 struct Era {
@@ -93,15 +101,31 @@ struct Era {
   Constant time;
 };
 
-// What a fit to measured rows says of a partition, for the software that the rows ran.
+// Between which sizes something was measured, and with which settings.
+struct Seen {
+  struct Span {
+    double low = 0, high = 0;  // both 0: not known
+  };
+  std::int64_t rows = 0;
+  Span gpus, params, tokens;  // tokens: of a micro-batch
+  std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
+};
+
+// What a fit to measured rows says of a partition, whatever software ran them.
 struct Calibration {
-  std::vector<std::string> backends;
   std::map<std::string, Constant> constants;   // by the names of tunables()
   std::vector<Era> eras;                       // in order; later days are in none
+  Seen seen;
   std::shared_ptr<const Partition> partition;  // with the constants in their places
 
   // The factor of a day; 1 for an empty one.
   double era(std::string_view day) const;
+};
+
+// A partition as some software finds it.
+struct OnStack {
+  std::shared_ptr<const Stack> stack;
+  std::shared_ptr<const Partition> partition;
 };
 
 struct Partition {
@@ -119,12 +143,15 @@ struct Partition {
   Constant host_memory_bandwidth;  // bytes/s per node
   Efficiency efficiency;
   Slurm slurm;
-  std::vector<Calibration> calibrations;
+  std::optional<Calibration> calibration;
+  std::vector<OnStack> stacks;  // of the catalogue, with what was fitted
+  // Of a partition as calibrated: what it was measured with. As a stack finds it: the stack.
+  Seen seen;
+  std::shared_ptr<const Stack> on;
 
-  // The calibration for a backend's runs; nullptr if there is none.
-  const Calibration* calibration(std::string_view backend) const;
-  // This partition as calibrated for a backend, or itself.
-  const Partition& as_measured(std::string_view backend) const;
+  // This partition as calibrated, or itself.
+  const Partition& as_measured() const { return calibration ? *calibration->partition : *this; }
+  double era(std::string_view day) const { return calibration ? calibration->era(day) : 1; }
 };
 
 // The machine on which a cluster's constants were measured, and when.
@@ -137,6 +164,7 @@ struct Cluster {
   std::string name;
   std::string doc;
   std::string file;    // where it was read from
+  std::string like;    // the cluster that it takes from what its file does not say; empty: none
   std::string launch;  // "slurm", "local", or "auto": SLURM where it is reachable, else local
   std::optional<Measured> measured;
   std::vector<Partition> partitions;

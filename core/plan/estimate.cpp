@@ -24,4 +24,14 @@ Range Estimate::range_of_rate(double rate) const {
   return {rate * step_seconds / step_high, rate * step_seconds / step_low};
 }
 
+std::vector<Portion> Estimate::portions(double days) const {
+  double total = 0;
+  for (const auto& stretch : schedule) total += stretch.seconds;
+  if (total <= 0) return {{days, 0}};
+  std::vector<Portion> out;
+  for (const auto& stretch : schedule)
+    out.push_back({days * stretch.seconds / total, stretch.nodes});
+  return out;
+}
+
 }  // namespace orch::plan

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/plan/calendar.h"
 
 namespace orch::plan {
 
@@ -80,6 +81,8 @@ struct Estimate {
   Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
   double bubble = 0;  // share of the step that a pipeline's stages are idle, in the mean
 
+  std::string stack;                 // the software that it is priced in; empty: none is known
+  std::vector<std::string> remarks;  // how far it is from anything that was measured
   std::vector<Stretch> schedule;    // the whole training, in order
   std::vector<Item> time;           // one step of the slowest stage
   std::vector<StageMemory> memory;  // by stage
@@ -87,6 +90,10 @@ struct Estimate {
   // The 90 % ranges of what grows with the step time (days, GPU-hours), and of rates, which shrink.
   Range range_of(double amount) const;
   Range range_of_rate(double rate) const;
+
+  // So many days of training as the schedule's stretches are to each other; without a schedule, on
+  // nodes that are always there.
+  std::vector<Portion> portions(double days) const;
 };
 
 }  // namespace orch::plan

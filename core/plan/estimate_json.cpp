@@ -48,8 +48,14 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
       .field("days_to_train", estimate.days_to_train)
       .field("gpu_hours", estimate.gpu_hours)
       .field("communicated_bytes", estimate.communicated)
-      .field("bubble", estimate.bubble)
-      .begin_list("schedule");
+      .field("bubble", estimate.bubble);
+  if (!estimate.stack.empty()) to.field("priced_as", estimate.stack);
+  if (!estimate.remarks.empty()) {
+    to.begin_list("remarks");
+    for (const auto& remark : estimate.remarks) to.item(remark);
+    to.end_list();
+  }
+  to.begin_list("schedule");
   for (const auto& stretch : estimate.schedule) write(to, stretch);
   to.end_list();
   return std::move(to.end()).text();

@@ -31,8 +31,8 @@ bool advance(const Frame& frame, std::vector<std::size_t>& points) {
 std::string model_name(const Frame& frame, const Model& model) {
   if (!frame.model().name.empty()) return frame.model().name;
   const double billions = model.params() / 1e9;
-  if (billions < 1) return fmt::format("{}-{:.0f}m", name(model.family), model.params() / 1e6);
-  return fmt::format("{}-{:.{}f}b", name(model.family), billions, billions < 10 ? 1 : 0);
+  if (billions < 1) return fmt::format("{}-{:.0f}m", model.family, model.params() / 1e6);
+  return fmt::format("{}-{:.{}f}b", model.family, billions, billions < 10 ? 1 : 0);
 }
 
 // The partition's words to SLURM, with the experiment's over them.
@@ -44,29 +44,48 @@ Slurm job_words(const Slurm& site, const Slurm& asked) {
   if (asked.signal_seconds > 0) job.signal_seconds = asked.signal_seconds;
   if (asked.spare_nodes) job.spare_nodes = asked.spare_nodes;
   job.options.insert(job.options.end(), asked.options.begin(), asked.options.end());
-  for (const auto& [key, value] : asked.environment) job.environment[key] = value;
+  for (const auto& [key, value] : asked.environment) {
+    job.environment[key] = value;
+    job.expanded.erase(key);
+  }
+  job.expanded.insert(asked.expanded.begin(), asked.expanded.end());
+  if (!asked.setup.empty()) job.setup += (job.setup.empty() ? "" : "\n") + asked.setup;
   return job;
 }
 
-// A job's environment may name the trainer too, which is no variable of the trainer's.
-void name_trainer(const Experiment& experiment, Run& run) {
+// A job's environment may name the trainer too, which is no variable of the trainer's. A strategy's
+// framework is nearer than the experiment's trainer.
+void name_trainer(const Frame& frame, Run& run) {
+  const auto& experiment = frame.experiment();
+  run.framework = frame.asked().framework;
+  run.launch = frame.asked().launch;
+  run.args = frame.asked().args;
   run.trainer = experiment.trainer;
   if (auto own = run.job.environment.extract("ORCH_TRAINER"); own && !own.mapped().empty())
     run.trainer = own.mapped();
-  run.stack = experiment.stack.empty() ? default_stack(run) : experiment.stack;
+  if (!run.framework.empty()) run.trainer.clear();
+  run.stack = frame.stack().empty() ? default_stack(run) : frame.stack();
 }
 
 Model make_model(const Frame& frame, Resolver& resolver) {
-  Model model;
-  const auto* family = std::get_if<std::string>(&resolver.get(static_cast<int>(Field::family)));
-  if (family) model.family = parse_family(*family).value_or(Family::gpt);
-  model.layers = resolver.integer(Field::layers);
-  model.hidden = resolver.integer(Field::hidden);
-  model.heads = resolver.integer(Field::heads);
-  model.vocab = resolver.integer(Field::vocab);
-  model.seq = resolver.integer(Field::seq);
+  auto model = resolver.model();
   model.name = model_name(frame, model);
   return model;
+}
+
+}  // namespace
+
+namespace {
+
+// Said with the model's experts, it is a strategy's to do.
+void warn_of_experts(const Frame& frame, Run& run) {
+  if (frame.index("expert_parallel") >= 0) return;
+  for (const auto& axis : frame.model().space.axes)
+    if (axis.fields.front() == "expert_parallel" && axis.points.front().front() != Value(std::int64_t{1}))
+      run.warnings.push_back(
+          {"expert_parallel",
+           fmt::format("{} deals no experts: each rank has all of them", run.strategy->name),
+           "use megatron, or expert_parallel = 1"});
 }
 
 }  // namespace
@@ -81,8 +100,9 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.gpus = resolver.integer(Field::gpus);
   run.nodes = resolver.integer(Field::nodes);
   run.layout = {resolver.layout("tensor_parallel"), resolver.layout("pipeline_parallel"),
-                resolver.integer(Field::data_parallel)};
-  run.training = frame.experiment().training;
+                resolver.integer(Field::data_parallel), resolver.layout("context_parallel")};
+  run.training = frame.experiment().trainings.front();
+  run.swept = join(frame.experiment().swept, ",");
   run.batch = {resolver.integer(Field::micro_batch), resolver.integer(Field::accumulate),
                resolver.integer(Field::global_batch), frame.experiment().rampup};
   const auto* tokens = std::get_if<double>(&resolver.get(static_cast<int>(Field::tokens)));
@@ -91,10 +111,12 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.steps = steps ? *steps : 0;
   for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
     run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
-  if (run.partition) run.job = job_words(run.partition->slurm, frame.experiment().job);
+  if (run.partition)
+    run.job = job_words(job_words(run.partition->slurm, frame.experiment().job), frame.asked().job);
   // A setting that is a variable of the job: whoever trains, it reaches them.
   if (run.setting("launch_blocking") == Value(true)) run.job.environment["CUDA_LAUNCH_BLOCKING"] = "1";
-  name_trainer(frame.experiment(), run);
+  name_trainer(frame, run);
+  warn_of_experts(frame, run);
   return run;
 }
 
@@ -180,11 +202,13 @@ void check_constraints(const Experiment& experiment, const Lookup& lookup,
 
 namespace {
 
-void sort_in(const Frame& frame, Resolver& resolver, const CheckBackend& check_backend,
-             Plan& plan) {
+void sort_in(const Frame& frame, Resolver& resolver, const Training& training,
+             const CheckBackend& check_backend, Plan& plan) {
   Run run = make_run(frame, resolver);
+  run.training = training;
   std::vector<Error> reasons = resolver.problems();
   if (run.partition) {
+    check_calendar(run, frame.experiment().calendar, reasons);
     check(run, frame.experiment().budget, reasons, run.warnings);
     check_backend(run, reasons, run.warnings);
     check_constraints(frame.experiment(), resolver.as_lookup(), reasons);
@@ -192,6 +216,10 @@ void sort_in(const Frame& frame, Resolver& resolver, const CheckBackend& check_b
   if (frame.experiment().strict) {
     reasons.insert(reasons.end(), run.warnings.begin(), run.warnings.end());
     run.warnings.clear();
+  }
+  for (std::int64_t repeat = 2; reasons.empty() && repeat <= frame.experiment().repeats; ++repeat) {
+    plan.runs.push_back(run);
+    plan.runs.back().repeat = repeat;
   }
   if (reasons.empty())
     plan.runs.push_back(std::move(run));
@@ -206,7 +234,8 @@ double combinations(const Experiment& experiment) {
   for (const auto& model : experiment.models)
     for (const auto& strategy : experiment.strategies)
       count += combinations(Frame(experiment, model, strategy));
-  return count;
+  return count * static_cast<double>(experiment.trainings.size()) *
+         static_cast<double>(experiment.repeats);
 }
 
 Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluster,
@@ -229,7 +258,8 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
         if (options.interrupted && options.interrupted())
           return Error{experiment.file, "interrupted while planning", ""};
         resolver.start(points);
-        sort_in(frame, resolver, check_backend, plan);
+        for (const auto& training : experiment.trainings)
+          sort_in(frame, resolver, training, check_backend, plan);
       } while (advance(frame, points));
     }
   }

@@ -24,7 +24,8 @@ double combinations(const Experiment& experiment);
 // A cluster or partition that is not there is the experiment's mistake, not that of each run.
 Errors check_hardware(const Experiment& experiment, const FindCluster& find_cluster);
 
-// The run that the resolver has started, every default filled in.
+// The run that the resolver has started, every default filled in; it learns in the first of the
+// experiment's ways.
 Run make_run(const Frame& frame, Resolver& resolver);
 
 // What the user's own rules say against the run that the resolver has started.

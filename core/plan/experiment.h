@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/plan/calendar.h"
 #include "core/plan/cluster.h"
+#include "core/plan/expectation.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
 #include "core/plan/training.h"
@@ -48,7 +49,12 @@ struct AskedModel {
 struct AskedStrategy {
   StrategyPtr strategy;
   Space space;
-  std::string place;  // "strategies[2]", for messages
+  std::string place;      // "strategies[2]", for messages
+  std::string stack;      // the software that it is compared in; empty: the experiment's
+  std::string framework;  // who trains, and how it is started: as of a run
+  std::string launch;
+  std::vector<std::string> args;
+  Slurm job;  // its environment and setup, over the experiment's
 };
 
 // A rule of the user's: the answer is "ok" (empty), or why the run is rejected.
@@ -78,14 +84,21 @@ struct Experiment {
   std::string name;
   std::string doc;
   std::string file;
+  std::vector<std::string> includes;  // the other files that it was read from
+  std::vector<std::string> set;       // what a command line changed in it: "hardware.nodes=40"
   std::vector<AskedModel> models;
   Space hardware;
   Space batch;  // with tokens and steps
   std::optional<RampUp> rampup;
   std::vector<AskedStrategy> strategies;
-  Training training;
+  // How its runs learn: each in every one of these ways, one for each choice from the lists that
+  // fields have, and which fields those are.
+  std::vector<Training> trainings{Training{}};
+  std::vector<std::string> swept;
+  std::int64_t repeats = 1;  // of every run, to see how far its times vary
   std::vector<Constraint> constraints;
   Budget budget;
+  std::vector<Expectation> expect;  // of its runs; part of none of them
   Calendar calendar;
   std::optional<Shapes> shapes;  // only a search looks at them; a plan takes the model as it is
   Slurm job;                     // what the experiment says over the partition's words
@@ -94,8 +107,9 @@ struct Experiment {
   bool strict = false;           // warnings reject
 };
 
-// Whether so many GPU-hours and days of training keep the experiment's budget and deadline.
-bool keeps_limits(const Experiment& experiment, double gpu_hours, double days);
+// Whether so many GPU-hours and this training keep the experiment's budget and deadline.
+bool keeps_limits(const Experiment& experiment, double gpu_hours,
+                  const std::vector<Portion>& portions);
 bool has_limits(const Budget& budget);
 
 // Everything that came of an experiment.

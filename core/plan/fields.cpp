@@ -1,6 +1,9 @@
 #include "core/plan/fields.h"
 
+#include <algorithm>
 #include <array>
+
+#include "core/plan/model.h"
 
 namespace orch::plan {
 namespace {
@@ -13,14 +16,13 @@ struct FieldInfo {
   const char* doc;
 };
 
-// The limits are far beyond any machine of today; they stop typing errors, not ambition.
-constexpr std::array<FieldInfo, kFields> kInfo{{
-    {"family", Section::model, ParamType::choice, 0, 0, "gpt or bloom"},
-    {"layers", Section::model, ParamType::integer, 1, 100'000, "transformer layers"},
-    {"hidden", Section::model, ParamType::integer, 1, 10'000'000, "width of the model"},
-    {"heads", Section::model, ParamType::integer, 1, 1'000'000, "attention heads"},
-    {"vocab", Section::model, ParamType::integer, 1, 100'000'000, "tokens in the vocabulary"},
-    {"seq", Section::model, ParamType::integer, 1, 100'000'000, "tokens per sample"},
+constexpr std::size_t kFirstSize = static_cast<std::size_t>(Field::layers);
+constexpr std::size_t kAfterSizes = static_cast<std::size_t>(Field::cluster);
+static_assert(kAfterSizes - kFirstSize == kSizes.size());
+
+// Those beside the model's sizes, in the order of Field.
+constexpr std::array<FieldInfo, kFields - kSizes.size()> kOthers{{
+    {"family", Section::model, ParamType::text, 0, 0, "gpt, llama, ..."},
     {"cluster", Section::hardware, ParamType::text, 0, 0, "the name of a cluster file"},
     {"partition", Section::hardware, ParamType::text, 0, 0, "a partition of the cluster"},
     {"gpus", Section::hardware, ParamType::integer, 1, 10'000'000, "GPUs in all"},
@@ -35,9 +37,22 @@ constexpr std::array<FieldInfo, kFields> kInfo{{
     {"strategy", Section::top, ParamType::text, 0, 0, "the strategy's name"},
     {"backend", Section::top, ParamType::text, 0, 0, "the backend's name"},
     {"gpus_per_node", Section::top, ParamType::integer, 1, 1000, "of the partition"},
-    {"head_dim", Section::top, ParamType::integer, 1, 10'000'000, "hidden / heads"},
     {"params", Section::top, ParamType::real, 1, 1e18, "parameters of the model"},
 }};
+
+constexpr FieldInfo as_field(const SizeInfo& size) {
+  constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real};
+  return {size.name, Section::model, kTypes[size.at.index()], size.min, size.max, size.doc};
+}
+
+constexpr std::array<FieldInfo, kFields> kInfo = [] {
+  std::array<FieldInfo, kFields> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = i < kFirstSize    ? kOthers[i]
+             : i < kAfterSizes ? as_field(kSizes[i - kFirstSize])
+                               : kOthers[i - kSizes.size()];
+  return all;
+}();
 
 Param as_param(const FieldInfo& info) {
   Param param;
@@ -46,9 +61,11 @@ Param as_param(const FieldInfo& info) {
   param.type = info.type;
   param.min = info.min;
   param.max = info.max;
-  if (info.type == ParamType::choice) param.choices = {"gpt", "bloom"};
   return param;
 }
+
+// Of every run, though a strategy must offer them to change them.
+constexpr std::array kLayout{"tensor_parallel", "pipeline_parallel", "context_parallel"};
 
 std::vector<std::string> names_in(Section section) {
   std::vector<std::string> names;
@@ -89,11 +106,15 @@ int field_index(std::string_view name, const Strategy& strategy) {
   return param < 0 ? -1 : kFields + param;
 }
 
+bool is_layout(std::string_view name) {
+  return std::find(kLayout.begin(), kLayout.end(), name) != kLayout.end();
+}
+
 std::vector<std::string> readable_fields(const Strategy& strategy) {
   std::vector<std::string> names;
   for (const auto& info : kInfo) names.emplace_back(info.name);
   for (const auto& param : strategy.params) names.push_back(param.name);
-  for (const char* layout : {"tensor_parallel", "pipeline_parallel"})
+  for (const auto* layout : kLayout)
     if (strategy.index(layout) < 0) names.emplace_back(layout);
   return names;
 }

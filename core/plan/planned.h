@@ -20,6 +20,11 @@ struct Planned {
   double job_hours() const {
     return run.steps > 0 ? hours_of_steps(run, estimate.step_seconds) : estimate.gpu_hours;
   }
+  // Some days of it on its nodes, for the calendar.
+  std::vector<Portion> portions(double days) const {
+    if (run.steps > 0 || estimate.schedule.empty()) return {{days, run.nodes}};
+    return estimate.portions(days);
+  }
   double job_days() const {
     return run.steps > 0 ? static_cast<double>(run.steps) * estimate.step_seconds / kDay : estimate.days_to_train;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/plan/family.h"
 
 namespace orch::plan {
 
@@ -62,7 +63,8 @@ Resolver::Resolver(const Frame& frame, const FindCluster& find_cluster)
       values_(frame.n_fields()),
       states_(frame.n_fields()),
       tensor_parallel_(frame.index("tensor_parallel")),
-      pipeline_parallel_(frame.index("pipeline_parallel")) {}
+      pipeline_parallel_(frame.index("pipeline_parallel")),
+      context_parallel_(frame.index("context_parallel")) {}
 
 void Resolver::start(const std::vector<std::size_t>& points) {
   points_ = &points;
@@ -126,29 +128,51 @@ std::int64_t Resolver::integer(Field field) {
 }
 
 std::int64_t Resolver::layout(std::string_view name) {
-  const int field = name == "tensor_parallel" ? tensor_parallel_ : pipeline_parallel_;
+  const int field = name == "tensor_parallel"     ? tensor_parallel_
+                    : name == "pipeline_parallel" ? pipeline_parallel_
+                                                  : context_parallel_;
   if (field < 0) return 1;
   const auto* value = std::get_if<std::int64_t>(&get(field));
   return value ? *value : 1;
 }
 
-Model Resolver::sizes() {
+const Family& Resolver::family() {
+  const auto* name = std::get_if<std::string>(&get(static_cast<int>(Field::family)));
+  const auto* found = name ? find_family(*name) : nullptr;
+  return found ? *found : *families().front();
+}
+
+// A size that must be said and is not counts as 1: whoever read the experiment has complained.
+Model Resolver::model() { return model_before(Field::cluster); }
+
+// The model as far as its sizes come before this one in their family's order.
+Model Resolver::model_before(Field field) {
+  const auto& own = family();
   Model model;
-  const auto* family = std::get_if<std::string>(&get(static_cast<int>(Field::family)));
-  model.family = family ? parse_family(*family).value_or(Family::gpt) : Family::gpt;
-  model.layers = integer(Field::layers);
-  model.hidden = integer(Field::hidden);
-  model.heads = integer(Field::heads);
-  model.vocab = integer(Field::vocab);
-  model.seq = integer(Field::seq);
+  model.family = own.name;
+  for (const auto& size : own.sizes) {
+    if (size.field == field) break;
+    // In a circle, of which it is told, a value may be of another kind.
+    const auto value = conform(size.field, get(static_cast<int>(size.field)), "");
+    if (value)
+      set(model, size.field, *value);
+    else if (param_of(size.field).type == ParamType::integer)
+      set(model, size.field, std::int64_t{1});
+  }
   return model;
+}
+
+Value Resolver::follow_size(Field field) {
+  const auto* size = family().find(field);
+  return size ? usual_of(model_before(field), *size) : plan::get(Model(), field);
 }
 
 // Here and below one after the other, not as operands: to ask for a value may find problems, which
 // come in the order in which they are found.
 std::int64_t Resolver::ranks_of_a_copy() {
-  const auto tensor = layout("tensor_parallel");
-  return tensor * layout("pipeline_parallel");
+  auto ranks = layout("tensor_parallel");
+  ranks *= layout("pipeline_parallel");
+  return ranks * layout("context_parallel");
 }
 
 std::int64_t Resolver::follow_gpus() {
@@ -218,19 +242,17 @@ Value Resolver::follow(Field field) {
       return frame_.strategy()->name;
     case Field::backend:
       return frame_.strategy()->backend;
-    case Field::head_dim:
-      return sizes().head_dim();
     case Field::params:
-      return sizes().params();
+      return model().params();
     default:
-      return {};
+      return is_size(field) ? follow_size(field) : Value();
   }
 }
 
 Result<Value> Resolver::lookup(std::string_view name) {
   const int field = frame_.index(name);
   if (field >= 0) return get(field);
-  if (name == "tensor_parallel" || name == "pipeline_parallel") return Value(std::int64_t{1});
+  if (is_layout(name)) return Value(std::int64_t{1});
   return Error{printable(name), "a run has no such field",
                suggestion(name, readable_fields(*frame_.strategy()))};
 }

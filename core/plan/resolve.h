@@ -13,6 +13,8 @@
 
 namespace orch::plan {
 
+struct Family;
+
 using FindCluster = std::function<Result<std::shared_ptr<const Cluster>>(std::string_view)>;
 
 // What is common to all runs of one model with one strategy: which axes there are, and where each
@@ -24,6 +26,11 @@ class Frame {
   const Experiment& experiment() const { return experiment_; }
   const AskedModel& model() const { return model_; }
   const StrategyPtr& strategy() const { return strategy_.strategy; }
+  const AskedStrategy& asked() const { return strategy_; }
+  // As the strategy names it, or the experiment; empty: neither does.
+  const std::string& stack() const {
+    return strategy_.stack.empty() ? experiment_.stack : strategy_.stack;
+  }
   const std::vector<const Axis*>& axes() const { return axes_; }
   std::size_t n_fields() const { return sources_.size(); }
 
@@ -59,7 +66,8 @@ class Resolver {
 
   const Value& get(int field);
   std::int64_t integer(Field field);
-  std::int64_t layout(std::string_view name);  // tensor_parallel or pipeline_parallel; 1 if unknown
+  Model model();  // without a name
+  std::int64_t layout(std::string_view name);  // tensor_, pipeline_, context_parallel; 1 if unknown
   Result<Value> lookup(std::string_view name);  // for functions and constraints
   const Lookup& as_lookup() const { return lookup_; }
 
@@ -79,7 +87,9 @@ class Resolver {
   std::int64_t follow_gpus();
   std::int64_t follow_accumulate();
   Value follow_global_batch();
-  Model sizes();
+  const Family& family();
+  Model model_before(Field field);
+  Value follow_size(Field field);
   void problem(Error error) { problems_.push_back(std::move(error)); }
 
   const Frame& frame_;
@@ -89,7 +99,7 @@ class Resolver {
   std::vector<Value> values_;
   std::vector<State> states_;
   std::vector<Error> problems_;
-  int tensor_parallel_, pipeline_parallel_;  // indices, -1 if the strategy has none
+  int tensor_parallel_, pipeline_parallel_, context_parallel_;  // indices, -1 if the strategy has none
   std::string cluster_name_;
   std::shared_ptr<const Cluster> cluster_;
   std::string partition_name_;

@@ -6,7 +6,10 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numeric>
+
+#include "core/base/text.h"
 
 namespace orch::plan {
 namespace {
@@ -28,6 +31,14 @@ void for_each_variation(const Run& run, F&& visit) {
   }
 }
 
+// Fields of training that tell the runs of its experiment apart.
+template <class F>
+void for_each_swept(const Run& run, F&& visit) {
+  for (const auto& name : split(run.swept, ','))
+    if (const auto* field = find_training_field(name))
+      visit(field->param, get(run.training, *field));
+}
+
 std::string plain(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text ? *text : show(value);
@@ -47,7 +58,7 @@ std::string only_safe_characters(std::string text) {
 }
 
 bool fills_nodes(const Run& run, std::int64_t ranks) {
-  const auto gpus = ranks * run.layout.tensor_parallel * run.layout.pipeline_parallel;
+  const auto gpus = ranks * run.layout.copy();
   return gpus % run.partition->gpus_per_node == 0 || gpus < run.partition->gpus_per_node;
 }
 
@@ -134,7 +145,7 @@ std::vector<std::int64_t> ranks_of(const Run& run, const std::vector<RampStep>& 
 }
 
 std::int64_t nodes_for(const Run& run, std::int64_t ranks) {
-  const auto gpus = ranks * run.layout.tensor_parallel * run.layout.pipeline_parallel;
+  const auto gpus = ranks * run.layout.copy();
   return (gpus + run.partition->gpus_per_node - 1) / run.partition->gpus_per_node;
 }
 
@@ -158,10 +169,16 @@ std::string Run::dtype() const {
 
 std::string variant(const Run& run) {
   std::string out;
-  for_each_variation(run, [&](const Param& param, const Value& value) {
+  const auto add = [&](const Param& param, const Value& value) {
     if (!out.empty()) out += ' ';
     out += param.name + "=" + plain(value);
-  });
+  };
+  for_each_variation(run, add);
+  for_each_swept(run, add);
+  if (!run.framework.empty())
+    out += fmt::format("{}framework={}", out.empty() ? "" : " ", run.framework);
+  if (!run.launch.empty()) out += " launch=" + run.launch;
+  if (run.repeat > 1) out += fmt::format("{}repeat={}", out.empty() ? "" : " ", run.repeat);
   return out;
 }
 
@@ -170,9 +187,15 @@ std::string label(const Run& run) {
   std::string out = fmt::format("{}-{}-{}gpu", run.model.name, run.strategy->name, run.gpus);
   if (run.layout.tensor_parallel > 1) out += fmt::format("-tp{}", run.layout.tensor_parallel);
   if (run.layout.pipeline_parallel > 1) out += fmt::format("-pp{}", run.layout.pipeline_parallel);
+  if (run.layout.context_parallel > 1) out += fmt::format("-cp{}", run.layout.context_parallel);
   out += fmt::format("-dp{}-mb{}", run.layout.data_parallel, run.batch.micro_batch);
+  for (const auto& part : {run.framework, run.launch})
+    if (!part.empty()) out += "-" + part;
   for_each_variation(
       run, [&](const Param& param, const Value& value) { out += "-" + short_form(param, value); });
+  for_each_swept(
+      run, [&](const Param& param, const Value& value) { out += "-" + param.name + plain(value); });
+  if (run.repeat > 1) out += fmt::format("-r{}", run.repeat);
   out = only_safe_characters(std::move(out));
   return out.substr(0, kLongestLabel);
 }
@@ -184,22 +207,44 @@ std::int64_t Run::batch_at(std::int64_t consumed_samples) const {
   return rampup->start + consumed_samples * increments / rampup->samples * rampup->step;
 }
 
+namespace {
+
+// Steps that a ramp-up trains at the batch it has after so many samples, until it grows.
+std::int64_t steps_at_level(const Batch& batch, std::int64_t size, std::int64_t consumed,
+                            std::int64_t all) {
+  const auto increments = (batch.global_batch - batch.rampup->start) / batch.rampup->step;
+  const auto next = (size - batch.rampup->start) / batch.rampup->step + 1;
+  // The first sample at which the batch is larger.
+  const auto end = std::min(all, (next * batch.rampup->samples + increments - 1) / increments);
+  return (end - consumed + size - 1) / size;
+}
+
+}  // namespace
+
 // What a loop over batch_at() counts, one ramp step instead of one training step at a time.
 std::int64_t Run::steps_of_all_tokens() const {
   const auto all = static_cast<std::int64_t>(std::ceil(samples()));
   std::int64_t count = 0, consumed = 0;
   while (consumed < all && batch_at(consumed) != batch.global_batch) {
     const auto size = batch_at(consumed);
-    const auto increments = (batch.global_batch - batch.rampup->start) / batch.rampup->step;
-    const auto next = (size - batch.rampup->start) / batch.rampup->step + 1;
-    // The first sample at which the batch is larger.
-    const auto end = std::min(all, (next * batch.rampup->samples + increments - 1) / increments);
-    const auto taken = (end - consumed + size - 1) / size;
+    const auto taken = steps_at_level(batch, size, consumed, all);
     count += taken;
     consumed += taken * size;
   }
   return count +
          std::max<std::int64_t>(0, all - consumed + batch.global_batch - 1) / batch.global_batch;
+}
+
+std::int64_t Run::samples_of(std::int64_t count) const {
+  std::int64_t consumed = 0;
+  while (count > 0 && batch_at(consumed) != batch.global_batch) {
+    const auto size = batch_at(consumed);
+    const auto taken =
+        std::min(count, steps_at_level(batch, size, consumed, std::numeric_limits<std::int64_t>::max()));
+    count -= taken;
+    consumed += taken * size;
+  }
+  return consumed + count * batch.global_batch;
 }
 
 std::string Run::resolve(const std::string& path, const std::string& run_folder) const {
@@ -208,7 +253,13 @@ std::string Run::resolve(const std::string& path, const std::string& run_folder)
   return (fs::absolute(run_folder) / paths_from / path).lexically_normal().string();
 }
 
+FrameworkName framework_name(const std::string& framework) {
+  const auto at = std::min(framework.find('@'), framework.size());
+  return {framework.substr(0, at), framework.substr(std::min(at + 1, framework.size()))};
+}
+
 std::string default_stack(const Run& run) {
+  if (!run.framework.empty()) return run.framework;
   if (run.trainer.empty()) return "orch-" + run.strategy->backend;
   return std::filesystem::path(run.trainer).filename().string();
 }

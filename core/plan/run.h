@@ -16,13 +16,16 @@
 
 namespace orch::plan {
 
-// Ranks are numbered tensor fastest, then data, then pipeline.
+// Ranks are numbered tensor fastest, then context, data and pipeline.
 struct Layout {
   std::int64_t tensor_parallel = 1;
   std::int64_t pipeline_parallel = 1;
   std::int64_t data_parallel = 1;
+  std::int64_t context_parallel = 1;  // ranks that share each sample
 
-  std::int64_t ranks() const { return tensor_parallel * pipeline_parallel * data_parallel; }
+  // That have one copy of the model.
+  std::int64_t copy() const { return tensor_parallel * context_parallel * pipeline_parallel; }
+  std::int64_t ranks() const { return copy() * data_parallel; }
   bool operator==(const Layout&) const = default;
 };
 
@@ -75,14 +78,22 @@ struct Run {
   double tokens = 0;       // to train on
   std::int64_t steps = 0;  // that the job does; 0: all the tokens
   Training training;
+  std::string swept;        // fields of training that differ between runs: "seed,clip"
+  std::int64_t repeat = 1;  // which of the repeats of a run that differ in nothing else
   // From the run's folder to that of the experiment, where paths of `training` begin that are not
   // absolute. Empty: there are none, or the run has no folder yet.
   std::string paths_from;
   Slurm job;  // the partition's words with the experiment's over them
   // The program of each rank; empty: the backend's own, orch-train-<backend>.
   std::string trainer;
+  // The framework that trains in our trainer's place, by the name of its template and its version:
+  // "megatron-lm@0.12"; empty: none.
+  std::string framework;
+  std::string launch;             // of a framework: "node" is one launcher per node; else one task per GPU
+  std::vector<std::string> args;  // words for its command line, besides what follows from the run
   std::string stack;  // the software that trains, as one name: "orch-ddp"
   std::vector<Error> warnings;
+  std::vector<Error> unequal;  // what a framework does in another way than our trainers would
 
   const Value& setting(std::string_view name) const;
   std::string text_setting(std::string_view name) const;  // "" if the strategy has none
@@ -95,6 +106,9 @@ struct Run {
   // samples at every batch below the full one).
   std::int64_t batch_at(std::int64_t consumed_samples) const;
   std::int64_t steps_of_all_tokens() const;  // the ramp-up's smaller ones included
+  std::int64_t samples_of(std::int64_t count) const;  // that so many steps train on
+  // Processes that a node's job starts for it: one per GPU, or one launcher.
+  std::int64_t tasks(std::int64_t gpus_on_node) const { return launch == "node" ? 1 : gpus_on_node; }
   // Those that the job does: as asked, or all of them.
   std::int64_t total_steps() const { return steps > 0 ? steps : steps_of_all_tokens(); }
   // Where a path of `training` leads, for a run in this folder; empty for an empty one.
@@ -105,8 +119,15 @@ struct Run {
   }
 };
 
+// "megatron-lm" and "0.12" of "megatron-lm@0.12"; the second is empty where none is named.
+struct FrameworkName {
+  std::string name;
+  std::string version;
+};
+FrameworkName framework_name(const std::string& framework);
+
 // The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the
-// program's file name.
+// framework or the program's file name.
 std::string default_stack(const Run& run);
 
 // A run that cannot work, with every reason.

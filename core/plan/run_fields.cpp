@@ -1,6 +1,9 @@
 #include "core/plan/run_fields.h"
 
-#include "core/plan/fields.h"
+#include <algorithm>
+#include <type_traits>
+
+#include "core/plan/family.h"
 
 namespace orch::plan {
 namespace {
@@ -45,18 +48,14 @@ std::vector<RunField> make_fields() {
           "", "trainer", +[](Run& r) -> S { return r.trainer; }),
       word(
           "", "stack", +[](Run& r) -> S { return r.stack; }),
+      {"", text("framework", "that trains in our trainer's place"),
+       +[](Run& r) -> S { return r.framework; }, true},
+      {"",
+       {"launch", "", ParamType::choice, {}, {"", "gpu", "node"}, 0, 0, {}, {}},
+       +[](Run& r) -> S { return r.launch; },
+       true},
       word(
           "model", "name", +[](Run& r) -> S { return r.model.name; }),
-      number(
-          "model", param_of(Field::layers), +[](Run& r) -> I { return r.model.layers; }),
-      number(
-          "model", param_of(Field::hidden), +[](Run& r) -> I { return r.model.hidden; }),
-      number(
-          "model", param_of(Field::heads), +[](Run& r) -> I { return r.model.heads; }),
-      number(
-          "model", param_of(Field::vocab), +[](Run& r) -> I { return r.model.vocab; }),
-      number(
-          "model", param_of(Field::seq), +[](Run& r) -> I { return r.model.seq; }),
       number(
           "", param_of(Field::gpus), +[](Run& r) -> I { return r.gpus; }),
       number(
@@ -67,6 +66,8 @@ std::vector<RunField> make_fields() {
       number(
           "", whole("pipeline_parallel", 1, kMostRanks, "stages"),
           +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
+      {"", whole("context_parallel", 1, kMostRanks, "ranks that share each sample"),
+       +[](Run& r) -> I { return r.layout.context_parallel; }, true},
       number(
           "", param_of(Field::data_parallel), +[](Run& r) -> I { return r.layout.data_parallel; }),
       number(
@@ -80,6 +81,10 @@ std::vector<RunField> make_fields() {
           "", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
       word(
           "", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
+      {"", text("swept", "fields of training that differ between runs"),
+       +[](Run& r) -> S { return r.swept; }, true},
+      {"", whole("repeat", 1, 1e6, "which of a run's repeats"),
+       +[](Run& r) -> I { return r.repeat; }, true},
       number(
           "rampup", whole("start", 1, kMostSamples, "the first global batch"),
           +[](Run& r) -> I { return r.batch.rampup->start; }),
@@ -120,6 +125,13 @@ std::vector<RunField> make_fields() {
       word(
           "job", "setup", +[](Run& r) -> S { return r.job.setup; }),
   };
+  const auto after_name = std::find_if(fields.begin(), fields.end(), [](const RunField& field) {
+    return field.section == "model";
+  }) + 1;
+  std::vector<RunField> sizes;
+  for (auto i = static_cast<int>(Field::layers); is_size(static_cast<Field>(i)); ++i)
+    sizes.push_back({"model", param_of(static_cast<Field>(i)), static_cast<Field>(i)});
+  fields.insert(after_name, sizes.begin(), sizes.end());
   Run empty;
   empty.batch.rampup.emplace();
   for (auto& field : fields) field.param.default_value = get(empty, field);
@@ -138,14 +150,25 @@ const std::vector<RunField>& run_fields() {
 }
 
 Value get(const Run& run, const RunField& field) {
-  return std::visit([&](auto at) { return Value(at(const_cast<Run&>(run))); }, field.at);
+  if (const auto* size = field.size()) return get(run.model, *size);
+  return std::visit(
+      [&](auto at) -> Value {
+        if constexpr (std::is_same_v<decltype(at), Field>)
+          return {};
+        else
+          return at(const_cast<Run&>(run));
+      },
+      field.at);
 }
 
 void set(Run& run, const RunField& field, const Value& conformed) {
+  if (const auto* size = field.size()) return set(run.model, *size, conformed);
   std::visit(
       [&](auto at) {
-        auto& held = at(run);
-        held = std::get<std::decay_t<decltype(held)>>(conformed);
+        if constexpr (!std::is_same_v<decltype(at), Field>) {
+          auto& held = at(run);
+          held = std::get<std::decay_t<decltype(held)>>(conformed);
+        }
       },
       field.at);
 }

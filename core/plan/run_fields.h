@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/plan/fields.h"
 #include "core/plan/run.h"
 
 namespace orch::plan {
@@ -16,8 +17,13 @@ namespace orch::plan {
 struct RunField {
   std::string_view section;  // "": at the top; rampup, model, job
   Param param;
-  std::variant<bool& (*)(Run&), std::int64_t& (*)(Run&), double& (*)(Run&), std::string& (*)(Run&)>
+  std::variant<bool& (*)(Run&), std::int64_t& (*)(Run&), double& (*)(Run&), std::string& (*)(Run&),
+               Field>  // a size of the model
       at;
+  bool only_if_given = false;  // written where it is not as by default
+
+  // The size of the model that it is, if it is one.
+  const Field* size() const { return std::get_if<Field>(&at); }
 
   std::string path() const;  // "model.layers"
 };

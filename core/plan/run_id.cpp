@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/text.h"
+#include "core/plan/family.h"
 #include "core/plan/run_fields.h"
 
 namespace orch::plan {
@@ -28,11 +29,13 @@ class Lines {
   std::string out_ = fmt::format("rule={}\n", kRule);
 };
 
-// Where a folder lies is not what the run is; the stack follows from the trainer unless it is said.
+// Where a folder lies and what other runs are is not what the run is; the stack follows from the
+// trainer unless it is said.
 bool counts(const Run& run, const RunField& field) {
   if (field.section == "rampup" && !run.batch.rampup) return false;
+  if (field.size()) return is_unusual(run.model, *field.size());
   if (field.param.name == "stack") return run.stack != default_stack(run);
-  return field.param.name != "paths_from";
+  return field.param.name != "paths_from" && field.param.name != "swept";
 }
 
 }  // namespace
@@ -41,13 +44,13 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   Lines lines;
   lines.add("strategy", run.strategy->name);
   lines.add("backend", run.strategy->backend);
-  lines.add("family", std::string(name(run.model.family)));
+  lines.add("family", run.model.family);
   lines.add("cluster", run.cluster->name);
   lines.add("partition", run.partition->name);
   lines.add("gpu", run.partition->gpu.name);
   for (const auto& field : run_fields())
     if (counts(run, field))
-      if (const auto value = get(run, field); value != field.param.default_value)
+      if (const auto value = get(run, field); field.size() || value != field.param.default_value)
         lines.add(field.path(), value);
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
@@ -55,11 +58,13 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   for (const auto& field : training)
     if (const auto value = get(run.training, field); value != field.param.default_value)
       lines.add("training." + field.param.name, value);
+  for (const auto& word : run.args) lines.add("args", Value(word));
   if (const auto spare = run.job.spare_nodes.value_or(0); spare > 0)
     lines.add("job.spare_nodes", Value(spare));
   for (const auto& option : run.job.options) lines.add("job.options", option);
   for (const auto& [variable, value] : run.job.environment)
     lines.add("job.environment." + variable, Value(value));
+  for (const auto& variable : run.job.expanded) lines.add("job.expanded", variable);
   return std::move(lines).text();
 }
 

@@ -10,7 +10,9 @@
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/plan/check.h"
+#include "core/plan/family.h"
 #include "core/plan/fields.h"
+#include "core/plan/model_json.h"
 #include "core/plan/run_fields.h"
 
 namespace orch::plan {
@@ -38,9 +40,15 @@ void write(JsonWriter& to, std::string_view key, const Value& value) {
       value);
 }
 
+// Not what the model's family says already, nor what hardly any run has.
+bool is_said(const Run& run, const RunField& field) {
+  if (field.size()) return is_open(run.model, *field.size());
+  return !field.only_if_given || get(run, field) != field.param.default_value;
+}
+
 void write_section(JsonWriter& to, const Run& run, std::string_view section) {
   for (const auto& field : run_fields())
-    if (field.section == section) write(to, field.param.name, get(run, field));
+    if (field.section == section && is_said(run, field)) write(to, field.param.name, get(run, field));
 }
 
 void write_job(JsonWriter& to, const Run& run) {
@@ -51,22 +59,19 @@ void write_job(JsonWriter& to, const Run& run) {
   for (const auto& option : run.job.options) to.item(option);
   to.end_list().begin("environment");
   for (const auto& [variable, value] : run.job.environment) to.field(variable, value);
-  to.end().end();
+  to.end();
+  if (!run.job.expanded.empty()) {
+    to.begin_list("expanded");
+    for (const auto& variable : run.job.expanded) to.item(variable);
+    to.end_list();
+  }
+  to.end();
 }
 
 std::string checksum_of(std::string_view body) { return fmt::format("{:016x}", stable_hash(body)); }
 
 // --- reading
 // --------------------------------------------------------------------------------------
-
-Value from_json(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX) return json.get<double>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return {};
-}
 
 class Reader {
  public:
@@ -92,6 +97,7 @@ class Reader {
   void read_cluster();
   void read_training();
   void read_job();
+  void read_args();
 
   const Json& json_;
   std::string place_;
@@ -115,11 +121,13 @@ void Reader::reject_unknown() {
   std::map<std::string_view, std::vector<std::string>> known{
       {"",
        {"version", "id", "strategy", "backend", "backend_version", "cluster", "partition", "gpu",
-        "gpus_per_node", "model", "rampup", "settings", "training", "job", "checksum"}},
+        "gpus_per_node", "args", "model", "rampup", "settings", "training", "job", "checksum"}},
       {"model", {"family"}},
       {"rampup", {}},
-      {"job", {"spare_nodes", "options", "environment"}}};
-  for (const auto& field : run_fields()) known[field.section].push_back(field.param.name);
+      {"job", {"spare_nodes", "options", "environment", "expanded"}}};
+  for (const auto& field : run_fields())
+    if (!field.size() || is_open(run_.model, *field.size()))
+      known[field.section].push_back(field.param.name);
   for (const auto& [name, fields] : known)
     for (const auto& [key, held] : section(name).items())
       if (std::find(fields.begin(), fields.end(), key) == fields.end())
@@ -146,7 +154,7 @@ std::string Reader::text(std::string_view name, bool required) {
 void Reader::read_fields() {
   if (!section("rampup").empty()) run_.batch.rampup.emplace();
   for (const auto& field : run_fields()) {
-    if (field.section == "rampup" && !run_.batch.rampup) continue;
+    if (field.size() || (field.section == "rampup" && !run_.batch.rampup)) continue;
     const auto& from = section(field.section);
     const auto held = from.find(field.param.name);
     if (held != from.end()) {
@@ -157,12 +165,17 @@ void Reader::read_fields() {
   }
 }
 
+// First of all: which fields a model has is its family's word.
 void Reader::read_family() {
-  const auto& model = section("model");
-  const auto held = model.find("family");
-  if (held == model.end()) return complain("model.family", "is missing");
-  if (const auto family = conformed(param_of(Field::family), *held, "model.family"))
-    run_.model.family = *parse_family(std::get<std::string>(*family));
+  auto model = read_model(section("model"), at("model"));
+  if (model) {
+    run_.model = std::move(*model);
+    return;
+  }
+  for (auto error : model.error()) {
+    if (error.fix.empty()) error.fix = kAgain;
+    errors_.push_back(std::move(error));
+  }
 }
 
 // As far as the document tells: parameters by name and the type of their value.
@@ -226,10 +239,18 @@ void Reader::read_job() {
     auto variables = job.object("environment");
     for (const auto& name : variables.keys()) run_.job.environment[name] = variables.text(name);
   }
+  if (job.has("expanded"))
+    for (const auto& name : job.texts("expanded")) run_.job.expanded.insert(name);
   for (const auto& problem : job.problems()) complain("job", problem);
   // As experiments say it, and as documents of version 1 do.
   if (const auto own = run_.job.environment.extract("ORCH_TRAINER"); !own.empty())
     run_.trainer = own.mapped();
+}
+
+void Reader::read_args() {
+  Fields top(json_);
+  if (top.has("args")) run_.args = top.texts("args");
+  for (const auto& problem : top.problems()) complain("args", problem);
 }
 
 Result<Run> Reader::read() {
@@ -237,13 +258,14 @@ Result<Run> Reader::read() {
   if (version != 1 && version != kVersion)
     return Error{place_, "was written by another version of orch", kAgain};
   if (version == kVersion) run_.id = text("id");
+  read_family();
   reject_unknown();
   read_fields();
-  read_family();
   read_strategy();
   read_cluster();
   read_training();
   read_job();
+  read_args();
   if (run_.stack.empty()) run_.stack = default_stack(run_);
   if (run_.tokens == 0 && run_.steps == 0)
     complain("tokens", "nothing to train: neither tokens nor steps", "ask for one of them");
@@ -273,7 +295,12 @@ std::string run_json(const Run& run) {
       .field("gpu", run.partition->gpu.name)
       .field("gpus_per_node", run.partition->gpus_per_node);
   write_section(to, run, "");
-  to.begin("model").field("family", name(run.model.family));
+  if (!run.args.empty()) {
+    to.begin_list("args");
+    for (const auto& word : run.args) to.item(word);
+    to.end_list();
+  }
+  to.begin("model").field("family", run.model.family);
   write_section(to, run, "model");
   to.end();
   if (run.batch.rampup) {

@@ -187,4 +187,35 @@ Status check_environment_name(std::string_view text, const std::string& place) {
   return {};
 }
 
+bool is_secret_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kEnds{
+      "token", "secret", "password", "passwd", "passphrase", "credentials", "apikey"};
+  auto word = lower(name);
+  std::replace(word.begin(), word.end(), '-', '_');
+  const auto ends = [&](std::string_view end) { return word.ends_with(end); };
+  return std::any_of(kEnds.begin(), kEnds.end(), ends) || word.substr(word.rfind('_') + 1) == "key";
+}
+
+bool holds_password(std::string_view value) {
+  const auto scheme = value.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const auto host = value.substr(scheme + 3, value.find('/', scheme + 3) - scheme - 3);
+  const auto at = host.find('@');
+  return at != std::string_view::npos && host.substr(0, at).find(':') != std::string_view::npos;
+}
+
+Status check_environment_value(std::string_view name, std::string_view value, bool expands,
+                               const std::string& place) {
+  if (value.find('\0') != std::string_view::npos) return Error{place, "holds a zero byte", "remove it"};
+  if (expands && !shell_expand(value))
+    return Error{place, fmt::format("'{}' has a '$' that begins no name", printable(value)),
+                 "write $NAME or ${NAME}; $$ is a dollar"};
+  // A path names the file that holds it, and may be known.
+  const bool secret = is_secret_name(name) && !value.empty() && !value.starts_with('/');
+  const bool filled_in = expands && value.find('$') != std::string_view::npos;
+  if (filled_in || (!secret && !holds_password(value))) return {};
+  return Error{place, "looks like a secret, and every run's folder would show it",
+               fmt::format("export it where orch is called, and write {} = expand \"${}\"", name, name)};
+}
+
 }  // namespace orch::plan

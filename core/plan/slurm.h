@@ -25,4 +25,14 @@ bool is_environment_name(std::string_view text);
 // of SLURM's, which would break the script or be overwritten by it.
 Status check_environment_name(std::string_view text, const std::string& place);
 
+// Whether a variable may have this value: not one that a shell cannot hold, nor a secret, which
+// would stand in every folder of its runs. Where it expands, $NAMES are filled in on the node.
+Status check_environment_value(std::string_view name, std::string_view value, bool expands,
+                               const std::string& place);
+
+// Whether a variable, or a flag of a program, is called like something that nobody else should see:
+// HF_TOKEN, WANDB_API_KEY, --password.
+bool is_secret_name(std::string_view name);
+bool holds_password(std::string_view value);  // https://user:password@host
+
 }  // namespace orch::plan

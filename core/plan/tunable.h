@@ -8,12 +8,15 @@
 
 namespace orch::plan {
 
-// A constant of a partition that measured rows can correct.
+// A constant that measured rows can correct: a partition's own, and the factor on it that a stack
+// has.
 struct Tunable {
   std::string_view name;        // as cluster files spell it
   Constant& (*in)(Partition&);  // where it lives
-  double doubt = 0;             // standard deviation of its logarithm before any row is seen
-  double min = 0, max = 0;      // what it can be
+  // Standard deviations of the logarithms before any row is seen: of the partition's constant, and
+  // of a stack's factor. 0: not fitted.
+  double doubt = 0, stack_doubt = 0;
+  double min = 0, max = 0;  // what it can be
 };
 
 // Those of the step time; those of the memory.
@@ -24,6 +27,9 @@ std::span<const Tunable> memory_tunables();
 std::span<const Tunable> spread_tunables();
 
 const Tunable* find_tunable(std::string_view name);
+
+// Whether it is in seconds.
+bool is_time(std::string_view name);
 
 // A tunable's value as people read it: "676 us", "1.6 GB", "0.8137".
 std::string shown(std::string_view name, double value);

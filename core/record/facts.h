@@ -35,7 +35,7 @@ using JobFacts = std::map<TaskId, JobFact>;
 // attempts/<n>/status.json: what the job script said of itself.
 struct Attempt {
   int number = 0;
-  std::string state;  // running, finished, stopped, cancelled, bad_nodes, failed
+  std::string state;  // running, finished, left, stopped, cancelled, bad_nodes, failed
   std::string message;
   std::string job;         // SLURM_JOB_ID, or the supervisor's
   std::string submission;  // whose it is; empty: submitted by hand

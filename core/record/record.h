@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/record/verdict.h"
-#include "core/statistics/interval.h"
-#include "core/statistics/steps.h"
+#include "core/record/statistics/interval.h"
+#include "core/record/statistics/steps.h"
 
 namespace orch::record {
 

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStates = {"planned",  "pending", "running",  "stopped",
                                                      "finished", "failed",  "cancelled"};
-constexpr std::array<std::string_view, 14> kFailures = {
-    "none", "gpu_memory", "host_memory", "timeout", "node", "preempted", "hang",
-    "nccl", "bad_exit",   "refused",     "data",    "nan",  "disk",      "lost"};
+constexpr std::array<std::string_view, 15> kFailures = {
+    "none",     "gpu_memory", "host_memory", "timeout", "node", "preempted", "hang", "nccl",
+    "bad_exit", "early_exit", "refused",     "data",    "nan",  "disk",      "lost"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view text) {
@@ -43,6 +43,7 @@ bool runs(const JobFact& job) {
 // Exit codes of the job script.
 constexpr int kBadNodes = 69;
 constexpr int kStopped = 75;
+constexpr int kLeft = 76;
 
 std::string pending_reason(const std::string& word) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 19> texts = {{
@@ -139,6 +140,17 @@ std::optional<Verdict> confessed(const Evidence& evidence) {
   return std::nullopt;
 }
 
+// A program that leaves at once will do so again: this is not tried again.
+Verdict left(const Evidence& evidence) {
+  const auto step = evidence.progress ? evidence.progress->step : 0;
+  if (evidence.steps > 0 && step >= evidence.steps) return {State::finished, Failure::none, ""};
+  if (const auto verdict = confessed(evidence)) return *verdict;
+  return {State::failed, Failure::early_exit,
+          fmt::format("left with code 0 after {} of {} steps; one that is done makes the file "
+                      "'finished' in its attempt's folder",
+                      step, evidence.steps)};
+}
+
 Verdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
   const auto* job = evidence.job;
   const auto message = printable(attempt.message);
@@ -147,6 +159,7 @@ Verdict ended_attempt(const Evidence& evidence, const Attempt& attempt) {
   if (attempt.state == "bad_nodes") return {State::failed, Failure::node, "bad nodes: " + message};
   if (attempt.state == "stopped") return {State::stopped, Failure::none, message};
   if (const auto verdict = job ? final_word(*job) : std::nullopt) return *verdict;
+  if (attempt.state == "left") return left(evidence);
   if (attempt.state == "cancelled") return {State::failed, Failure::lost, message};
   if (const auto verdict = confessed(evidence)) return *verdict;
   return {State::failed, Failure::bad_exit, message};
@@ -167,6 +180,8 @@ Verdict silent_end(const Evidence& evidence, const JobFact& job) {
   const auto code = job.exit_code.value_or(1);
   if (code == kBadNodes) return {State::failed, Failure::node, "bad nodes", false};
   if (code == kStopped) return {State::stopped, Failure::none, "", false};
+  if (code == kLeft)
+    return {State::failed, Failure::early_exit, "the trainer left with code 0 too early", false};
   return {State::failed, Failure::bad_exit, fmt::format("the job left with exit code {}", code),
           false};
 }
@@ -200,7 +215,10 @@ bool is_transient(Failure failure) {
 
 Verdict judge(const Evidence& evidence) {
   const Attempt* last = evidence.attempts.empty() ? nullptr : evidence.attempts.back();
-  if (last && last->state == "finished") return {State::finished, Failure::none, ""};
+  // Not the last one alone: SLURM may start a job once more after its end.
+  if (std::any_of(evidence.attempts.begin(), evidence.attempts.end(),
+                  [](const Attempt* attempt) { return attempt->state == "finished"; }))
+    return {State::finished, Failure::none, ""};
   const bool ended = last && last->state != "running";
   if (!evidence.submission) {
     if (!last) return {};

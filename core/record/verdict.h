@@ -31,11 +31,12 @@ enum class Failure {
   hang,  // no progress for many steps' time
   nccl,
   bad_exit,
-  refused,  // the scheduler did not take it
-  data,     // damaged, or not what the run asks for
-  nan,      // the loss is not a number any more
-  disk,     // full, or it fails
-  lost,     // gone without a trace: neither SLURM nor the folder knows how it ended
+  early_exit,  // left with code 0 before it was done
+  refused,     // the scheduler did not take it
+  data,        // damaged, or not what the run asks for
+  nan,         // the loss is not a number any more
+  disk,        // full, or it fails
+  lost,        // gone without a trace: neither SLURM nor the folder knows how it ended
 };
 
 std::string_view name(State state);
@@ -64,13 +65,15 @@ struct Evidence {
   std::vector<const Attempt*> attempts;    // of this phase and submission, in order
   std::optional<Progress> progress;        // of the last attempt
   Confession confession;                   // of the last attempt's log
+  std::int64_t steps = 0;                  // that the run has, over all phases
   double step_seconds = 0;                 // as estimated, for the hang
   double hang_steps = 20;                  // without progress for so many steps' time (and at
   double hang_seconds = 600;               // least so long), it hangs
 };
 
-// What became of the phase. Absence is never success: finished is only what a status.json or the
-// scheduler's own COMPLETED (with a script that said so) calls finished.
+// What became of the phase. Absence is never success: finished is what a status.json calls
+// finished, by the trainer's word, and what left with code 0 and no word after the last step of the
+// run.
 Verdict judge(const Evidence& evidence);
 
 }  // namespace orch::record

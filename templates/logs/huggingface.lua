@@ -1,5 +1,10 @@
 -- The Trainer of Hugging Face: its dictionaries, its summary, its progress bars.
 
+-- "  6%|▋         | 1/16 [00:58<14:41, 58.76s/it]", also behind "Epoch 0:" and "Steps:" of others; not
+-- behind what loads or evaluates.
+local bar = [=[(?:^|\]|\b(?:Epoch|Training|Train|Steps?)[ \d/]*:)\s*\d+%\|[^|]*\|\s*]=]
+  .. [=[(?<bar_step>\d+)/(?<bar_total>\d+) \[(?<bar_elapsed>[\d:]+)<[^,\]]*,\s*]=]
+
 return {
   framework = "huggingface",
 
@@ -43,9 +48,26 @@ return {
     { name = "version", has = [["transformers_version":]],
       match = [["transformers_version": "(?<version_transformers>[^"]+)"]] },
     { name = "bar", has = "s/it", kind = "bar",
-      match = [=[(?:^|\])\s*\d+%\|[^|]*\|\s*(?<bar_step>\d+)/(?<bar_total>\d+) \[(?<bar_elapsed>[\d:]+)<[^,\]]*,\s*(?<bar_seconds>[\d.]+)s/it]=] },
+      match = bar .. [=[(?<bar_seconds>[\d.]+)s/it]=] },
     { name = "fast bar", has = "it/s", kind = "bar",
-      match = [=[(?:^|\])\s*\d+%\|[^|]*\|\s*(?<bar_step>\d+)/(?<bar_total>\d+) \[(?<bar_elapsed>[\d:]+)<[^,\]]*,\s*(?<bar_rate>[\d.]+)it/s]=] },
+      match = bar .. [=[(?<bar_rate>[\d.]+)it/s]=] },
+
+    -- run_clm.py of a model from scratch: what is overridden counts, and the file's own values are
+    -- printed after it.
+    { name = "overridden layers", has = "Overriding config: ", weight = 3,
+      match = [[\b(?:n_layer|num_hidden_layers)=(?<layers>\d+)]] },
+    { name = "overridden width", has = "Overriding config: ", weight = 3,
+      match = [[\b(?:n_embd|hidden_size)=(?<hidden>\d+)]] },
+    { name = "overridden heads", has = "Overriding config: ", weight = 3,
+      match = [[\b(?:n_head|num_attention_heads)=(?<heads>\d+)]] },
+    { name = "overridden vocabulary", has = "Overriding config: ", weight = 3,
+      match = [[\bvocab_size=(?<vocab>\d+)]] },
+    { name = "overridden positions", has = "Overriding config: ", weight = 0, assumed = true,
+      match = [[\b(?:n_positions|max_position_embeddings)=(?<seq>\d+)]] },
+    { name = "overridden recomputation", has = "Overriding config: ", weight = 2,
+      match = [[\bgradient_checkpointing=(?<act_ckpt>\w+)]] },
+    { name = "size from scratch", has = "from scratch - Total size=", weight = 2,
+      match = [[Total size=(?<params>[\d.]+[KMGB]) params]] },
 
     -- A model's configuration.
     { name = "layers", has = [["num_hidden_layers":]], match = [["num_hidden_layers": (?<layers>\d+)]] },

@@ -27,6 +27,10 @@ local step_keys = {
   ["throughput per GPU (TFLOP/s/GPU)"] = "tflops",
   ["compute per GPU (TFLOP/s/GPU)"] = "tflops",
   ["approx flops per GPU"] = "tflops",
+  ["Tokens per second per GPU (Tok/s/GPU)"] = "tokens_per_second_per_gpu",
+  ["tokens per GPU (tokens/s/GPU)"] = "tokens_per_second_per_gpu",
+  ["tokens/s/GPU inst/harmonic mean"] = "tokens_per_second_per_gpu",
+  ["tokens per gpu per second (tgs)"] = "tokens_per_second_per_gpu",
   ["actual seqlen"] = "seq",
   ["actual seq length"] = "seq",
   ["curriculum seqlen"] = "seq",
@@ -55,16 +59,6 @@ return {
     { name = "iteration of GPT-NeoX", kind = "step", weight = 9, bar_at_end = true,
       begins = "samples/sec: {samples_per_second} | iteration {step}/{steps_planned}",
       keys = step_keys },
-    { name = "iteration of NeMo", kind = "step", weight = 8,
-      begins = "Training epoch {epoch}, iteration {step}/{steps_planned}",
-      keys = {
-        ["global_step"] = "step",
-        ["train_step_timing in s"] = "step_seconds",
-        ["global_batch_size"] = "gbs",
-        ["consumed_samples"] = "samples",
-        ["reduced_train_loss"] = "loss",
-        ["TFLOPS_per_GPU"] = "tflops",
-      } },
     { name = "timers", kind = "timers", begins = "time (ms)" },
     { name = "memory of a rank", kind = "memory",
       begins = "[Rank {rank}] (after {step} iterations) memory (MB)", keys = memory_keys },
@@ -123,9 +117,8 @@ return {
         untie_embeddings_and_output_weights = "untied",
         cpu_optimizer = { when = "True", offload_optimizer = "cpu" },
         optimizer_cpu_offload = { when = "True", offload_optimizer = "cpu" },
-        use_distributed_optimizer = { when = "True", zero_stage = 1 },
         rampup_batch_size = "more_rampup_batch_size",
-        context_parallel_size = "more_context_parallel",
+        context_parallel_size = "cp",
         expert_model_parallel_size = "more_expert_parallel",
         num_experts = "more_experts",
         seed = "more_seed",
@@ -142,6 +135,11 @@ return {
         precision = "dtype",
         optimizer_type = "optimizer",
       } },
+    -- Megatron-DeepSpeed names a stage of ZeRO where DeepSpeed is not used at all.
+    { name = "DeepSpeed is off", weight = 6,
+      keys = { deepspeed = { when = "False", framework = "megatron", zero_stage = 0 } } },
+    { name = "optimizer of Megatron-Core", weight = 7,
+      keys = { use_distributed_optimizer = { when = "True", zero_stage = 1 } } },
     -- Megatron of another age says these of the same run.
     { name = "arguments that say less", weight = 4,
       keys = {
@@ -154,6 +152,7 @@ return {
   lines = {
     { name = "world size", has = "using world size: ", begins_run = true, weight = 6,
       match = [[using world size: (?<gpus>\d+)(?:, data-parallel[- ]size: (?<dp>\d+))?]]
+        .. [[(?:, context-parallel size: (?<cp>\d+))?]]
         .. [[(?:.*?(?<!encoder-)tensor-model-parallel size: (?<tp>\d+))?]]
         .. [[(?:.*?(?<!encoder-)pipeline-model-parallel size: (?<pp>\d+))?]] },
     { name = "world size of old", has = "and model-parallel size: ", weight = 6,
@@ -167,7 +166,7 @@ return {
     { name = "vocabulary", has = "padded vocab (size: ", weight = 6,
       match = [[padded vocab \(size: (?<vocab>\d+)\) with \d+ dummy tokens \(new size: (?<vocab_padded>\d+)\)]] },
     { name = "parameters of a rank", has = "number of parameters on (tensor, pipeline)",
-      match = [[model parallel rank \((?<tensor_rank>\d+), (?<pipeline_rank>\d+)\): (?<rank_params>\d+)]] },
+      match = [[model parallel rank \((?<tensor_rank>\d+) ?, ?(?<pipeline_rank>\d+)\): (?<rank_params>\d+)]] },
     { name = "parameters of a rank of old", has = "number of parameters on model parallel rank",
       match = [[number of parameters on model parallel rank (?<tensor_rank>\d+): (?<rank_params>\d+)]] },
     { name = "parameters of old", has = "number of parameters on model parallel rank",
@@ -183,7 +182,6 @@ return {
       match = [[Effective Tera Flops per GPU: (?<tflops>[\d.]+)(?: and total parameters (?<params>[\d.]+) B)?]] },
     { name = "TFLOPs of Megatron-Bridge", has = "MODEL_TFLOP/s/GPU",
       match = [[GPU utilization: (?<tflops>[\d.]+) ?MODEL_TFLOP/s/GPU]] },
-    { name = "dates", has = "] datetime: ", match = [[datetime: (?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)]] },
     { name = "timer of today", has = "..: ", kind = "timers", scale = { timer_seconds = 1e-3 },
       match = [[^\s*(?<timer>[a-z][\w/-]*) \.+: \(?(?:[\d.]+, )?(?<timer_seconds>\d+\.\d+)\)?\s*$]] },
     { name = "resumed", has = "successfully loaded checkpoint",

@@ -1,4 +1,5 @@
 #include "core/base/draft.h"
+#include "tests/place.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,23 +12,18 @@ namespace {
 
 using Name = DraftFile::Name;
 
-struct Place {
-  fs::path path = fs::temp_directory_path() / ("orch-draft-" + std::to_string(::getpid()));
-  Place() { fs::create_directories(path); }
-  ~Place() { fs::remove_all(path); }
-  std::set<std::string> names() const {
-    std::set<std::string> out;
-    for (const auto& entry : fs::directory_iterator(path)) out.insert(entry.path().filename());
-    return out;
-  }
-};
-
 using Names = std::set<std::string>;
+
+Names names_in(const Place& place) {
+  Names out;
+  for (const auto& entry : fs::directory_iterator(place.root())) out.insert(entry.path().filename());
+  return out;
+}
 
 TEST_CASE("a draft is not there until it is published, and then whole", "[base][draft]") {
   const Place place;
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
-    const auto file = place.path / "file";
+    const auto file = place.root() / "file";
     auto draft = DraftFile::create(file, name);
     REQUIRE(draft);
     REQUIRE(draft->append("one "));
@@ -37,29 +33,29 @@ TEST_CASE("a draft is not there until it is published, and then whole", "[base][
     REQUIRE(draft->sync());
     REQUIRE(draft->publish());
     CHECK(*read_file(file) == "one " + std::string(3 << 20, 'x') + " two");
-    CHECK(place.names() == Names{"file"});
+    CHECK(names_in(place) == Names{"file"});
     fs::remove(file);
   }
 }
 
 TEST_CASE("a draft that is not published leaves the old file and nothing else", "[base][draft]") {
   const Place place;
-  REQUIRE(write_file_atomically(place.path / "file", "old"));
+  REQUIRE(write_file_atomically(place.root() / "file", "old"));
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
-    auto draft = DraftFile::create(place.path / "file", name);
+    auto draft = DraftFile::create(place.root() / "file", name);
     REQUIRE(draft);
     REQUIRE(draft->append("new"));
     auto moved = std::move(*draft);
     REQUIRE(moved.sync());
-    CHECK(place.names().size() == 2);
+    CHECK(names_in(place).size() == 2);
   }
-  CHECK(place.names() == Names{"file"});
-  CHECK(*read_file(place.path / "file") == "old");
+  CHECK(names_in(place) == Names{"file"});
+  CHECK(*read_file(place.root() / "file") == "old");
 }
 
 TEST_CASE("what was flushed can be read back and written over", "[base][draft]") {
   const Place place;
-  auto draft = DraftFile::create(place.path / "file", Name::locked);
+  auto draft = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE(draft);
   REQUIRE(draft->append("0123456789"));
   REQUIRE(draft->flush());
@@ -69,50 +65,50 @@ TEST_CASE("what was flushed can be read back and written over", "[base][draft]")
   CHECK_FALSE(draft->read_at(8, bytes, 4));
   REQUIRE(draft->write_at(3, "abc", 3));
   REQUIRE(draft->publish());
-  CHECK(*read_file(place.path / "file") == "012abc6789");
+  CHECK(*read_file(place.root() / "file") == "012abc6789");
 }
 
 TEST_CASE("a fixed draft takes the place of what a killed process left", "[base][draft]") {
   const Place place;
   for (const auto name : {Name::fixed, Name::locked}) {
-    REQUIRE(write_file_atomically(place.path / "file.tmp", "left by a kill"));
-    auto draft = DraftFile::create(place.path / "file", name);
+    REQUIRE(write_file_atomically(place.root() / "file.tmp", "left by a kill"));
+    auto draft = DraftFile::create(place.root() / "file", name);
     REQUIRE(draft);
     REQUIRE(draft->append("new"));
     REQUIRE(draft->publish());
-    CHECK(*read_file(place.path / "file") == "new");
-    CHECK(place.names() == Names{"file"});
+    CHECK(*read_file(place.root() / "file") == "new");
+    CHECK(names_in(place) == Names{"file"});
   }
 }
 
 TEST_CASE("a draft never follows a link that someone laid", "[base][draft]") {
   const Place place;
-  REQUIRE(write_file_atomically(place.path / "precious", "text"));
+  REQUIRE(write_file_atomically(place.root() / "precious", "text"));
   const auto own = "file.tmp" + std::to_string(::getpid());
   for (const auto name : {Name::own, Name::fixed, Name::locked}) {
-    fs::create_symlink(place.path / "precious",
-                       place.path / (name == Name::own ? own : std::string("file.tmp")));
-    auto draft = DraftFile::create(place.path / "file", name);
+    fs::create_symlink(place.root() / "precious",
+                       place.root() / (name == Name::own ? own : std::string("file.tmp")));
+    auto draft = DraftFile::create(place.root() / "file", name);
     if (draft) REQUIRE(draft->append("new"));
     if (draft) REQUIRE(draft->publish());
-    CHECK(*read_file(place.path / "precious") == "text");
-    fs::remove(place.path / "file.tmp");
+    CHECK(*read_file(place.root() / "precious") == "text");
+    fs::remove(place.root() / "file.tmp");
   }
 }
 
 TEST_CASE("two locked drafts of a file are one too many", "[base][draft]") {
   const Place place;
-  const auto first = DraftFile::create(place.path / "file", Name::locked);
+  const auto first = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE(first);
-  const auto second = DraftFile::create(place.path / "file", Name::locked);
+  const auto second = DraftFile::create(place.root() / "file", Name::locked);
   REQUIRE_FALSE(second);
   CHECK(second.error().front().fact == "another program is writing it");
-  CHECK(fs::exists(place.path / "file.tmp"));
+  CHECK(fs::exists(place.root() / "file.tmp"));
 }
 
 TEST_CASE("a draft folder appears whole, or not at all", "[base][draft]") {
   const Place place;
-  const auto folder = place.path / "a/b";
+  const auto folder = place.root() / "a/b";
   {
     auto draft = DraftFolder::create(folder);
     REQUIRE(draft);
@@ -121,31 +117,31 @@ TEST_CASE("a draft folder appears whole, or not at all", "[base][draft]") {
     CHECK(is_draft(draft->path()));
     CHECK_FALSE(fs::exists(folder));
   }
-  CHECK(fs::is_empty(place.path / "a"));
+  CHECK(fs::is_empty(place.root() / "a"));
   auto draft = DraftFolder::create(folder.string() + "/");
   REQUIRE(draft);
   REQUIRE(draft->write("file", "text"));
   REQUIRE(draft->sync());
   REQUIRE(draft->publish());
   CHECK(*read_file(folder / "file") == "text");
-  CHECK(std::distance(fs::directory_iterator(place.path / "a"), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(place.root() / "a"), {}) == 1);
 }
 
 TEST_CASE("a draft folder never takes the place of another", "[base][draft]") {
   const Place place;
-  auto draft = DraftFolder::create(place.path / "a");
+  auto draft = DraftFolder::create(place.root() / "a");
   REQUIRE(draft);
-  fs::create_directories(place.path / "a/full");
+  fs::create_directories(place.root() / "a/full");
   CHECK_FALSE(draft->publish());
-  CHECK_FALSE(DraftFolder::create(place.path / "a"));
-  CHECK(fs::exists(place.path / "a/full"));
-  REQUIRE(write_file_atomically(place.path / "file", "text"));
-  CHECK_FALSE(DraftFolder::create(place.path / "file"));
+  CHECK_FALSE(DraftFolder::create(place.root() / "a"));
+  CHECK(fs::exists(place.root() / "a/full"));
+  REQUIRE(write_file_atomically(place.root() / "file", "text"));
+  CHECK_FALSE(DraftFolder::create(place.root() / "file"));
 }
 
 TEST_CASE("what a user names keeps its permissions, and links lead to it", "[base][files]") {
   const Place place;
-  const auto file = place.path / "file", link = place.path / "link";
+  const auto file = place.root() / "file", link = place.root() / "link";
   REQUIRE(write_output(file, "old"));
   fs::permissions(file, fs::perms(0600));
   fs::create_symlink("file", link);

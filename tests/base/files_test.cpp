@@ -1,4 +1,5 @@
 #include "core/base/files.h"
+#include "tests/place.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,54 +34,44 @@ extern "C" int fsync(int fd) {
   return static_cast<int>(::syscall(SYS_fsync, fd));
 }
 
-namespace {
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("orch-files-" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-};
-
-}  // namespace
-
 TEST_CASE("a file is replaced whole, and nothing is left beside it", "[base][files]") {
-  const Folder folder;
-  const auto file = folder.path / "state.json";
+  const Place folder;
+  const auto file = folder.root() / "state.json";
   REQUIRE(write_file_atomically(file, "old"));
   REQUIRE(write_file_atomically(file, "new"));
   CHECK(*read_file(file) == "new");
-  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(folder.root()), {}) == 1);
 }
 
 // Power may fail between any two of them.
 TEST_CASE("a file is on the disk before it is in its place, and a folder when that is asked", "[base][files]") {
-  const Folder folder;
-  const auto file = folder.path / "state.json";
+  const Place folder;
+  const auto file = folder.root() / "state.json";
   REQUIRE(write_file_atomically(file, "old"));
   synced.clear();
   watched = file;
   REQUIRE(write_file_atomically(file, "new"));
-  sync_folder(folder.path);
+  sync_folder(folder.root());
   watched.clear();
   CHECK(synced == std::vector<std::string>{"file", "folder"});
 }
 
 TEST_CASE("a write that cannot be done leaves the old text", "[base][files]") {
-  const Folder folder;
-  const auto file = folder.path / "a-folder";
+  const Place folder;
+  const auto file = folder.root() / "a-folder";
   fs::create_directories(file / "inside");  // a rename onto a full folder fails, also for root
   const auto status = write_file_atomically(file, "text");
   REQUIRE_FALSE(status);
   CHECK(status.error().front().place == file.string());
   CHECK(fs::is_directory(file));
-  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+  CHECK(std::distance(fs::directory_iterator(folder.root()), {}) == 1);
 }
 
 TEST_CASE("a missing file and a folder say what they are", "[base][files]") {
-  const Folder folder;
-  CHECK(read_file(folder.path / "none").error().front().text().find("No such file") !=
+  const Place folder;
+  CHECK(read_file(folder.root() / "none").error().front().text().find("No such file") !=
         std::string::npos);
-  CHECK(read_file(folder.path).error().front().fact.find("Is a directory") != std::string::npos);
+  CHECK(read_file(folder.root()).error().front().fact.find("Is a directory") != std::string::npos);
 }
 
 TEST_CASE("a full disk is named with what to do", "[base][files]") {

@@ -25,6 +25,15 @@ TEST_CASE("a plain word stays as it is, anything else is quoted for the shell", 
   CHECK(shell_quote("a\nb") == "'a\nb'");
 }
 
+TEST_CASE("of a text that expands, only names are special to the shell", "[base][text]") {
+  CHECK(shell_expand("$WORK/a b") == "\"${WORK}/a b\"");
+  CHECK(shell_expand("${A}b$C_1-$$5") == "\"${A}b${C_1}-\\$5\"");
+  CHECK(shell_expand("`id` \"x\" \\") == "\"\\`id\\` \\\"x\\\" \\\\\"");
+  CHECK(shell_expand("") == "\"\"");
+  for (const char* bad : {"$(id)", "$", "a$ b", "${", "${A", "${A:-b}", "$1", "${}", "$((1))"})
+    CHECK_FALSE(shell_expand(bad));
+}
+
 TEST_CASE("names of folders and jobs are plain", "[base][text]") {
   CHECK(is_plain_name("200b"));
   CHECK(is_plain_name("a.b_c-d"));

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/cli/app.h"
-#include "core/render/job.h"
+#include "core/run/render/job.h"
 
 extern char** environ;
 

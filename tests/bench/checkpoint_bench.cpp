@@ -11,10 +11,10 @@
 #include <cstring>
 #include <vector>
 
-#include "core/checkpoint/checkpoint.h"
-#include "core/checkpoint/checksum.h"
-#include "core/checkpoint/index.h"
-#include "core/checkpoint/manifest.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checksum.h"
+#include "core/train/checkpoint/index.h"
+#include "core/train/checkpoint/manifest.h"
 
 namespace {
 

@@ -13,11 +13,11 @@
 #include <string>
 
 #include "core/base/counter_random.h"
-#include "core/data/dataset.h"
-#include "core/data/indexed_writer.h"
-#include "core/data/mapped_file.h"
-#include "core/tokenize/byte_alphabet.h"
-#include "core/tokenize/tokenizer.h"
+#include "core/train/data/dataset.h"
+#include "core/train/data/indexed_writer.h"
+#include "core/train/data/mapped_file.h"
+#include "core/train/tokenize/byte_alphabet.h"
+#include "core/train/tokenize/tokenizer.h"
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include <string>
 
 #include "core/cli/standings.h"
-#include "core/follow/campaign.h"
-#include "core/follow/submitter.h"
-#include "core/launch/slurm_executor.h"
-#include "core/report/status.h"
+#include "core/run/follow/campaign.h"
+#include "core/run/follow/submitter.h"
+#include "core/run/launch/slurm/slurm_executor.h"
+#include "core/show/tables/status.h"
 
 namespace {
 
@@ -146,7 +146,7 @@ void poll_5000_jobs(benchmark::State& state) {
   for (auto _ : state) {
     following.campaign.refresh();
     const auto now = cli::standings(following.campaign, {"sweep", {}});
-    benchmark::DoNotOptimize(report::watch_screen(now, {}, 40));
+    benchmark::DoNotOptimize(tables::watch_screen(now, {}, 40));
   }
   if (following.campaign.runs().front().verdict().state != record::State::pending) std::exit(1);
   count_each(state);

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "core/base/counter_random.h"
-#include "core/ingest/ingest.h"
+#include "core/record/ingest/ingest.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "core/page/page.h"
-#include "tests/page/fixtures.h"
+#include "core/show/page/page.h"
+#include "tests/show/page/fixtures.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/search/search.h"
+#include "core/price/search/search.h"
 
 extern char** environ;
 

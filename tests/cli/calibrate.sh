@@ -7,11 +7,12 @@ shipped=$(state_of "$ORCH_HOME/experiments")
 
 orch calibrate
 exits 0 'the shipped rows'
-for part in 'jean-zay a100-80g, megatron: ' 'perlmutter a100-80g, megatron: ' \
-  'intel-pvc pvc, megatron: ' 'jean-zay a100-80g, ddp and zero3: ' 'gemm ' 'network.efficiency ' \
+for part in 'jean-zay a100-80g: ' 'perlmutter a100-80g: ' \
+  'intel-pvc pvc: ' 'jean-zay v100-32g, v100-16g: ' 'gemm ' 'network.efficiency ' \
   'context_memory ' 'time_spread ' 'time until 2022-02-25 '; do
   has "$out" "$part" 'the shipped rows'
 done
+lacks "$out" 'factors of ' 'stacks are as they are unless --stacks asks'
 has "$err" 'nothing was written: --write' 'the shipped rows'
 has "$err" 'not used: 31 suspect' 'the shipped rows'
 has "$err" 'not used: jz-a100-0018: status: it hung' 'the shipped rows'
@@ -21,13 +22,13 @@ exits 0 'as JSON'
 python3 - "$work/out" <<'PY' || bad 'the JSON of calibrate'
 import json, sys
 data = json.load(open(sys.argv[1]))
-assert list(data) == ["version", "fitted", "skipped"] and data["version"] == 1, list(data)
+assert list(data) == ["version", "fitted", "skipped"] and data["version"] == 2, list(data)
 assert all(row["id"] and row["reason"] for row in data["skipped"])
 assert len(data["fitted"]) >= 5
 for group in data["fitted"]:
-    assert group["cluster"] and group["partitions"] and group["backends"] and group["rows"]
+    assert group["cluster"] and group["partitions"] and group["rows"]
     assert group["constants"] and all(value >= 0 for value in group["constants"].values())
-    assert len(group["constants"]) <= 15, group["constants"]
+    assert len(group["constants"]) <= 20, group["constants"]
     assert group["mape_after"] < group["mape_before"], group
     assert all(0.1 <= era["time"] <= 10 for era in group["eras"])
 PY
@@ -37,7 +38,7 @@ has "$out" '| constant | before | fitted |' 'as Markdown'
 orch calibrate --format yaml
 exits 2 'an unknown format'
 
-# Three rows that take 1.3 times what the cluster file says.
+# Three rows that take 1.3 times what the cluster file and the stack say.
 measured() { # SECONDS SECONDS SECONDS
   cat <<CSV
 id,gpu,gpus,framework,layers,hidden,heads,seq,mbs,gbs,step_time_s,site,zero_stage
@@ -47,8 +48,8 @@ three,a100-80g,8,deepspeed,24,4096,32,1024,2,512,$3,mine,1
 CSV
 }
 measured 1 1 1 >mine.csv
-orch validate mine.csv --cluster dgx-a100 --calibrate datasheet --format json
-exits 0 'what the cluster file says'
+orch validate mine.csv --cluster dgx-a100 --format json
+exits 0 'what the cluster file and the stack say'
 mapfile -t seconds < <(python3 - "$work/out" <<'PY'
 import json, sys
 rows = {row["id"]: row["predicted_seconds"] for row in json.load(open(sys.argv[1]))["rows"]}
@@ -60,7 +61,7 @@ measured "${seconds[@]}" >mine.csv
 
 orch calibrate --from mine.csv --cluster dgx-a100
 exits 0 'three rows'
-has "$out" 'dgx-a100 a100-80g, ddp and zero3: 3 rows of mine' 'three rows'
+has "$out" 'dgx-a100 a100-80g: 3 rows of mine' 'three rows'
 has "$out" 'step time 23.1 % off before' 'three rows' # 1 - 1 / 1.3
 has "$out" 'gemm ' 'three rows'
 lacks "$out" 'stage_overhead' 'rows without a pipeline'
@@ -72,7 +73,7 @@ import json, sys
 (group,) = json.load(open(sys.argv[1]))["fitted"]
 assert abs(group["mape_before"] - (1 - 1 / 1.3) * 100) < 1e-3, group
 assert group["mape_after"] < 6, group
-assert group["backends"] == ["ddp", "zero3"] and group["eras"] == [], group
+assert group["partitions"] == ["a100-80g"] and group["eras"] == [], group
 PY
 same mine.csv "$(ls)" 'nothing is written unasked'
 
@@ -84,7 +85,7 @@ has "$err" 'written to clusters/mine.yaml' '--output'
 same 'name: mine' "$(grep '^name: ' clusters/mine.yaml)" 'the name is that of the file'
 has "$(cat clusters/mine.yaml)" 'origin: "fitted: 3 rows of mine"' '--output'
 if ! diff <(sed 's/^name: .*/name: mine/' "$ORCH_HOME/experiments/clusters/dgx-a100.yaml") \
-  <(sed '/^    fitted:/,/time_spread/d' clusters/mine.yaml) >"$work/diff"; then
+  <(sed '/^    fitted:/,/seen:/d' clusters/mine.yaml) >"$work/diff"; then
   bad 'all but the name and the constants is as it was' "$(cat "$work/diff")"
 fi
 orch clusters mine
@@ -98,21 +99,20 @@ import json, sys
 assert score["n"] == 3 and score["mape"] < 6, score
 PY
 
-# Into the cluster's own file, here a copy of one that has calibrations: those of other backends
-# and partitions stay, and a second time changes nothing.
+# Into the cluster's own file, here a copy of one that was fitted: other partitions stay, and a second
+# time changes nothing.
 sed 's/^name: .*/name: mine/' "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >clusters/mine.yaml
 cp clusters/mine.yaml before.yaml
 orch calibrate --from mine.csv --write
 exits 0 '--write'
 has "$err" 'written to ' '--write'
 has "$(cat clusters/mine.yaml)" 'fitted: 3 rows of mine' '--write'
-lacks "$(diff before.yaml clusters/mine.yaml)" '[megatron]' '--write keeps other backends'
 lacks "$(diff before.yaml clusters/mine.yaml)" 'gpt2-jz-v100' '--write keeps other partitions'
 same "$(grep '#' before.yaml)" "$(grep '#' clusters/mine.yaml)" '--write keeps comments'
-has "$(cat clusters/mine.yaml)" "$(grep 'allocator_slack.*bloom7b' before.yaml)" \
+has "$(cat clusters/mine.yaml)" "$(grep -m1 'attention_unaligned' before.yaml)" \
   '--write keeps what the rows say nothing about'
 orch calibrate --from mine.csv --fresh --write
-lacks "$(cat clusters/mine.yaml)" 'rows of bloom7b' '--fresh starts from datasheets'
+lacks "$(cat clusters/mine.yaml)" 'attention_unaligned' '--fresh starts from datasheets'
 cp clusters/mine.yaml once.yaml
 orch calibrate --from mine.csv --fresh --write
 exits 0 '--write again'
@@ -127,6 +127,16 @@ same ../real.yaml "$(readlink clusters/mine.yaml)" 'a link stays a link'
 same 600 "$(stat -c %a real.yaml)" 'a file keeps its mode'
 rm clusters/mine.yaml
 mv real.yaml clusters/mine.yaml
+
+# Software too, into a file of one's own.
+cp "$ORCH_HOME/experiments/stacks.yaml" stacks.yaml
+orch calibrate --from mine.csv --fresh --stacks stacks.yaml
+exits 0 '--stacks'
+has "$out" 'factors of deepspeed-2022: 3 rows of mine' '--stacks'
+has "$err" 'written to stacks.yaml' '--stacks'
+has "$(cat stacks.yaml)" 'origin: "fitted: 3 rows of mine"' '--stacks'
+same "$(grep '#' "$ORCH_HOME/experiments/stacks.yaml")" "$(grep '#' stacks.yaml)" '--stacks keeps comments'
+rm stacks.yaml
 
 # Nothing is written on an error.
 before=$(state_of .)

@@ -31,7 +31,7 @@ sees() { # WHAT FILE SHOWN...: status names the file, shows these runs, and says
   local what=$1 file=$2 id
   shift 2
   code=0
-  timeout 30 env PATH="$work/no_programs" "$orch_program" status hurt >"$work/out" 2>"$work/err" </dev/null || code=$?
+  timeout 300 env PATH="$work/no_programs" "$orch_program" status hurt >"$work/out" 2>"$work/err" </dev/null || code=$?
   out=$(cat "$work/out") err=$(cat "$work/err")
   if [ "$code" != 1 ] && [ "$code" != 4 ]; then bad "$what: exit 1 or 4" "exit $code" "$err"; fi
   has "$err" "$file" "$what"

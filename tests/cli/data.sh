@@ -143,7 +143,7 @@ started() { # SIGNAL
   local pid=$! i
   exec 3>pipe
   echo some >&3
-  for ((i = 0; i < 200; i++)); do
+  for ((i = 0; i < 4000; i++)); do
     [ -e stopped.idx.tmp ] && break
     sleep 0.05
   done

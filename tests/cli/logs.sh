@@ -62,7 +62,7 @@ exits 0 'a line of three million zeros'
 truncate -s 10G "$log"
 printf '\nthe end\n' >>"$log"
 code=0
-out=$(timeout 20 "$orch_program" logs "${ids[0]}" --lines 1 2>"$work/err") || code=$?
+out=$(timeout 200 "$orch_program" logs "${ids[0]}" --lines 1 2>"$work/err") || code=$?
 exits 0 'a log of 10 GB'
 same 'the end' "$out" 'a log of 10 GB'
 rm "$log"
@@ -77,7 +77,7 @@ log=$run/attempts/3/stdout.log
 printf 'first\n' >"$log"
 "$orch_program" logs "${ids[0]}" --follow >"$work/followed" 2>&1 &
 follower=$!
-seen() { for _ in {1..100}; do if grep -q "$1" "$work/followed"; then return; fi; sleep 0.1; done; bad "follow shows '$1'"; }
+seen() { for _ in {1..3000}; do if grep -q "$1" "$work/followed"; then return; fi; sleep 0.1; done; bad "follow shows '$1'"; }
 seen first
 printf 'sec' >>"$log"
 printf 'ond\n' >>"$log"
@@ -85,7 +85,7 @@ seen '^second$'
 printf 'third, without an end' >>"$log"
 attempt "$run" 3 finished
 code=0
-(sleep 20 && kill "$follower") >/dev/null 2>&1 & watchdog=$!
+(sleep 300 && kill "$follower") >/dev/null 2>&1 & watchdog=$!
 wait "$follower" || code=$?
 kill "$watchdog" 2>/dev/null || true
 exits 0 'follow ends with the attempt'

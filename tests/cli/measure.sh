@@ -37,7 +37,7 @@ has "$err" 'no such device' 'a program that fails'
 ORCH_MEASURE=$work/measure local_orch calibrate --this-machine --ranks 3
 exits 0 'three ranks'
 same 3 "$(grep -c 'of 3' "$work/measured.log")" 'three ranks'
-has "$out" 'gpu_constants.peak_fp32' 'three ranks'
+has "$out" 'gpu_constants.peak.fp32' 'three ranks'
 has "$out" 'efficiency.softmax' 'three ranks'
 has "$err" "written to $own" 'three ranks'
 has "$(cat "$own")" 'measured_ranks: ' 'three ranks'
@@ -56,7 +56,7 @@ data, said = (json.load(open(file)) for file in sys.argv[1:])
 assert data["cluster"] == "desk" and data["file"] == "mine/desk.yaml", data
 constants = data["constants"]
 best = max(2 * row["m"] * row["n"] * row["k"] / row["seconds"] for row in said["products"])
-assert abs(constants["gpu_constants.peak_fp32"] / best - 1) < 1e-6, constants
+assert abs(constants["gpu_constants.peak.fp32"] / best - 1) < 1e-6, constants
 assert constants["intra_node.bandwidth"] > 1e8, constants
 PY
 has "$(cat mine/desk.yaml)" 'name: desk' 'another file'

@@ -73,3 +73,26 @@ for format in md json; do
     exits 0 "$verb --format $format"
   done
 done
+
+# --- families ---------------------------------------------------------------------------------------
+
+cat >"$work/circle.lua" <<'LUA'
+return experiment { name = "circle", hardware = { cluster = "dgx-h100", gpus = 8 }, strategies = { ddp {} },
+  model = llama { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16,
+                  tied = function(r) return r.params > 1e9 end } }
+LUA
+orch plan "$work/circle.lua"
+has "$out" 'model.tied: depends on itself' 'a circle through a flag'
+lacks "$out$err" 'variant' 'and nothing else of it'
+cat >"$work/dealt.lua" <<'LUA'
+return experiment { name = "dealt", hardware = { cluster = "dgx-h100", gpus = 8 }, strategies = { fsdp {}, megatron {} },
+  model = moe { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16, experts = 4,
+                experts_per_token = 2, expert_parallel = 2 } }
+LUA
+orch plan "$work/dealt.lua"
+exits 0 'experts dealt to ranks'
+has "$out" 'all megatron: expert_parallel=2' 'by the strategy that can'
+has "$out" 'fsdp deals no experts' 'and the other says that it does not'
+orch run "$work/dealt.lua" -y --runs "$work/runs"
+exits 1 'asked to train experts'
+has "$out$err" 'moe models are planned and estimated, not trained' 'and why not'

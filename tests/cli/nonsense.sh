@@ -28,6 +28,35 @@ orch run some.lua --runs ''
 exits 2 'no folder'
 has "$err" 'no folder is named' 'no folder'
 
+# A name that is that of the index; a rule that nothing keeps; a step that never ends.
+sed 's/name = "[^"]*"/name = "index.sqlite"/' some.lua >index.lua
+orch plan index.lua
+exits 3 'the name of the index'
+has "$err" "name: 'index.sqlite' cannot name a folder" 'the name of the index'
+cat >never.lua <<'LUA'
+return experiment {
+  name = "never", hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 }, tokens = 1e9,
+  model = "gpt-1.3b", batch = { global_batch = 64 }, strategies = { megatron {} },
+  constraints = { ["a rule that nothing keeps"] = function(r) return false end },
+  search = { params = "1.3B", tolerance = 0.03, layers = { from = 20, to = 30 }, heads = { 16 } },
+}
+LUA
+orch search never.lua
+exits 3 'a rule that nothing keeps'
+has "$out$err" "constraint 'a rule that nothing keeps'" 'a rule that nothing keeps'
+orch report "$ORCH_HOME/experiments/measured/bloom7b-days.csv" --format json
+python3 -c '
+import json, sys
+records = json.load(sys.stdin)
+for side in ("measured", "estimated"):
+    records["records"][0][side]["step_seconds"] = records["records"][1][side]["step_seconds"] = 1e308
+    records["records"][0][side]["days_per_100b_tokens"] = 1e308
+    del records["records"][1][side]["days_per_100b_tokens"]
+json.dump(records, open("endless.json", "w"))' <<<"$out"
+orch report endless.json --format svg
+exits 0 'a step that never ends'
+has "$out" '</svg>' 'a step that never ends'
+
 # JSON that is nested deeper than any stack, through each door.
 python3 -c 'print("[" * 60000 + "]" * 60000)' >deep.json
 python3 -c 'print("{\"a\":" * 60000 + "1" + "}" * 60000)' >deeper.json
@@ -124,3 +153,18 @@ orch version
 has "$out" 'orch 0' version
 orch -V
 has "$out" 'orch 0' -V
+
+# Control characters of files and names are shown, not obeyed: in errors, in tables, in the next step.
+odd=$'x\e[2Jy'
+experiment odd 1 | sed 's/accumulate = many/global_batch = 64/' >"$odd.lua"
+printf '{"model":{"type":"\\u001b[2J"}}' >odd.json
+shows() { # WHAT ARGUMENTS...
+  orch "${@:2}"
+  lacks "$out$err" $'\e' "$1"
+  has "$out$err" '\x1b[2J' "$1"
+}
+shows 'the next step of a search' search "$odd.lua"
+shows 'a file that was written' search "$odd.lua" --write "best$odd.lua"
+shows 'a folder of runs' run "$odd.lua" --runs "$odd/runs"
+shows 'a tokenizer' data build some.lua -o tokens --tokenizer odd.json
+ORCH_PLUGINS=$PWD/no$odd shows 'a folder of plug-ins' backends

@@ -151,7 +151,7 @@ exits 0 "but a page replaces a page"
 cat >secret.lua <<'LUA'
 return experiment {
   name = "secret", model = "gpt-tiny",
-  hardware = { cluster = "local", gpus = 1, environment = { HF_TOKEN = "hf_SECRET" } },
+  hardware = { cluster = "local", gpus = 1, environment = { WHO = "hf_SECRET" } },
   batch = { global_batch = 8 }, tokens = 1e6, strategies = { ddp { dtype = "fp32" } },
 }
 LUA

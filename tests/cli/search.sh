@@ -202,7 +202,8 @@ sed 's/{ 8, 16 }/512/; s/gpt-1.3b/gpt-145b/; s/= 16/= 4096/' x.lua >huge.lua
 code=0
 "$orch_program" search huge.lua --open all --threads 1 --format json >"$work/out" 2>"$work/err" </dev/null &
 pid=$!
-sleep 3
+# Two seconds of a processor, however busy it is: utime, in hundredths of a second.
+until [ "$(awk '{ print $14 }' "/proc/$pid/stat" 2>/dev/null || echo 200)" -ge 200 ]; do sleep 0.1; done
 kill -INT "$pid"
 wait "$pid" || code=$?
 out=$(cat "$work/out")

@@ -93,8 +93,10 @@ time.sleep(float(sys.argv[1]))
 orch.send_signal(signal.SIGINT)
 sys.exit(orch.wait())
 PY
-stopped=0
-for delay in 0.03 0.05 0.07 0.1 0.15 0.2 0.3; do
+stopped=0 tries=0
+# After the seventh, for a machine so busy that it was too early each time.
+for delay in 0.03 0.05 0.07 0.1 0.15 0.2 0.3 0.6 1.2 2.4 5 10 20; do
+  if ((tries++ >= 7 && stopped > 0)); then break; fi
   rm -rf interrupt
   code=0
   python3 interrupt.py "$delay" "$orch_program" run many.lua --runs interrupt 2>"$work/err" || code=$?
@@ -112,7 +114,7 @@ for delay in 0.03 0.05 0.07 0.1 0.15 0.2 0.3; do
     whole interrupt/many >/dev/null
   fi
 done
-echo "interrupted $stopped of 7 runs before their end"
+echo "interrupted $stopped runs before their end"
 if [ "$stopped" = 0 ]; then bad 'at least one run was interrupted'; fi
 orch run many.lua --runs interrupt
 exits 0 'after an interrupt'

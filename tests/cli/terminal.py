@@ -1,7 +1,7 @@
 """terminal.py COLUMNS LINES [AFTER SEND]... -- COMMAND...: runs a command on a terminal of that size.
 
 Types SEND once AFTER (a regular expression) was seen in what came since the last time, shows all
-that the command writes, and leaves with its exit code; 124 if it takes more than a minute.
+that the command writes, and leaves with its exit code; 124 if it takes more than five minutes.
 """
 import fcntl, os, pty, re, select, struct, sys, termios, time
 
@@ -12,7 +12,7 @@ pid, terminal = pty.fork()
 if pid == 0:
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     os.execvp(sys.argv[split + 1], sys.argv[split + 1 :])
-until, seen = time.monotonic() + 60, b""
+until, seen = time.monotonic() + 300, b""
 while time.monotonic() < until:
     if not select.select([terminal], [], [], 0.2)[0]:
         continue

@@ -54,12 +54,13 @@ orch status asked
 has "$out" 'asked: 2 finished' 'the answer y'
 
 # Ctrl-C leaves; the runs go on, and watch comes back to them.
-at_home left 'steps 60 0.1'
+at_home left "until [ -e '$work/go' ]; do sleep 0.1; done; steps 30 0.1"
 on_terminal 100 'running' '\x03' -- run left.lua -y
 exits 130 'Ctrl-C'
 has "$out" 'left; the jobs go on. orch watch left comes back, orch cancel left ends them' 'Ctrl-C'
 orch status left
 has "$out" ' running ' 'after Ctrl-C'
+touch "$work/go"
 on_terminal 40 -- watch left
 exits 0 'watch comes back'
 if [ "$(widest)" -gt 40 ]; then bad 'watch at 40 columns' "$(widest) columns" "$out"; fi
@@ -74,7 +75,7 @@ exits 0 'a wide terminal'
 if [ "$(widest)" -gt 200 ]; then bad 'run at 200 columns' "$(widest) columns"; fi
 
 # Cancel asks too; no leaves them alone.
-at_home ended 'sleep 60'
+at_home ended 'sleep 600'
 local_orch run ended.lua -y --detach
 exits 0 --detach
 has "$out" 'next: orch watch ended' --detach
@@ -101,3 +102,12 @@ local_orch run lines.lua -y
 exits 0 'without a terminal'
 lacks "$out" $'\e' 'without a terminal'
 has "$out" ': finished' 'without a terminal'
+
+# Colours are ours; what a name would do to the terminal is shown instead.
+odd=$'x\e[2Jy'
+experiment odd 1 | sed 's/accumulate = many/global_batch = 64/' >"$odd.lua"
+on_terminal 100 -- search "$odd.lua"
+exits 0 'an odd name on a terminal'
+has "$out" $'\e[1m' 'colours'
+lacks "$out" $'\e[2J' 'an odd name on a terminal'
+has "$out" '\x1b[2J' 'an odd name on a terminal'

@@ -42,6 +42,16 @@ has "$out" "there is no trainer to start: $work/bin/orch-train-ddp" 'nobody can 
 has "$out" './orch of a clone' 'nobody can build'
 has "$out" '--target orch-train-ddp' 'nobody can build'
 
+# One on PATH is as good, as it is for a job.
+ln -s "$stand_in" "$work/tools/orch-train-ddp"
+one path 'ddp { dtype = "fp32" }'
+local_orch run path.lua -y
+exits 0 'a trainer on PATH'
+has "$out" '1 finished' 'a trainer on PATH'
+local_orch doctor
+has "$out" "$work/tools/orch-train-ddp" 'a trainer on PATH: doctor'
+rm -- "$work/tools/orch-train-ddp"
+
 # It is built, said so on stderr only, and the run goes on.
 export ORCH_BUILD_TRAINERS=$work/build
 local_orch run alone.lua -y --format json
@@ -73,6 +83,14 @@ has "$err" "--where 'backend ~= \"zero3\"'" 'no such trainer'
 ORCH_TRAINER=$stand_in local_orch run broken.lua -y
 exits 0 'ORCH_TRAINER'
 same '' "$(calls)" 'ORCH_TRAINER'
+# One that leaves with 0 and has not trained is not finished, and not tried again.
+one hollow 'ddp { dtype = "fp32" }'
+ORCH_TRAINER=$(type -P true) local_orch run hollow.lua -y
+exits 4 'a trainer that does nothing'
+lacks "$out" '1 finished' 'a trainer that does nothing'
+has "$out" 'early exit: left with code 0 after 0 of 977 steps' 'a trainer that does nothing'
+has "$out" "makes the file 'finished' in its attempt's folder" 'a trainer that does nothing'
+same 1 "$(find runs/hollow/*/attempts -mindepth 1 -maxdepth 1 | wc -l)" 'a trainer that does nothing'
 one nobody 'ddp { dtype = "fp32" }'
 ORCH_BUILD_TRAINERS=/no/such/script local_orch run nobody.lua -y
 exits 1 'no such script'

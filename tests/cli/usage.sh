@@ -11,7 +11,7 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   same '' "$out" "orch $*: nothing on stdout"
 }
 wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, probe, ingest, compare, report, backends, clusters, models, validate, calibrate, data, export, import, completion, help, version"
+explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, completion, help, version"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x
@@ -144,24 +144,18 @@ for format in table json; do
   has "$(cat "$work/err")" 'No space left' "a full disk, $format"
 done
 
-# Completion scripts are programs of their shell.
-for shell in bash zsh fish; do
-  orch completion "$shell"
-  exits 0 "completion $shell"
-  has "$out" explain "completion $shell"
-  lacks "$out" _local "completion $shell"
-  if ! command -v "$shell" >/dev/null; then
-    echo "SKIPPED: no $shell to check its completion with"
-  elif ! "$shell" -n "$work/out"; then
-    bad "completion $shell is valid"
-  fi
+# Where stdout and stderr are one file, what went wrong comes below the table that it is about.
+experiment both 3 | sed 's/accumulate = many/global_batch = { 8, 16, 20 }/' >both.lua
+for format in table csv md; do
+  code=0
+  PATH=$work/no_programs "$orch_program" plan both.lua --format "$format" >"$work/out" 2>&1 || code=$?
+  exits 0 "stdout and stderr in one file, $format"
+  has "$(sed 's/1 run rejected.*/END/; /END/q' "$work/out")" 'gpt-1.3b' "the table is above what was rejected, $format"
+  has "$(tail -n 3 "$work/out")" '1 run rejected, by reason' "what was rejected is below, $format"
 done
-orch completion bash
-complete_words() { # WORDS...: what bash would offer for the last of them
-  # shellcheck disable=SC2016
-  bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _orch; echo "${COMPREPLY[*]}"' \
-    - "$work/out" "$@"
-}
-same 'explain' "$(complete_words orch expl)" 'completion of a verb'
-same '--format' "$(complete_words orch run --for)" 'completion of an option'
-has "$(complete_words orch plan lo)" 'long.lua' 'completion of a file'
+code=0
+sed 's/"dgx-a100", gpus = 8/"local", gpus = 1/; s/global_batch/micro_batch = 8, global_batch/
+     s/gpt-1.3b/gpt-tiny/' both.lua >here.lua
+ORCH_TRAINER=/nowhere/trainer PATH=$work/no_programs "$orch_program" run here.lua -y >"$work/out" 2>&1 || code=$?
+exits 3 'a trainer that is not there, in one file'
+has "$(sed '/error:/q' "$work/out")" '1 run rejected, by reason' 'the error is below the table'

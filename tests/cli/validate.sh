@@ -17,7 +17,7 @@ import json, sys
 data = json.load(open(sys.argv[1]))
 assert list(data) == ["version", "by_source", "by_table", "rows", "skipped"], list(data)
 score = ["n", "mape", "median", "p90", "bias", "spearman", "regret", "coverage90", "memory_n",
-         "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm"]
+         "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm", "oom_recall", "oom_precision"]
 for group in (data["by_source"], data["by_table"]):
     for name, s in group.items():
         assert list(s) == score, (name, list(s))
@@ -25,7 +25,7 @@ rows = [r for r in data["rows"] if r["source"] == "bloom-prequel" and r["error"]
 errors = [abs(r["predicted_seconds"] / r["measured_seconds"] - 1) * 100 for r in rows]
 mine = data["by_source"]["bloom-prequel"]
 assert mine["n"] == len(errors) and abs(mine["mape"] - sum(errors) / len(errors)) < 1e-6, mine
-assert len(data["rows"]) + len(data["skipped"]) + 31 + 34 == 289
+assert len(data["rows"]) + len(data["skipped"]) + 31 + 34 == 294
 assert all(r["reason"] for r in data["skipped"])
 PY
 
@@ -43,6 +43,28 @@ done
 orch validate --rows
 has "$out" 'jz-a100-0170' '--rows, skipped'
 has "$out" 'jz-a100-0107' '--rows'
+
+# Nothing but scores, of some tables, and a verdict for every night.
+orch validate --by source
+exits 0 '--by source'
+has "$out" 'recall %' '--by source shows how good the verdicts on memory are'
+lacks "$out" 'nheads-12288' '--by source shows no tables'
+lacks "$out" 'Furthest off' '--by source shows no rows'
+orch validate --by size --table 'bloom-prequel/(topology|tile)'
+exits 0 '--by size'
+has "$out" 'bloom-prequel 205B' '--by size'
+lacks "$out" 'perlmutter' '--table takes some'
+orch validate --table '('
+exits 2 'no expression'
+has "$err" '--table: ' 'no expression'
+orch validate --by source --tolerance 50
+exits 0 'within the tolerance'
+orch validate --by source --tolerance 3
+exits 7 'beyond the tolerance'
+has "$err" 'the mean error is above 3 % for bloom7b-days, gpt2-jz-v100, own-h200, pp-perlmutter' 'beyond the tolerance'
+lacks "$err" 'unexplained' 'rows apart do not count'
+orch validate --tolerance 0
+exits 2 'no tolerance'
 
 # Each table's first row calibrates the others and no longer counts.
 orch validate --calibrate first --format json

@@ -1,5 +1,6 @@
 # The output of `orch plan` without what another constant of the estimator would change: the columns
-# of the table from "fit" on and its order, where the estimates come from, ties, prices and dates.
+# of the table from "fit" on and its order, where the estimates come from, ties, stacks, prices and
+# dates.
 # What it does not know it leaves as it is, so that a new form fails until it is judged here.
 
 function say(text) {
@@ -20,10 +21,13 @@ function end_paragraph(i) {
 
 /^$/ { end_paragraph(); blank = 1; next }
 
-/ cannot be told apart( from the first)?: their 90 % ranges overlap$/ { next }
-/^strategies at their best: / { next }
+/ cannot be told apart( from the first)?: their (90 % ranges overlap|ratio may be 1)$/ { next }
+/^[a-z0-9_-]+( by [^ ]+)? is priced as / { next }
+/^ *strategies at their best: / { next }
+/^the best of / { sub(/: .*/, "") }
 /; ranked by time to train/ { sub(/ Estimates (from|calibrated).*/, "") }
 /^budget of / { sub(/(, [0-9]+ at risk [(][^)]*[)])?; the cheapest takes .*/, "") }
+/^the first to end is / { next }
 /^the fastest begins / { sub(/ and ends .*/, "") }
 
 table {

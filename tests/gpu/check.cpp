@@ -1,6 +1,7 @@
 // What only a GPU can show, without a test framework, since little is installed where GPUs are:
 //   orch_gpu_check           CUDA against the CPU: losses, gradients and optimizer steps
 //   orch_gpu_check --speed   tokens per second of the models in tests/gpu/reference.py
+//   orch_gpu_check --rates   GB/s of the kernels between the products, beside a copy's
 //   orch_gpu_check --host    AdamW on the host, beside its memory's bandwidth
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -9,7 +10,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
@@ -18,6 +18,7 @@
 #include "backends/runtime/host/pool.h"
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/optimizer.h"
+#include "core/plan/family.h"
 
 namespace {
 
@@ -52,11 +53,11 @@ struct Trained {
     first = parameters.weights().clone();
     const auto made = make_optimizer(optimizer, parameters, {});
     const auto move = [&](const at::Tensor& x) { return x.to(options.device); };
-    loss =
-        model
-            .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample, batch.rows},
-                   1, {})
-            .item<double>();
+    loss = model
+               .train({move(batch.tokens), move(batch.targets), batch.step, batch.first_sample,
+                       batch.rows},
+                      1, {})
+               .item<double>();
     gradients = parameters.gradients().clone();
     norm = std::sqrt(sum_of_squares(parameters.gradients()).item<double>());
     // Gradients of one formula: where they are noise about zero, AdamW would make steps of it.
@@ -76,17 +77,17 @@ MicroBatch some_batch(const plan::Model& config, std::int64_t samples) {
   return {all.narrow(0, 0, rows), all.narrow(0, 1, rows), 3, 8, rows};
 }
 
-void compare(const plan::Model& config, double dropout, Recompute recompute) {
+void compare(const char* family, const plan::Model& config, double dropout, Recompute recompute) {
   ModelOptions options;
-  const auto family = config.family;
   options.config = config;
   options.dropout = dropout;
   const auto batch = some_batch(options.config, 4);
   Trained cpu(options, batch, "adamw");
-  const auto name = std::string(family == plan::Family::gpt ? "gpt " : "bloom ") +
-                    std::to_string(config.hidden) + (dropout > 0 ? " dropout" : "") +
-                    (recompute == Recompute::none ? ""
-                     : recompute == Recompute::full ? " recompute" : " selective");
+  const auto name = std::string(family) + " " + std::to_string(config.hidden) +
+                    (dropout > 0 ? " dropout" : "") +
+                    (recompute == Recompute::none   ? ""
+                     : recompute == Recompute::full ? " recompute"
+                                                    : " selective");
   options.device = at::Device(at::kCUDA, 0);
   options.recompute = recompute;
   Trained fp32(options, batch, "adamw");
@@ -99,43 +100,167 @@ void compare(const plan::Model& config, double dropout, Recompute recompute) {
   options.dtype = at::kBFloat16;
   Trained bf16(options, batch, "adafactor");
   check(name + " bf16: loss", std::abs(bf16.loss - cpu.loss), 0.02);
-  check(name + " bf16: angle of the gradients", angle(bf16.gradients, cpu.gradients), 1e-3);
+  // A gate times an up is rounded once more than GELU.
+  const double most = config.swiglu ? 2e-3 : 1e-3;
+  check(name + " bf16: angle of the gradients", angle(bf16.gradients, cpu.gradients), most);
   Trained again(options, batch, "adafactor");
   check(name + " bf16: the same bits again", at::equal(again.gradients, bf16.gradients) ? 0 : 1, 0);
 }
 
+at::Tensor wave(at::IntArrayRef sizes, double pace) {
+  std::int64_t count = 1;
+  for (const auto size : sizes) count *= size;
+  return at::sin(at::arange(count, at::kDouble).mul_(pace)).to(at::kFloat).view(sizes);
+}
+
+// As 16 bits have it.
+at::Tensor rounded(const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); }
+
+at::Tensor half(const at::Tensor& t) { return t.defined() ? t.cuda().to(at::kBFloat16) : t; }
+
 // Rows of every width that has a kernel of its own.
-void check_norms() {
+void check_norms(NormKind kind) {
+  const bool has_bias = kind == NormKind::layer;
   for (const std::int64_t columns : {96, 2048, 2056, 8192, 14336, 16384}) {
     const std::int64_t rows = 700;
-    const auto wave = [&](double pace, std::int64_t count) {
-      return at::sin(at::arange(count, at::kDouble).mul_(pace)).to(at::kFloat);
-    };
-    // As 16 bits have them, and such that the sums over rows do not cancel.
-    const auto rounded = [](const at::Tensor& t) { return t.to(at::kBFloat16).to(at::kFloat); };
-    const auto x = rounded(wave(0.37, rows * columns).view({rows, columns})),
-               weight = rounded(wave(0.11, columns) + 1.5),
-               dy = rounded((wave(0.53, rows * columns).view({rows, columns}) + 0.7) * (x + 0.3)),
+    // Such that the sums over rows do not cancel.
+    const auto x = rounded(wave({rows, columns}, 0.37)),
+               weight = rounded(wave({columns}, 0.11) + 1.5),
+               dy = rounded((wave({rows, columns}, 0.53) + 0.7) * (x + 0.3)),
                residual = rounded(x * 0.5);
-    at::Tensor results[2][3];
-    for (const bool gpu : {false, true}) {
-      const auto to = [&](const at::Tensor& t) { return gpu ? t.cuda() : t; };
-      const auto normed = ops::layer_norm(to(x), to(weight), to(weight));
-      auto* result = results[gpu];
-      result[1] = to(at::zeros({columns}));
-      result[2] = to(at::zeros({columns}));
-      result[0] = ops::layer_norm_backward(to(dy), to(x), normed, to(weight), result[1], result[2],
-                                           to(residual));
-    }
-    const auto name = "norm's backward, " + std::to_string(columns) + " columns: ";
-    const char* of[] = {"input", "weight", "bias"};
-    for (int i = 0; i < 3; ++i)
-      check(name + of[i], distance(results[1][i], results[0][i]), 1e-5);
-    const auto half = [](const at::Tensor& t) { return t.cuda().to(at::kBFloat16); };
-    auto dw = at::zeros({columns}, at::kCUDA), db = at::zeros({columns}, at::kCUDA);
-    const auto dx = ops::layer_norm_backward(half(dy), half(x), ops::layer_norm(half(x), half(weight), half(weight)),
-                                             half(weight), dw, db, half(residual));
-    check(name + "bf16", angle(dx, results[0][0]) + angle(dw, results[0][1]), 1e-3);
+    struct Result {
+      at::Tensor y, dx, dw, db;
+    };
+    const auto run = [&](auto&& to) {
+      const NormWeights weights{kind, to(weight), has_bias ? to(weight) : at::Tensor(), 1e-5};
+      const auto like = at::TensorOptions().dtype(at::kFloat).device(weights.weight.device());
+      const auto added = ops::add_norm(to(residual), to(x), weights, {});
+      const auto normed = ops::norm(to(x), weights);
+      Result result{added.norm.y, {}, at::zeros({columns}, like), {}};
+      if (has_bias) result.db = at::zeros({columns}, like);
+      result.dx =
+          ops::norm_backward(to(dy), to(x), normed, weights, result.dw, result.db, to(residual));
+      return result;
+    };
+    const auto cpu = run([](const at::Tensor& t) { return t; });
+    const auto gpu = run([](const at::Tensor& t) { return t.cuda(); });
+    const auto name = std::string(has_bias ? "layer" : "rms") + " norm, " +
+                      std::to_string(columns) + " columns: ";
+    check(name + "forward", distance(gpu.y, cpu.y), 1e-5);
+    check(name + "input", distance(gpu.dx, cpu.dx), 1e-5);
+    check(name + "weight", distance(gpu.dw, cpu.dw), 1e-5);
+    if (has_bias) check(name + "bias", distance(gpu.db, cpu.db), 1e-5);
+    const auto short_ones = run(half);
+    check(name + "bf16", angle(short_ones.dx, cpu.dx) + angle(short_ones.dw, cpu.dw), 1e-3);
+  }
+}
+
+// With a tail that fills no vector, and gates at which exponentials overflow.
+void check_swiglu() {
+  auto before = rounded(wave({333, 2 * 1001}, 0.61) * 4);
+  before.narrow(1, 0, 4).copy_(at::tensor({200.f, 1.f, -200.f, 1.f}).expand({333, 4}));
+  const auto dy = rounded(wave({333, 1001}, 0.29));
+  const auto run = [&](auto&& to) {
+    return std::pair(ops::activate(to(before), Activation::swiglu),
+                     ops::activation_backward(to(dy), to(before), Activation::swiglu, {}));
+  };
+  const auto cpu = run([](const at::Tensor& t) { return t; });
+  const auto gpu = run([](const at::Tensor& t) { return t.cuda(); });
+  check("SwiGLU: forward", distance(gpu.first, cpu.first), 1e-6);
+  check("SwiGLU: backward", distance(gpu.second, cpu.second), 1e-6);
+  const auto short_ones = run(half);
+  check("SwiGLU: forward in bf16", distance(short_ones.first, cpu.first), 0.005);
+  check("SwiGLU: backward in bf16", distance(short_ones.second, cpu.second), 0.005);
+}
+
+// Heads of sizes with a kernel and, the last, without one; gradients with the strides of
+// attention's.
+void check_heads() {
+  struct Case {
+    HeadShape shape;
+    bool norms, rotates;
+  };
+  for (const auto& [shape, norms, rotates] :
+       {Case{{8, 2, 128, 64}, false, true}, Case{{8, 2, 128, 64}, true, true},
+        Case{{4, 4, 64, 48}, true, true}, Case{{6, 3, 96, 32}, false, true},
+        Case{{4, 4, 64, 48}, false, false}, Case{{28, 4, 128, 16}, true, true},
+        Case{{4, 2, 72, 32}, true, true}}) {
+    const std::int64_t rows = 5 * shape.seq, dim = shape.dim;
+    const auto qkv = rounded(wave({rows, shape.units() * dim}, 0.37) * 2);
+    const auto weights =
+        std::pair(rounded(wave({dim}, 0.2) + 1.5), rounded(wave({dim}, 0.3) + 1.2));
+    const auto of = [&](std::int64_t heads,
+                        double pace) {  // [samples, seq, heads, dim], transposed
+      return rounded(wave({5, shape.seq, heads, dim}, pace) + 0.5).transpose(1, 2);
+    };
+    struct Result {
+      at::Tensor q, k, v, dqkv, dq_norm, dk_norm;
+    };
+    const auto run = [&](auto&& to) {
+      const auto given = to(qkv);
+      const auto device = given.device();
+      const auto like = at::TensorOptions().dtype(at::kFloat).device(device);
+      const auto table =
+          rotates ? make_rotary_table({10000}, shape.seq, dim, device) : RotaryTable();
+      HeadNorms with, gradients;
+      if (norms) {
+        with = {to(weights.first), to(weights.second), 1e-6};
+        gradients = {at::zeros({dim}, like), at::zeros({dim}, like)};
+      }
+      const auto heads = ops::rotate_heads(given, shape, table, with);
+      const Heads d{to(of(shape.heads, 0.53)), to(of(shape.kv_heads, 0.71)),
+                    to(of(shape.kv_heads, 0.17))};
+      auto dqkv = ops::rotate_heads_backward(d, given, shape, table, with, gradients);
+      return Result{heads.q, heads.k, heads.v, dqkv, gradients.q, gradients.k};
+    };
+    const auto cpu = run([](const at::Tensor& t) { return t; });
+    const auto gpu = run([](const at::Tensor& t) { return t.cuda(); });
+    const auto short_ones = run(half);
+    const auto name = "heads " + std::to_string(shape.heads) + " on " +
+                      std::to_string(shape.kv_heads) + " of " + std::to_string(dim) +
+                      (norms ? ", normed" : "") + (rotates ? "" : ", not rotated") + ": ";
+    check(name + "q", distance(gpu.q, cpu.q), 1e-6);
+    check(name + "k", distance(gpu.k, cpu.k), 1e-6);
+    check(name + "v", distance(gpu.v, cpu.v), 0);
+    check(name + "gradient", distance(gpu.dqkv, cpu.dqkv), 2e-6);
+    check(name + "bf16",
+          distance(short_ones.q, cpu.q) + distance(short_ones.k, cpu.k) +
+              distance(short_ones.dqkv, cpu.dqkv),
+          0.015);
+    if (!norms) continue;
+    check(name + "norms' gradients",
+          distance(gpu.dq_norm, cpu.dq_norm) + distance(gpu.dk_norm, cpu.dk_norm), 1e-5);
+    check(name + "norms' gradients in bf16",
+          angle(short_ones.dq_norm, cpu.dq_norm) + angle(short_ones.dk_norm, cpu.dk_norm), 1e-3);
+  }
+}
+
+// LibTorch's fused attention on keys that queries share, against products in fp32.
+void check_shared_keys() {
+  for (const std::int64_t kv_heads : {8, 2, 1}) {
+    AttentionOptions options;
+    options.shape = {8, kv_heads, 128, 256};
+    options.all_heads = 8;
+    options.rotary.emplace();
+    const auto qkv = rounded(wave({3 * 256, options.shape.units() * 128}, 0.37)),
+               dout = rounded(wave({3 * 256, 8 * 128}, 0.53));
+    const auto run = [&](at::Device device, at::ScalarType dtype) {
+      const Attention attention(options, dtype, device);
+      const auto to = [&](const at::Tensor& t) { return t.to(device, dtype); };
+      AttentionSaved saved;
+      auto out = attention.forward(to(qkv), {}, {}, saved);
+      auto back = attention.backward(to(dout), {}, {}, {}, saved);
+      check("fused attention is used", attention.uses_sdpa() == (dtype == at::kBFloat16) ? 0 : 1,
+            0);
+      return std::pair(out, back);
+    };
+    const auto cpu = run(at::kCPU, at::kFloat);
+    options.sdpa = true;
+    const auto gpu = run(at::Device(at::kCUDA, 0), at::kBFloat16);
+    const auto name = "attention, 8 heads on " + std::to_string(kv_heads) + ": ";
+    check(name + "forward", angle(gpu.first, cpu.first), 1e-4);
+    // Gradients of a key that eight queries share are a sum of eight, rounded.
+    check(name + "backward", angle(gpu.second, cpu.second), 2e-4);
   }
 }
 
@@ -181,18 +306,20 @@ double best_seconds(const Work& work) {
   for (int turn = 0; turn < 5; ++turn) {
     const auto began = std::chrono::steady_clock::now();
     work();
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
   return best;
 }
 
-// STREAM's triad, with the threads and the memory that AdamW has. Gradients and weights on the host,
-// or (staged) on the device.
+// STREAM's triad, with the threads and the memory that AdamW has. Gradients and weights on the
+// host, or (staged) on the device.
 void measure_host() {
   constexpr std::int64_t kCount = 1'000'000'000;
   std::printf("%d threads\n", host_pool().size());
   {
-    const auto a = host_zeros(kCount, at::kFloat), b = host_zeros(kCount, at::kFloat), c = host_zeros(kCount, at::kFloat);
+    const auto a = host_zeros(kCount, at::kFloat), b = host_zeros(kCount, at::kFloat),
+               c = host_zeros(kCount, at::kFloat);
     auto *to = a.data_ptr<float>(), *one = b.data_ptr<float>(), *two = c.data_ptr<float>();
     const double triad = best_seconds([&] {
       host_pool().run(kCount, [&](std::int64_t begin, std::int64_t end) {
@@ -200,8 +327,8 @@ void measure_host() {
         for (auto i = begin; i < end; ++i) x[i] = one[i] + 3 * two[i];
       });
     });
-    std::printf("triad: %.1f GB/s (%.1f with what is read before it is written)\n", 12e-9 * kCount / triad,
-                16e-9 * kCount / triad);
+    std::printf("triad: %.1f GB/s (%.1f with what is read before it is written)\n",
+                12e-9 * kCount / triad, 16e-9 * kCount / triad);
   }
   for (const bool away : {true, false}) {
     ParameterOptions options;
@@ -220,6 +347,67 @@ void measure_host() {
     std::printf("AdamW on the host%s: %.2f G parameters/s, %.1f GB/s of 30 bytes each\n",
                 away ? "" : ", staged", 1e-9 * kCount / seconds, 30e-9 * kCount / seconds);
   }
+}
+
+// Seconds of a kernel, of twenty after five.
+template <class Work>
+double kernel_seconds(const Work& work) {
+  for (int i = 0; i < 5; ++i) work();
+  cudaDeviceSynchronize();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) work();
+  cudaDeviceSynchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() / 20;
+}
+
+// Llama 3 8B's layer on 16,384 tokens in bf16. The bytes are those that each must read and write.
+void measure_rates() {
+  const std::int64_t rows = 16384, hidden = 4096, ffn = 14336;
+  const HeadShape shape{32, 8, 128, 4096};
+  const auto options = at::TensorOptions().dtype(at::kBFloat16).device(at::kCUDA);
+  const auto random = [&](std::int64_t columns) { return at::randn({rows, columns}, options); };
+  const auto x = random(hidden), y = random(hidden), wide = random(2 * ffn), dwide = random(ffn),
+             qkv = random(shape.units() * shape.dim);
+  const auto ones = at::ones({hidden}, options), head_ones = at::ones({shape.dim}, options);
+  const auto gradient = at::zeros({hidden}, options.dtype(at::kFloat)),
+             other = at::zeros_like(gradient);
+  const auto table = make_rotary_table({500000}, shape.seq, shape.dim, at::Device(at::kCUDA, 0));
+  const HeadNorms norms{head_ones, head_ones, 1e-6}, none;
+  const HeadNorms norm_gradients{gradient.narrow(0, 0, shape.dim), other.narrow(0, 0, shape.dim)};
+  const double row = 2.0 * rows;  // bytes of a column
+  const double units = static_cast<double>(qkv.size(1));
+  const auto say = [&](const char* name, double bytes, const auto& work) {
+    const double seconds = kernel_seconds(work);
+    std::printf("%-36s %8.1f us %7.0f GB/s\n", name, 1e6 * seconds, 1e-9 * bytes / seconds);
+  };
+  const auto copy = at::empty_like(wide);
+  say("copy", 2 * row * 2 * ffn, [&] { copy.copy_(wide); });
+  for (const auto kind : {NormKind::layer, NormKind::rms}) {
+    const bool is_layer = kind == NormKind::layer;
+    const NormWeights weights{kind, ones, is_layer ? ones : at::Tensor()};
+    const auto normed = ops::norm(x, weights);
+    say(is_layer ? "add and layer norm" : "add and RMS norm", 4 * row * hidden,
+        [&] { ops::add_norm(x, y, weights, {}); });
+    say(is_layer ? "layer norm's backward" : "RMS norm's backward", 4 * row * hidden, [&] {
+      ops::norm_backward(y, x, normed, weights, gradient, is_layer ? other : at::Tensor(), y);
+    });
+  }
+  say("SwiGLU", 3 * row * ffn, [&] { ops::activate(wide, Activation::swiglu); });
+  say("SwiGLU's backward", 5 * row * ffn,
+      [&] { ops::activation_backward(dwide, wide, Activation::swiglu, {}); });
+  const auto heads = ops::rotate_heads(qkv, shape, table, {});
+  say("rotated heads", 2 * row * units, [&] { ops::rotate_heads(qkv, shape, table, none); });
+  say("rotated heads' backward", 2 * row * units,
+      [&] { ops::rotate_heads_backward(heads, {}, shape, table, none, none); });
+  say("normed, rotated heads", 2 * row * units,
+      [&] { ops::rotate_heads(qkv, shape, table, norms); });
+  say("normed, rotated heads' backward", 3 * row * units,
+      [&] { ops::rotate_heads_backward(heads, qkv, shape, table, norms, norm_gradients); });
+  const HeadShape plain{32, 32, 128, 4096};
+  const auto gpt = random(3 * hidden);
+  const auto views = ops::view_heads(gpt, plain);
+  say("GPT-2's heads' backward", 2 * row * 3 * hidden,
+      [&] { ops::rotate_heads_backward(views, {}, plain, {}, none, none); });
 }
 
 // NCCL takes no two ranks on one GPU: one rank at least goes through every call.
@@ -290,29 +478,71 @@ void measure(const Case& which, int steps) {
   c10::cuda::CUDACachingAllocator::resetPeakStats(0);
 }
 
+plan::Model gpt(std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t seq) {
+  return plan::sized("gpt", "", layers, hidden, heads, 50257, seq);
+}
+
+plan::Model llama(std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                   std::int64_t kv_heads, std::int64_t head_dim, std::int64_t ffn,
+                   std::int64_t vocab, std::int64_t seq) {
+  auto out = plan::sized("llama", "", layers, hidden, heads, vocab, seq);
+  out.kv_heads = kv_heads, out.head_dim = head_dim, out.ffn_hidden = ffn;
+  out.rope_theta = 500000, out.rope_factor = 32;
+  out.tied = true;
+  return out;
+}
+
+void measure_models() {
+  const auto small = gpt(12, 768, 12, 1024), large = gpt(36, 1280, 20, 1024),
+             billion = gpt(24, 2048, 16, 2048);
+  for (const Case& which :
+       {Case{"124M", small, 32, Recompute::none}, Case{"774M", large, 16, Recompute::none},
+        Case{"1.3B", billion, 8, Recompute::none},
+        Case{"1.3B-recompute", billion, 16, Recompute::full},
+        Case{"llama-1.24B", llama(16, 2048, 32, 8, 64, 8192, 128256, 4096), 4, Recompute::none},
+        Case{"llama-3.2B", llama(28, 3072, 24, 8, 128, 8192, 128256, 4096), 2, Recompute::none}})
+    measure(which, 20);
+}
+
+void compare_models() {
+  for (const auto* name : {"gpt", "bloom"}) {
+    const auto config = plan::sized(name, "", 3, 256, 4, 1000, 128);
+    compare(name, config, 0, Recompute::none);
+    compare(name, config, 0.1, Recompute::full);
+    compare(name, config, 0, Recompute::selective);
+  }
+  compare("gpt", plan::sized("gpt", "", 2, 1280, 20, 1000, 128), 0,
+          Recompute::none);
+  compare("gpt", plan::sized("gpt", "", 2, 2048, 16, 1000, 128), 0,
+          Recompute::none);
+  auto config = llama(3, 256, 8, 2, 64, 704, 1000, 128);
+  compare("llama", config, 0, Recompute::none);
+  compare("llama", config, 0, Recompute::selective);
+  config.kv_heads = 8;
+  config.tied = false;
+  config.qkv_bias = true;
+  compare("qwen2", config, 0, Recompute::full);
+  config.kv_heads = 4;
+  config.qkv_bias = false;
+  config.qk_norm = true;
+  config.head_dim = 128;
+  for (const auto recompute : {Recompute::none, Recompute::selective, Recompute::full})
+    compare("qwen3", config, 0, recompute);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const plan::Model small{"", plan::Family::gpt, 12, 768, 12, 50257, 1024};
-  const plan::Model large{"", plan::Family::gpt, 36, 1280, 20, 50257, 1024};
-  const plan::Model billion{"", plan::Family::gpt, 24, 2048, 16, 50257, 2048};
-  if (argc > 1 && std::strcmp(argv[1], "--speed") == 0) {
-    for (const Case& which :
-         {Case{"124M", small, 32, Recompute::none}, Case{"774M", large, 16, Recompute::none},
-          Case{"1.3B", billion, 8, Recompute::none},
-          Case{"1.3B-recompute", billion, 16, Recompute::full}})
-      measure(which, 20);
-    return 0;
-  }
-  if (argc > 1 && std::strcmp(argv[1], "--host") == 0) return measure_host(), 0;
-  for (const auto family : {plan::Family::gpt, plan::Family::bloom}) {
-    compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::none);
-    compare({"", family, 3, 256, 4, 1000, 128}, 0.1, Recompute::full);
-    compare({"", family, 3, 256, 4, 1000, 128}, 0, Recompute::selective);
-  }
-  compare({"", plan::Family::gpt, 2, 1280, 20, 1000, 128}, 0, Recompute::none);
-  compare({"", plan::Family::gpt, 2, 2048, 16, 1000, 128}, 0, Recompute::none);
-  check_norms();
+  const std::string asked = argc > 1 ? argv[1] : "";
+  if (asked == "--speed") return measure_models(), 0;
+  if (asked == "--rates") return measure_rates(), 0;
+  if (asked == "--host") return measure_host(), 0;
+  compare_models();
+  check_norms(NormKind::layer);
+  check_norms(NormKind::rms);
+  check_swiglu();
+  check_heads();
+  check_shared_keys();
   check_offload();
   check_nccl();
   std::printf("%d failed\n", failures);

@@ -15,14 +15,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from trainers import Attempt, run_json, train  # noqa: E402
-
-MODELS = {  # layers, hidden, heads, sequence, micro-batch, recompute: as in reference.py
-    "124M": (12, 768, 12, 1024, 32, "none"),
-    "774M": (36, 1280, 20, 1024, 16, "none"),
-    "1.3B": (24, 2048, 16, 2048, 8, "none"),
-    "1.3B-recompute": (24, 2048, 16, 2048, 16, "full"),
-}
+from trainers import MODELS, Attempt, run_json, train  # noqa: E402
 
 
 def reference(names, steps, compiled):
@@ -34,9 +27,8 @@ def reference(names, steps, compiled):
 
 
 def ours(trainers, backend, name, steps):
-    layers, hidden, heads, seq, micro, recompute = MODELS[name]
-    run = run_json(backend, (layers, hidden, heads, 50257, seq), micro, micro, steps + 8,
-                   recompute=recompute)
+    model, micro, recompute = MODELS[name]
+    run = run_json(backend, model, micro, micro, steps + 8, recompute=recompute)
     attempt = Attempt(trainers, run)  # ended by us: the checkpoint at its end takes longer than it
     while len(attempt.steps()) < run["steps"] - 1:
         if attempt.ranks[0].poll() is not None:
@@ -44,7 +36,7 @@ def ours(trainers, backend, name, steps):
         time.sleep(0.1)
     done = attempt.steps()[8:]
     attempt.wait(0)
-    return (micro * seq / statistics.median(e["step_seconds"] for e in done),
+    return (micro * model["seq"] / statistics.median(e["step_seconds"] for e in done),
             done[-1]["peak_memory_bytes"] / 2**30)
 
 

@@ -26,12 +26,32 @@ FSDP = {**{key: value for key, value in ZERO.items() if key != "offload"}, "shar
 SETTINGS = {"ddp": DDP, "megatron": MEGATRON, "zero3": ZERO, "deepspeed": ZERO, "fsdp": FSDP}
 
 
+# What our trainers and PyTorch's are held against each other with: a model's sizes by their names in
+# experiments, and how it is trained.
+LLAMA = dict(family="llama", kv_heads=8, ffn_hidden=8192, vocab=128256, seq=4096, rope_theta=5e5,
+             tied=True)
+MODELS = {
+    "124M": (dict(layers=12, hidden=768, heads=12, seq=1024), 32, "none"),
+    "774M": (dict(layers=36, hidden=1280, heads=20, seq=1024), 16, "none"),
+    "1.3B": (dict(layers=24, hidden=2048, heads=16, seq=2048), 8, "none"),
+    "1.3B-recompute": (dict(layers=24, hidden=2048, heads=16, seq=2048), 16, "full"),
+    "llama-1.2B": (dict(LLAMA, layers=16, hidden=2048, heads=32), 4, "none"),
+    "llama-3B": (dict(LLAMA, layers=28, hidden=3072, heads=24), 2, "none"),
+}
+
+
+def sizes(model):
+    """layers, hidden, heads, vocab, seq of a GPT; or a dictionary of sizes."""
+    if not isinstance(model, dict):
+        model = dict(zip(("layers", "hidden", "heads", "vocab", "seq"), model))
+    return {"name": "m", "family": "gpt", "vocab": 50257, **model}
+
+
 def run_json(strategy, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, gpu="gpu",
              training=None, **settings):
-    """model: layers, hidden, heads, vocab, seq. layout: tensor, pipeline, data."""
+    """layout: tensor, pipeline, data."""
     tensor, pipeline, data = layout
     ranks = tensor * pipeline * data
-    layers, hidden, heads, vocab, seq = model
     base = dict(SETTINGS[strategy])
     if strategy == "megatron":
         base.update(tensor_parallel=tensor, pipeline_parallel=pipeline)
@@ -43,8 +63,7 @@ def run_json(strategy, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, 
         "pipeline_parallel": pipeline, "data_parallel": data, "micro_batch": micro,
         "accumulate": batch // (micro * data), "global_batch": batch, "rampup": None,
         "tokens": 1e9, "steps": steps,
-        "model": {"name": "m", "family": "gpt", "layers": layers, "hidden": hidden,
-                  "heads": heads, "vocab": vocab, "seq": seq},
+        "model": sizes(model),
         "settings": {**base, **settings},
         "training": {"learning_rate": rate, "min_learning_rate": rate, "schedule": "constant",
                      "seed": 3, "tensorboard": False, **(training or {})},

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 
-#include "core/backend/backend.h"
+#include "core/price/backend/backend.h"
+
+#include "core/plan/family.h"
 
 int main(int argc, char** argv) {
   using namespace orch;
@@ -14,7 +16,7 @@ int main(int argc, char** argv) {
     if (strategy->name == "local_sgd") run.strategy = strategy;
   if (!run.strategy) return std::fprintf(stderr, "no strategy local_sgd\n"), 1;
   for (const auto& param : run.strategy->params) run.settings.push_back(param.default_value);
-  run.model = {"tiny", plan::Family::gpt, 4, 256, 4, 1024, 128};
+  run.model = plan::sized("gpt", "tiny", 4, 256, 4, 1024, 128);
   run.gpus = run.layout.data_parallel = 4;
   run.nodes = 1;
   const auto& owner = backends->of(*run.strategy);

@@ -85,12 +85,39 @@ TEST_CASE("the batch must divide at every step of the ramp-up", "[plan][check]")
   const auto verdict = check(run);
   REQUIRE(verdict.reasons.size() == 1);
   CHECK(verdict.reasons.front().fact ==
-        "global batch 16 on the way to 2048 is not divisible by micro_batch x data_parallel = 32");
+        "level 1 of 128, global batch 16, is no multiple of micro_batch 8 x data_parallel 4 = 32");
+  CHECK(verdict.reasons.front().fix ==
+        "micro_batch = 4 divides every level; or let start and step be multiples of 32, or set "
+        "fewer_nodes = true to begin on fewer nodes");
+  run.batch.micro_batch = 4;
+  run.batch.accumulate = 128;
+  CHECK(check(run).reasons.empty());  // what it advised
+  run.batch = {8, 64, 2048, RampUp{16, 16, 9'765'625, true}};
+  CHECK(check(run).reasons.empty());
 
   run.batch.rampup = RampUp{32, 32, 9'765'625, false};
   CHECK(check(run).reasons.empty());
   run.batch.rampup = RampUp{48, 32, 9'765'625, true};
   CHECK(check(run).reasons.front().fact == "steps of 32 from 48 do not end at 2048");
+}
+
+TEST_CASE("a level of the ramp-up that forbids the micro-batch says what would do",
+          "[plan][check]") {
+  auto run = test::run();
+  // On one rank even, batches of 32, 44, 56 … are no multiples of 8; of 4 they are.
+  run.batch = {8, 64, 2048, RampUp{32, 12, 9'765'625, true}};
+  const auto second = check(run).reasons;
+  REQUIRE(second.size() == 1);
+  CHECK(second.front().text() ==
+        "batch.rampup: level 2 of 169, global batch 44, is no multiple of micro_batch 8\n"
+        "  micro_batch = 4 divides every level; or let start and step be multiples of 8");
+  // No micro-batch divides 18 on 4 ranks, and 8 does not divide it on one.
+  run.batch = {8, 64, 2048, RampUp{18, 10, 9'765'625, false}};
+  CHECK(check(run).reasons.front().fix == "let start and step be multiples of 32");
+  // As large as sizes can be, and prime: the answer comes at once.
+  run.batch = {999'999'999'988, 1, 999'999'999'989LL * 2,
+               RampUp{999'999'999'989, 999'999'999'989, 9'765'625, true}};
+  CHECK(check(run).reasons.back().fix.starts_with("micro_batch = 1 divides every level"));
 }
 
 // 12 stages x micro-batches of 2 x 8 copies: full at 192, where the published run started.
@@ -105,14 +132,14 @@ TEST_CASE("a ramp-up that starts below a full pipe is unwise", "[plan][check]") 
 
 TEST_CASE("heads must divide hidden", "[plan][check]") {
   auto run = test::run();
-  run.model.heads = 100;
+  run.model.heads = run.model.kv_heads = 100;
   CHECK(check(run).reasons.front().text() ==
         "heads: hidden 14336 does not divide into 100 heads\n  use 64 heads, or hidden = 14400");
 }
 
 TEST_CASE("a number format the GPU lacks is refused", "[plan][check]") {
   auto made = std::make_shared<Cluster>(*test::cluster());
-  made->partitions.front().gpu.peak_bf16.value = 0;
+  made->partitions.front().gpu.peaks["bf16"].value = 0;
   auto run = test::run();
   run.cluster = made;
   run.partition = &made->partitions.front();
@@ -134,6 +161,6 @@ TEST_CASE("all reasons come at once", "[plan][check]") {
   auto run = test::run();
   run.layout = {8, 7, 6};
   run.batch.global_batch = 2050;
-  run.model.heads = 100;
+  run.model.heads = run.model.kv_heads = 100;
   CHECK(check(run).reasons.size() == 3);
 }

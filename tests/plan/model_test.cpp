@@ -5,13 +5,15 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/plan/family.h"
+
 using namespace orch::plan;
 using Catch::Approx;
 
 namespace {
 
 Model gpt(std::int64_t layers, std::int64_t hidden, std::int64_t vocab) {
-  return {"", Family::gpt, layers, hidden, 64, vocab, 2048};
+  return sized("gpt", "", layers, hidden, 16, vocab, 2048);
 }
 
 std::string billions(const Model& model) { return fmt::format("{:.0f}B", model.params() / 1e9); }
@@ -36,8 +38,8 @@ TEST_CASE("parameter counts are those of the literature", "[plan][model]") {
 
 // What the released checkpoints of BLOOM hold.
 TEST_CASE("bloom counts its embedding norm and no positions", "[plan][model]") {
-  CHECK(Model{"", Family::bloom, 30, 4096, 32, 250880, 2048}.params() == 7'069'016'064);
-  CHECK(Model{"", Family::bloom, 70, 14336, 112, 250880, 2048}.params() == 176'247'271'424);
+  CHECK(sized("bloom", "", 30, 4096, 32, 250880, 2048).params() == 7'069'016'064);
+  CHECK(sized("bloom", "", 70, 14336, 112, 250880, 2048).params() == 176'247'271'424);
 }
 
 TEST_CASE("the 104B's parts are those of its memory budget", "[plan][model]") {

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
+#include "core/plan/family.h"
 #include "core/plan/run_fields.h"
 #include "core/plan/run_json.h"
 #include "tests/plan/support.h"
@@ -21,6 +22,37 @@ TEST_CASE("a run is what differs from defaults", "[plan][id]") {
         "nodes=48\ntensor_parallel=8\npipeline_parallel=12\ndata_parallel=4\nmicro_batch=2\n"
         "accumulate=256\nglobal_batch=2048\ntokens=300000000000\nsettings.tensor_parallel=8\n"
         "settings.pipeline_parallel=12\n");
+}
+
+TEST_CASE("who trains a run, and with what words, is part of it", "[plan][id]") {
+  auto run = test::run();
+  run.stack = default_stack(run);
+  std::set<std::string> ids{run_id(run)};
+  const auto is_new = [&] {
+    run.stack = default_stack(run);
+    return ids.insert(run_id(run)).second;
+  };
+  run.framework = "megatron-lm@0.12";
+  CHECK(is_new());
+  CHECK(run.stack == "megatron-lm@0.12");
+  run.framework = "megatron-lm@0.13";
+  CHECK(is_new());
+  run.launch = "node";
+  CHECK(is_new());
+  run.args = {"--a b"};
+  CHECK(is_new());
+  run.args = {"--a", "b"};
+  CHECK(is_new());
+  run.job.environment["WORK"] = "$HOME/x";
+  CHECK(is_new());
+  run.job.expanded = {"WORK"};
+  CHECK(is_new());
+  const auto again = parse_run(run_json(run), "run.json");
+  REQUIRE(again);
+  CHECK(again->framework == run.framework);
+  CHECK(again->launch == run.launch);
+  CHECK(again->args == run.args);
+  CHECK(again->job.expanded == run.job.expanded);
 }
 
 TEST_CASE("what is new and has a default changes no id", "[plan][id]") {
@@ -70,7 +102,8 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   std::set<std::string> seen{identity(base)};
   const auto differs = [&](Run run) { CHECK(seen.insert(identity(run)).second); };
   for (const auto& field : run_fields()) {
-    if (field.param.name == "paths_from") continue;
+    if (field.param.name == "paths_from" || field.param.name == "swept") continue;
+    if (field.size() && !is_open(base.model, *field.size())) continue;  // its family's word
     INFO(field.path());
     auto run = base;
     const auto value = get(run, field);
@@ -93,7 +126,7 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   run.settings[2] = std::string("powersgd");
   differs(run);
   run = base;
-  run.model.family = Family::bloom;
+  run.model.family = "bloom";
   differs(run);
   // A text that looks like another line is none.
   run = base;
@@ -109,4 +142,34 @@ TEST_CASE("a run of version 1 is the planned one, its paths absolute", "[plan][i
   CHECK(identity(read) != identity(planned));
   CHECK(identity(read) == identity(with_paths_of(planned, "/home/me")));
   CHECK(identity(read) != identity(with_paths_of(planned, "/home/you")));
+}
+
+TEST_CASE("a repeat is another run, the first is the run itself", "[plan][id]") {
+  auto run = test::run();
+  const auto first = run_id(run);
+  const auto document = run_json(run);
+  CHECK(document.find("repeat") == std::string::npos);
+  CHECK(document.find("swept") == std::string::npos);
+  run.repeat = 2;
+  CHECK(run_id(run).find("-r2-") != std::string::npos);
+  CHECK(identity(run).find("repeat=2\n") != std::string::npos);
+  const auto again = parse_run(run_json(run), "run.json");
+  REQUIRE(again);
+  CHECK(again->repeat == 2);
+  run.repeat = 1;
+  CHECK(run_id(run) == first);
+}
+
+TEST_CASE("what is swept is in the label and not in what the run is", "[plan][id]") {
+  auto run = test::run();
+  run.training.seed = 7;
+  run.training.learning_rate = 1e-3;
+  const auto before = identity(run);
+  run.swept = "learning_rate,seed";
+  CHECK(identity(run) == before);
+  CHECK(label(run).ends_with("-learning_rate0.001-seed7"));
+  CHECK(variant(run).ends_with("learning_rate=0.001 seed=7"));
+  const auto again = parse_run(run_json(run), "run.json");
+  REQUIRE(again);
+  CHECK(again->swept == run.swept);
 }

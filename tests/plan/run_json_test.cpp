@@ -89,8 +89,8 @@ TEST_CASE("what a run.json by hand does not say is as by default", "[plan][run]"
   const auto run = parsed(kSmall);
   CHECK(run.experiment == "local");
   CHECK(run.strategy->backend == "ddp");
-  CHECK(run.model.family == Family::bloom);
-  CHECK(run.model.head_dim() == 32);
+  CHECK(run.model.family == "bloom");
+  CHECK(run.model.head_dim == 32);
   CHECK(run.partition->gpu.name == "cpu");
   CHECK(run.partition->gpus_per_node == 4);
   CHECK(run.nodes == 1);
@@ -133,7 +133,7 @@ TEST_CASE("sizes that contradict each other are refused", "[plan][run]") {
           "8 samples, but micro_batch 1 x accumulate 3 x data_parallel 4 = 12");
   refused(R"("tokens": 1000000, "steps": 20)", R"("tokens": 0, "steps": 0)", "nothing to train");
   refused(R"("rampup": null)", R"("rampup": {"start": 2, "step": 2, "samples": 40})",
-          "global batch 2 on the way to 8 is not divisible by micro_batch x data_parallel = 4");
+          "level 1 of 4, global batch 2, is no multiple of micro_batch 1 x data_parallel 4 = 4");
   refused(R"("rampup": null)", R"("rampup": {"start": 4, "step": 3, "samples": 40})",
           "steps of 3 from 4 do not end at 8");
   refused(R"("rampup": null)", R"("rampup": {"start": 4})", "rampup.step: is missing");

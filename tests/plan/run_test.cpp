@@ -176,7 +176,13 @@ TEST_CASE("steps are counted as a trainer takes them", "[plan][run]") {
     run.tokens = 300e9;
     const auto all = static_cast<std::int64_t>(std::ceil(run.samples()));
     std::int64_t count = 0;
-    for (std::int64_t consumed = 0; consumed < all; ++count) consumed += run.batch_at(consumed);
+    std::int64_t taken = 0;
+    for (std::int64_t consumed = 0; consumed < all; ++count) {
+      if (count % 1000 < 3) CHECK(run.samples_of(count) == consumed);
+      consumed += run.batch_at(consumed);
+      taken = consumed;
+    }
     CHECK(run.steps_of_all_tokens() == count);
+    CHECK(run.samples_of(count) == taken);
   }
 }

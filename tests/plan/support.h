@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/plan/expand.h"
+#include "core/plan/family.h"
 #include "core/plan/run.h"
 
 // A small cluster and experiments on it, made by hand.
@@ -20,9 +21,9 @@ inline std::shared_ptr<const Cluster> cluster() {
   partition.gpus_per_node = 8;
   partition.nodes = 52;
   partition.gpu.name = "a100-80g";
-  partition.gpu.peak_fp32.value = 19.5e12;
-  partition.gpu.peak_fp16.value = 312e12;
-  partition.gpu.peak_bf16.value = 312e12;
+  partition.gpu.peaks["fp32"].value = 19.5e12;
+  partition.gpu.peaks["fp16"].value = 312e12;
+  partition.gpu.peaks["bf16"].value = 312e12;
   partition.slurm.account = "site";
   partition.slurm.time = "20:00:00";
   return made;
@@ -73,7 +74,7 @@ inline Experiment experiment() {
                       axis("vocab", {std::int64_t{50257}}),  axis("seq", {std::int64_t{2048}})};
   made.models.push_back(model);
   made.hardware.axes = {axis("cluster", {std::string("toy")}), axis("gpus", {std::int64_t{384}})};
-  made.strategies.push_back({strategy(), {}, "strategies[1]"});
+  made.strategies.push_back({strategy(), {}, "strategies[1]", {}, {}, {}, {}, {}});
   return made;
 }
 
@@ -92,7 +93,7 @@ inline Run run() {
   made.experiment = "toy";
   made.strategy = strategy();
   made.settings = {std::int64_t{8}, std::int64_t{12}, std::string("none"), std::int64_t{1}};
-  made.model = {"m", Family::gpt, 80, 14336, 112, 50257, 2048};
+  made.model = plan::sized("gpt", "m", 80, 14336, 112, 50257, 2048);
   made.cluster = cluster();
   made.partition = &made.cluster->partitions.front();
   made.gpus = 384;

@@ -55,6 +55,39 @@ TEST_CASE("only what the script calls finished is finished") {
   is(Case().slurm_says("TIMEOUT").script_says("finished"), State::finished, Failure::none);
 }
 
+TEST_CASE("a job that SLURM runs once more after its end has finished all the same") {
+  Attempt again;
+  again.number = 2;
+  for (const auto* state : {"running", "failed", "cancelled"}) {
+    again.state = state;
+    Case twice;
+    twice.slurm_says("FAILED").script_says("finished").evidence.attempts.push_back(&again);
+    is(twice, State::finished, Failure::none);
+  }
+}
+
+TEST_CASE("leaving with 0 is finishing only after the last step") {
+  const auto left_after = [](std::int64_t step) {
+    Case out;
+    out.slurm_says("FAILED").script_says("left").evidence.steps = 200;
+    if (step > 0) out.evidence.progress.emplace().step = step;
+    return out;
+  };
+  is(left_after(200), State::finished, Failure::none);
+  is(left_after(199), State::failed, Failure::early_exit);
+  is(left_after(0), State::failed, Failure::early_exit);
+  CHECK(left_after(0).verdict().reason.starts_with("left with code 0 after 0 of 200 steps; "));
+  CHECK_FALSE(is_transient(Failure::early_exit));
+  CHECK(parse_failure("early_exit") == Failure::early_exit);
+  // A shell that forgets the code of the program it ran: the log knows better.
+  is(left_after(7).log_says(Symptom::gpu_memory, "CUDA OOM"), State::failed, Failure::gpu_memory);
+  Case unheard;
+  unheard.slurm_says("FAILED").job.exit_code = 76;
+  is(unheard, State::failed, Failure::early_exit);
+  CHECK_FALSE(unheard.verdict().heard);
+  is(left_after(200).slurm_says("CANCELLED"), State::cancelled, Failure::none);
+}
+
 TEST_CASE("absence is never success") {
   is(Case(), State::failed, Failure::lost);
   is(Case().script_says("running"), State::failed, Failure::lost);

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/checkpoint/made.h"
-#include "tests/store/place.h"
+#include "tests/train/checkpoint/made.h"
+#include "tests/place.h"
 
 using namespace made;
 using Catch::Matchers::ContainsSubstring;

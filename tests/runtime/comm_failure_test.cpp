@@ -10,6 +10,7 @@
 
 #include "backends/runtime/comm/blame.h"
 #include "backends/runtime/comm/comm.h"
+#include "tests/place.h"
 #include "tests/runtime/ranks.h"
 
 using namespace orch;
@@ -21,10 +22,10 @@ namespace {
 
 constexpr double kTimeout = 5;
 
-RankOptions with_flight(const std::string& name) {
+RankOptions with_flight(const Place& place) {
   RankOptions options;
   options.timeout_seconds = kTimeout;
-  options.flight_folder = fresh_folder(name);
+  options.flight_folder = place.root().string();
   return options;
 }
 
@@ -60,10 +61,11 @@ void check_survivors(const std::vector<Outcome>& outcomes, int culprit, double w
 }  // namespace
 
 TEST_CASE("a killed rank is named by all the others, with what it did last", "[comm][failure]") {
+  const Place place;
   const int ranks = GENERATE(2, 3, 4);
   CAPTURE(ranks);
   const int victim = ranks - 1;
-  const auto options = with_flight("killed");
+  const auto options = with_flight(place);
   const auto outcomes =
       run_worlds(ranks, steps_until(victim, [](World&) { ::kill(::getpid(), SIGKILL); }), options);
   CHECK(outcomes[static_cast<std::size_t>(victim)].signal == SIGKILL);
@@ -74,25 +76,28 @@ TEST_CASE("a killed rank is named by all the others, with what it did last", "[c
 }
 
 TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm][failure]") {
+  const Place place;
   const auto outcomes = run_worlds(3, steps_until(0, [](World&) { ::kill(::getpid(), SIGKILL); }),
-                                   with_flight("host"));
+                                   with_flight(place));
   check_survivors(outcomes, 0, kTimeout, "all_reduce #4 of 'data'", "rank 0 is gone (process ");
   check_survivors(outcomes, 0, kTimeout, "all_reduce #4 of 'data'", "it hosts the store");
 }
 
 TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
+  const Place place;
   const int victim = GENERATE(1, 0);  // 0: the store hangs with it
   const auto outcomes =
-      run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight("stopped"));
+      run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight(place));
   check_survivors(outcomes, victim, kTimeout + 15, "all_reduce #4 of 'data'",
                   fmt::format("rank {} does not answer (process ", victim));
   check_survivors(outcomes, victim, kTimeout + 15, "all_reduce #4 of 'data'", "which is stopped");
 }
 
 TEST_CASE("a rank that computes for too long is named, and what it does", "[comm][failure]") {
+  const Place place;
   const auto outcomes = run_worlds(
       3, steps_until(1, [](World&) { std::this_thread::sleep_for(std::chrono::seconds(9)); }),
-      with_flight("slow"));
+      with_flight(place));
   check_survivors(outcomes, 1, kTimeout + 4, "all_reduce #4 of 'data'",
                   "rank 1 has not entered it: it is in step 4 and in no collective");
 }
@@ -126,25 +131,28 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
 }
 
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
+  const Place place;
   const int victim = GENERATE(1, 0);
-  const auto outcomes = run_worlds(3, steps_until(victim, [](World&) {}), with_flight("left"));
+  const auto outcomes = run_worlds(3, steps_until(victim, [](World&) {}), with_flight(place));
   CHECK(outcomes[static_cast<std::size_t>(victim)].ok());
   check_survivors(outcomes, victim, kTimeout, "all_reduce #4 of 'data'",
                   fmt::format("rank {} has left, last seen in step 4", victim));
 }
 
 TEST_CASE("a rank that fails tells the others why", "[comm][failure]") {
+  const Place place;
   const int victim = GENERATE(2, 0);
   const auto fail = [](World& world) {
     world.announce_failure("out of memory");
     std::_Exit(1);
   };
-  const auto outcomes = run_worlds(3, steps_until(victim, fail), with_flight("announced"));
+  const auto outcomes = run_worlds(3, steps_until(victim, fail), with_flight(place));
   check_survivors(outcomes, victim, kTimeout, "all_reduce #4 of 'data'",
                   fmt::format("rank {} failed: out of memory", victim));
 }
 
 TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
+  const Place place;
   const auto outcomes = run_worlds(
       2,
       [](World& world) {
@@ -152,14 +160,15 @@ TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
         if (world.rank() == 0) world.world().all_reduce(tensor).wait();
         if (world.rank() == 1) world.world().broadcast(tensor.narrow(0, 0, 10), 0).wait();
       },
-      with_flight("other"));
+      with_flight(place));
   CHECK_THAT(outcomes[0].said + outcomes[1].said,
              ContainsSubstring("of 'world' with ") && ContainsSubstring(" bytes instead"));
 }
 
 TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm][failure]") {
   for (int trial = 0; trial < 10; ++trial) {
-    auto options = with_flight("anytime");
+    const Place place;
+    auto options = with_flight(place);
     options.timeout_seconds = 2;
     options.meanwhile = [&](const std::vector<pid_t>& pids) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10 + 25 * trial));
@@ -182,7 +191,8 @@ TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm]
 }
 
 TEST_CASE("the flight files of the dead hold their last collectives", "[comm][failure]") {
-  const auto options = with_flight("files");
+  const Place place;
+  const auto options = with_flight(place);
   run_worlds(2,
              steps_until(1,
                          [](World& world) {

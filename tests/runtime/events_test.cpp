@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "backends/runtime/host/failure.h"
-#include "core/collect/collect.h"
-#include "tests/runtime/folder.h"
+#include "core/record/events/collect.h"
+#include "tests/place.h"
 
 using namespace orch;
 using namespace orch::train;
@@ -44,8 +44,8 @@ StepEvent step_event(std::int64_t step, double loss) {
 }  // namespace
 
 TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") {
-  const Folder folder;
-  Events events(folder.path());
+  const Place folder;
+  Events events(folder.root());
   events.start({4, "cpu", "1.13.1", 123456, {{"attention", "sdpa"}}});
   events.step(step_event(1, 3.25));
   events.evaluation(1, 3.5);
@@ -55,7 +55,7 @@ TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") 
   events.failed("nan", "loss is NaN\nat \"step\" 3 \xff");
   events.end(2);
 
-  const auto lines = lines_of(folder.path());
+  const auto lines = lines_of(folder.root());
   REQUIRE(lines.size() == 8);
   for (const auto& line : lines) CHECK(line["time"].get<double>() > 1.6e9);
   CHECK(lines[0]["event"] == "start");
@@ -86,24 +86,24 @@ TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") 
 }
 
 TEST_CASE("what is not finite is null", "[runtime][events]") {
-  const Folder folder;
-  Events events(folder.path());
+  const Place folder;
+  Events events(folder.root());
   events.step(step_event(1, std::nan("")));
   events.evaluation(1, std::numeric_limits<double>::infinity());
-  const auto lines = lines_of(folder.path());
+  const auto lines = lines_of(folder.root());
   CHECK(lines.at(0)["loss"].is_null());
   CHECK(lines.at(1)["loss"].is_null());
 }
 
 TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
-  const Folder folder;
-  Events events(folder.path());
+  const Place folder;
+  Events events(folder.root());
   events.start({1, "cpu", "1.13.1", 1, {}});
   for (std::int64_t step = 1; step <= 20; ++step) {
     events.step(step_event(step, 4.0));
     events.evaluation(step, 9.0);
   }
-  const auto progress = collect::read_progress(folder.path(), 0);
+  const auto progress = events::read_progress(folder.root(), 0);
   REQUIRE(progress);
   CHECK(progress->step == 20);
   CHECK(progress->loss == 4.0);
@@ -114,8 +114,8 @@ TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
 }
 
 TEST_CASE("events of several threads do not mix", "[runtime][events]") {
-  const Folder folder;
-  Events events(folder.path());
+  const Place folder;
+  Events events(folder.root());
   const std::string message(10'000, 'x');
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
@@ -123,30 +123,30 @@ TEST_CASE("events of several threads do not mix", "[runtime][events]") {
       for (int step = 0; step < 50; ++step) events.checkpoint_failed(step, message);
     });
   for (auto& thread : threads) thread.join();
-  CHECK(lines_of(folder.path()).size() == 200);
+  CHECK(lines_of(folder.root()).size() == 200);
 }
 
 TEST_CASE("a second opening appends", "[runtime][events]") {
-  const Folder folder;
-  Events(folder.path()).checkpoint(1);
-  Events(folder.path()).checkpoint(2);
-  CHECK(lines_of(folder.path()).size() == 2);
+  const Place folder;
+  Events(folder.root()).checkpoint(1);
+  Events(folder.root()).checkpoint(2);
+  CHECK(lines_of(folder.root()).size() == 2);
 }
 
 TEST_CASE("a full disk does not end a training", "[runtime][events]") {
-  const Folder folder;
-  fs::create_symlink("/dev/full", folder.path() / "events.jsonl");
-  Events events(folder.path());
+  const Place folder;
+  fs::create_symlink("/dev/full", folder.root() / "events.jsonl");
+  Events events(folder.root());
   CHECK_NOTHROW(events.checkpoint(1));
   CHECK_NOTHROW(events.checkpoint(2));
 }
 
 // A limit on the size of files cuts a line as a full disk does.
 TEST_CASE("half a line costs that line alone", "[runtime][events]") {
-  const Folder folder;
-  Events events(folder.path());
+  const Place folder;
+  Events events(folder.root());
   events.checkpoint(1);
-  const auto size = fs::file_size(folder.path() / "events.jsonl");
+  const auto size = fs::file_size(folder.root() / "events.jsonl");
   auto* before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{}, tight{};
   ::getrlimit(RLIMIT_FSIZE, &limit);
@@ -157,7 +157,7 @@ TEST_CASE("half a line costs that line alone", "[runtime][events]") {
   std::signal(SIGXFSZ, before);
   events.checkpoint(3);
 
-  std::ifstream file(folder.path() / "events.jsonl");
+  std::ifstream file(folder.root() / "events.jsonl");
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   REQUIRE(lines.size() == 3);

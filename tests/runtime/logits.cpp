@@ -11,7 +11,8 @@
 
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/state.h"
-#include "core/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/plan/model_json.h"
 
 namespace {
 
@@ -19,13 +20,7 @@ using namespace orch;
 using Sequences = std::vector<std::vector<std::int64_t>>;
 
 plan::Model config_of(const checkpoint::Reader& reader) {
-  const auto json = nlohmann::json::parse(reader.facts().texts.at("model"));
-  return {"", json.at("family") == "bloom" ? plan::Family::bloom : plan::Family::gpt,
-          json.at("layers"),
-          json.at("hidden"),
-          json.at("heads"),
-          json.at("vocab"),
-          json.at("seq")};
+  return *plan::parse_model(reader.facts().texts.at("model"), "model");
 }
 
 Sequences sequences(const plan::Model& config, const char* file) {

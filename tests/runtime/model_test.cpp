@@ -5,8 +5,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <numeric>
 #include <set>
 
+#include "core/plan/family.h"
 #include "tests/runtime/reference.h"
 
 using namespace orch;
@@ -15,7 +17,30 @@ using Catch::Matchers::WithinAbs;
 
 namespace {
 
-plan::Model tiny(plan::Family family) { return {"", family, 2, 32, 4, 100, 16}; }
+enum class Family { gpt, bloom, llama, qwen3 };
+
+plan::Model tiny(Family family) {
+  if (family == Family::gpt || family == Family::bloom)
+    return plan::sized(family == Family::gpt ? "gpt" : "bloom", "", 2, 32, 4, 100, 16);
+  auto llama = some_llama();
+  llama.qk_norm = family == Family::qwen3;
+  llama.tied = family == Family::qwen3;
+  return llama;
+}
+
+std::int64_t count(const std::vector<ParameterSpec>& specs) {
+  std::int64_t elements = 0;
+  for (const auto& spec : specs)
+    elements += std::accumulate(spec.shape.begin(), spec.shape.end(), std::int64_t{1}, std::multiplies());
+  return elements;
+}
+
+// Of the tensors, without padding, which the plan's formula knows without them.
+std::int64_t count(const plan::Model& model) {
+  const auto counted = count(parameter_specs(model, Span::whole(model), model.vocab));
+  CHECK(static_cast<double>(counted) == model.params());
+  return counted;
+}
 
 // 1e-6 of the largest gradient: what fp32 can tell apart over sums of hundreds.
 double distance(const at::Tensor& a, const at::Tensor& b) {
@@ -41,7 +66,7 @@ struct Setup {
   Stage model{options, parameters, nullptr};
 };
 
-ModelOptions options_of(plan::Family family) {
+ModelOptions options_of(Family family) {
   ModelOptions options;
   options.config = tiny(family);
   return options;
@@ -50,7 +75,7 @@ ModelOptions options_of(plan::Family family) {
 }  // namespace
 
 TEST_CASE("loss and gradients are those of autograd on another implementation", "[runtime]") {
-  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
+  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
   Setup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(3);
@@ -67,7 +92,7 @@ TEST_CASE("loss and gradients are those of autograd on another implementation", 
 }
 
 TEST_CASE("logits are those of another implementation", "[runtime]") {
-  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
+  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
   Setup setup(options_of(family));
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(2);
@@ -76,7 +101,7 @@ TEST_CASE("logits are those of another implementation", "[runtime]") {
 }
 
 TEST_CASE("gradients of micro-batches add up", "[runtime]") {
-  Setup whole(options_of(plan::Family::gpt)), parts(options_of(plan::Family::gpt));
+  Setup whole(options_of(Family::gpt)), parts(options_of(Family::gpt));
   const auto batch = whole.batch(4);
   whole.model.train(batch, 1, {});
   for (int part = 0; part < 2; ++part)
@@ -88,7 +113,7 @@ TEST_CASE("gradients of micro-batches add up", "[runtime]") {
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
   const auto recompute = GENERATE(Recompute::selective, Recompute::full);
-  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
+  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
   auto options = options_of(family);
   options.dropout = 0.1;
   options.attention_dropout = 0.1;
@@ -104,7 +129,7 @@ TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
 }
 
 TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[runtime]") {
-  auto options = options_of(plan::Family::gpt);
+  auto options = options_of(Family::gpt);
   options.dropout = 0.2;
   options.attention_dropout = 0.2;
   Setup whole(options), parts(options);
@@ -124,7 +149,7 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
 }
 
 TEST_CASE("every parameter is told ready once, in the order of the buffers", "[runtime]") {
-  const auto family = GENERATE(plan::Family::gpt, plan::Family::bloom);
+  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
   Setup setup(options_of(family));
   std::vector<std::size_t> order, expected;
   setup.model.train(setup.batch(1), 1, [&](std::size_t index) { order.push_back(index); });
@@ -133,7 +158,7 @@ TEST_CASE("every parameter is told ready once, in the order of the buffers", "[r
 }
 
 TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runtime]") {
-  for (const auto family : {plan::Family::gpt, plan::Family::bloom})
+  for (const auto family : {Family::gpt, Family::bloom, Family::llama, Family::qwen3})
     for (const auto& spec : parameter_specs(tiny(family))) {
       INFO(spec.name);
       CHECK(spec.decay == (spec.shape.size() == 2));
@@ -142,21 +167,29 @@ TEST_CASE("weight decay: matrices and embeddings, not biases and norms", "[runti
     }
 }
 
-TEST_CASE("the number of parameters is the published formula's", "[runtime]") {
-  const plan::Model gpt2{"", plan::Family::gpt, 12, 768, 12, 50257, 1024};
-  std::int64_t count = 0;
-  for (const auto& spec : parameter_specs(gpt2)) {
-    std::int64_t elements = 1;
-    for (const auto size : spec.shape) elements *= size;
-    count += elements;
-  }
-  // GPT-2 small has 124,439,808; 47 rows of padding are added to its 50,257.
-  CHECK(count == 124439808 + 47 * 768);
+TEST_CASE("the parameters are as many as were published, and as many as are planned", "[runtime]") {
+  const auto gpt2 = plan::sized("gpt", "", 12, 768, 12, 50257, 1024);
+  // 47 rows of padding are added to its 50,257.
+  CHECK(count(parameter_specs(gpt2)) == 124439808 + 47 * 768);
+  CHECK(count(gpt2) == 124439808);
+  // As their cards and Hugging Face's own count have them.
+  auto llama = some_llama();
+  llama.layers = 16, llama.hidden = 2048, llama.heads = 32, llama.kv_heads = 8, llama.head_dim = 64;
+  llama.ffn_hidden = 8192, llama.vocab = 128256, llama.tied = true;
+  CHECK(count(llama) == 1235814400);  // Llama 3.2 1B
+  llama.layers = 32, llama.hidden = 4096, llama.head_dim = 128, llama.ffn_hidden = 14336, llama.tied = false;
+  CHECK(count(llama) == 8030261248);  // Llama 3.1 8B
+  llama.layers = 28, llama.hidden = 3584, llama.heads = 28, llama.kv_heads = 4, llama.ffn_hidden = 18944;
+  llama.vocab = 152064, llama.qkv_bias = true;
+  CHECK(count(llama) == 7615616512);  // Qwen 2.5 7B
+  llama.layers = 28, llama.hidden = 1024, llama.heads = 16, llama.kv_heads = 8, llama.ffn_hidden = 3072;
+  llama.vocab = 151936, llama.qkv_bias = false, llama.qk_norm = true, llama.tied = true;
+  CHECK(count(llama) == 596049920);  // Qwen 3 0.6B
 }
 
 TEST_CASE("16-bit types follow fp32 as far as they can", "[runtime]") {
   const auto dtype = GENERATE(at::kBFloat16, at::kHalf);
-  auto options = options_of(plan::Family::gpt);
+  auto options = options_of(GENERATE(Family::gpt, Family::qwen3));
   Setup wide(options);
   options.dtype = dtype;
   Setup half(options);

@@ -64,3 +64,36 @@ TEST_CASE("ALiBi slopes are the paper's, for heads that are no power of two as w
   for (int i = 0; i < 4; ++i)
     CHECK_THAT(twelve[8 + i].item<double>(), WithinAbs(std::exp2(-0.5 - i), 1e-7));
 }
+
+TEST_CASE("an RMS norm by hand, forward and backward", "[runtime]") {
+  // The root of the mean square of 1 and 7 is 5.
+  const auto x = at::tensor({1.f, 7.f}).view({1, 2});
+  const NormWeights weights{NormKind::rms, at::tensor({10.f, 5.f}), {}, 0};
+  const auto normed = ops::norm(x, weights);
+  CHECK_THAT(normed.y[0][0].item<double>(), WithinAbs(2, 1e-5));
+  CHECK_THAT(normed.y[0][1].item<double>(), WithinAbs(7, 1e-5));
+  // Along x nothing changes: y is the same for 2x. Of a gradient (3, 1) of y, 30 and 5 reach x's
+  // direction: (30, 5) - (0.2, 1.4) (0.2 * 30 + 1.4 * 5) / 2 = (28.7, -4.1), a fifth of that.
+  auto gradient = at::ones({2});
+  const auto dx = ops::norm_backward(at::tensor({3.f, 1.f}).view({1, 2}), x, normed, weights,
+                                     gradient, {}, {});
+  CHECK_THAT(dx[0][0].item<double>(), WithinAbs(28.7 / 5, 1e-5));
+  CHECK_THAT(dx[0][1].item<double>(), WithinAbs(-4.1 / 5, 1e-5));
+  CHECK_THAT(gradient[0].item<double>(), WithinAbs(1 + 3 * 0.2, 1e-6));  // added
+  CHECK_THAT(gradient[1].item<double>(), WithinAbs(1 + 1 * 1.4, 1e-6));
+}
+
+TEST_CASE("SwiGLU takes a gate and a factor from neighbouring columns", "[runtime]") {
+  const auto gate = std::log(3.0);  // its sigmoid is 3/4
+  const auto before = at::tensor({gate, 8.0, 0.0, 5.0}).to(at::kFloat).view({1, 4});
+  const auto after = ops::activate(before, Activation::swiglu);
+  REQUIRE(after.sizes() == at::IntArrayRef({1, 2}));
+  CHECK_THAT(after[0][0].item<double>(), WithinAbs(gate * 0.75 * 8, 1e-5));
+  CHECK(after[0][1].item<double>() == 0);
+  const auto dx = ops::activation_backward(at::tensor({1.f, 1.f}).view({1, 2}), before,
+                                           Activation::swiglu, {});
+  CHECK_THAT(dx[0][0].item<double>(), WithinAbs(8 * 0.75 * (1 + gate * 0.25), 1e-5));
+  CHECK_THAT(dx[0][1].item<double>(), WithinAbs(gate * 0.75, 1e-6));
+  CHECK_THAT(dx[0][2].item<double>(), WithinAbs(5 * 0.5, 1e-6));
+  CHECK(dx[0][3].item<double>() == 0);
+}

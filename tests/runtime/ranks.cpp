@@ -173,12 +173,4 @@ std::string complaints(const std::vector<Outcome>& outcomes) {
   return all;
 }
 
-std::string fresh_folder(const std::string& name) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("orch-{}-{}", name, ::getpid());
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  return folder.string();
-}
-
 }  // namespace orch::test

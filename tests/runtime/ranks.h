@@ -44,7 +44,4 @@ void expect(bool condition, const std::string& what);  // throws
 // In the test: all ranks ended well, or what they said.
 std::string complaints(const std::vector<Outcome>& outcomes);  // empty: none
 
-// An empty folder, removed when the test ends.
-std::string fresh_folder(const std::string& name);
-
 }  // namespace orch::test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/run.h"
+#include "backends/runtime/model/parts.h"
 #include "backends/runtime/model/parameters.h"
 
 namespace orch::train {
@@ -32,12 +32,19 @@ class Reference {
     return drop ? drop(x, layer, site) : x;
   }
   at::Tensor block(const at::Tensor& x, std::int64_t layer) const;
+  at::Tensor norm(const at::Tensor& x, const std::string& name) const;
+  at::Tensor linear(const at::Tensor& x, const std::string& name) const;
+  at::Tensor mlp(const at::Tensor& x, const std::string& name) const;
+  at::Tensor rotated(const at::Tensor& x) const;
   at::Tensor attention(const at::Tensor& x, const std::string& name) const;
   const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
 
   plan::Model config_;
   std::map<std::string, at::Tensor> weights_;
 };
+
+// A tiny Llama: 2 layers of 32, 4 heads of 12 on 2 keys, an MLP of 40 and a head of its own.
+plan::Model some_llama();
 
 // Tokens and targets of `samples`, by a simple rule.
 struct Tokens {

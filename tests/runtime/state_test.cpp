@@ -4,8 +4,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/checkpoint/made.h"
-#include "tests/store/place.h"
+#include "tests/train/checkpoint/made.h"
+#include "tests/place.h"
 
 using namespace made;
 

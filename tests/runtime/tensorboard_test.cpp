@@ -7,7 +7,7 @@
 
 #include "backends/runtime/host/failure.h"
 #include "core/base/text.h"
-#include "tests/runtime/folder.h"
+#include "tests/place.h"
 
 using namespace orch;
 using namespace orch::train;
@@ -49,13 +49,13 @@ TEST_CASE("CRC32C gives the published values", "[runtime][tensorboard]") {
 }
 
 TEST_CASE("an independent reader understands our TensorBoard files", "[runtime][tensorboard]") {
-  const Folder folder;
+  const Place folder;
   {
-    TensorBoard board(folder.path());
+    TensorBoard board(folder.root());
     board.scalars(1, {{"loss", 2.5}, {"learning_rate", 0.25}});
     board.scalars(300, {{"evaluation_loss", -1e10}});  // a step of two bytes
   }
-  const auto file = only_file(folder.path() / "tensorboard");
+  const auto file = only_file(folder.root() / "tensorboard");
   const auto name = file.filename().string();
   CHECK(name.starts_with("events.out.tfevents.1"));
   CHECK(name.ends_with(".orch"));

@@ -4,8 +4,8 @@
   transformers_check.py EXPORTED LOGITS.json [--tolerance 1e-4]
       loads what `orch export` wrote, and compares its logits with ours
   transformers_check.py --write FOLDER
-      makes FOLDER/gpt2 and FOLDER/bloom: small seeded models (config.json, model.safetensors) and
-      logits.json, for machines without transformers
+      makes FOLDER/gpt2, bloom, llama, mistral, qwen2 and qwen3: small seeded models (config.json,
+      model.safetensors) and logits.json, for machines without transformers
 
 LOGITS.json: {"tokens": [[1, 2, …], …], "logits": [[[…vocabulary…], …one per token], …]}
 Exits 77 where transformers is not installed.
@@ -63,6 +63,32 @@ def small_models():
     )
     yield "gpt2", transformers.GPT2LMHeadModel(gpt2)
     yield "bloom", transformers.BloomForCausalLM(bloom)
+    yield from small_llamas()
+
+
+def small_llamas():
+    """Six heads on two of keys and values, heads wider than the model divided by them."""
+    sizes = dict(
+        vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=40, num_hidden_layers=LAYERS,
+        num_attention_heads=6, num_key_value_heads=2, max_position_embeddings=SEQ, bos_token_id=1,
+        eos_token_id=2, attention_dropout=0.0,
+    )
+    stretched = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0, high_freq_factor=4.0,
+                     original_max_position_embeddings=8)
+    try:
+        llama = transformers.LlamaConfig(
+            **sizes, head_dim=8, rms_norm_eps=1e-5,
+            rope_parameters=dict(rope_theta=500.0, **stretched))
+    except TypeError:
+        llama = transformers.LlamaConfig(
+            **sizes, head_dim=8, rms_norm_eps=1e-5, rope_theta=500.0, rope_scaling=stretched)
+    yield "llama", transformers.LlamaForCausalLM(llama)
+    mistral = transformers.MistralConfig(**sizes, head_dim=8, rms_norm_eps=1e-5, sliding_window=None)
+    yield "mistral", transformers.MistralForCausalLM(mistral)
+    qwen2 = transformers.Qwen2Config(**sizes, rms_norm_eps=1e-6, tie_word_embeddings=True)
+    yield "qwen2", transformers.Qwen2ForCausalLM(qwen2)
+    qwen3 = transformers.Qwen3Config(**sizes, head_dim=8, rms_norm_eps=1e-6)
+    yield "qwen3", transformers.Qwen3ForCausalLM(qwen3)
 
 
 def randomize(model, generator):

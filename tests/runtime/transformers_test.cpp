@@ -9,24 +9,24 @@
 
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/state.h"
-#include "core/checkpoint/checkpoint.h"
-#include "core/huggingface/huggingface.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/huggingface/huggingface.h"
+#include "tests/place.h"
 
 using namespace orch;
 
 TEST_CASE("logits are those of transformers", "[runtime]") {
-  const std::string name = GENERATE("gpt2", "bloom");
+  const std::string name = GENERATE("gpt2", "bloom", "llama", "mistral", "qwen2", "qwen3");
   const fs::path recorded = fs::path(ORCH_SOURCE_DIR) / "tests/runtime/recorded" / name;
-  std::string folder = (fs::temp_directory_path() / "orch-hf-XXXXXX").string();
-  REQUIRE(::mkdtemp(folder.data()));
-  const auto imported = huggingface::import_model(recorded, fs::path(folder) / "checkpoint");
+  const Place place;
+  const auto imported = huggingface::import_model(recorded, place.root() / "checkpoint");
   INFO((imported ? "" : text(imported.error())));
   REQUIRE(imported);
-  const auto opened = checkpoint::open_at(fs::path(folder) / "checkpoint");
+  const auto opened = checkpoint::open_at(place.root() / "checkpoint");
   REQUIRE(opened.reader);
 
   train::ModelOptions options;  // three heads: ALiBi's slopes come from two series
-  options.config = {"", name == "bloom" ? plan::Family::bloom : plan::Family::gpt, 2, 24, 3, 61, 12};
+  options.config = imported->model;
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, 61));
   train::Stage model(options, parameters, nullptr);
@@ -46,5 +46,4 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
   }
   CHECK(largest > 0.5);  // there is something to compare
   CHECK(worst < 1e-4);
-  fs::remove_all(folder);
 }

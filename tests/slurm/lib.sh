@@ -18,6 +18,11 @@ end_children() { :; } # a script that leaves processes behind says how they end
 finish() {
   local code=$?
   trap '' INT TERM
+  # A command failed where none may, or the time is over.
+  if [ "$code" != 0 ] && [ "$failures" = 0 ] && [ -n "$current" ]; then
+    failures=1
+    echo "FAILED: $current: ended with code $code after $SECONDS s, at: $BASH_COMMAND"
+  fi
   end_children
   "$here/cluster" stop "$work/cluster" || true
   if [ "$failures" -gt 0 ]; then show_logs; fi
@@ -67,8 +72,38 @@ poll() { # SECONDS COMMAND...
   done
 }
 
+# asked COMMAND...: what it answers. A controller or a database that is busy may fail to: that is no
+# answer, so it is asked again, unless it says that it does not know the job.
+asked() {
+  local said complaint tries=0
+  complaint=$(mktemp "$work/complaint.XXXXXX")
+  until said=$("$@" 2>"$complaint") || grep -q 'Invalid job id' "$complaint"; do
+    if ((++tries == 20)); then cat "$complaint" >&2; rm -f "$complaint"; return 1; fi
+    sleep 0.5
+  done
+  rm -f "$complaint"
+  if [ -n "$said" ]; then printf '%s\n' "$said"; fi
+}
+
 # What scontrol says of a job, by its name for it.
-fact() { scontrol show job --oneliner "$1" | tr ' ' '\n' | sed -n "s|^$2=||p" | head -n 1; }
+fact() {
+  asked scontrol show job --oneliner "$1" | tr ' ' '\n' |
+    awk -v name="$2=" 'index($0, name) == 1 && !found++ { print substr($0, length(name) + 1) }'
+}
+
+# What accounting says of a job, one line for each of its tasks.
+booked() { # JOB FORMAT [OPTION...]
+  asked sacct --noheader --parsable2 --allocations --jobs="$1" --format="$2" "${@:3}"
+}
+
+# warn_late FOLDER: experiments in it may have cluster = "late", where jobs hear of their limit as late as
+# can be. SLURM looks at limits every thirty seconds, and sends its word up to so much too early: of a limit
+# of a minute it comes after half of it, when a trainer that has just begun is sure to hear it.
+warn_late() {
+  mkdir "$1/clusters"
+  sed 's/^name: .*/name: late/; s/signal_seconds: .*/signal_seconds: 1/' \
+    "$ORCH_HOME/experiments/clusters/jean-zay.yaml" >"$1/clusters/late.yaml"
+}
 
 # run_cases NAME...: case_NAME each, with a line on how it went; then the sum of all.
 run_cases() {

@@ -6,7 +6,7 @@
 namespace orch::train {
 
 // A failure whose class the trainer knows: "data", "nan", "disk", ... (see events in
-// core/collect/collect.h).
+// core/record/events/collect.h).
 class Failed : public std::runtime_error {
  public:
   Failed(std::string kind, const std::string& message)

@@ -79,24 +79,64 @@ __global__ void dropout_kernel(const T* from, T* to, std::int64_t count, float p
   to[i] = kept ? static_cast<T>(static_cast<float>(from[i]) * keep) : static_cast<T>(0.0f);
 }
 
+// 16-bit types do not see the difference.
 template <class T>
-__global__ void interleave_kernel(const T* q, const T* k, const T* v, T* to, int samples, int heads,
-                                  int seq, int dim, longlong3 q_strides, longlong3 k_strides,
-                                  longlong3 v_strides) {
-  constexpr int kSize = Vector<T>::kSize;
-  const int vectors = dim / kSize;
-  std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i >= static_cast<std::int64_t>(samples) * seq * heads * 3 * vectors) return;
-  const std::int64_t to_at = i * kSize;
-  const int d = static_cast<int>(i % vectors) * kSize;
-  i /= vectors;
-  const int which = static_cast<int>(i % 3);
-  i /= 3;
-  const std::int64_t head = i % heads, token = i / heads, sample = token / seq, place = token % seq;
-  const auto strides = which == 0 ? q_strides : which == 1 ? k_strides : v_strides;
-  const T* from = which == 0 ? q : which == 1 ? k : v;
-  store_vector(to + to_at,
-               load_vector(from + sample * strides.x + head * strides.y + place * strides.z + d));
+__device__ float sigmoid(float x) {
+  if constexpr (sizeof(T) == 2) return __fdividef(1.0f, 1.0f + __expf(-x));
+  return 1.0f / (1.0f + expf(-x));
+}
+
+// Gate and factor are neighbours wherever they are: rows do not matter here. A thread has one vector
+// of what SwiGLU gives; the last of them may be shorter.
+template <class T>
+__global__ void swiglu_kernel(const T* before, T* after, std::int64_t count) {
+  constexpr int kSize = Vector<T>::kSize, kHalf = kSize / 2;
+  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const auto of = [](T gate, T factor) {
+    const float g = static_cast<float>(gate);
+    return static_cast<T>(g * sigmoid<T>(g) * static_cast<float>(factor));
+  };
+  if (at + kSize > count) {
+    for (auto i = at; i < count; ++i) after[i] = of(before[2 * i], before[2 * i + 1]);
+    return;
+  }
+  const Vector<T> pairs[2] = {load_vector(before + 2 * at), load_vector(before + 2 * at + kSize)};
+  Vector<T> out;
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) {
+    const auto& from = pairs[i / kHalf];
+    out.values[i] = of(from.values[2 * (i % kHalf)], from.values[2 * (i % kHalf) + 1]);
+  }
+  store_vector(after + at, out);
+}
+
+template <class T>
+__global__ void swiglu_backward_kernel(const T* dy, const T* before, T* dx, std::int64_t count) {
+  constexpr int kSize = Vector<T>::kSize, kHalf = kSize / 2;
+  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const auto of = [](T gradient, T gate, T factor, T& to_gate, T& to_factor) {
+    const float d = static_cast<float>(gradient), g = static_cast<float>(gate);
+    const float share = sigmoid<T>(g), silu = g * share;
+    to_gate = static_cast<T>(d * static_cast<float>(factor) * share * (1 + g - silu));
+    to_factor = static_cast<T>(d * silu);
+  };
+  if (at + kSize > count) {
+    for (auto i = at; i < count; ++i)
+      of(dy[i], before[2 * i], before[2 * i + 1], dx[2 * i], dx[2 * i + 1]);
+    return;
+  }
+  const auto d = load_vector(dy + at);
+  const Vector<T> pairs[2] = {load_vector(before + 2 * at), load_vector(before + 2 * at + kSize)};
+  Vector<T> out[2];
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) {
+    const auto& from = pairs[i / kHalf];
+    auto& to = out[i / kHalf];
+    const int j = 2 * (i % kHalf);
+    of(d.values[i], from.values[j], from.values[j + 1], to.values[j], to.values[j + 1]);
+  }
+  store_vector(dx + 2 * at, out[0]);
+  store_vector(dx + 2 * at + kSize, out[1]);
 }
 
 template <class T>
@@ -111,12 +151,13 @@ void columns(const at::Tensor& dy, const T* before, T* dx, const at::Tensor& sum
   columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(dy.data_ptr<T>(), before, dx,
                                                         parts.data_ptr<float>(), rows, columns);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  add_rows(sums, parts);
+  if (sums.defined()) add_rows(sums, parts);
 }
 
-longlong3 strides_of(const at::Tensor& x) {
-  TORCH_CHECK(x.stride(3) == 1, "heads must be contiguous");
-  return make_longlong3(x.stride(0), x.stride(1), x.stride(2));
+template <class T>
+unsigned blocks_of_vectors(std::int64_t count) {
+  constexpr std::int64_t kEach = std::int64_t{kThreads} * Vector<T>::kSize;
+  return static_cast<unsigned>((count + kEach - 1) / kEach);
 }
 
 }  // namespace
@@ -165,21 +206,27 @@ void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& droppe
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
-at::Tensor interleave(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-  const auto samples = q.size(0), heads = q.size(1), seq = q.size(2), dim = q.size(3);
-  const auto out = at::empty({samples * seq, heads * 3 * dim}, q.options());
-  ORCH_DISPATCH(q.scalar_type(), "interleave", [&] {
-    TORCH_CHECK(dim % Vector<scalar_t>::kSize == 0, "heads of ", dim, " have no kernel");
-    const auto vectors = out.numel() / Vector<scalar_t>::kSize;
-    interleave_kernel<scalar_t>
-        <<<static_cast<unsigned>((vectors + kThreads - 1) / kThreads), kThreads, 0, stream()>>>(
-            q.data_ptr<scalar_t>(), k.data_ptr<scalar_t>(), v.data_ptr<scalar_t>(),
-            out.data_ptr<scalar_t>(), static_cast<int>(samples), static_cast<int>(heads),
-            static_cast<int>(seq), static_cast<int>(dim), strides_of(q), strides_of(k),
-            strides_of(v));
+at::Tensor swiglu(const at::Tensor& before) {
+  const auto after = at::empty({before.size(0), before.size(1) / 2}, before.options());
+  ORCH_DISPATCH(before.scalar_type(), "swiglu", [&] {
+    swiglu_kernel<scalar_t>
+        <<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
+            before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  return out;
+  return after;
+}
+
+at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before) {
+  const auto dx = at::empty_like(before);
+  ORCH_DISPATCH(before.scalar_type(), "swiglu_backward", [&] {
+    swiglu_backward_kernel<scalar_t>
+        <<<blocks_of_vectors<scalar_t>(dy.numel()), kThreads, 0, stream()>>>(
+            dy.data_ptr<scalar_t>(), before.data_ptr<scalar_t>(), dx.data_ptr<scalar_t>(),
+            dy.numel());
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return dx;
 }
 
 }  // namespace orch::train::cuda

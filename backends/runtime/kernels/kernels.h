@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backends/runtime/kernels/heads.h"
 #include "backends/runtime/kernels/ops.h"
 
 // What CUDA needs kernels of our own for: operations that ATen does in several passes over memory.
@@ -16,24 +17,31 @@ namespace orch::train::cuda {
 // gradient += dy' x in fp32, from 16-bit factors, in one product.
 void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
-// Bias and GELU in the product's epilogue.
+// Bias, if it is defined, and GELU in the product's epilogue.
 Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-// With the gradient of the bias in the same pass.
+// With the gradient of the bias, if it is defined, in the same pass.
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient);
+at::Tensor swiglu(const at::Tensor& before);
+at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before);
 // x undefined: the sum is the residual.
-AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
-                         const at::Tensor& bias, const Dropout& dropout, double epsilon);
-at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                               const at::Tensor& weight, const at::Tensor& weight_gradient,
-                               const at::Tensor& bias_gradient, const at::Tensor& residual);
+AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
+                   const Dropout& dropout);
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                         const NormWeights& weights, const at::Tensor& weight_gradient,
+                         const at::Tensor& bias_gradient, const at::Tensor& residual);
 void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
 void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout);
 void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
                    double scale, const at::Tensor& losses);
-// q, k and v, [samples, heads, seq, head_dim] with any strides but the last, into each other's
-// neighbourhood: [samples * seq, heads * 3 * head_dim].
-at::Tensor interleave(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v);
+
+// As ops::rotate_heads and its backward, where heads_work() says so.
+bool heads_work(const at::Tensor& qkv, const HeadShape& shape, const HeadNorms& norms);
+void rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTable& table,
+                const HeadNorms& norms, const at::Tensor& to);
+at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
+                               const HeadShape& shape, const RotaryTable& table, const HeadNorms& norms,
+                               const HeadNorms& norm_gradients);
 
 // One step of AdamW on flat buffers, the formula of adamw_kernel.cpp.
 struct AdamwArguments {

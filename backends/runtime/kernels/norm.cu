@@ -29,7 +29,8 @@ struct Drop {
   std::int64_t first;
 };
 
-template <class T, int N>
+// Below, kLayer: a layer norm, else an RMS norm, which has neither mean nor bias.
+template <class T, int N, bool kLayer>
 __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, const T* bias,
                                 T* sum, T* y, float* means, float* rstds, int columns, int vectors,
                                 Drop drop, float epsilon) {
@@ -58,7 +59,7 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
       total.x += values[n][i];
     }
   }
-  const float mean = block_sum(total).x / columns;
+  const float mean = kLayer ? block_sum(total).x / columns : 0;
   total = make_float2(0, 0);
   for (int n = 0; n < N; ++n) {
     if (threadIdx.x + n * blockDim.x >= vectors) break;
@@ -68,8 +69,9 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * blockDim.x;
     if (vector >= vectors) break;
-    const auto w = load_vector(weight + vector * kSize), b = load_vector(bias + vector * kSize);
-    Vector<T> out;
+    const auto w = load_vector(weight + vector * kSize);
+    Vector<T> b = {}, out;
+    if constexpr (kLayer) b = load_vector(bias + vector * kSize);
     for (int i = 0; i < kSize; ++i)
       out.values[i] =
           static_cast<T>((values[n][i] - mean) * rstd * static_cast<float>(w.values[i]) +
@@ -77,21 +79,21 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
     store_vector(y + begin + vector * kSize, out);
   }
   if (threadIdx.x == 0) {
-    means[row] = mean;
+    if constexpr (kLayer) means[row] = mean;
     rstds[row] = rstd;
   }
 }
 
 // Each block takes every gridDim-th row and keeps its share of the parameters' gradients.
-template <class T, int N>
+template <class T, int N, bool kLayer>
 __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                                      const float* rstds, const T* residual, T* dx, float* parts,
                                      std::int64_t rows, int columns, int vectors) {
-  constexpr int kSize = Vector<T>::kSize;
+  constexpr int kSize = Vector<T>::kSize, kSums = kLayer ? 2 : 1;
   float dw[N][kSize] = {}, db[N][kSize] = {};
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t begin = row * columns;
-    const float mean = means[row], rstd = rstds[row];
+    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
     float normed[N][kSize], scaled[N][kSize];
     float2 sums = make_float2(0, 0);
     for (int n = 0; n < N; ++n) {
@@ -105,8 +107,8 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
         normed[n][i] = (static_cast<float>(v.values[i]) - mean) * rstd;
         scaled[n][i] = gradient * static_cast<float>(w.values[i]);
         dw[n][i] += gradient * normed[n][i];
-        db[n][i] += gradient;
-        sums.x += scaled[n][i];
+        if constexpr (kLayer) db[n][i] += gradient;
+        if constexpr (kLayer) sums.x += scaled[n][i];
         sums.y += scaled[n][i] * normed[n][i];
       }
     }
@@ -128,13 +130,13 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
       store_vector(dx + at, out);
     }
   }
-  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * 2 * columns;
+  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * kSums * columns;
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * blockDim.x;
     if (vector >= vectors) break;
     for (int i = 0; i < kSize; ++i) {
       to[vector * kSize + i] = dw[n][i];
-      to[columns + vector * kSize + i] = db[n][i];
+      if constexpr (kLayer) to[columns + vector * kSize + i] = db[n][i];
     }
   }
 }
@@ -143,12 +145,12 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
 // memory, where each thread has columns of its own, and the next row is on its way meanwhile.
 constexpr int kWideThreads = 512;
 
-template <class T, int N>
+template <class T, int N, bool kLayer>
 __global__ void __launch_bounds__(kWideThreads)
     wide_norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                               const float* rstds, const T* residual, T* dx, float* parts,
                               std::int64_t rows, int columns, int vectors) {
-  constexpr int kSize = Vector<T>::kSize, kPlanes = kSize / 4;
+  constexpr int kSize = Vector<T>::kSize, kPlanes = kSize / 4, kSums = kLayer ? 2 : 1;
   // Four numbers of every vector side by side, then the next four: no two threads on one bank.
   extern __shared__ float4 shared[];
   const auto sums_of = [&](int plane, int vector) -> float4& {
@@ -167,7 +169,7 @@ __global__ void __launch_bounds__(kWideThreads)
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * kWideThreads;
-    for (int plane = 0; plane < 2 * kPlanes && vector < vectors; ++plane)
+    for (int plane = 0; plane < kSums * kPlanes && vector < vectors; ++plane)
       sums_of(plane, vector) = make_float4(0, 0, 0, 0);
   }
   load(blockIdx.x, g, v);
@@ -175,7 +177,7 @@ __global__ void __launch_bounds__(kWideThreads)
     Vector<T> next_g[N], next_v[N];
     load(row + gridDim.x, next_g, next_v);
     const std::int64_t begin = row * columns;
-    const float mean = means[row], rstd = rstds[row];
+    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
     float2 sums = make_float2(0, 0);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
@@ -184,7 +186,8 @@ __global__ void __launch_bounds__(kWideThreads)
       const auto w = load_vector(weight + vector * kSize);
 #pragma unroll
       for (int plane = 0; plane < kPlanes; ++plane) {
-        auto dw = sums_of(plane, vector), db = sums_of(kPlanes + plane, vector);
+        auto dw = sums_of(plane, vector), db = make_float4(0, 0, 0, 0);
+        if constexpr (kLayer) db = sums_of(kPlanes + plane, vector);
         float *dws = &dw.x, *dbs = &db.x;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
@@ -193,12 +196,12 @@ __global__ void __launch_bounds__(kWideThreads)
           const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
           const float scaled = gradient * static_cast<float>(w.values[i]);
           dws[j] += gradient * normed;
-          dbs[j] += gradient;
-          sums.x += scaled;
+          if constexpr (kLayer) dbs[j] += gradient;
+          if constexpr (kLayer) sums.x += scaled;
           sums.y += scaled * normed;
         }
         sums_of(plane, vector) = dw;
-        sums_of(kPlanes + plane, vector) = db;
+        if constexpr (kLayer) sums_of(kPlanes + plane, vector) = db;
       }
     }
     sums = block_sum(sums);
@@ -225,33 +228,43 @@ __global__ void __launch_bounds__(kWideThreads)
       v[n] = next_v[n];
     }
   }
-  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * 2 * columns;
+  float* to = parts + static_cast<std::int64_t>(blockIdx.x) * kSums * columns;
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * kWideThreads;
     if (vector >= vectors) continue;
     for (int plane = 0; plane < kPlanes; ++plane) {
       *reinterpret_cast<float4*>(to + vector * kSize + 4 * plane) = sums_of(plane, vector);
-      *reinterpret_cast<float4*>(to + columns + vector * kSize + 4 * plane) =
-          sums_of(kPlanes + plane, vector);
+      if constexpr (kLayer)
+        *reinterpret_cast<float4*>(to + columns + vector * kSize + 4 * plane) =
+            sums_of(kPlanes + plane, vector);
     }
   }
 }
 
 template <class Call>
-void with_each(int each, Call call) {
+void with_each(int each, NormKind kind, Call call) {
+  const auto with = [&](auto count) {
+    if (kind == NormKind::layer) return call(count, std::true_type());
+    return call(count, std::false_type());
+  };
   switch (each) {
     case 1:
-      return call(std::integral_constant<int, 1>());
+      return with(std::integral_constant<int, 1>());
     case 2:
-      return call(std::integral_constant<int, 2>());
+      return with(std::integral_constant<int, 2>());
     case 4:
-      return call(std::integral_constant<int, 4>());
+      return with(std::integral_constant<int, 4>());
     case 8:
-      return call(std::integral_constant<int, 8>());
+      return with(std::integral_constant<int, 8>());
     default:
-      return call(std::integral_constant<int, 16>());
+      return with(std::integral_constant<int, 16>());
   }
+}
+
+template <class T>
+T* data_of(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
 }
 
 void check_columns(std::int64_t columns, std::int64_t element) {
@@ -261,69 +274,73 @@ void check_columns(std::int64_t columns, std::int64_t element) {
 
 }  // namespace
 
-AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
-                         const at::Tensor& bias, const Dropout& dropout, double epsilon) {
+AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
+                   const Dropout& dropout) {
   const auto rows = residual.size(0), columns = residual.size(1);
   check_columns(columns, residual.element_size());
   const auto statistics = residual.options().dtype(at::kFloat);
-  AddedNorm out{
-      x.defined() ? at::empty_like(residual) : residual,
-      {at::empty_like(residual), at::empty({rows}, statistics), at::empty({rows}, statistics)}};
+  AddedNorm out{x.defined() ? at::empty_like(residual) : residual,
+                {at::empty_like(residual), {}, at::empty({rows}, statistics)}};
+  if (weights.kind == NormKind::layer) out.norm.mean = at::empty({rows}, statistics);
   const Drop drop{static_cast<float>(dropout.probability),
                   static_cast<float>(1 / (1 - dropout.probability)), dropout.key, dropout.first};
-  ORCH_DISPATCH(residual.scalar_type(), "add_layer_norm", [&] {
+  ORCH_DISPATCH(residual.scalar_type(), "add_norm", [&] {
     const auto shape = shape_of<scalar_t>(columns);
-    with_each(shape.each, [&](auto each) {
-      add_norm_kernel<scalar_t, decltype(each)::value>
+    with_each(shape.each, weights.kind, [&](auto each, auto layer) {
+      add_norm_kernel<scalar_t, decltype(each)::value, decltype(layer)::value>
           <<<static_cast<unsigned>(rows), shape.threads, 0, stream()>>>(
-              x.defined() ? x.data_ptr<scalar_t>() : nullptr, residual.data_ptr<scalar_t>(),
-              weight.data_ptr<scalar_t>(), bias.data_ptr<scalar_t>(), out.sum.data_ptr<scalar_t>(),
-              out.norm.y.data_ptr<scalar_t>(), out.norm.mean.data_ptr<float>(),
-              out.norm.rstd.data_ptr<float>(), static_cast<int>(columns), shape.vectors, drop,
-              static_cast<float>(epsilon));
+              data_of<scalar_t>(x), residual.data_ptr<scalar_t>(),
+              weights.weight.data_ptr<scalar_t>(), data_of<scalar_t>(weights.bias),
+              out.sum.data_ptr<scalar_t>(), out.norm.y.data_ptr<scalar_t>(),
+              data_of<float>(out.norm.mean), out.norm.rstd.data_ptr<float>(),
+              static_cast<int>(columns), shape.vectors, drop,
+              static_cast<float>(weights.epsilon));
     });
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   return out;
 }
 
-at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                               const at::Tensor& weight, const at::Tensor& weight_gradient,
-                               const at::Tensor& bias_gradient, const at::Tensor& residual) {
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                         const NormWeights& weights, const at::Tensor& weight_gradient,
+                         const at::Tensor& bias_gradient, const at::Tensor& residual) {
   const auto rows = x.size(0), columns = x.size(1);
   check_columns(columns, x.element_size());
   const auto dx = at::empty_like(x);
   const auto& device = *at::cuda::getCurrentDeviceProperties();
-  const auto shared = static_cast<std::size_t>(2 * columns) * sizeof(float);
+  const std::int64_t sums = weights.kind == NormKind::layer ? 2 : 1;
+  const auto shared = static_cast<std::size_t>(sums * columns) * sizeof(float);
   const bool wide = columns * x.element_size() > 4096 && x.element_size() <= 4 &&
                     shared + 1024 <= device.sharedMemPerBlockOptin;
   const auto at_once = !wide ? 4 : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
   const auto blocks =
       std::min<std::int64_t>(rows, (wide ? device.multiProcessorCount : 132) * std::int64_t{at_once});
-  const auto parts = at::empty({blocks, 2, columns}, x.options().dtype(at::kFloat));
-  ORCH_DISPATCH(x.scalar_type(), "layer_norm_backward", [&] {
+  const auto parts = at::empty({blocks, sums, columns}, x.options().dtype(at::kFloat));
+  ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
       if (bytes > 48 * 1024)
         C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(bytes)));
       kernel<<<static_cast<unsigned>(blocks), threads, bytes, stream()>>>(
-          dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weight.data_ptr<scalar_t>(),
-          normed.mean.data_ptr<float>(), normed.rstd.data_ptr<float>(),
-          residual.defined() ? residual.data_ptr<scalar_t>() : nullptr, dx.data_ptr<scalar_t>(),
-          parts.data_ptr<float>(), rows, static_cast<int>(columns), vectors);
+          dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weights.weight.data_ptr<scalar_t>(),
+          data_of<float>(normed.mean), normed.rstd.data_ptr<float>(), data_of<scalar_t>(residual),
+          dx.data_ptr<scalar_t>(), parts.data_ptr<float>(), rows, static_cast<int>(columns),
+          vectors);
     };
     const auto shape = shape_of<scalar_t>(columns, wide ? kWideThreads : 256);
-    with_each(shape.each, [&](auto each) {
+    with_each(shape.each, weights.kind, [&](auto each, auto layer) {
       constexpr int kEach = decltype(each)::value;
+      constexpr bool kLayer = decltype(layer)::value;
       if (!wide)
-        launch(norm_backward_kernel<scalar_t, kEach>, shape.threads, 0, shape.vectors);
+        launch(norm_backward_kernel<scalar_t, kEach, kLayer>, shape.threads, 0, shape.vectors);
       else if constexpr (kEach <= 8)
-        launch(wide_norm_backward_kernel<scalar_t, kEach>, kWideThreads, shared, shape.vectors);
+        launch(wide_norm_backward_kernel<scalar_t, kEach, kLayer>, kWideThreads, shared,
+               shape.vectors);
     });
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   add_rows(weight_gradient, parts.select(1, 0));
-  add_rows(bias_gradient, parts.select(1, 1));
+  if (bias_gradient.defined()) add_rows(bias_gradient, parts.select(1, 1));
   return dx;
 }
 

@@ -5,14 +5,13 @@
 #include <ATen/Parallel.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "backends/runtime/kernels/kernels.h"
 #include "backends/runtime/kernels/random.h"
 
 namespace orch::train::ops {
 namespace {
-
-constexpr double kEpsilon = 1e-5;  // of GPT-2's and BLOOM's norms
 
 // On the CPU, 16-bit types are computed in fp32 and rounded: LibTorch 1.13 has no fast products for
 // them there, and for fp16 none at all.
@@ -42,6 +41,40 @@ void draw(const at::Tensor& to, float std, const Drawn& drawn) {
     for (auto i = begin; i < end; ++i)
       y[i] = static_cast<T>(std * normal(drawn.key, place_of(drawn, i)));
   });
+}
+
+// Every other column is a gate.
+struct GateAndUp {
+  at::Tensor gate, up;
+};
+GateAndUp gate_and_up(const at::Tensor& before) {
+  const auto pairs = wide(before).view({before.size(0), -1, 2});
+  return {pairs.select(2, 0), pairs.select(2, 1)};
+}
+
+at::Tensor swiglu_backward(const at::Tensor& dy, const at::Tensor& before) {
+#ifdef ORCH_CUDA
+  if (dy.is_cuda()) return cuda::swiglu_backward(dy, before);
+#endif
+  const auto [gate, up] = gate_and_up(before);
+  const auto d = wide(dy), share = at::sigmoid(gate), silu = gate * share;
+  const auto slope = share * (1 + gate - silu);  // of silu
+  return narrow(at::stack({d * up * slope, d * silu}, 2).view(before.sizes()), before);
+}
+
+Normed rms_norm(const at::Tensor& x, const NormWeights& weights) {
+  const auto v = wide(x);
+  const auto rstd = at::rsqrt(at::mean(v * v, {1}, true) + weights.epsilon);
+  return {narrow(v * rstd * wide(weights.weight), x), {}, rstd};
+}
+
+// Of x and of the weight.
+std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& dy, const at::Tensor& x,
+                                                     const at::Tensor& rstd,
+                                                     const at::Tensor& weight) {
+  const auto normed = x * rstd, scaled = dy * weight;
+  const auto along = at::mean(scaled * normed, {1}, true);
+  return {rstd * (scaled - normed * along), at::sum(dy * normed, {0})};
 }
 
 // The loss of one row; in place its gradient. fp32 throughout.
@@ -109,59 +142,73 @@ void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
   gradient.add_(at::sum(wide(dy), {0}));
 }
 
-Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           Activation activation) {
 #ifdef ORCH_CUDA
-  if (x.is_cuda() && x.scalar_type() != at::kFloat) return cuda::linear_gelu(x, weight, bias);
+  if (activation == Activation::gelu && x.is_cuda() && x.scalar_type() != at::kFloat)
+    return cuda::linear_gelu(x, weight, bias);
 #endif
   const auto before = linear(x, weight, bias);
-  return {before, ops::gelu(before)};
+  return {before, activate(before, activation)};
 }
 
-at::Tensor gelu(const at::Tensor& before) {
-  return narrow(at::gelu(wide(before), "tanh"), before);
-}
-
-at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
-                         const at::Tensor& bias_gradient) {
+at::Tensor activate(const at::Tensor& before, Activation activation) {
+  if (activation == Activation::gelu) return narrow(at::gelu(wide(before), "tanh"), before);
 #ifdef ORCH_CUDA
-  if (dy.is_cuda()) return cuda::gelu_backward(dy, before, bias_gradient);
+  if (before.is_cuda()) return cuda::swiglu(before);
 #endif
-  const auto dx = narrow(at::gelu_backward(wide(dy), wide(before), "tanh"), dy);
-  add_bias_gradient(bias_gradient, dx);
+  const auto [gate, up] = gate_and_up(before);
+  return narrow(at::silu(gate).mul_(up), before);
+}
+
+at::Tensor activation_backward(const at::Tensor& dy, const at::Tensor& before,
+                               Activation activation, const at::Tensor& bias_gradient) {
+#ifdef ORCH_CUDA
+  if (dy.is_cuda() && activation == Activation::gelu)
+    return cuda::gelu_backward(dy, before, bias_gradient);
+#endif
+  const auto dx = activation == Activation::gelu
+                      ? narrow(at::gelu_backward(wide(dy), wide(before), "tanh"), dy)
+                      : swiglu_backward(dy, before);
+  if (bias_gradient.defined()) add_bias_gradient(bias_gradient, dx);
   return dx;
 }
 
-Normed layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+Normed norm(const at::Tensor& x, const NormWeights& weights) {
 #ifdef ORCH_CUDA
-  if (x.is_cuda()) return cuda::add_layer_norm({}, x, weight, bias, {}, kEpsilon).norm;
+  if (x.is_cuda()) return cuda::add_norm({}, x, weights, {}).norm;
 #endif
-  auto [y, mean, rstd] =
-      at::native_layer_norm(wide(x), {x.size(1)}, wide(weight), wide(bias), kEpsilon);
+  if (weights.kind == NormKind::rms) return rms_norm(x, weights);
+  auto [y, mean, rstd] = at::native_layer_norm(wide(x), {x.size(1)}, wide(weights.weight),
+                                               wide(weights.bias), weights.epsilon);
   return {narrow(y, x), mean, rstd};
 }
 
-AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
-                         const at::Tensor& bias, const Dropout& dropped) {
+AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
+                   const Dropout& dropped) {
 #ifdef ORCH_CUDA
-  if (x.is_cuda()) return cuda::add_layer_norm(x, residual, weight, bias, dropped, kEpsilon);
+  if (x.is_cuda()) return cuda::add_norm(x, residual, weights, dropped);
 #endif
   const auto sum = residual + dropout(x, dropped);
-  return {sum, layer_norm(sum, weight, bias)};
+  return {sum, norm(sum, weights)};
 }
 
-at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                               const at::Tensor& weight, const at::Tensor& weight_gradient,
-                               const at::Tensor& bias_gradient, const at::Tensor& residual) {
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                         const NormWeights& weights, const at::Tensor& weight_gradient,
+                         const at::Tensor& bias_gradient, const at::Tensor& residual) {
 #ifdef ORCH_CUDA
   if (x.is_cuda())
-    return cuda::layer_norm_backward(dy, x, normed, weight, weight_gradient, bias_gradient,
-                                     residual);
+    return cuda::norm_backward(dy, x, normed, weights, weight_gradient, bias_gradient, residual);
 #endif
-  const auto [dx, dw, db] =
-      at::native_layer_norm_backward(wide(dy), wide(x), {x.size(1)}, normed.mean, normed.rstd,
-                                     wide(weight), wide(weight), {true, true, true});
+  at::Tensor dx, dw, db;
+  if (weights.kind == NormKind::rms)
+    std::tie(dx, dw) = rms_norm_backward(wide(dy), wide(x), normed.rstd, wide(weights.weight));
+  else
+    std::tie(dx, dw, db) = at::native_layer_norm_backward(
+        wide(dy), wide(x), {x.size(1)}, normed.mean, normed.rstd, wide(weights.weight),
+        wide(weights.weight), {true, true, true});
   weight_gradient.add_(dw);
-  bias_gradient.add_(db);
+  if (db.defined()) bias_gradient.add_(db);
   return narrow(residual.defined() ? dx + wide(residual) : dx, dy);
 }
 

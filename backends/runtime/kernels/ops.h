@@ -28,19 +28,37 @@ ORCH_HOST_DEVICE inline std::uint64_t place_of(const Drawn& drawn, std::int64_t 
                                     i % drawn.columns);
 }
 
-// A product followed by GELU (tanh): `before` is what GELU was given.
+// What follows the first product of an MLP. gelu: by its tanh formula. swiglu: silu(gate) * up
+// (Shazeer 2020), for which the product is twice as wide: columns 2i and 2i + 1 are gate i and up i.
+// So a slice of the product's rows [2 ffn, hidden] has both factors of whatever it has, and tensor
+// parallelism cuts them as it cuts GELU's; Hugging Face has gate_proj (our even rows) and up_proj (the
+// odd ones) apart. A kernel reads both factors at one place.
+enum class Activation { gelu, swiglu };
+
+// A product followed by its activation: `before` is what the activation was given.
 struct Activated {
   at::Tensor before;
   at::Tensor after;
 };
 
+// layer: over mean and deviation, with a bias. rms: over the root of the mean square (Zhang and
+// Sennrich 2019), with neither mean nor bias.
+enum class NormKind { layer, rms };
+
+struct NormWeights {
+  NormKind kind = NormKind::layer;
+  at::Tensor weight;
+  at::Tensor bias;  // undefined for rms
+  double epsilon = 1e-5;
+};
+
 struct Normed {
   at::Tensor y;
-  at::Tensor mean;  // of each row
+  at::Tensor mean;  // of each row; undefined for rms
   at::Tensor rstd;
 };
 
-// sum = residual + dropout(x), and its layer-norm.
+// sum = residual + dropout(x), and its norm.
 struct AddedNorm {
   at::Tensor sum;
   Normed norm;
@@ -61,22 +79,21 @@ at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight);  // 
 void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 
-Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-at::Tensor gelu(const at::Tensor& before);
-// From the gradient of what GELU gave to the gradient of what it was given, and from that to the
-// bias's.
-at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
-                         const at::Tensor& bias_gradient);
+Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           Activation activation);
+at::Tensor activate(const at::Tensor& before, Activation activation);
+// From the gradient of what the activation gave to the gradient of what it was given, and from that
+// to the bias's, if that is defined.
+at::Tensor activation_backward(const at::Tensor& dy, const at::Tensor& before,
+                               Activation activation, const at::Tensor& bias_gradient);
 
-Normed layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
-
-AddedNorm add_layer_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
-                         const at::Tensor& bias, const Dropout& dropout);
-
-// dx, plus `residual` if it is defined.
-at::Tensor layer_norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                               const at::Tensor& weight, const at::Tensor& weight_gradient,
-                               const at::Tensor& bias_gradient, const at::Tensor& residual);
+Normed norm(const at::Tensor& x, const NormWeights& weights);
+AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
+                   const Dropout& dropout);
+// dx, plus `residual` if it is defined. bias_gradient: undefined for rms.
+at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                         const NormWeights& weights, const at::Tensor& weight_gradient,
+                         const at::Tensor& bias_gradient, const at::Tensor& residual);
 
 at::Tensor dropout(const at::Tensor& x, const Dropout& dropout);  // x itself if nothing is dropped
 

@@ -70,7 +70,7 @@ Plan make_plan(cublasLtHandle_t handle, const Product& product) {
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSA, product.a_op);
   set(plan.description, CUBLASLT_MATMUL_DESC_TRANSB, product.b_op);
   set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE, product.epilogue);
-  if (product.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+  if (product.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.m);
   const auto a_rows = product.a_op == CUBLAS_OP_N ? product.m : product.k;
   const auto b_rows = product.b_op == CUBLAS_OP_N ? product.k : product.n;
@@ -113,10 +113,9 @@ void multiply(const Product& product, const at::Tensor& a, const at::Tensor& b, 
               float beta, const at::Tensor& bias = {}, const at::Tensor& auxiliary = {}) {
   const auto handle = at::cuda::getCurrentCUDABlasLtHandle();
   auto& plan = plan_of(handle, product);
-  if (bias.defined()) {
-    set(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data_ptr());
+  if (bias.defined()) set(plan.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias.data_ptr());
+  if (auxiliary.defined())
     set(plan.description, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, auxiliary.data_ptr());
-  }
   const float alpha = 1;
   check(cublasLtMatmul(handle, plan.description, &alpha, a.data_ptr(), plan.a, b.data_ptr(), plan.b,
                        &beta, d.data_ptr(), plan.d, d.data_ptr(), plan.d, &plan.algorithm,
@@ -137,7 +136,9 @@ Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::T
   const auto tokens = x.size(0), width = weight.size(0);
   Activated out{at::empty({tokens, width}, x.options()), at::empty({tokens, width}, x.options())};
   const Product product{CUBLAS_OP_T, CUBLAS_OP_N, width,      tokens,
-                        x.size(1),   type_of(x),  type_of(x), CUBLASLT_EPILOGUE_GELU_AUX_BIAS};
+                        x.size(1),   type_of(x),  type_of(x),
+                        bias.defined() ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                                       : CUBLASLT_EPILOGUE_GELU_AUX};
   multiply(product, weight, x, out.after, 0, bias, out.before);
   return out;
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/files.h"
-#include "core/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checkpoint.h"
 
 namespace orch::train {
 

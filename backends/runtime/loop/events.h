@@ -18,7 +18,7 @@ struct StartEvent {
   std::map<std::string, std::string> effective;  // see Engine::effective
 };
 
-// Of one step; by the names of core/collect/collect.h.
+// Of one step; by the names of core/record/events/collect.h.
 struct StepEvent {
   std::int64_t step = 0;
   double loss = 0;
@@ -34,7 +34,7 @@ struct StepEvent {
   std::optional<double> bubble = {};
 };
 
-// <attempt>/events.jsonl as core/collect/collect.h describes it. Numbers that are not finite are
+// <attempt>/events.jsonl as core/record/events/collect.h describes it. Numbers that are not finite are
 // written as null. Safe on several threads: checkpoints end in the background.
 class Events {
  public:

@@ -17,7 +17,8 @@
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
-#include "core/data/dataset.h"
+#include "core/train/data/dataset.h"
+#include "core/plan/model_json.h"
 
 namespace orch::train {
 namespace {
@@ -25,16 +26,6 @@ namespace {
 // On CUDA these steps of an attempt are taken apart, by events: after the first allocations.
 constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
 constexpr std::chrono::milliseconds kLongestPause(500);  // between looks at who is writing
-
-std::string model_json(const plan::Model& model) {
-  const nlohmann::ordered_json json = {{"family", plan::name(model.family)},
-                                       {"layers", model.layers},
-                                       {"hidden", model.hidden},
-                                       {"heads", model.heads},
-                                       {"vocab", model.vocab},
-                                       {"seq", model.seq}};
-  return json.dump();
-}
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
@@ -185,7 +176,7 @@ StartEvent Loop::start_event() const {
   event.ranks = world_.size();
   event.device = device_name(world_.device());
   event.torch = TORCH_VERSION;
-  event.parameters = engine_->parameter_count();
+  event.parameters = static_cast<std::int64_t>(config_.model.params());
   event.effective = engine_->effective();
   return event;
 }
@@ -287,7 +278,7 @@ void Loop::save() {
   facts.seed = config_.training.seed;
   facts.ranks = world_.size();
   facts.numbers["tokens"] = static_cast<double>(consumed_ * config_.model.seq);
-  facts.texts["model"] = model_json(config_.model);
+  facts.texts["model"] = plan::model_json(config_.model);
   facts.texts["strategy"] = config_.strategy->name;
   facts.texts["experiment"] = config_.experiment;
   auto saved = engine_->save(facts);

@@ -12,41 +12,36 @@
 namespace orch::train {
 namespace {
 
-struct Heads {
-  at::Tensor q, k, v;  // [samples * heads, seq, head_dim]
-};
-
 // fp32 on the CPU: see ops.cpp.
 at::Tensor wide(const at::Tensor& x) { return x.is_cpu() ? x.to(at::kFloat) : x; }
 
-at::Tensor by_head(const at::Tensor& x, const AttentionOptions& options) {
-  return x.transpose(1, 2).reshape({-1, options.seq, options.head_dim});
+// From [samples, heads, seq, dim] to one matrix per key: [samples * kv_heads, queries of it * seq, dim].
+at::Tensor by_key(const at::Tensor& x, const HeadShape& shape) {
+  return wide(x).reshape({x.size(0) * shape.kv_heads, -1, shape.dim});
 }
 
-at::Tensor by_token(const at::Tensor& x, const AttentionOptions& options) {
-  return x.view({-1, options.heads, options.seq, options.head_dim}).transpose(1, 2);
+// And back.
+at::Tensor by_head(const at::Tensor& x, std::int64_t heads, const HeadShape& shape) {
+  return x.view({-1, heads, shape.seq, shape.dim});
 }
 
-Heads split(const at::Tensor& qkv, const AttentionOptions& options) {
-  const auto all = wide(qkv).view({-1, options.seq, options.heads, 3, options.head_dim});
-  return {by_head(all.select(3, 0), options), by_head(all.select(3, 1), options),
-          by_head(all.select(3, 2), options)};
+std::int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
 }
 
 // Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on the
 // place in the whole model, where a rank's heads of one sample lie together.
 at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,
                 const AttentionPlace& place) {
-  const auto of_head = options.seq * options.seq;
+  const auto heads = options.shape.heads, of_head = options.shape.seq * options.shape.seq;
   const auto first = (place.first_sample * options.all_heads + options.first_head) * of_head;
-  if (options.heads == options.all_heads || place.dropout == 0)
+  if (heads == options.all_heads || place.dropout == 0)
     return ops::dropout(scores, {place.dropout, place.key, first});
   std::vector<at::Tensor> samples;
-  for (std::int64_t at = 0; at < scores.size(0); at += options.heads)
-    samples.push_back(
-        ops::dropout(scores.narrow(0, at, options.heads),
-                     {place.dropout, place.key,
-                      first + at / options.heads * options.all_heads * of_head}));
+  for (std::int64_t at = 0; at < scores.size(0); at += heads)
+    samples.push_back(ops::dropout(
+        scores.narrow(0, at, heads),
+        {place.dropout, place.key, first + at / heads * options.all_heads * of_head}));
   return at::cat(samples);
 }
 
@@ -66,12 +61,19 @@ at::Tensor alibi_slopes(std::int64_t heads) {
   return slopes;
 }
 
+std::int64_t AttentionSaved::bytes() const {
+  return bytes_of(qkv) + bytes_of(heads.q) + bytes_of(heads.k) + bytes_of(heads.v) +
+         bytes_of(probabilities) + bytes_of(logsumexp);
+}
+
 Attention::Attention(const AttentionOptions& options, at::ScalarType dtype, at::Device device)
     : options_(options),
       sdpa_(options.sdpa && fused_attention_works(options, dtype, device)),
-      scale_(1 / std::sqrt(static_cast<double>(options.head_dim))) {
+      scale_(1 / std::sqrt(static_cast<double>(options.shape.dim))) {
+  const auto seq = options.shape.seq;
+  if (options.rotary)
+    rotary_ = make_rotary_table(*options.rotary, seq, options.shape.dim, device);
   if (sdpa_ && !options.alibi) return;
-  const auto seq = options.seq;
   const auto type = device.is_cpu() ? at::kFloat : dtype;
   auto bias = at::full({seq, seq}, -std::numeric_limits<float>::infinity(), at::kFloat).triu(1);
   bias = bias.view({1, seq, seq});
@@ -79,42 +81,81 @@ Attention::Attention(const AttentionOptions& options, at::ScalarType dtype, at::
   const auto places = at::arange(seq, at::kFloat);
   if (options.alibi)
     bias = bias + alibi_slopes(options.all_heads)
-                          .narrow(0, options.first_head, options.heads)
+                          .narrow(0, options.first_head, options.shape.heads)
                           .view({-1, 1, 1}) *
                       (places - places.view({-1, 1}));
   bias_ = bias.to(at::TensorOptions().dtype(type).device(device));
 }
 
+bool Attention::rotates(const HeadNorms& norms) const {
+  return rotary_.cos.defined() || norms.q.defined() || options_.shape.group() > 1;
+}
+
+Heads Attention::heads_of(const at::Tensor& qkv, const HeadNorms& norms) const {
+  return rotates(norms) ? ops::rotate_heads(qkv, options_.shape, rotary_, norms)
+                        : ops::view_heads(qkv, options_.shape);
+}
+
+// Rotated heads alone tell all, but for what norms were given.
+Heads Attention::keep_heads(const at::Tensor& qkv, const HeadNorms& norms,
+                            AttentionSaved& saved) const {
+  const auto heads = heads_of(qkv, norms);
+  if (!rotates(norms) || norms.q.defined()) saved.qkv = qkv;
+  if (rotates(norms) && (options_.keep || !saved.qkv.defined())) saved.heads = heads;
+  return heads;
+}
+
 at::Tensor Attention::probabilities(const at::Tensor& q, const at::Tensor& k) const {
-  auto scores = at::bmm(q, k.transpose(1, 2)).mul_(scale_);
-  scores.view({-1, options_.heads, options_.seq, options_.seq}).add_(bias_);
+  const auto seq = options_.shape.seq;
+  auto scores = at::bmm(q, k.transpose(1, 2)).mul_(scale_).view({-1, seq, seq});
+  scores.view({-1, options_.shape.heads, seq, seq}).add_(bias_);
   return at::softmax(scores, -1);
 }
 
-at::Tensor Attention::forward(const at::Tensor& qkv, const AttentionPlace& place,
-                              AttentionSaved& saved) const {
-  if (sdpa_) return fused_attention(qkv, options_, place, bias_, saved);
-  const auto [q, k, v] = split(qkv, options_);
+at::Tensor Attention::forward(const at::Tensor& qkv, const HeadNorms& norms,
+                              const AttentionPlace& place, AttentionSaved& saved) const {
+  const auto heads = keep_heads(qkv, norms, saved);
+  if (sdpa_) return fused_attention(heads, options_, place, bias_, saved);
+  const auto& shape = options_.shape;
+  const auto q = by_key(heads.q, shape), k = by_key(heads.k, shape), v = by_key(heads.v, shape);
   const auto probabilities = this->probabilities(q, k);
-  if (options_.keep_scores) saved.probabilities = probabilities;
-  const auto out = at::bmm(drop(probabilities, options_, place), v);
-  return by_token(out, options_).reshape({qkv.size(0), -1}).to(qkv.scalar_type());
+  if (options_.keep) saved.probabilities = probabilities;
+  const auto dropped = drop(probabilities, options_, place);
+  const auto out = at::bmm(dropped.view({q.size(0), -1, shape.seq}), v);
+  return by_head(out, shape.heads, shape)
+      .transpose(1, 2)
+      .reshape({qkv.size(0), -1})
+      .to(qkv.scalar_type());
 }
 
-at::Tensor Attention::backward(const at::Tensor& dout, const at::Tensor& qkv,
-                               const AttentionPlace& place, const AttentionSaved& saved) const {
-  if (sdpa_) return fused_attention_backward(dout, qkv, options_, place, bias_, saved);
-  const auto [q, k, v] = split(qkv, options_);
-  const auto p = saved.probabilities.defined() ? saved.probabilities : probabilities(q, k);
+Heads Attention::backward_by_products(const at::Tensor& dout, const Heads& heads,
+                                      const AttentionPlace& place, const at::Tensor& kept) const {
+  const auto& shape = options_.shape;
+  const auto q = by_key(heads.q, shape), k = by_key(heads.k, shape), v = by_key(heads.v, shape);
+  const auto grouped = [&](const at::Tensor& scores) {
+    return scores.view({q.size(0), -1, shape.seq});
+  };
+  const auto p = kept.defined() ? kept : probabilities(q, k);
   const auto dy =
-      by_head(wide(dout).view({-1, options_.seq, options_.heads, options_.head_dim}), options_);
-  const auto dv = at::bmm(drop(p, options_, place).transpose(1, 2), dy);
-  const auto dp = drop(at::bmm(dy, v.transpose(1, 2)), options_, place);
-  const auto ds = at::_softmax_backward_data(dp, p, -1, p.scalar_type()).mul_(scale_);
-  const auto dq = at::bmm(ds, k), dk = at::bmm(ds.transpose(1, 2), q);
-  return at::stack({by_token(dq, options_), by_token(dk, options_), by_token(dv, options_)}, 3)
-      .reshape(qkv.sizes())
-      .to(qkv.scalar_type());
+      by_key(dout.view({-1, shape.seq, shape.heads, shape.dim}).transpose(1, 2), shape);
+  const auto dv = at::bmm(grouped(drop(p, options_, place)).transpose(1, 2), dy);
+  const auto dp = drop(at::bmm(dy, v.transpose(1, 2)).view(p.sizes()), options_, place);
+  const auto ds = grouped(at::_softmax_backward_data(dp, p, -1, p.scalar_type()).mul_(scale_));
+  return {by_head(at::bmm(ds, k), shape.heads, shape),
+          by_head(at::bmm(ds.transpose(1, 2), q), shape.kv_heads, shape),
+          by_head(dv, shape.kv_heads, shape)};
+}
+
+at::Tensor Attention::backward(const at::Tensor& dout, const HeadNorms& norms,
+                               const HeadNorms& norm_gradients, const AttentionPlace& place,
+                               const AttentionSaved& saved) const {
+  const auto heads = saved.heads.q.defined() ? saved.heads : heads_of(saved.qkv, norms);
+  const auto gradients =
+      sdpa_ ? fused_attention_backward(dout, heads, options_, place, bias_, saved)
+            : backward_by_products(dout, heads, place, saved.probabilities);
+  return ops::rotate_heads_backward(gradients, saved.qkv, options_.shape, rotary_, norms,
+                                    norm_gradients)
+      .to(dout.scalar_type());
 }
 
 }  // namespace orch::train

@@ -31,54 +31,80 @@ std::uint64_t dropout_key(std::uint64_t seed, std::int64_t step, std::int64_t la
   return combine(key, static_cast<std::uint64_t>(site));
 }
 
-at::Tensor Stream::sum() const {
-  return pending.defined() ? residual + ops::dropout(pending, dropout) : residual;
-}
-
 std::int64_t BlockSaved::bytes() const {
-  std::int64_t sum = 0;
-  for (const auto& tensor :
-       {x, norm1.y, norm1.mean, norm1.rstd, qkv, attention.probabilities, attention.logsumexp,
-        attended, norm2.sum, norm2.norm.y, norm2.norm.mean, norm2.norm.rstd, mlp.before, mlp.after})
+  auto sum = attention.bytes();
+  for (const auto& tensor : {x, norm1.y, norm1.mean, norm1.rstd, attended, norm2.sum, norm2.norm.y,
+                             norm2.norm.mean, norm2.norm.rstd, mlp.before, mlp.after})
     sum += bytes_of(tensor);
   return sum;
 }
 
-std::vector<ParameterSpec> Block::specs(std::int64_t layer, std::int64_t hidden) {
+std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t layer) {
   const auto name = [&](const char* what) { return fmt::format("layers.{}.{}", layer, what); };
-  const auto h = hidden;
-  return {{name("mlp.down.weight"), {h, 4 * h}, 1, Init::scaled_normal, true},
-          {name("mlp.down.bias"), {h}, -1, Init::zeros, false},
-          {name("mlp.up.weight"), {4 * h, h}, 0, Init::normal, true},
-          {name("mlp.up.bias"), {4 * h}, 0, Init::zeros, false},
-          {name("norm2.weight"), {h}, -1, Init::ones, false},
-          {name("norm2.bias"), {h}, -1, Init::zeros, false},
-          {name("attention.out.weight"), {h, h}, 1, Init::scaled_normal, true},
-          {name("attention.out.bias"), {h}, -1, Init::zeros, false},
-          {name("attention.qkv.weight"), {3 * h, h}, 0, Init::normal, true},
-          {name("attention.qkv.bias"), {3 * h}, 0, Init::zeros, false},
-          {name("norm1.weight"), {h}, -1, Init::ones, false},
-          {name("norm1.bias"), {h}, -1, Init::zeros, false}};
+  const auto h = model.hidden, attended = model.heads * model.head_dim;
+  std::vector<ParameterSpec> specs;
+  const auto product = [&](const char* what, std::int64_t out, std::int64_t in, int split_dim,
+                           bool has_bias) {
+    specs.push_back({name(what) + ".weight", {out, in}, split_dim,
+                     split_dim == 1 ? Init::scaled_normal : Init::normal, true});
+    if (has_bias)
+      specs.push_back({name(what) + ".bias", {out}, split_dim == 1 ? -1 : 0, Init::zeros, false});
+  };
+  const auto norm = [&](const char* what) {
+    for (auto& spec : Norm::specs(model, name(what))) specs.push_back(std::move(spec));
+  };
+  const auto head_norm = [&](const char* what) {
+    specs.push_back({name(what), {model.head_dim}, -1, Init::ones, false});
+    specs.back().is_partial = true;
+  };
+  product("mlp.down", h, model.ffn_hidden, 1, model.bias);
+  product("mlp.up", up_rows(model), h, 0, model.bias);
+  norm("norm2");
+  product("attention.out", h, attended, 1, model.bias);
+  if (model.qk_norm) {
+    head_norm("attention.q_norm.weight");
+    head_norm("attention.k_norm.weight");
+  }
+  product("attention.qkv", qkv_rows(model), h, 0, model.has_qkv_bias());
+  norm("norm1");
+  return specs;
 }
 
 Block::Block(const BlockOptions& options, Parameters& parameters, const Attention& attention,
              Profile* profile)
-    : options_(options), parameters_(&parameters), attention_(&attention), profile_(profile) {
-  const auto find = [&](const char* what) {
-    const auto name = fmt::format("layers.{}.{}", options.layer, what);
-    return Linear{parameters.index(name + ".weight"), parameters.index(name + ".bias")};
-  };
-  norm1_ = find("norm1");
-  qkv_ = find("attention.qkv");
-  out_ = find("attention.out");
-  norm2_ = find("norm2");
-  up_ = find("mlp.up");
-  down_ = find("mlp.down");
+    : options_(options),
+      parameters_(&parameters),
+      attention_(&attention),
+      profile_(profile),
+      norm1_(options.model, parameters, fmt::format("layers.{}.norm1", options.layer)),
+      norm2_(options.model, parameters, fmt::format("layers.{}.norm2", options.layer)) {
+  const auto& has = options.model;
+  qkv_ = find("attention.qkv", has.has_qkv_bias());
+  out_ = find("attention.out", has.bias);
+  up_ = find("mlp.up", has.bias);
+  down_ = find("mlp.down", has.bias);
+  if (!has.qk_norm) return;
+  q_norm_ = find("attention.q_norm", false).weight;
+  k_norm_ = find("attention.k_norm", false).weight;
 }
+
+Block::Linear Block::find(const char* what, bool has_bias) const {
+  const auto name = fmt::format("layers.{}.{}", options_.layer, what);
+  Linear found{parameters_->index(name + ".weight")};
+  if (has_bias) found.bias = parameters_->index(name + ".bias");
+  return found;
+}
+
+HeadNorms Block::head_norms() const {
+  return {weight(q_norm_), weight(k_norm_), options_.model.norm_epsilon};
+}
+
+HeadNorms Block::head_norm_gradients() const { return {gradient(q_norm_), gradient(k_norm_)}; }
 
 Dropout Block::dropout_at(int site, const Place& place) const {
   return {options_.dropout, dropout_key(options_.seed, place.step, options_.layer, site),
-          (place.first_sample * place.seq + place.first_row) * options_.hidden};
+          (place.first_sample * place.seq + place.first_row) *
+              options_.model.hidden};
 }
 
 AttentionPlace Block::attention_at(const Place& place, bool drops) const {
@@ -102,15 +128,9 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
   auto& keep = saved ? *saved : local;
   {
     Profile::Scope scope(profile_, kNorms);
-    keep.x = in.residual;
-    if (in.pending.defined()) {
-      auto added = ops::add_layer_norm(in.pending, in.residual, weight(norm1_.weight),
-                                       weight(norm1_.bias), saved ? in.dropout : Dropout());
-      keep.x = added.sum;
-      keep.norm1 = added.norm;
-    } else {
-      keep.norm1 = ops::layer_norm(keep.x, weight(norm1_.weight), weight(norm1_.bias));
-    }
+    const auto added = norm1_.forward(in, saved != nullptr);
+    keep.x = added.sum;
+    keep.norm1 = added.norm;
   }
   const auto norm1 = keep.norm1;
   if (saved && options_.recompute == Recompute::full) {
@@ -128,15 +148,12 @@ Stream Block::forward(const Stream& in, const Place& place, BlockSaved* saved) c
 // What backward needs and forward did not keep.
 void Block::compute_again(const Place& place, BlockSaved& saved) const {
   if (options_.recompute == Recompute::none) return;
-  const auto norm = [&](const at::Tensor& x, const Linear& with) {
-    return ops::layer_norm(x, weight(with.weight), weight(with.bias));
-  };
   {
     Profile::Scope scope(profile_, kNorms);
-    saved.norm1 = norm(saved.x, norm1_);
+    saved.norm1 = norm1_.forward(saved.x);
     if (options_.recompute == Recompute::selective) {
-      saved.norm2.norm = norm(saved.norm2.sum, norm2_);
-      saved.mlp.after = ops::gelu(saved.mlp.before);
+      saved.norm2.norm = norm2_.forward(saved.norm2.sum);
+      saved.mlp.after = ops::activate(saved.mlp.before, activation(options_.model));
     }
   }
   if (options_.recompute == Recompute::full) forward_from(saved.norm1, place, true, saved);
@@ -145,24 +162,27 @@ void Block::compute_again(const Place& place, BlockSaved& saved) const {
 void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
                          BlockSaved& saved) const {
   const auto x = saved.x;
+  at::Tensor qkv;
   {
     const auto rows = options_.axis.gather(norm1.y).take();
     Profile::Scope scope(profile_, "QKV");
-    saved.qkv = ops::linear(rows, weight(qkv_.weight), weight(qkv_.bias));
+    qkv = ops::linear(rows, weight(qkv_.weight), weight(qkv_.bias));
   }
   {
     Profile::Scope scope(profile_, "attention");
-    saved.attended = attention_->forward(saved.qkv, attention_at(place, drops), saved.attention);
+    saved.attended =
+        attention_->forward(qkv, head_norms(), attention_at(place, drops), saved.attention);
   }
+  qkv.reset();
   const auto projected = apply_row(out_, saved.attended, "attention output");
   {
     Profile::Scope scope(profile_, kNorms);
-    saved.norm2 = ops::add_layer_norm(projected, x, weight(norm2_.weight), weight(norm2_.bias),
-                                      drops ? dropout_at(1, place) : Dropout());
+    saved.norm2 = norm2_.forward({x, projected, dropout_at(1, place)}, drops);
   }
   const auto normed = options_.axis.gather(saved.norm2.norm.y).take();
   Profile::Scope scope(profile_, "MLP up");
-  saved.mlp = ops::linear_gelu(normed, weight(up_.weight), weight(up_.bias));
+  saved.mlp = ops::linear_activated(normed, weight(up_.weight), weight(up_.bias),
+                                    activation(options_.model));
 }
 
 void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
@@ -181,8 +201,10 @@ at::Tensor Block::row_backward(const Linear& linear, const at::Tensor& dy, const
   const auto rows = options_.axis.gather(dy).take();
   Profile::Scope scope(profile_, item);
   add_weight_gradient(linear.weight, rows, x, gradients);
-  ops::add_bias_gradient(gradient(linear.bias), dy);
-  gradients.tell(linear.bias);
+  if (linear.bias) {
+    ops::add_bias_gradient(gradient(linear.bias), dy);
+    gradients.tell(*linear.bias);
+  }
   return ops::linear_backward(rows, weight(linear.weight));
 }
 
@@ -201,6 +223,7 @@ at::Tensor Block::column_backward(const Linear& linear, const at::Tensor& dy, co
     Profile::Scope scope(profile_, item);
     add_weight_gradient(linear.weight, dy, given, gradients);
   }
+  if (linear.bias) gradients.tell(*linear.bias);
   return dx.take();
 }
 
@@ -224,16 +247,12 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
   saved.mlp.after.reset();
   {
     Profile::Scope scope(profile_, kNorms);
-    d = ops::gelu_backward(d, saved.mlp.before, gradient(up_.bias));
+    d = ops::activation_backward(d, saved.mlp.before, activation(options_.model),
+                                 gradient(up_.bias));
   }
   const auto dh = column_backward(up_, d, saved.norm2.norm.y, "MLP up", gradients);
-  gradients.tell(up_.bias);
   Profile::Scope scope(profile_, kNorms);
-  auto dx = ops::layer_norm_backward(dh, saved.norm2.sum, saved.norm2.norm, weight(norm2_.weight),
-                                     gradient(norm2_.weight), gradient(norm2_.bias), dy);
-  gradients.tell(norm2_.weight);
-  gradients.tell(norm2_.bias);
-  return dx;
+  return norm2_.backward(dh, saved.norm2.sum, saved.norm2.norm, dy, gradients);
 }
 
 at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
@@ -246,20 +265,18 @@ at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, B
   d = row_backward(out_, d, saved.attended, "attention output", gradients);
   {
     Profile::Scope scope(profile_, "attention");
-    d = attention_->backward(d, saved.qkv, attention_at(place, true), saved.attention);
+    d = attention_->backward(d, head_norms(), head_norm_gradients(), attention_at(place, true),
+                             saved.attention);
   }
-  {
+  for (const auto& norm : {q_norm_, k_norm_})
+    if (norm) gradients.tell(*norm);
+  if (qkv_.bias) {
     Profile::Scope scope(profile_, "QKV");
     ops::add_bias_gradient(gradient(qkv_.bias), d);
   }
   const auto dh = column_backward(qkv_, d, saved.norm1.y, "QKV", gradients);
-  gradients.tell(qkv_.bias);
   Profile::Scope scope(profile_, kNorms);
-  auto dx = ops::layer_norm_backward(dh, saved.x, saved.norm1, weight(norm1_.weight),
-                                     gradient(norm1_.weight), gradient(norm1_.bias), dy);
-  gradients.tell(norm1_.weight);
-  gradients.tell(norm1_.bias);
-  return dx;
+  return norm1_.backward(dh, saved.x, saved.norm1, dy, gradients);
 }
 
 }  // namespace orch::train

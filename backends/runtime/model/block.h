@@ -1,51 +1,20 @@
 #pragma once
 
-#include <functional>
-
-#include "backends/runtime/kernels/ops.h"
 #include "backends/runtime/model/attention.h"
-#include "backends/runtime/model/parameters.h"
+#include "backends/runtime/model/norm.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/model/tensor_axis.h"
 
 namespace orch::train {
 
-// selective: what is cheap to compute again is not kept: scores, norms, what GELU gives.
+// selective: what is cheap to compute again is not kept: scores, norms, what the MLP's
+// activation gives.
 enum class Recompute { none, selective, full };
 Recompute parse_recompute(const std::string& text);  // throws std::invalid_argument
 
-// Told of each parameter whose gradient of this micro-batch is complete.
-using Ready = std::function<void(std::size_t parameter)>;
-
-// A gradient of a weight that is still to be computed: dy' x.
-struct WeightProduct {
-  std::size_t parameter;
-  at::Tensor dy, x;
-};
-
-// What backward does with gradients of weights: it tells of each, or, given a list, puts off their
-// products, to be told of by whoever computes them.
-struct Gradients {
-  Ready ready;
-  std::vector<WeightProduct>* put_off = nullptr;
-
-  void tell(std::size_t parameter) const {
-    if (ready) ready(parameter);
-  }
-};
-
-// What is between two blocks: residual + dropout(pending). The next norm adds them in its own pass.
-struct Stream {
-  at::Tensor residual;
-  at::Tensor pending;  // undefined: nothing to add
-  Dropout dropout;
-
-  at::Tensor sum() const;
-};
-
 struct BlockOptions {
+  plan::Model model;
   std::int64_t layer = 0;
-  std::int64_t hidden = 0;
   double dropout = 0;
   double attention_dropout = 0;
   Recompute recompute = Recompute::none;
@@ -65,7 +34,6 @@ struct Place {
 struct BlockSaved {
   at::Tensor x;
   Normed norm1;
-  at::Tensor qkv;
   AttentionSaved attention;
   at::Tensor attended;
   AddedNorm norm2;
@@ -74,8 +42,8 @@ struct BlockSaved {
   std::int64_t bytes() const;
 };
 
-// A pre-norm transformer block: attention and an MLP of four times the width, each added to the
-// stream. GPT-2's and BLOOM's differ in the attention alone.
+// A pre-norm transformer block of the model's parts: attention and an MLP, each added to the
+// stream.
 class Block {
  public:
   // attention is shared by all blocks and outlives them.
@@ -88,15 +56,17 @@ class Block {
   at::Tensor backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                       const Gradients& gradients) const;
 
-  static std::vector<ParameterSpec> specs(std::int64_t layer,
-                                          std::int64_t hidden);  // backward's order
+  static std::vector<ParameterSpec> specs(const plan::Model& model,
+                                          std::int64_t layer);  // backward's order
 
  private:
   struct Linear {
-    std::size_t weight, bias;
+    std::size_t weight = 0;
+    std::optional<std::size_t> bias = {};
   };
+  Linear find(const char* what, bool has_bias) const;
   void compute_again(const Place& place, BlockSaved& saved) const;
-  // Up to what GELU gives.
+  // Up to what the activation gives.
   void forward_from(const Normed& norm1, const Place& place, bool drops, BlockSaved& saved) const;
   at::Tensor mlp_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                           const Gradients& gradients) const;
@@ -106,21 +76,31 @@ class Block {
   at::Tensor apply_row(const Linear& linear, const at::Tensor& x, const char* item) const;
   at::Tensor row_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                           const char* item, const Gradients& gradients) const;
-  // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given.
+  // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given. The
+  // gradient of its bias is there already.
   at::Tensor column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                              const char* item, const Gradients& gradients) const;
   void add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
                            const Gradients& gradients) const;
   Dropout dropout_at(int site, const Place& place) const;
   AttentionPlace attention_at(const Place& place, bool drops) const;
-  const at::Tensor& weight(std::size_t index) const { return (*parameters_)[index].weight; }
-  const at::Tensor& gradient(std::size_t index) const { return (*parameters_)[index].gradient; }
+  HeadNorms head_norms() const;
+  HeadNorms head_norm_gradients() const;
+  using Index = std::optional<std::size_t>;
+  at::Tensor weight(Index index) const {  // undefined where there is none
+    return index ? (*parameters_)[*index].weight : at::Tensor();
+  }
+  at::Tensor gradient(Index index) const {
+    return index ? (*parameters_)[*index].gradient : at::Tensor();
+  }
 
   BlockOptions options_;
   Parameters* parameters_;
   const Attention* attention_;
   Profile* profile_;
-  Linear norm1_, qkv_, out_, norm2_, up_, down_;
+  Norm norm1_, norm2_;
+  Linear qkv_, out_, up_, down_;
+  std::optional<std::size_t> q_norm_, k_norm_;
 };
 
 // A stream's key for dropout: every site of every layer in every step has its own.

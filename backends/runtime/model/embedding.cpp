@@ -31,12 +31,9 @@ Embedding::Embedding(const ModelOptions& options, Parameters& parameters, Profil
       parameters_(&parameters),
       profile_(profile),
       word_(parameters.index(kWords)) {
-  if (options.is_bloom()) {
-    norm_weight_ = parameters.index("embedding_norm.weight");
-    norm_bias_ = parameters.index("embedding_norm.bias");
-  } else {
+  if (options.config.embedding_norm) norm_.emplace(options.config, parameters, "embedding_norm");
+  if (options.config.learned_positions())
     position_ = parameters.index("position_embedding.weight");
-  }
 }
 
 Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
@@ -68,39 +65,35 @@ at::Tensor Embedding::positions(std::int64_t rows, std::int64_t all) const {
 Stream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) const {
   Profile::Scope scope(profile_, "embedding");
   auto x = look_up(batch);
-  if (options_.is_bloom()) {  // it drops nothing here
+  if (position_ && options_.axis.shares_rows())
+    x.add_(weight(*position_).index_select(0, positions(x.size(0), batch.rows)));
+  else if (position_)
+    x.view({-1, options_.config.seq, options_.config.hidden}).add_(weight(*position_));
+  if (norm_) {
     saved.sum = x;
-    saved.norm = ops::layer_norm(x, weight(norm_weight_), weight(norm_bias_));
+    saved.norm = norm_->forward(x);
     return {saved.norm.y, {}, {}};
   }
-  if (options_.axis.shares_rows())
-    x.add_(weight(position_).index_select(0, positions(x.size(0), batch.rows)));
-  else
-    x.view({-1, options_.config.seq, options_.config.hidden}).add_(weight(position_));
   return {ops::dropout(x, dropout_of(batch, drops)), {}, {}};
 }
 
 void Embedding::add_positions_gradient(const at::Tensor& dy, std::int64_t all) const {
   if (options_.axis.shares_rows()) {
-    ops::add_embedding_gradient(gradient(position_), dy, positions(dy.size(0), all));
+    ops::add_embedding_gradient(gradient(*position_), dy, positions(dy.size(0), all));
     return;
   }
   const auto by_sample = dy.view({-1, options_.config.seq, options_.config.hidden});
-  gradient(position_).add_(at::sum(by_sample, {0}, false, at::kFloat));
+  gradient(*position_).add_(at::sum(by_sample, {0}, false, at::kFloat));
 }
 
 void Embedding::backward(at::Tensor dy, const MicroBatch& batch, const Saved& saved,
                          const Gradients& gradients) const {
   Profile::Scope scope(profile_, "embedding");
-  if (options_.is_bloom()) {
-    dy = ops::layer_norm_backward(dy, saved.sum, saved.norm, weight(norm_weight_),
-                                  gradient(norm_weight_), gradient(norm_bias_), {});
-    gradients.tell(norm_weight_);
-    gradients.tell(norm_bias_);
-  } else {
-    dy = ops::dropout(dy, dropout_of(batch, true));
+  dy = norm_ ? norm_->backward(dy, saved.sum, saved.norm, {}, gradients)
+             : ops::dropout(dy, dropout_of(batch, true));
+  if (position_) {
     add_positions_gradient(dy, batch.rows);
-    gradients.tell(position_);
+    gradients.tell(*position_);
   }
   if (options_.axis.is_alone()) {
     ops::add_embedding_gradient(gradient(word_), dy, batch.tokens);

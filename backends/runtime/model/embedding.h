@@ -5,12 +5,12 @@
 
 namespace orch::train {
 
-// Words to the stream: GPT-2's with learnt positions and dropout, BLOOM's with a norm. Each rank of
-// the tensor axis has some of the words.
+// Words to the stream: with learnt positions (GPT-2), with a norm that drops nothing (BLOOM), or with
+// neither. Each rank of the tensor axis has some of the words.
 class Embedding {
  public:
   struct Saved {
-    at::Tensor sum;  // before BLOOM's norm
+    at::Tensor sum;  // before the norm
     Normed norm;
     std::int64_t bytes() const;
   };
@@ -33,8 +33,9 @@ class Embedding {
   ModelOptions options_;
   Parameters* parameters_;
   Profile* profile_;
-  std::size_t word_ = 0, position_ = 0;
-  std::size_t norm_weight_ = 0, norm_bias_ = 0;  // BLOOM's
+  std::size_t word_;
+  std::optional<std::size_t> position_;
+  std::optional<Norm> norm_;
 };
 
 }  // namespace orch::train

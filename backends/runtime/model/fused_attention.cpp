@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 
-#include "backends/runtime/kernels/kernels.h"
 #include "backends/runtime/kernels/random.h"
 
 #ifdef ORCH_CUDA
@@ -14,16 +13,6 @@
 
 namespace orch::train {
 namespace {
-
-struct Heads {
-  at::Tensor q, k, v;  // [samples, heads, seq, head_dim], views of qkv
-};
-
-Heads split(const at::Tensor& qkv, const AttentionOptions& options) {
-  const auto all = qkv.view({-1, options.seq, options.heads, 3, options.head_dim});
-  return {all.select(3, 0).transpose(1, 2), all.select(3, 1).transpose(1, 2),
-          all.select(3, 2).transpose(1, 2)};
-}
 
 // The generator's state is a function of the place too: a recomputation drops the same.
 void seed(const AttentionOptions& options, const AttentionPlace& place) {
@@ -42,16 +31,18 @@ at::Tensor expand(const at::Tensor& bias, const at::Tensor& q) {
 bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype,
                            at::Device device) {
   if (!device.is_cuda() || (dtype != at::kBFloat16 && dtype != at::kHalf)) return false;
-  if (options.head_dim % 8 != 0 || options.head_dim > 128) return false;
-  // The one with a bias wants its rows aligned, the one without needs Ampere.
-  return options.alibi ? options.seq % 8 == 0
-                       : at::cuda::getDeviceProperties(device.index())->major >= 8;
+  const auto& shape = options.shape;
+  if (shape.dim % 8 != 0 || shape.dim > 128) return false;
+  // The one with a bias wants its rows aligned and a key for each query, the one without needs Ampere.
+  return options.alibi
+             ? shape.seq % 8 == 0 && shape.group() == 1
+             : at::cuda::getDeviceProperties(device.index())->major >= 8;
 }
 
-at::Tensor fused_attention(const at::Tensor& qkv, const AttentionOptions& options,
+at::Tensor fused_attention(const Heads& heads, const AttentionOptions& options,
                            const AttentionPlace& place, const at::Tensor& bias,
                            AttentionSaved& saved) {
-  const auto [q, k, v] = split(qkv, options);
+  const auto& [q, k, v] = heads;
   if (place.dropout > 0) seed(options, place);
   if (options.alibi) {
     std::tie(saved.out, saved.logsumexp, saved.random_state[0], saved.random_state[1]) =
@@ -65,14 +56,15 @@ at::Tensor fused_attention(const at::Tensor& qkv, const AttentionOptions& option
     saved.random_state[0] = std::get<6>(result);
     saved.random_state[1] = std::get<7>(result);
   }
-  return saved.out.transpose(1, 2).reshape({qkv.size(0), -1});
+  return saved.out.transpose(1, 2).reshape({q.size(0) * q.size(2), -1});
 }
 
-at::Tensor fused_attention_backward(const at::Tensor& dout, const at::Tensor& qkv,
-                                    const AttentionOptions& options, const AttentionPlace& place,
-                                    const at::Tensor& bias, const AttentionSaved& saved) {
-  const auto [q, k, v] = split(qkv, options);
-  const auto dy = dout.view({-1, options.seq, options.heads, options.head_dim}).transpose(1, 2);
+Heads fused_attention_backward(const at::Tensor& dout, const Heads& heads,
+                               const AttentionOptions& options, const AttentionPlace& place,
+                               const at::Tensor& bias, const AttentionSaved& saved) {
+  const auto& [q, k, v] = heads;
+  const auto seq = options.shape.seq;
+  const auto dy = dout.view({-1, seq, options.shape.heads, options.shape.dim}).transpose(1, 2);
   at::Tensor dq, dk, dv, none;
   if (options.alibi) {
     std::tie(dq, dk, dv, none) = at::_scaled_dot_product_efficient_attention_backward(
@@ -81,9 +73,9 @@ at::Tensor fused_attention_backward(const at::Tensor& dout, const at::Tensor& qk
   } else {
     std::tie(dq, dk, dv) = at::_scaled_dot_product_cudnn_attention_backward(
         dy, q, k, v, saved.out, saved.logsumexp, saved.random_state[0], saved.random_state[1],
-        at::Tensor(), at::Tensor(), at::Tensor(), options.seq, options.seq, place.dropout, true);
+        at::Tensor(), at::Tensor(), at::Tensor(), seq, seq, place.dropout, true);
   }
-  return cuda::interleave(dq, dk, dv);
+  return {dq, dk, dv};
 }
 
 }  // namespace orch::train
@@ -94,14 +86,13 @@ namespace orch::train {
 
 bool fused_attention_works(const AttentionOptions&, at::ScalarType, at::Device) { return false; }
 
-at::Tensor fused_attention(const at::Tensor&, const AttentionOptions&, const AttentionPlace&,
+at::Tensor fused_attention(const Heads&, const AttentionOptions&, const AttentionPlace&,
                            const at::Tensor&, AttentionSaved&) {
   throw std::logic_error("no fused attention in this build");
 }
 
-at::Tensor fused_attention_backward(const at::Tensor&, const at::Tensor&, const AttentionOptions&,
-                                    const AttentionPlace&, const at::Tensor&,
-                                    const AttentionSaved&) {
+Heads fused_attention_backward(const at::Tensor&, const Heads&, const AttentionOptions&,
+                               const AttentionPlace&, const at::Tensor&, const AttentionSaved&) {
   throw std::logic_error("no fused attention in this build");
 }
 

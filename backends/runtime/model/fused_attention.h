@@ -8,12 +8,13 @@ namespace orch::train {
 bool fused_attention_works(const AttentionOptions& options, at::ScalarType dtype,
                            at::Device device);
 
-// As Attention's; bias is used for ALiBi only.
-at::Tensor fused_attention(const at::Tensor& qkv, const AttentionOptions& options,
+// Of heads, [samples * seq, heads * dim], and the heads' gradients. Queries may share keys and values
+// but with ALiBi, for which alone `bias` is used.
+at::Tensor fused_attention(const Heads& heads, const AttentionOptions& options,
                            const AttentionPlace& place, const at::Tensor& bias,
                            AttentionSaved& saved);
-at::Tensor fused_attention_backward(const at::Tensor& dout, const at::Tensor& qkv,
-                                    const AttentionOptions& options, const AttentionPlace& place,
-                                    const at::Tensor& bias, const AttentionSaved& saved);
+Heads fused_attention_backward(const at::Tensor& dout, const Heads& heads,
+                               const AttentionOptions& options, const AttentionPlace& place,
+                               const at::Tensor& bias, const AttentionSaved& saved);
 
 }  // namespace orch::train

@@ -27,17 +27,12 @@ Head::Head(const ModelOptions& options, Parameters& parameters, Profile* profile
       parameters_(&parameters),
       profile_(profile),
       owns_words_(owns_words),
-      word_(parameters.index(kWords)),
-      norm_weight_(parameters.index("final_norm.weight")),
-      norm_bias_(parameters.index("final_norm.bias")) {}
+      word_(parameters.index(options.config.tied ? kWords : kHeadWords)),
+      norm_(options.config, parameters, "final_norm") {}
 
-AddedNorm Head::norm(const Stream& stream, bool drops) const {
+AddedNorm Head::normed(const Stream& stream, bool drops) const {
   Profile::Scope scope(profile_, "norms, dropout, GELU");
-  if (!stream.pending.defined())
-    return {stream.residual,
-            ops::layer_norm(stream.residual, weight(norm_weight_), weight(norm_bias_))};
-  return ops::add_layer_norm(stream.pending, stream.residual, weight(norm_weight_),
-                             weight(norm_bias_), drops ? stream.dropout : Dropout());
+  return norm_.forward(stream, drops);
 }
 
 // The ranks of the axis exchange three numbers per row, once: the highest logit, the sum of
@@ -84,7 +79,7 @@ at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double sca
 
 Head::Result Head::backward(const Stream& stream, const MicroBatch& batch, double scale,
                             const Gradients& gradients) {
-  const auto normed = norm(stream, true);
+  const auto normed = this->normed(stream, true);
   const auto x = options_.axis.gather(normed.norm.y).take();
   Result result;
   at::Tensor dx;
@@ -92,19 +87,16 @@ Head::Result Head::backward(const Stream& stream, const MicroBatch& batch, doubl
   if (owns_words_) gradients.tell(word_);
   dx = options_.axis.reduce(dx).take();
   Profile::Scope scope(profile_, "norms, dropout, GELU");
-  result.gradient = ops::layer_norm_backward(dx, normed.sum, normed.norm, weight(norm_weight_),
-                                             gradient(norm_weight_), gradient(norm_bias_), {});
-  gradients.tell(norm_weight_);
-  gradients.tell(norm_bias_);
+  result.gradient = norm_.backward(dx, normed.sum, normed.norm, {}, gradients);
   return result;
 }
 
 at::Tensor Head::loss(const Stream& stream, const MicroBatch& batch) {
-  return losses(options_.axis.gather(norm(stream, false).norm.y).take(), batch, 0, nullptr);
+  return losses(options_.axis.gather(normed(stream, false).norm.y).take(), batch, 0, nullptr);
 }
 
 at::Tensor Head::logits(const Stream& stream) const {
-  return ops::linear(norm(stream, false).norm.y, weight(word_), {})
+  return ops::linear(normed(stream, false).norm.y, weight(word_), {})
       .narrow(1, 0, options_.config.vocab);
 }
 

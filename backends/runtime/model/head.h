@@ -5,13 +5,13 @@
 
 namespace orch::train {
 
-// The end of the model: the last norm, the logits over the words (with the embedding's matrix) and
-// the loss. Forward and backward of the logits are one: a slice of rows at a time, which all of them
-// would be the largest tensor of most models. Each rank of the tensor axis has some of the words; the
-// logits are never gathered.
+// The end of the model: the last norm, the logits over the words (with the embedding's matrix, or one
+// of its own) and the loss. Forward and backward of the logits are one: a slice of rows at a time, which
+// all of them would be the largest tensor of most models. Each rank of the tensor axis has some of the
+// words; the logits are never gathered.
 class Head {
  public:
-  // owns_words: no embedding on this rank adds to the words' gradient after the head.
+  // owns_words: no embedding on this rank adds to its matrix's gradient after the head.
   Head(const ModelOptions& options, Parameters& parameters, Profile* profile, bool owns_words);
 
   struct Result {
@@ -26,7 +26,7 @@ class Head {
   std::int64_t logits_bytes() const { return logits_bytes_; }  // the most at a time
 
  private:
-  AddedNorm norm(const Stream& stream, bool drops) const;
+  AddedNorm normed(const Stream& stream, bool drops) const;
   at::Tensor losses(const at::Tensor& x, const MicroBatch& batch, double scale, at::Tensor* dx);
   at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& targets, double scale) const;
   const at::Tensor& weight(std::size_t index) const { return (*parameters_)[index].weight; }
@@ -36,7 +36,8 @@ class Head {
   Parameters* parameters_;
   Profile* profile_;
   bool owns_words_;
-  std::size_t word_, norm_weight_, norm_bias_;
+  std::size_t word_;
+  Norm norm_;
   std::int64_t logits_bytes_ = 0;
 };
 

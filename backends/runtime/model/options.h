@@ -2,16 +2,10 @@
 
 #include <functional>
 
+#include "backends/runtime/model/parts.h"
 #include "backends/runtime/model/block.h"
-#include "core/plan/model.h"
 
 namespace orch::train {
-
-// The vocabulary as products want it: a multiple of this on each of the ranks that share it. Rows
-// beyond it are never a target and get no probability.
-inline std::int64_t padded_vocab(const plan::Model& model, std::int64_t multiple = 128) {
-  return (model.vocab + multiple - 1) / multiple * multiple;
-}
 
 enum class Way { forward, backward };
 
@@ -34,8 +28,6 @@ struct ModelOptions {
   std::int64_t seed = 0;
   TensorAxis axis;
   LayerHooks hooks = {};
-
-  bool is_bloom() const { return config.family == plan::Family::bloom; }
 };
 
 // Some samples of a step, in a row of the data's order.

@@ -8,8 +8,9 @@
 
 namespace orch::train {
 
-// The words' matrix, which the embedding and the head share.
+// The words' matrix of the embedding, which the head shares or has one of its own.
 constexpr const char* kWords = "word_embedding.weight";
+constexpr const char* kHeadWords = "head.weight";
 
 // How a parameter begins.
 enum class Init { normal, scaled_normal, zeros, ones };  // scaled: by 1/sqrt(2 layers)
@@ -21,6 +22,8 @@ struct ParameterSpec {
   Init init = Init::zeros;
   bool decay = false;  // weight decay: see decays()
   std::int64_t padding = 0;  // rows at its end that are no words
+  bool is_tied = false;      // embedding and head share it: both ends of a pipeline have it
+  bool is_partial = false;   // every tensor-parallel rank has it, with its own heads' gradient alone
 };
 
 // The rule of Megatron: matrices decay, embeddings among them; biases and norms (the embedding's

@@ -10,15 +10,17 @@ namespace orch::train {
 namespace {
 
 AttentionOptions attention_options(const ModelOptions& options) {
+  const auto& config = options.config;
+  const auto ranks = options.axis.size();
+  require_equal_shares(config, ranks);
   AttentionOptions attention;
-  attention.all_heads = options.config.heads;
-  attention.heads = options.config.heads / options.axis.size();
-  attention.first_head = options.axis.rank() * attention.heads;
-  attention.head_dim = options.config.head_dim();
-  attention.seq = options.config.seq;
-  attention.alibi = options.is_bloom();
+  attention.shape = {config.heads / ranks, config.kv_heads / ranks, config.head_dim, config.seq};
+  attention.all_heads = config.heads;
+  attention.first_head = options.axis.rank() * attention.shape.heads;
+  attention.alibi = config.alibi;
+  if (config.rope) attention.rotary = rotary(config);
   attention.sdpa = options.sdpa;
-  attention.keep_scores = options.recompute != Recompute::selective;
+  attention.keep = options.recompute != Recompute::selective;
   return attention;
 }
 
@@ -26,24 +28,24 @@ AttentionOptions attention_options(const ModelOptions& options) {
 
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
                                            std::int64_t vocab) {
-  const auto h = config.hidden;
+  require_parts(config);
   std::vector<ParameterSpec> specs;
-  if (span.predicts) {
-    specs.push_back({"final_norm.weight", {h}, -1, Init::ones, false});
-    specs.push_back({"final_norm.bias", {h}, -1, Init::zeros, false});
+  const auto add = [&](const std::vector<ParameterSpec>& more) {
+    specs.insert(specs.end(), more.begin(), more.end());
+  };
+  const auto words = [&](const char* name) {
+    specs.push_back({name, {vocab, config.hidden}, 0, Init::normal, true, vocab - config.vocab});
+  };
+  if (span.predicts && !config.tied) words(kHeadWords);
+  if (span.predicts) add(Norm::specs(config, "final_norm"));
+  for (auto layer = span.end; layer-- > span.first;) add(Block::specs(config, layer));
+  if (span.embeds && config.embedding_norm) add(Norm::specs(config, "embedding_norm"));
+  if (span.embeds && config.learned_positions())
+    specs.push_back({"position_embedding.weight", {config.seq, config.hidden}, -1, Init::normal, true});
+  if (span.embeds || (span.predicts && config.tied)) {
+    words(kWords);
+    specs.back().is_tied = config.tied;
   }
-  for (auto layer = span.end; layer-- > span.first;) {
-    const auto block = Block::specs(layer, h);
-    specs.insert(specs.end(), block.begin(), block.end());
-  }
-  if (span.embeds && config.family == plan::Family::bloom) {
-    specs.push_back({"embedding_norm.weight", {h}, -1, Init::ones, false});
-    specs.push_back({"embedding_norm.bias", {h}, -1, Init::zeros, false});
-  } else if (span.embeds) {
-    specs.push_back({"position_embedding.weight", {config.seq, h}, -1, Init::normal, true});
-  }
-  if (span.embeds || span.predicts)
-    specs.push_back({kWords, {vocab, h}, 0, Init::normal, true, vocab - config.vocab});
   return specs;
 }
 
@@ -53,15 +55,7 @@ std::vector<ParameterSpec> parameter_specs(const plan::Model& config) {
 
 std::int64_t layer_of(const std::string& parameter, std::int64_t layers) {
   if (parameter.starts_with("layers.")) return std::stoll(parameter.substr(7));
-  return parameter.starts_with("final_norm") ? layers : -1;
-}
-
-std::int64_t parameter_count(const plan::Model& config) {
-  std::int64_t count = 0;
-  for (const auto& parameter :
-       lay_out(parameter_specs(config, Span::whole(config), config.vocab)).all)
-    count += parameter.count;
-  return count;
+  return parameter.starts_with("final_norm") || parameter == kHeadWords ? layers : -1;
 }
 
 std::int64_t Stage::Saved::bytes() const {
@@ -80,10 +74,10 @@ Stage::Stage(const ModelOptions& options, const Span& span, Parameters& paramete
   if (span.embeds) embedding_.emplace(options, parameters, profile);
   for (auto layer = span.first; layer < span.end; ++layer)
     blocks_.emplace_back(
-        BlockOptions{layer, options.config.hidden, options.dropout, options.attention_dropout,
+        BlockOptions{options.config, layer, options.dropout, options.attention_dropout,
                      options.recompute, static_cast<std::uint64_t>(options.seed), options.axis},
         parameters, attention_, profile);
-  if (span.predicts) head_.emplace(options, parameters, profile, !span.embeds);
+  if (span.predicts) head_.emplace(options, parameters, profile, !(span.embeds && options.config.tied));
   if (options.inputs_on_host && options.recompute == Recompute::full)
     shelf_.emplace(options.device, blocks_.size());
 }

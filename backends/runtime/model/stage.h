@@ -20,16 +20,14 @@ struct Span {
 };
 
 // The parameters of a span in the order in which backward completes their gradients; the words come
-// last. The word embedding has `vocab` rows: see padded_vocab.
+// last. The words have `vocab` rows: see padded_vocab.
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config, const Span& span,
                                            std::int64_t vocab);
 std::vector<ParameterSpec> parameter_specs(const plan::Model& config);  // the whole model
 // Where forward uses a parameter first: a layer, or -1: the embedding, layers: the head.
 std::int64_t layer_of(const std::string& parameter, std::int64_t layers);
-std::int64_t parameter_count(const plan::Model& config);                // of it, without padding
 
-// Some layers of a GPT-2 style or BLOOM language model with tied embeddings: all of them, or a
-// pipeline's stage (or chunk of one). Forward and backward are written out, and apart: several
+// Some layers of a language model: all of them, or a pipeline's stage (or chunk of one). Forward and backward are written out, and apart: several
 // micro-batches may be between the two.
 class Stage {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "backends/runtime/model/options.h"
-#include "core/data/dataset.h"
+#include "core/train/data/dataset.h"
 
 namespace orch::train {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/checkpoint/checkpoint.h"
-#include "core/data/dataset.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/data/dataset.h"
 
 namespace orch::train {
 
@@ -44,7 +44,6 @@ class Engine {
 
   // What really runs, for the log: "attention": "sdpa", "compression": "powersgd rank 2", ...
   virtual std::map<std::string, std::string> effective() const = 0;
-  virtual std::int64_t parameter_count() const = 0;  // of the whole model, without padding
   // Since the start of this attempt: bytes given to collectives.
   virtual std::uint64_t communicated_bytes() const = 0;
   // By the estimator's names: "weights", "gradients", "optimizer states", "activations", ...

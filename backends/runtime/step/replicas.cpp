@@ -9,7 +9,7 @@ namespace orch::train {
 bool Replicas::is_copy(std::size_t parameter) const {
   const auto& spec = parameters_[parameter].spec;
   return (spec.split_dim < 0 && mesh_.tensor_rank() > 0) ||
-         (spec.name == kWords && !mesh_.is_first());
+         (spec.is_tied && !mesh_.is_first());
 }
 
 void Replicas::add_up_gradients() {
@@ -18,17 +18,21 @@ void Replicas::add_up_gradients() {
   add_tied();
 }
 
-// With sequence parallelism each rank has seen its own rows only, of what all of them have.
+// With sequence parallelism each rank has seen its own rows only, of what all of them have; and of
+// some parameters its own heads only.
 void Replicas::add_shared() {
-  if (!sequence_parallel_) return;
-  Profile::Scope scope(&profile_, "shared gradient all-reduce");
+  if (mesh_.tensor_size() == 1) return;
   std::vector<at::Tensor> parts;
   for (const auto& owned : parameters_.owned())
     for (const auto& [parameter, begin, end, at] : owned.segments)
-      if (parameters_[parameter].spec.split_dim < 0)
+      if (const auto& spec = parameters_[parameter].spec;
+          spec.split_dim < 0 && (sequence_parallel_ || spec.is_partial))
         parts.push_back(owned.gradient.narrow(0, at, end - begin));
   if (parts.empty()) return;
-  const auto all = at::cat(parts);
+  Profile::Scope scope(&profile_, "shared gradient all-reduce");
+  auto there = parts;  // some may be on the host
+  for (auto& part : there) part = part.to(mesh_.world().device());
+  const auto all = at::cat(there);
   mesh_.tensor().all_reduce(all).wait();
   std::int64_t at = 0;
   for (auto& part : parts) {
@@ -49,6 +53,7 @@ void Replicas::add_tied() {
   if (!mesh_.ends() || !parameters_.has(kWords)) return;
   Profile::Scope scope(&profile_, "tied embedding all-reduce");
   const auto words = parameters_.index(kWords);
+  if (!parameters_[words].spec.is_tied) return;
   for (const auto& owned : parameters_.owned())
     for (const auto& [parameter, begin, end, at] : owned.segments)
       if (parameter == words)
@@ -131,7 +136,7 @@ void Replicas::sum(const at::Tensor& buffer) const {
 
 // Both ends have summed in an order of their own: they would come to drift apart.
 void Replicas::agree(std::size_t parameter, const at::Tensor& buffer) const {
-  if (!mesh_.ends() || parameters_[parameter].spec.name != kWords) return;
+  if (!mesh_.ends() || !parameters_[parameter].spec.is_tied) return;
   Profile::Scope scope(&profile_, "optimizer all-reduce");
   const auto here = buffer.to(mesh_.world().device());
   mesh_.ends()->all_reduce(here).wait();

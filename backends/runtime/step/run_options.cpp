@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "backends/runtime/host/memory.h"
 #include "backends/runtime/step/settings.h"
+#include "core/plan/check.h"
 
 namespace orch::train {
 
@@ -17,6 +19,7 @@ at::ScalarType dtype_of(const plan::Run& run) {
 }
 
 ModelOptions model_options(const plan::Run& run, at::Device device, const TensorAxis& axis) {
+  if (const auto reason = plan::cannot_train(run); !reason.empty()) throw std::invalid_argument(reason);
   const Settings settings(run);
   ModelOptions options;
   options.config = run.model;

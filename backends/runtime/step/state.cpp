@@ -35,7 +35,7 @@ checkpoint::Piece box_of(const std::string& kind, const Parameter& parameter, st
   box.shape = parameter.spec.shape;
   box.offsets = parameter.offsets;
   box.sizes = parameter.shape;
-  if (parameter.spec.name == kWords) {
+  if (parameter.spec.padding > 0) {
     box.shape[0] = vocab;
     box.sizes[0] = std::clamp<std::int64_t>(vocab - box.offsets[0], 0, box.sizes[0]);
     box.offsets[0] = std::min(box.offsets[0], vocab);
@@ -102,7 +102,7 @@ std::vector<StateTensor> training_state(Parameters& parameters, Optimizer& optim
       add_elements(state.kind, parameters, state.parameter, state.begin, state.tensor, vocab, all);
       continue;
     }
-    const bool by_word = parameter.spec.name == kWords && state.kind == "row";
+    const bool by_word = parameter.spec.padding > 0 && state.kind == "row";
     all.push_back(whole_state(state.kind + "/" + parameter.spec.name,
                               by_word ? state.tensor.narrow(0, 0, vocab) : state.tensor));
     all.back().parameter = state.parameter;

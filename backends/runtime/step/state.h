@@ -8,7 +8,7 @@
 
 #include "backends/runtime/model/parameters.h"
 #include "backends/runtime/step/optimizer.h"
-#include "core/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checkpoint.h"
 
 namespace orch::train {
 

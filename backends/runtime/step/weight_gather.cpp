@@ -8,10 +8,10 @@ namespace orch::train {
 
 namespace {
 
-// The words are used twice.
-std::vector<std::int64_t> users_of(const std::string& name, std::int64_t layers) {
-  if (name == kWords) return {-1, layers};
-  return {layer_of(name, layers)};
+// Tied words are used twice.
+std::vector<std::int64_t> users_of(const ParameterSpec& spec, std::int64_t layers) {
+  if (spec.is_tied) return {-1, layers};
+  return {layer_of(spec.name, layers)};
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ WeightGather::WeightGather(Group& data, const Parameters& parameters, Optimizer&
     : data_(data), parameters_(parameters), optimizer_(optimizer), buckets_(buckets), profile_(profile) {
   for (std::size_t i = 0; i < buckets.size(); ++i)
     for (auto parameter = buckets[i].first; parameter < buckets[i].end; ++parameter)
-      for (const auto layer : users_of(parameters[parameter].spec.name, layers)) {
+      for (const auto layer : users_of(parameters[parameter].spec, layers)) {
         auto& of = buckets_of_[layer];
         if (of.empty() || of.back() != i) of.push_back(i);
       }

@@ -9,7 +9,7 @@ return experiment {
     schedule = "cosin",
     warmup_steps = 1.5,
     beta1 = 2,
-    seed = { 1, 2, 3 },
+    seed = { 1, "x", { 2 } },
     data = 7,
     log_every = 0,
     tensorboard = 1,

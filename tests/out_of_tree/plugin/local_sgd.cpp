@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "core/backend/checks.h"
-#include "core/backend/spec.h"
-#include "core/backend/transformer.h"
+#include "core/price/backend/checks.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/transformer.h"
 
 using namespace orch::backend;
 
@@ -21,7 +21,7 @@ class Spec final : public BackendSpec {
               choice("dtype", "of the products", {"bf16", "fp32"})}}};
   }
   void check(const RunView& run, Problems& problems) const override {
-    check_attention(*run, element_bytes(run.text("dtype")), false, false, problems);
+    check_attention(run, element_bytes(run.text("dtype")), false, false, problems);
     if (run->data_parallel == 1)
       problems.reject("gpus", "one rank has nobody to meet", "try gpus = 2");
   }

@@ -1,0 +1,49 @@
+#include "backends/runtime/model/norm.h"
+
+#include <ATen/ATen.h>
+
+namespace orch::train {
+
+at::Tensor Stream::sum() const {
+  return pending.defined() ? residual + ops::dropout(pending, dropout) : residual;
+}
+
+std::vector<ParameterSpec> Norm::specs(const plan::Model& model, const std::string& name) {
+  std::vector<ParameterSpec> specs = {
+      {name + ".weight", {model.hidden}, -1, Init::ones, false}};
+  if (!model.rms_norm)
+    specs.push_back({name + ".bias", {model.hidden}, -1, Init::zeros, false});
+  return specs;
+}
+
+Norm::Norm(const plan::Model& model, Parameters& parameters, const std::string& name)
+    : parameters_(&parameters),
+      kind_(norm_kind(model)),
+      epsilon_(model.norm_epsilon),
+      weight_(parameters.index(name + ".weight")) {
+  if (kind_ == NormKind::layer) bias_ = parameters.index(name + ".bias");
+}
+
+NormWeights Norm::weights() const {
+  return {kind_, (*parameters_)[weight_].weight,
+          bias_ ? (*parameters_)[*bias_].weight : at::Tensor(), epsilon_};
+}
+
+Normed Norm::forward(const at::Tensor& x) const { return ops::norm(x, weights()); }
+
+AddedNorm Norm::forward(const Stream& stream, bool drops) const {
+  if (!stream.pending.defined()) return {stream.residual, forward(stream.residual)};
+  return ops::add_norm(stream.pending, stream.residual, weights(),
+                       drops ? stream.dropout : Dropout());
+}
+
+at::Tensor Norm::backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                          const at::Tensor& residual, const Gradients& gradients) const {
+  auto dx = ops::norm_backward(dy, x, normed, weights(), (*parameters_)[weight_].gradient,
+                               bias_ ? (*parameters_)[*bias_].gradient : at::Tensor(), residual);
+  gradients.tell(weight_);
+  if (bias_) gradients.tell(*bias_);
+  return dx;
+}
+
+}  // namespace orch::train

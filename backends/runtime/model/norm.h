@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+
+#include "backends/runtime/model/parts.h"
+#include "backends/runtime/model/parameters.h"
+#include "backends/runtime/model/stream.h"
+
+namespace orch::train {
+
+// A norm of the stream's rows, of the model's kind, with its parameters.
+class Norm {
+ public:
+  // parameters outlive it, and have specs(model, name).
+  Norm(const plan::Model& model, Parameters& parameters, const std::string& name);
+  static std::vector<ParameterSpec> specs(const plan::Model& model,
+                                          const std::string& name);  // backward's order
+
+  Normed forward(const at::Tensor& x) const;
+  // Adds up the stream in the same pass.
+  AddedNorm forward(const Stream& stream, bool drops) const;
+  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined.
+  at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
+                      const at::Tensor& residual, const Gradients& gradients) const;
+
+ private:
+  NormWeights weights() const;
+
+  Parameters* parameters_;
+  NormKind kind_;
+  double epsilon_;
+  std::size_t weight_;
+  std::optional<std::size_t> bias_;
+};
+
+}  // namespace orch::train

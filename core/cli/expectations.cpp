@@ -1,0 +1,76 @@
+#include "core/cli/expectations.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/cli/select.h"
+#include "core/show/tables/records.h"
+#include "core/show/tables/words.h"
+
+namespace orch::cli {
+namespace {
+
+using record::Record;
+
+// By one convention, so that runs of several frameworks compare.
+std::optional<double> tflops_of(const record::Measurement& measured) {
+  for (const auto& held : measured.tflops)
+    if (held.convention == "megatron") return held.value;
+  return std::nullopt;
+}
+
+std::string why_short(const Record& record, const plan::Expectation& expected,
+                      const std::optional<double>& measured) {
+  if (record.state != record::State::finished && record.state != record::State::stopped)
+    return tables::state_text(record) + (record.reason.empty() ? "" : ": " + record.reason);
+  if (!measured) return expected.quantity + " was not measured";
+  const double off = 100 * (*measured / expected.value - 1);
+  if (expected.below && *measured < expected.least())
+    return fmt::format("{:.1f} % below, {:g} % are allowed", -off, 100 * *expected.below);
+  if (expected.above && *measured > *expected.most())
+    return fmt::format("{:.1f} % above, {:g} % are allowed", off, 100 * *expected.above);
+  return "";
+}
+
+}  // namespace
+
+std::optional<double> measured_quantity(const Record& record, const std::string& quantity) {
+  const auto& measured = record.measured;
+  if (quantity == "step_seconds")
+    return measured.step_seconds ? std::optional(measured.step_seconds->value) : std::nullopt;
+  if (quantity == "tokens_per_second") return measured.tokens_per_second;
+  if (quantity == "days_per_100b_tokens") return measured.days_per_100b_tokens;
+  if (quantity == "tflops_per_gpu") return tflops_of(measured);
+  if (quantity == "peak_memory_bytes") return measured.peak_memory_bytes;
+  if (quantity == "host_memory_bytes") return measured.host_memory_bytes;
+  if (quantity == "gpu_hours") return measured.gpu_hours;
+  if (quantity == "last_loss") return measured.last_loss;
+  return std::nullopt;
+}
+
+Result<std::vector<Judgement>> judge_expected(const std::vector<Record>& records,
+                                              const std::vector<plan::Expectation>& expected) {
+  std::vector<Judgement> out;
+  Errors errors;
+  for (const auto& expectation : expected) {
+    std::vector<const Record*> chosen;
+    if (expectation.where.empty()) {
+      for (const auto& record : records) chosen.push_back(&record);
+    } else if (auto found = select(records, expectation.where)) {
+      chosen = std::move(*found);
+    } else {
+      for (auto& error : found.error())
+        errors.push_back({"expect: where " + error.place, error.fact, error.fix});
+    }
+    for (const auto* record : chosen) {
+      if (record->state == record::State::planned) continue;
+      const auto measured = measured_quantity(*record, expectation.quantity);
+      out.push_back({record->id, expectation, measured, why_short(*record, expectation, measured)});
+    }
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace orch::cli

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/plan/experiment/reader.h"
+#include "core/plan/slurm.h"
+
+namespace orch::experiment {
+namespace {
+
+constexpr const char* kEnvironment = "environment = { NAME = \"value\" }";
+constexpr const char* kOwn = "orch";  // our own trainer, said aloud
+
+}  // namespace
+
+void Reader::read_environment(const sol::object& value, const std::string& place,
+                              plan::Slurm& job) {
+  if (!value.valid()) return;
+  if (!is_table(value, place, kEnvironment)) return;
+  for (const auto& [name, held] : fields_of(value.as<sol::table>(), place, kEnvironment, errors_)) {
+    const auto field_place = place + "." + printable(name);
+    if (const auto status = plan::check_environment_name(name, place); !status) {
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+      continue;
+    }
+    const bool expands = tag_of(held).kind == "expand";
+    const auto plain = to_value(expands ? held.as<sol::table>().raw_get<sol::object>(1) : held);
+    if (!plain || std::holds_alternative<bool>(*plain)) {
+      error(field_place, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
+      continue;
+    }
+    const auto* words = std::get_if<std::string>(&*plain);
+    const auto text = words ? *words : plan::show(*plain);
+    if (const auto status = plan::check_environment_value(name, text, expands, field_place); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    job.environment[name] = text;
+    if (expands) job.expanded.insert(name);
+  }
+}
+
+// Shell text, verbatim: who writes it asks for a shell.
+void Reader::read_setup(const sol::object& value, const std::string& place, plan::Slurm& job) {
+  if (!value.valid()) return;
+  if (value.get_type() != sol::type::string || value.as<std::string>().find('\0') != std::string::npos)
+    return error(place, fmt::format("{} is not lines for a shell", type_name(value)),
+                 "write setup = \"module load cuda\"");
+  job.setup = value.as<std::string>();
+}
+
+void Reader::read_args(const sol::object& value, const std::string& place,
+                       plan::AskedStrategy& to) {
+  constexpr const char* example = "args = { \"--name\", \"value\" }";
+  if (!value.valid()) return;
+  if (!is_table(value, place, example)) return;
+  const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  if (!keys.fields.empty())
+    error(place + "." + printable(keys.fields.front().first), "arguments have no names",
+          fmt::format("write {}", example));
+  for (std::size_t i = 0; i < keys.items.size(); ++i) {
+    const auto word_place = fmt::format("{}[{}]", place, i + 1);
+    const auto plain = to_value(keys.items[i]);
+    const auto* text = plain ? std::get_if<std::string>(&*plain) : nullptr;
+    if (!plain || !plan::is_given(*plain) || std::holds_alternative<bool>(*plain)) {
+      error(word_place, fmt::format("{} is not a word", type_name(keys.items[i])), "write it in quotes");
+      continue;
+    }
+    to.args.push_back(text ? *text : plan::show(*plain));
+    const auto& word = to.args.back();
+    if (word.find('\0') != std::string::npos) error(word_place, "holds a zero byte", "remove it");
+    const bool named = word.starts_with('-') && plan::is_secret_name(word.substr(0, word.find('=')));
+    if (named || plan::holds_password(word))
+      error(word_place,
+            fmt::format("{} looks like a secret, and every run's folder would show it",
+                        named ? printable(word.substr(0, word.find('='))) : "an address with a password"),
+            "give it in a variable: environment = { NAME = expand \"$NAME\" }");
+  }
+}
+
+void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
+  const auto get = [&](const char* name) { return table.raw_get<sol::object>(name); };
+  const auto word = [&](const char* name, std::string& held, const char* example) {
+    const auto value = get(name);
+    if (!value.valid()) return;
+    if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
+      held = value.as<std::string>();
+    else
+      error(fmt::format("{}.{}", to.place, name), fmt::format("{} is not a text", type_name(value)),
+            fmt::format("write {} = \"{}\"", name, example));
+  };
+  word("framework", to.framework, "megatron-lm@0.12");
+  word("launch", to.launch, "node");
+  if (to.framework == kOwn) to.framework.clear();
+  read_args(get("args"), to.place + ".args", to);
+  read_environment(get("environment"), to.place + ".environment", to.job);
+  read_setup(get("setup"), to.place + ".setup", to.job);
+  if (!to.launch.empty() && to.launch != "gpu" && to.launch != "node")
+    error(to.place + ".launch", fmt::format("no choice '{}'", printable(to.launch)),
+          "one of: gpu, node");
+  for (const char* name : {"launch", "args"})
+    if (to.framework.empty() && get(name).valid())
+      error(fmt::format("{}.{}", to.place, name), "it is for a framework, and none is named",
+            "write framework = \"megatron-lm@0.12\" beside it; orch backends frameworks lists them");
+}
+
+}  // namespace orch::experiment

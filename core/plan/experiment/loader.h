@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/plan/experiment.h"
+#include "core/plan/model.h"
+#include "core/plan/strategy.h"
+
+namespace orch::experiment {
+
+// An experiment as somebody names it: its file, or "-" for stdin, and what is changed in its table
+// before it is read ("hardware.nodes=40", changes.h).
+struct Source {
+  Source(fs::path path, std::vector<std::string> changes = {})
+      : file(std::move(path)), set(std::move(changes)) {}
+  Source(const std::string& path, std::vector<std::string> changes = {})
+      : Source(fs::path(path), std::move(changes)) {}
+  Source(const char* path) : Source(fs::path(path)) {}
+
+  // As messages name it.
+  std::string name() const { return is_stdin() ? "<stdin>" : file.string(); }
+  bool is_stdin() const { return file == "-"; }
+
+  fs::path file;
+  std::vector<std::string> set;
+};
+
+// Reads experiment files: Lua in, plan::Experiment out. The functions of an experiment live in the
+// loader's Lua state, so the loader must outlive what it loaded.
+class Loader {
+ public:
+  class State;  // the Lua side; for the sources of this folder only
+
+  // strategies: what the backends offer; models_files: the presets, Lua files that return a table
+  // each. Of two models with one name, that of the earlier file counts; a file may build on presets
+  // of those behind it.
+  Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files);
+  ~Loader();
+
+  // From now on these are the files of presets.
+  void look_for_models(std::vector<fs::path> models_files);
+
+  Result<plan::Experiment> load(const Source& source);
+  Result<plan::Experiment> parse(const std::string& text, const std::string& file,
+                                 const std::vector<std::string>& set = {});
+
+  // The presets, in the order of their names.
+  Result<std::vector<plan::Model>> presets();
+  // The file that a preset is from; empty if there is none.
+  fs::path preset_file(const std::string& name) const;
+
+  // An expression over the fields of a run, such as "tensor_parallel == 8 and fit ~= 'oom'".
+  using Filter = std::function<Result<bool>(const plan::Lookup&)>;
+  Result<Filter> filter(const std::string& expression);
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace orch::experiment

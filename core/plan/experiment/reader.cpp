@@ -1,0 +1,346 @@
+#include "core/plan/experiment/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/plan/slurm.h"
+
+namespace orch::experiment {
+namespace {
+
+using plan::Section;
+
+const std::vector<std::string> kTop{
+    "name",     "doc",         "model", "hardware", "batch", "strategies",   "budget",
+    "tokens",   "constraints", "steps", "strict",   "start", "availability", "search",
+    "training", "trainer",     "stack", "repeats",  "expect"};
+
+const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
+const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
+                                    "time",    "hint", "gres"};
+
+// Of every strategy: who trains, and in what surroundings (framework_reader.cpp).
+const std::vector<std::string> kFramework{"framework", "launch", "args", "environment", "setup"};
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+constexpr double kMostSamples = 1e12;
+constexpr double kMostRepeats = 1000;
+
+}  // namespace
+
+Reader::Reader(Loader::State& state, std::string file)
+    : state_(state), file_(std::move(file)), spaces_(state, errors_, file_) {
+  out_.file = file_;
+}
+
+Result<plan::Experiment> Reader::read(const sol::object& returned) {
+  const auto kind = tag_of(returned).kind;
+  if (returned.get_type() != sol::type::table || (!kind.empty() && kind != "experiment"))
+    return Error{file_, fmt::format("returns {} instead of an experiment", type_name(returned)),
+                 "end the file with: return experiment{ ... }"};
+  read_top(returned.as<sol::table>());
+  for (auto& error : errors_) error.place = in_file(file_, error.place);
+  if (!errors_.empty()) return errors_;
+  return std::move(out_);
+}
+
+void Reader::read_top(const sol::table& top) {
+  for (const auto& [name, value] : fields_of(top, "experiment", "name = value", errors_))
+    if (!has(kTop, name)) error(printable(name), "no such field", advice(name));
+
+  const auto get = [&](const char* name) { return top.raw_get<sol::object>(name); };
+  read_name(get("name"));
+  if (const auto doc = get("doc"); doc.valid()) {
+    if (doc.get_type() == sol::type::string)
+      out_.doc = doc.as<std::string>();
+    else
+      error("doc", fmt::format("{} is not a text", type_name(doc)), "write doc = \"...\"");
+  }
+  if (const auto strict = get("strict"); strict.valid()) {
+    if (strict.get_type() == sol::type::boolean)
+      out_.strict = strict.as<bool>();
+    else
+      error("strict", fmt::format("{} is not true or false", shown(strict)), "write strict = true");
+  }
+  read_trainer(get("trainer"), get("stack"));
+  read_calendar(get("start"), get("availability"));
+  if (const auto repeats = get("repeats"); repeats.valid())
+    out_.repeats = whole(repeats, "repeats", 1, kMostRepeats);
+  read_models(get("model"));
+  read_hardware(get("hardware"));
+  read_batch(get("batch"));
+  auto amounts = state_.sandbox().state().create_table();
+  for (const char* name : {"tokens", "steps"})
+    if (const auto value = get(name); value.valid()) amounts[name] = value;
+  auto space = spaces_.read(amounts, {{Section::top}, nullptr, {}}, "");
+  std::move(space.axes.begin(), space.axes.end(), std::back_inserter(out_.batch.axes));
+  std::move(space.derived.begin(), space.derived.end(), std::back_inserter(out_.batch.derived));
+  read_strategies(get("strategies"));
+  read_training(get("training"));
+  read_budget(get("budget"));
+  read_expect(get("expect"));
+  read_constraints(get("constraints"));
+  read_search(get("search"));
+}
+
+// A field that stands at the top and belongs further down is told where.
+std::string Reader::advice(const std::string& name) const {
+  const std::pair<const char*, std::vector<std::string>> sections[] = {
+      {"batch", plan::fields_of(Section::batch)},
+      {"hardware", plan::fields_of(Section::hardware)},
+      {"hardware", kJob},
+      {"batch.rampup", kRampUp},
+      {"budget", budget_names()},
+      {"training", plan::training_names()}};
+  for (const auto& [section, names] : sections)
+    if (has(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);
+  for (const auto& strategy : state_.strategies())
+    if (strategy->index(name) >= 0)
+      return fmt::format("it stands in a strategy: strategies = {{ {}{{ {} = ... }} }}",
+                         strategy->name, name);
+  return suggestion(name, kTop);
+}
+
+void Reader::read_name(const sol::object& value) {
+  if (!value.valid()) {
+    out_.name = fs::path(file_).stem().string();
+    if (!is_plain_name(out_.name)) error("name", "missing", "write name = \"my-experiment\"");
+    return;
+  }
+  const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
+  if (!is_plain_name(name) || name.starts_with("index.sqlite"))  // which lies beside the folders
+    error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
+          "use letters, digits, '.', '_' and '-', and start with a letter or digit");
+  out_.name = name;
+}
+
+void Reader::read_word(const char* name, const sol::object& value, const std::string& place,
+                       std::string& to) {
+  if (!value.valid()) return;
+  if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
+    to = value.as<std::string>();
+  else
+    error(place, fmt::format("{} is not a text", shown(value)),
+          fmt::format("write {} = \"...\"", name));
+}
+
+void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) {
+  read_word("trainer", trainer, "trainer", out_.trainer);
+  read_word("stack", stack, "stack", out_.stack);
+  const auto& program = out_.trainer;
+  if (program.find('/') != std::string::npos && !fs::path(program).is_absolute())
+    error("trainer",
+          fmt::format("'{}' is relative, and nodes start it elsewhere", printable(program)),
+          "write its whole path, or a program on PATH");
+  if (program.find_first_of(std::string_view("\0\n", 2)) != std::string::npos)
+    error("trainer", "holds a line break or a NUL character", "rename the program");
+}
+
+bool Reader::is_table(const sol::object& value, const std::string& place,
+                      const std::string& example) {
+  if (value.get_type() == sol::type::table && tag_of(value).kind.empty()) return true;
+  error(place, value.valid() ? fmt::format("{} is not a table", type_name(value)) : "missing",
+        "write " + example);
+  return false;
+}
+
+void Reader::read_hardware(const sol::object& value) {
+  if (!is_table(value, "hardware", "hardware = { cluster = \"jean-zay\", gpus = 384 }")) return;
+  auto others = kJob;
+  others.insert(others.end(), {"environment", "options", "setup", "spare_nodes"});
+  const auto table = value.as<sol::table>();
+  out_.hardware = spaces_.read(table, {{Section::hardware}, nullptr, others}, "hardware");
+  for (const auto& word : kJob)
+    if (const auto given = table.raw_get<sol::object>(word); given.valid())
+      read_job_word(word, given, "hardware." + word);
+  if (const auto spare = table.raw_get<sol::object>("spare_nodes"); spare.valid())
+    out_.job.spare_nodes = whole(spare, "hardware.spare_nodes", 0, kMostNodes);
+  read_environment(table.raw_get<sol::object>("environment"), "hardware.environment", out_.job);
+  read_setup(table.raw_get<sol::object>("setup"), "hardware.setup", out_.job);
+  read_options(table.raw_get<sol::object>("options"), "hardware.options");
+}
+
+void Reader::read_job_word(const std::string& name, const sol::object& value,
+                           const std::string& place) {
+  if (value.get_type() != sol::type::string)
+    return error(place, fmt::format("{} is not a text", type_name(value)), "write it in quotes");
+  const auto text = value.as<std::string>();
+  if (const auto status = plan::check_sbatch_word(name, text, place); !status)
+    errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+  auto& job = out_.job;
+  if (name == "account") job.account = text;
+  if (name == "qos") job.qos = text;
+  if (name == "reservation") job.reservation = text;
+  if (name == "constraint") job.constraint = text;
+  if (name == "time") job.time = text;
+  if (name == "hint") job.hint = text;
+  if (name == "gres") job.gres = text;
+}
+
+void Reader::read_options(const sol::object& value, const std::string& place) {
+  if (!value.valid()) return;
+  if (!is_table(value, place, "options = { \"--exclusive\" }")) return;
+  const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  for (const auto& [name, held] : keys.fields)
+    error(place + "." + printable(name), "options have no names",
+          "write \"--name=value\" in a list");
+  for (std::size_t i = 0; i < keys.items.size(); ++i) {
+    const auto& item = keys.items[i];
+    const auto item_place = fmt::format("{}[{}]", place, i + 1);
+    if (item.get_type() != sol::type::string) {
+      error(item_place, fmt::format("{} is not an option of sbatch", shown(item)),
+            "write it as \"--name\" or \"--name=value\"");
+      continue;
+    }
+    const auto text = item.as<std::string>();
+    if (const auto status = plan::check_sbatch_word("options", text, item_place); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    out_.job.options.push_back(text);
+  }
+}
+
+void Reader::read_batch(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "batch", "batch = { global_batch = 2048 }")) return;
+  const auto table = value.as<sol::table>();
+  out_.batch = spaces_.read(table, {{Section::batch}, nullptr, {"rampup"}}, "batch");
+  if (const auto rampup = table.raw_get<sol::object>("rampup"); rampup.valid())
+    read_rampup(rampup, "batch.rampup");
+}
+
+void Reader::read_rampup(const sol::object& value, const std::string& place) {
+  const std::string example = "rampup = { start = 192, step = 16, samples = 9765625 }";
+  if (!is_table(value, place, example)) return;
+  const auto table = value.as<sol::table>();
+  plan::RampUp rampup;
+  for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
+    const auto field_place = place + "." + printable(name);
+    if (name == "start")
+      rampup.start = whole(held, field_place, 1, kMostSamples);
+    else if (name == "step")
+      rampup.step = whole(held, field_place, 1, kMostSamples);
+    else if (name == "samples")
+      rampup.samples = whole(held, field_place, 1, kMostSamples);
+    else if (name == "phases")
+      rampup.phases = whole(held, field_place, 1, 100);
+    else if (name != "fewer_nodes")
+      error(field_place, "no such field", suggestion(name, kRampUp));
+    else if (held.get_type() == sol::type::boolean)
+      rampup.fewer_nodes = held.as<bool>();
+    else
+      error(field_place, fmt::format("{} is not true or false", shown(held)),
+            "write fewer_nodes = true");
+  }
+  for (const char* name : {"start", "step", "samples"})
+    if (!table.raw_get<sol::object>(name).valid())
+      error(place + "." + name, "missing", "write " + example);
+  if (rampup.phases > 1 && !rampup.fewer_nodes && table.raw_get<sol::object>("phases").valid())
+    error(place + ".phases",
+          fmt::format("{} jobs, but all of them on the same nodes", rampup.phases),
+          "set fewer_nodes = true to begin on fewer nodes, or leave phases out");
+  out_.rampup = rampup;
+}
+
+void Reader::read_strategies(const sol::object& value) {
+  if (tag_of(value).kind == "strategy") return read_strategy(value, "strategies");
+  if (!is_table(value, "strategies", "strategies = { megatron{ ... }, fsdp{ ... } }")) return;
+  const auto keys = keys_of(value.as<sol::table>(), "strategies", errors_);
+  if (!keys.fields.empty())
+    error("strategies." + printable(keys.fields.front().first), "strategies have no names",
+          "write a list: { megatron{ ... }, fsdp{ ... } }");
+  if (keys.items.empty() && keys.fields.empty())
+    error("strategies", "an empty list leaves nothing to run", "orch backends lists what there is");
+  for (std::size_t i = 0; i < keys.items.size(); ++i)
+    read_strategy(keys.items[i], fmt::format("strategies[{}]", i + 1));
+}
+
+void Reader::read_strategy(const sol::object& value, const std::string& place) {
+  const auto tag = tag_of(value);
+  std::vector<std::string> names;
+  plan::StrategyPtr strategy;
+  for (const auto& candidate : state_.strategies()) {
+    names.push_back(candidate->name);
+    if (tag.kind == "strategy" && candidate->name == tag.name) strategy = candidate;
+  }
+  if (!strategy)
+    return error(place, fmt::format("{} is not a strategy", type_name(value)),
+                 "write name{ ... } with one of: " + join(names, ", "));
+  const auto full_place = fmt::format("{}: {}", tag.place, place + "." + tag.name);
+  auto others = kFramework;
+  others.emplace_back("stack");
+  auto space = spaces_.read(value.as<sol::table>(),
+                            {{Section::batch, Section::hardware}, strategy, others}, full_place);
+  for (const auto& param : strategy->params)
+    if (!plan::is_given(param.default_value) && !mentions(value.as<sol::table>(), param.name))
+      error(full_place, fmt::format("{} must be given", param.name), param.doc);
+  plan::AskedStrategy asked{strategy, std::move(space), full_place, {}, {}, {}, {}, {}};
+  read_word("stack", value.as<sol::table>().raw_get<sol::object>("stack"), full_place + ".stack",
+            asked.stack);
+  read_framework(value.as<sol::table>(), asked);
+  out_.strategies.push_back(std::move(asked));
+}
+
+double Reader::positive(const sol::object& value, const std::string& place) {
+  const auto number = plan::number(to_value(value).value_or(plan::Value()));
+  if (number && *number > 0 && *number < 1e18) return *number;
+  error(place, fmt::format("{} is not a positive number", shown(value)),
+        "give a number above 0 and below 1e18");
+  return 0;
+}
+
+std::int64_t Reader::whole(const sol::object& value, const std::string& place, double min,
+                           double max) {
+  plan::Param param;
+  param.type = plan::ParamType::integer;
+  param.min = min;
+  param.max = max;
+  const auto plain = to_value(value);
+  if (!plain || !plan::is_given(*plain)) {
+    error(place, fmt::format("{} is not a whole number", type_name(value)),
+          "write a number without quotes");
+    return 0;
+  }
+  const auto conformed = plan::conform(param, *plain, place);
+  if (conformed) return std::get<std::int64_t>(*conformed);
+  errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
+  return 0;
+}
+
+void Reader::read_constraints(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }")) return;
+  const auto keys = keys_of(value.as<sol::table>(), "constraints", errors_);
+  if (!keys.items.empty())
+    error("constraints[1]", "a constraint without a name",
+          "write [\"why it matters\"] = function(r) return ... end");
+  for (const auto& [name, held] : keys.fields) {
+    const auto place = fmt::format("constraints['{}']", printable(name));
+    if (held.get_type() != sol::type::function) {
+      error(place, fmt::format("{} is not a function", type_name(held)),
+            "write function(r) return ... end");
+      continue;
+    }
+    const sol::reference function = held;
+    out_.constraints.push_back({name,
+                                [state = &state_, function, place = in_file(file_, place)](
+                                    const plan::Lookup& lookup) -> Result<std::string> {
+                                  const auto result = state->call_with_record(function, lookup);
+                                  if (!result) return result.error();
+                                  const auto answer = to_value(*result).value_or(plan::Value());
+                                  if (const auto* ok = std::get_if<bool>(&answer))
+                                    return *ok ? std::string() : std::string("does not hold");
+                                  if (const auto* why = std::get_if<std::string>(&answer))
+                                    return *why;
+                                  return Error{place,
+                                               fmt::format("returned {}", type_name(*result)),
+                                               "return true, false, or a text that says why not"};
+                                }});
+  }
+}
+
+}  // namespace orch::experiment

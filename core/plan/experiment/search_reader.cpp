@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/plan/experiment/reader.h"
+
+namespace orch::experiment {
+namespace {
+
+constexpr const char* kExample =
+    "search = { params = \"176B\", tolerance = 0.03, layers = { from = 60, to = 110 }, "
+    "heads = { 64, 96, 128 } }";
+constexpr double kMostLayers = 100'000;
+constexpr double kMostHeads = 1'000'000;
+constexpr double kMostHidden = 10'000'000;
+constexpr std::int64_t kMostSizes = 10'000;  // of one list
+
+// "176B", "1.3B", "760M", "2T".
+std::optional<double> parse_size(std::string_view text) {
+  double number = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  if (code != std::errc()) return std::nullopt;
+  if (unit == "M") return number * 1e6;
+  if (unit == "B") return number * 1e9;
+  if (unit == "T") return number * 1e12;
+  return unit.empty() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+double Reader::read_size(const sol::object& value, const std::string& place) {
+  std::optional<double> size;
+  if (value.get_type() == sol::type::string)
+    size = parse_size(value.as<std::string>());
+  else if (const auto plain = to_value(value))
+    size = plan::number(*plain);
+  if (size && *size >= 1 && *size <= 1e15) return *size;
+  error(place, fmt::format("{} is not a number of parameters", type_name(value)),
+        "write 176e9, \"176B\" or \"760M\", up to \"1000T\"");
+  return 0;
+}
+
+// A number, a list, or { from = 60, to = 110, step = 2 }: everywhere else in an experiment
+// { 60, 110 } means these two, so a range has words.
+std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std::string& place,
+                                             double max) {
+  if (value.get_type() != sol::type::table) return {whole(value, place, 1, max)};
+  const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < keys.items.size(); ++i)
+    sizes.push_back(whole(keys.items[i], fmt::format("{}[{}]", place, i + 1), 1, max));
+  if (keys.fields.empty()) {
+    if (sizes.empty()) error(place, "an empty list leaves nothing to search", "leave it out");
+    return sizes;
+  }
+  if (!sizes.empty()) error(place, "a list and a range at once", "write { from = 60, to = 110 }");
+  static const std::vector<std::string> kNames{"from", "to", "step"};
+  std::int64_t from = 0, to = 0, step = 1;
+  for (const auto& [name, held] : keys.fields) {
+    const auto field_place = place + "." + printable(name);
+    if (name == "from")
+      from = whole(held, field_place, 1, max);
+    else if (name == "to")
+      to = whole(held, field_place, 1, max);
+    else if (name == "step")
+      step = whole(held, field_place, 1, max);
+    else
+      error(field_place, "no such field", suggestion(name, kNames));
+  }
+  if (from < 1 || to < from || step < 1 || (to - from) / step >= kMostSizes) {
+    error(place, fmt::format("from {} to {} is no range", from, to),
+          fmt::format("write {{ from = 60, to = 110 }}, of at most {} sizes", kMostSizes));
+    return {};
+  }
+  for (; from <= to; from += step) sizes.push_back(from);
+  return sizes;
+}
+
+void Reader::read_search(const sol::object& value) {
+  if (!value.valid()) return;
+  if (!is_table(value, "search", kExample)) return;
+  static const std::vector<std::string> kNames{"params", "tolerance", "layers", "hidden_multiple",
+                                               "heads"};
+  plan::Shapes shapes;
+  const auto table = value.as<sol::table>();
+  for (const auto& [name, held] : fields_of(table, "search", kExample, errors_)) {
+    const auto place = "search." + printable(name);
+    if (name == "params")
+      shapes.params = read_size(held, place);
+    else if (name == "tolerance")
+      shapes.tolerance = positive(held, place);
+    else if (name == "layers")
+      shapes.layers = read_sizes(held, place, kMostLayers);
+    else if (name == "hidden_multiple")
+      shapes.hidden_multiple = whole(held, place, 1, kMostHidden);
+    else if (name == "heads")
+      shapes.heads = read_sizes(held, place, kMostHeads);
+    else
+      error(place, "no such field", suggestion(name, kNames));
+  }
+  if (!table.raw_get<sol::object>("params").valid())
+    error("search.params", "missing", fmt::format("write {}", kExample));
+  if (shapes.tolerance >= 1)
+    error("search.tolerance", fmt::format("{} is not a fraction", shapes.tolerance),
+          "write 0.03 for 3 % more or less");
+  out_.shapes = std::move(shapes);
+}
+
+}  // namespace orch::experiment

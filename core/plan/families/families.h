@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/plan/family.h"
+
+namespace orch::plan {
+
+// One file each, and a word in families() of family.cpp.
+const Family& gpt_family();
+const Family& bloom_family();
+const Family& llama_family();
+const Family& moe_family();
+const Family& transformer_family();
+
+// Parts that several of them have.
+inline Value all_heads(const Model& m) { return m.heads; }
+inline Value divided_heads(const Model& m) { return m.heads > 0 ? m.hidden / m.heads : m.hidden; }
+inline Value four_times(const Model& m) { return 4 * m.hidden; }
+// Two thirds of four times the width, since a gated MLP has three matrices, in whole tiles.
+inline Value gated_width(const Model& m) { return (8 * m.hidden / 3 + 255) / 256 * 256; }
+
+}  // namespace orch::plan

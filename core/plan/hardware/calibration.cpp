@@ -1,0 +1,110 @@
+#include "core/plan/hardware/calibration.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/plan/hardware/constants.h"
+#include "core/plan/tunable.h"
+
+namespace orch::hardware {
+namespace {
+
+const Kind kEra{Unit::none, 0.1, 10, "a factor", "0.1 to 10", "1.05", ""};
+
+const Kind& kind_of(std::string_view name) {
+  for (const auto& field : kEfficiencyFields)
+    if (field.key == name) return *field.kind;
+  if (plan::is_time(name)) return kLatency;
+  return name == "context_memory" ? kSmallMemory : kShare;
+}
+
+std::vector<plan::Era> read_eras(const Field& field) {
+  std::vector<plan::Era> eras;
+  for (const auto& item : field.list().value_or(std::vector<Field>{})) {
+    const Map map(item, {"until", "time"});
+    plan::Era era;
+    if (const auto* until = map.require("until", "\"2022-02-25\"")) {
+      era.until = until->text().value_or("");
+      const auto* before = eras.empty() ? nullptr : &eras.back();
+      if (!parse_date(era.until))
+        until->problem(fmt::format("'{}' is not a day", printable(era.until)),
+                       "write it like \"2022-02-25\"");
+      else if (before && parse_date(before->until) && era.until <= before->until)
+        until->problem("the eras are not in order", "put the earliest first");
+    }
+    if (const auto* time = map.require("time", constant_example(kEra)))
+      read_constant(*time, kEra, era.time);
+    eras.push_back(std::move(era));
+  }
+  return eras;
+}
+
+plan::Seen::Span read_span(const Field& field) {
+  const auto ends = field.list().value_or(std::vector<Field>{});
+  std::vector<double> numbers;
+  for (const auto& end : ends)
+    if (const auto number = parse_quantity(end.text().value_or(""), Unit::none))
+      numbers.push_back(*number);
+  if (numbers.size() == 2 && ends.size() == 2 && numbers[0] > 0 && numbers[0] <= numbers[1])
+    return {numbers[0], numbers[1]};
+  field.problem("is not the least and the most of something", "write [8, 384]");
+  return {};
+}
+
+plan::Calibration read_constants_of(const Field& field) {
+  auto known = tunable_keys();
+  known.insert(known.end(), {"eras", "seen"});
+  const Map map(field, known);
+  plan::Calibration calibration;
+  if (const auto* eras = map.find("eras")) calibration.eras = read_eras(*eras);
+  if (const auto* seen = map.find("seen")) calibration.seen = read_seen(*seen);
+  for (const auto& [key, value] : map.entries())
+    if (plan::find_tunable(key)) read_constant(value, kind_of(key), calibration.constants[key]);
+  return calibration;
+}
+
+}  // namespace
+
+std::vector<std::string> tunable_keys() {
+  std::vector<std::string> names;
+  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
+    for (const auto& tunable : list) names.emplace_back(tunable.name);
+  return names;
+}
+
+plan::Seen read_seen(const Field& field) {
+  const Map map(field, {"rows", "gpus", "params", "tokens", "settings"});
+  plan::Seen seen;
+  if (const auto* rows = map.require("rows", "99"))
+    seen.rows = rows->integer(0, 1'000'000'000).value_or(0);
+  if (const auto* span = map.find("gpus")) seen.gpus = read_span(*span);
+  if (const auto* span = map.find("params")) seen.params = read_span(*span);
+  if (const auto* span = map.find("tokens")) seen.tokens = read_span(*span);
+  if (const auto* settings = map.find("settings")) {
+    const Map said(*settings);
+    for (const auto& [name, values] : said.entries())
+      for (const auto& value : values.list().value_or(std::vector<Field>{}))
+        seen.settings[name].push_back(value.text().value_or(""));
+  }
+  return seen;
+}
+
+void read_calibration(const Field* field, plan::Partition& partition) {
+  auto calibration = std::exchange(partition.calibration, std::nullopt);
+  if (field && field->is_list())
+    return field->problem("a list for backends, as orch wrote it before there were stacks",
+                          "take it out; orch calibrate --write makes it anew");
+  if (field) calibration = read_constants_of(*field);
+  if (!calibration) return;
+  auto tuned = std::make_shared<plan::Partition>(partition);
+  for (const auto& [name, constant] : calibration->constants)
+    plan::find_tunable(name)->in(*tuned) = constant;
+  tuned->seen = calibration->seen;
+  calibration->partition = std::move(tuned);
+  partition.calibration = std::move(calibration);
+}
+
+}  // namespace orch::hardware

@@ -1,0 +1,235 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/plan/hardware/calibration.h"
+#include "core/plan/hardware/constants.h"
+#include "core/plan/hardware/hardware.h"
+#include "core/plan/hardware/slurm.h"
+#include "core/plan/hardware/yaml.h"
+
+namespace orch::hardware {
+namespace {
+
+// A field that must be there, unless the cluster is like another.
+struct Asked {
+  const Map& map;
+  bool required;
+  const Field* find(std::string_view key, std::string_view example) const {
+    return required ? map.require(key, example) : map.find(key);
+  }
+  Presence presence() const { return required ? Presence::as_required : Presence::all_optional; }
+};
+
+void read_link(const Asked& asked, std::string_view key, plan::Link& link) {
+  if (const auto* field = asked.find(key, "{ bandwidth: …, latency: …, efficiency: … }"))
+    read_constants(Map(*field, keys(kLinkFields)), kLinkFields, asked.presence(), link);
+}
+
+// Another GPU than that of the partition it is like leaves nothing of what was known of that one.
+void read_gpu(const Asked& asked, const GpuCatalog& gpus, plan::Partition& partition) {
+  const auto* field = asked.find("gpu", "a name from gpus.yaml");
+  const auto name = field ? field->text() : std::nullopt;
+  if (!name || *name == partition.gpu.name) return;
+  const auto found = gpus.find(*name);
+  if (found == gpus.end()) {
+    std::vector<std::string> names;
+    for (const auto& [known, profile] : gpus) names.push_back(known);
+    field->problem(fmt::format("no GPU is called '{}'", printable(*name)),
+                   suggestion(*name, names) + " (GPUs are described in gpus.yaml)");
+    return;
+  }
+  partition.gpu = found->second.gpu;
+  partition.efficiency = found->second.efficiency;
+  partition.calibration.reset();
+}
+
+// A site's own values over those of gpus.yaml.
+void read_overrides(const Map& map, plan::Partition& partition) {
+  if (const auto* field = map.find("gpu_constants"))
+    read_gpu_constants(*field, {}, Presence::all_optional, partition.gpu);
+  if (const auto* field = map.find("efficiency"))
+    read_constants(Map(*field, keys(kEfficiencyFields)), kEfficiencyFields, Presence::all_optional,
+                   partition.efficiency);
+}
+
+std::string read_name(const Map& map, std::string_view example) {
+  const auto* field = map.require("name", example);
+  const auto name = field ? field->text() : std::nullopt;
+  if (!name) return "";
+  if (!is_plain_name(*name))
+    field->problem(fmt::format("'{}' cannot be a name", printable(*name)),
+                   "use letters, digits, '.', '_' and '-', not starting with '-' or '.'");
+  return *name;
+}
+
+// The partition of the cluster that this one is like: that which it names, that of its own name, or
+// the only one.
+const plan::Partition* base_of(const Map& map, const std::string& name, const plan::Cluster* like) {
+  const auto* field = map.find("like");
+  if (!like) {
+    if (field)
+      field->problem("the cluster is like no other", "write like: <a cluster> beside its name");
+    return nullptr;
+  }
+  if (!field) {
+    const auto* same = like->find(name);
+    return same || like->partitions.size() > 1 ? same : &like->partitions.front();
+  }
+  const auto wanted = field->text();
+  const auto* found = wanted ? like->find(*wanted) : nullptr;
+  std::vector<std::string> names;
+  for (const auto& partition : like->partitions) names.push_back(partition.name);
+  if (wanted && !found)
+    field->problem(fmt::format("{} has no partition '{}'", like->name, printable(*wanted)),
+                   suggestion(*wanted, names));
+  return found;
+}
+
+plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
+                               const plan::Cluster* like) {
+  static const std::vector<std::string> known{
+      "name",    "like", "gpu",  "gpu_constants", "gpus_per_node", "nodes",  "intra_node",
+      "network", "pcie", "host", "efficiency",    "slurm",         "fitted", "measured_ranks"};
+  const Map map(field, known);
+  const auto name = read_name(map, "a100-80g");
+  const auto* base = base_of(map, name, like);
+  auto partition = base ? *base : plan::Partition{};
+  partition.name = name;
+  const Asked asked{map, !base && !map.find("like")};
+  read_gpu(asked, gpus, partition);
+  read_overrides(map, partition);
+  if (const auto* count = asked.find("gpus_per_node", "8"))
+    partition.gpus_per_node = count->integer(1, 1024).value_or(0);
+  if (const auto* count = asked.find("nodes", "16"))
+    partition.nodes = count->integer(1, 1'000'000).value_or(0);
+  if (const auto* count = map.find("measured_ranks"))
+    partition.measured_ranks = count->integer(1, 1024).value_or(0);
+  read_link(asked, "intra_node", partition.intra_node);
+  read_link(asked, "network", partition.network);
+  read_link(asked, "pcie", partition.pcie);
+  if (const auto* host = asked.find("host", "{ memory: …, memory_bandwidth: … }"))
+    read_constants(Map(*host, keys(kHostFields)), kHostFields, asked.presence(), partition);
+  if (const auto* slurm = map.find("slurm")) read_slurm(*slurm, partition.slurm);
+  partition.stacks.clear();
+  read_calibration(map.find("fitted"), partition);
+  return partition;
+}
+
+void read_partitions(const Map& map, const GpuCatalog& gpus, const plan::Cluster* like,
+                     plan::Cluster& cluster) {
+  const auto* field =
+      Asked{map, like == nullptr}.find("partitions", "a list with a '- name: …' for each");
+  if (!field && like) cluster.partitions = like->partitions;
+  const auto items = field ? field->list() : std::nullopt;
+  if (!items) return;
+  if (items->empty()) field->problem("the list is empty", "describe at least one partition");
+  for (const auto& item : *items) {
+    auto partition = read_partition(item, gpus, like);
+    if (!partition.name.empty() && cluster.find(partition.name))
+      item.problem(fmt::format("a second partition is called '{}'", printable(partition.name)),
+                   "give each partition a name of its own");
+    cluster.partitions.push_back(std::move(partition));
+  }
+}
+
+void read_launch(const Asked& asked, plan::Cluster& cluster) {
+  static const std::vector<std::string> ways{"slurm", "local", "auto"};
+  const auto* field = asked.find("launch", "slurm, local or auto");
+  const auto launch = field ? field->text() : std::nullopt;
+  if (!launch) return;
+  if (std::find(ways.begin(), ways.end(), *launch) == ways.end())
+    field->problem(fmt::format("'{}' is not a way to launch", printable(*launch)),
+                   suggestion(*launch, ways));
+  cluster.launch = *launch;
+}
+
+plan::Measured read_measured(const Field& field) {
+  const Map map(field, {"machine", "date"});
+  plan::Measured measured;
+  if (const auto* machine = map.require("machine", "\"Neoverse-N1 x 2\""))
+    measured.machine = machine->text().value_or("");
+  if (const auto* date = map.require("date", "\"2026-11-15\"")) {
+    measured.date = date->text().value_or("");
+    if (!parse_date(measured.date))
+      date->problem(fmt::format("'{}' is not a day", printable(measured.date)),
+                    "write it like \"2026-11-15\"");
+  }
+  return measured;
+}
+
+// Experiments name a cluster, and the name leads to the file: the two must agree.
+void check_file_name(const Map& map, const plan::Cluster& cluster) {
+  const auto stem = fs::path(cluster.file).stem().string();
+  if (!cluster.name.empty() && cluster.name != stem)
+    map.find("name")->problem(
+        fmt::format("'{}' in a file called {}.yaml", printable(cluster.name), printable(stem)),
+        "make the name and the file's name the same");
+}
+
+// Null where the cluster is like none, or the other cannot be had; then problems are reported.
+std::shared_ptr<const plan::Cluster> read_like(const Map& map, const FindBase& find_base,
+                                               plan::Cluster& cluster) {
+  const auto* field = map.find("like");
+  const auto wanted = field ? field->text() : std::nullopt;
+  if (!wanted) return nullptr;
+  if (!find_base) {
+    field->problem("no other clusters are known here", "give all fields");
+    return nullptr;
+  }
+  cluster.like = *wanted;
+  const auto base = find_base(*wanted);
+  if (base) return *base;
+  for (auto error : base.error()) {
+    if (error.place.empty()) error.place = field->place();
+    field->add(error);
+  }
+  return nullptr;
+}
+
+plan::Cluster read_cluster(const Field& document, const std::string& file, const GpuCatalog& gpus,
+                           const FindBase& find_base) {
+  plan::Cluster cluster;
+  cluster.file = file;
+  const Map map(document, {"name", "doc", "like", "launch", "measured", "partitions"});
+  cluster.name = read_name(map, "the file's name without .yaml");
+  check_file_name(map, cluster);
+  const auto like = read_like(map, find_base, cluster);
+  // What it is like cannot be had: whether the rest is whole cannot be told.
+  if (map.find("like") && !like) return cluster;
+  if (like) {
+    cluster.launch = like->launch;
+    cluster.measured = like->measured;
+    cluster.doc = "like " + like->name;
+  }
+  if (const auto* doc = map.find("doc")) cluster.doc = trim(doc->text().value_or(""));
+  read_launch({map, like == nullptr}, cluster);
+  if (const auto* measured = map.find("measured")) cluster.measured = read_measured(*measured);
+  read_partitions(map, gpus, like.get(), cluster);
+  return cluster;
+}
+
+}  // namespace
+
+Result<plan::Cluster> parse_cluster(const std::string& text, const std::string& file,
+                                    const GpuCatalog& gpus, const FindBase& find_base) {
+  Report report{file, {}};
+  plan::Cluster cluster;
+  if (const auto document = read_document(text, report))
+    cluster = read_cluster(*document, file, gpus, find_base);
+  if (!report.errors.empty()) return report.errors;
+  return cluster;
+}
+
+Result<plan::Cluster> load_cluster(const fs::path& file, const GpuCatalog& gpus,
+                                   const FindBase& find_base) {
+  const auto text = read_yaml_file(file);
+  if (!text) return text.error();
+  return parse_cluster(*text, printable(file.string()), gpus, find_base);
+}
+
+}  // namespace orch::hardware

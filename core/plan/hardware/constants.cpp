@@ -1,0 +1,167 @@
+#include "core/plan/hardware/constants.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+
+namespace orch::hardware {
+namespace {
+
+constexpr std::string_view kByteUnits = "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
+constexpr std::string_view kTimeUnits = "us, ms, s";
+
+}  // namespace
+
+const Kind kMemory{Unit::bytes,      1e6,      1e14,      "an amount of memory",
+                   "1 MB to 100 TB", "80 GiB", kByteUnits};
+const Kind kSmallMemory{Unit::bytes,     0,          1e11,      "an amount of memory",
+                        "0 B to 100 GB", "1113 MiB", kByteUnits};
+const Kind kBandwidth{
+    Unit::bytes_per_second,    1e6, 1e14, "a bandwidth", "1 MB/s to 100 TB/s", "300 GB/s",
+    "MB/s, GB/s, TB/s, Gbit/s"};
+const Kind kFlops{Unit::flops,
+                  1e8,
+                  1e17,
+                  "a peak rate",
+                  "0.1 GFLOPs to 100 PFLOPs",
+                  "312 TFLOPs",
+                  "GFLOPs, TFLOPs, PFLOPs"};
+const Kind kLatency{Unit::seconds, 1e-9, 1, "a time", "0.001 us to 1 s", "5 us", kTimeUnits};
+const Kind kOverhead{Unit::seconds, 0, 100, "a time", "0 s to 100 s", "200 us", kTimeUnits};
+const Kind kShare{Unit::none, 1e-4, 1, "a share", "0.0001 to 1", "0.7", ""};
+const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
+const Kind kFactor{Unit::none, 0.01, 100, "a factor", "0.01 to 100", "1.05", ""};
+const Kind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
+
+const std::array<ConstantField<plan::Gpu>, 5> kGpuFields{{
+    {"memory", &plan::Gpu::memory, &kMemory},
+    {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
+    {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
+    {"communicator_memory", &plan::Gpu::communicator_memory, &kSmallMemory, false},
+    {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
+}};
+
+const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
+    {"bandwidth", &plan::Link::bandwidth, &kBandwidth},
+    {"latency", &plan::Link::latency, &kLatency},
+    {"efficiency", &plan::Link::efficiency, &kShare},
+}};
+
+const std::array<ConstantField<plan::Efficiency>, 18> kEfficiencyFields{{
+    {"gemm", &plan::Efficiency::gemm, &kShare},
+    {"attention", &plan::Efficiency::attention, &kShare},
+    {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
+    {"memory", &plan::Efficiency::memory, &kShare},
+    {"element_wise", &plan::Efficiency::element_wise, &kShare, false},
+    {"softmax", &plan::Efficiency::softmax, &kShare, false},
+    {"cross_entropy", &plan::Efficiency::cross_entropy, &kShare, false},
+    {"layer_overhead", &plan::Efficiency::layer_overhead, &kOverhead},
+    {"host_floor", &plan::Efficiency::host_floor, &kOverhead, false},
+    {"stage_overhead", &plan::Efficiency::stage_overhead, &kOverhead, false},
+    {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},
+    {"overlap", &plan::Efficiency::overlap, &kShareOrZero},
+    {"gathers", &plan::Efficiency::gathers, &kFactor, false},
+    {"host", &plan::Efficiency::host, &kShare, false},
+    {"allocator_slack", &plan::Efficiency::allocator_slack, &kShareOrZero},
+    {"tight", &plan::Efficiency::tight, &kShare},
+    {"time_spread", &plan::Efficiency::time_spread, &kSpread, false},
+    {"memory_spread", &plan::Efficiency::memory_spread, &kSpread, false},
+}};
+
+const std::array<ConstantField<plan::Partition>, 2> kHostFields{{
+    {"memory", &plan::Partition::host_memory, &kMemory},
+    {"memory_bandwidth", &plan::Partition::host_memory_bandwidth, &kBandwidth},
+}};
+
+std::string constant_example(const Kind& kind) {
+  return fmt::format("{{ value: {}, origin: \"where it comes from\" }}", kind.example);
+}
+
+namespace {
+
+void read_value(const Field& field, const Kind& kind, double& out) {
+  const auto text = field.text();
+  if (!text) return;
+  const auto number = parse_quantity(*text, kind.unit);
+  if (!number) {
+    const auto units = kind.units.empty() ? "" : fmt::format(" (units: {})", kind.units);
+    field.problem(fmt::format("'{}' is not {}", printable(*text), kind.what),
+                  fmt::format("write it like {}{}", kind.example, units));
+  } else if (*number < kind.min || *number > kind.max) {
+    field.problem(fmt::format("{} is out of range", printable(*text)),
+                  fmt::format("give a value from {}", kind.bounds));
+  } else {
+    out = *number;
+  }
+}
+
+}  // namespace
+
+void read_constant(const Field& field, const Kind& kind, plan::Constant& out) {
+  if (field.is_scalar()) {
+    const auto value = field.text();
+    if (value)
+      field.problem(fmt::format("'{}' does not say where it comes from", printable(*value)),
+                    "write " + constant_example(kind));
+    return;
+  }
+  const Map map(field, {"value", "origin"});
+  if (const auto* value = map.require("value", kind.example)) read_value(*value, kind, out.value);
+  if (const auto* origin = map.require("origin", "\"the datasheet, measurement or assumption\""))
+    out.origin = origin->text().value_or("");
+}
+
+namespace {
+
+// How files wrote their peaks before there was a table; calibrate --this-machine left some.
+const std::vector<std::string> kOldPeaks{"peak_fp32", "peak_tf32", "peak_fp16", "peak_bf16"};
+
+void read_peaks(const Map& map, Presence presence, plan::Gpu& out) {
+  bool old = false;
+  for (const auto& key : kOldPeaks)
+    if (const auto* field = map.find(key)) {
+      read_constant(*field, kFlops, out.peaks[key.substr(std::string_view("peak_").size())]);
+      old = true;
+    }
+  const bool must = presence == Presence::as_required && !old;
+  const auto* table = must ? map.require("peak", "{ fp32: …, bf16: … }") : map.find("peak");
+  if (!table) return;
+  const Map formats(*table);
+  for (const auto& [format, field] : formats.entries()) {
+    if (!is_plain_name(format) || format.find('.') != std::string::npos)
+      field.problem("not a name for a number format", "write it like fp32, bf16 or fp8");
+    read_constant(field, kFlops, out.peaks[format]);
+  }
+  if (must) formats.require("fp32", constant_example(kFlops));
+}
+
+// What no single constant shows: more usable memory than memory, and the like.
+void check_gpu(const plan::Gpu& gpu, const Field& field) {
+  // A value that could not be read is 0 and was reported already.
+  const double usable = gpu.usable_memory.value;
+  if (usable == 0) return;
+  if (gpu.memory.value != 0 && usable > gpu.memory.value)
+    field.problem(fmt::format("usable_memory {} is more than memory {}", format_bytes(usable),
+                              format_bytes(gpu.memory.value)),
+                  "usable_memory is what a process can allocate of it");
+  if (gpu.context_memory.value >= usable)
+    field.problem(fmt::format("context_memory {} leaves nothing of usable_memory {}",
+                              format_bytes(gpu.context_memory.value), format_bytes(usable)),
+                  "context_memory is what the driver takes, about 1 GB");
+}
+
+}  // namespace
+
+Map read_gpu_constants(const Field& field, const std::vector<std::string>& others,
+                       Presence presence, plan::Gpu& out) {
+  auto known = keys(kGpuFields);
+  known.emplace_back("peak");
+  known.insert(known.end(), others.begin(), others.end());
+  Map map(field, known, kOldPeaks);
+  read_constants(map, kGpuFields, presence, out);
+  read_peaks(map, presence, out);
+  check_gpu(out, field);
+  return map;
+}
+
+}  // namespace orch::hardware

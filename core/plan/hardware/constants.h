@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/plan/hardware/yaml.h"
+#include "core/plan/cluster.h"
+
+namespace orch::hardware {
+
+// What sort of quantity a constant is, and the bounds outside of which it must be a mistake.
+struct Kind {
+  Unit unit;
+  double min;
+  double max;
+  std::string_view what;     // "an amount of memory"
+  std::string_view bounds;   // "1 MB to 100 TB"
+  std::string_view example;  // "80 GiB"
+  std::string_view units;    // "B, kB, …"
+};
+
+extern const Kind kMemory;
+extern const Kind kSmallMemory;  // may be zero
+extern const Kind kBandwidth;
+extern const Kind kFlops;
+extern const Kind kLatency;
+extern const Kind kOverhead;  // may be zero
+extern const Kind kShare;
+extern const Kind kShareOrZero;
+extern const Kind kFactor;
+extern const Kind kSpread;
+
+// A key and the member that its { value, origin } goes to.
+template <class T>
+struct ConstantField {
+  std::string_view key;
+  plan::Constant T::*member;
+  const Kind* kind;
+  bool required = true;
+};
+
+extern const std::array<ConstantField<plan::Gpu>, 5> kGpuFields;  // without its peaks
+extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
+extern const std::array<ConstantField<plan::Efficiency>, 18> kEfficiencyFields;
+extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
+
+void read_constant(const Field& field, const Kind& kind, plan::Constant& out);
+std::string constant_example(const Kind& kind);  // "{ value: 80 GiB, origin: … }"
+
+enum class Presence { as_required, all_optional };
+
+template <class T, std::size_t N>
+void read_constants(const Map& map, const std::array<ConstantField<T>, N>& fields,
+                    Presence presence, T& out) {
+  for (const auto& [key, member, kind, required] : fields) {
+    const bool must = required && presence == Presence::as_required;
+    const auto* field = must ? map.require(key, constant_example(*kind)) : map.find(key);
+    if (field) read_constant(*field, *kind, out.*member);
+  }
+}
+
+template <class T, std::size_t N>
+std::vector<std::string> keys(const std::array<ConstantField<T>, N>& fields) {
+  std::vector<std::string> names;
+  for (const auto& field : fields) names.emplace_back(field.key);
+  return names;
+}
+
+// A GPU's own constants and its table of peaks by number format; others are keys that somebody
+// else reads. The map is returned for them.
+Map read_gpu_constants(const Field& field, const std::vector<std::string>& others,
+                       Presence presence, plan::Gpu& out);
+
+}  // namespace orch::hardware

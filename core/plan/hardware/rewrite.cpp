@@ -1,0 +1,185 @@
+#include "core/plan/hardware/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/hardware/constants.h"
+#include "core/plan/tunable.h"
+
+namespace orch::hardware {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::size_t indent_of(const std::string& line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+bool is_blank(const std::string& line) {
+  const auto text = trim(line);
+  return text.empty() || text.front() == '#';
+}
+
+std::string unquoted(std::string_view text) {
+  text = trim(text.substr(0, text.find(" #")));
+  if (text.size() > 1 && (text.front() == '"' || text.front() == '\'') &&
+      text.back() == text.front())
+    text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
+// Lines [first, last) of a block, whose fields are indented by so much.
+struct Block {
+  std::size_t first = 0, last = 0, indent = 0;
+};
+
+// The end of what belongs to a line: before the next line that is indented no more than it. Blank
+// lines and comments at its end belong to what follows, unless they are indented more: in the text
+// of a setup, '#' begins no comment of YAML's.
+std::size_t end_of(const Lines& lines, std::size_t first, std::size_t indent) {
+  std::size_t end = first + 1;
+  for (std::size_t i = first + 1; i < lines.size(); ++i) {
+    if (indent_of(lines[i]) > indent && !trim(lines[i]).empty())
+      end = i + 1;
+    else if (!is_blank(lines[i]))
+      break;
+  }
+  return end;
+}
+
+std::optional<Block> find_partition(const Lines& lines, std::string_view name) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto dash = indent_of(lines[i]);
+    const auto text = trim(lines[i]);
+    if (!text.starts_with("- name:") || unquoted(text.substr(7)) != name) continue;
+    return Block{i, end_of(lines, i, dash), dash + 2};
+  }
+  return std::nullopt;
+}
+
+std::optional<Block> find_stack(const Lines& lines, const std::string& name) {
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].starts_with(name + ":")) return Block{i, end_of(lines, i, 0), 2};
+  return std::nullopt;
+}
+
+// Puts lines in the place of a field of the block, or at its end.
+void replace(Lines& lines, Block& block, std::string_view key, const Lines& fresh) {
+  auto at = block.last;
+  for (auto i = block.first + 1; i < block.last; ++i) {
+    if (indent_of(lines[i]) != block.indent || !lines[i].substr(block.indent).starts_with(key))
+      continue;
+    const auto end = end_of(lines, i, block.indent);
+    lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(i),
+                lines.begin() + static_cast<std::ptrdiff_t>(end));
+    block.last -= end - i;
+    at = i;
+    break;
+  }
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(at), fresh.begin(), fresh.end());
+  block.last += fresh.size();
+}
+
+// A number that reads back as itself to a hundredth of a percent, with its unit.
+std::string value_text(std::string_view name, double value) {
+  if (name == "context_memory") return fmt::format("{:.5g} MiB", value / (1024.0 * 1024.0));
+  return plan::is_time(name) ? fmt::format("{:.5g} us", value * 1e6) : fmt::format("{:.5g}", value);
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string constant_text(std::string_view name, const plan::Constant& constant) {
+  return fmt::format("{{ value: {}, origin: {} }}", value_text(name, constant.value),
+                     quoted(constant.origin));
+}
+
+std::string number(double value) { return fmt::format("{:.4g}", value); }
+
+void add_span(std::string& out, const char* name, const plan::Seen::Span& span) {
+  if (span.high > 0) out += fmt::format(", {}: [{}, {}]", name, number(span.low), number(span.high));
+}
+
+std::string seen_text(const plan::Seen& seen) {
+  auto out = fmt::format("seen: {{ rows: {}", seen.rows);
+  add_span(out, "gpus", seen.gpus);
+  add_span(out, "params", seen.params);
+  add_span(out, "tokens", seen.tokens);
+  if (!seen.settings.empty()) out += ", settings: {";
+  std::string_view between = " ";
+  for (const auto& [name, values] : seen.settings) {
+    out += fmt::format("{}{}: [{}]", between, name, join(values, ", "));
+    between = ", ";
+  }
+  return out + (seen.settings.empty() ? " }" : " } }");
+}
+
+// The constants in the order of the tunables; of a stack they are factors, which have no unit.
+Lines constant_lines(const std::map<std::string, plan::Constant>& constants,
+                     const std::string& margin, bool factors) {
+  Lines out;
+  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
+    for (const auto& tunable : list)
+      if (const auto found = constants.find(std::string(tunable.name)); found != constants.end())
+        out.push_back(fmt::format("{}  {}: {}", margin, tunable.name,
+                                  constant_text(factors ? "" : tunable.name, found->second)));
+  return out;
+}
+
+Lines calibration_lines(const plan::Calibration& calibration, const std::string& margin) {
+  Lines out{margin + "fitted:"};
+  for (auto& line : constant_lines(calibration.constants, margin, false)) out.push_back(line);
+  if (calibration.seen.rows > 0) out.push_back(margin + "  " + seen_text(calibration.seen));
+  if (!calibration.eras.empty()) out.push_back(margin + "  eras:");
+  for (const auto& era : calibration.eras)
+    out.push_back(fmt::format("{}    - {{ until: \"{}\", time: {} }}", margin, era.until,
+                              constant_text("", era.time)));
+  return out;
+}
+
+Lines lines_of(const std::string& text) {
+  Lines lines = split(text, '\n');
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace
+
+Result<std::string> with_calibration(const std::string& text, std::string_view partition,
+                                     const plan::Calibration& calibration,
+                                     const std::string& file) {
+  auto lines = lines_of(text);
+  auto block = find_partition(lines, partition);
+  if (!block)
+    return Error{printable(file), fmt::format("no line '- name: {}'", printable(partition)),
+                 "write the partitions as a list with one '- name: …' each"};
+  const std::string margin(block->indent, ' ');
+  replace(lines, *block, "fitted:", calibration_lines(calibration, margin));
+  return join(lines, "\n") + "\n";
+}
+
+Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,
+                                 const std::string& file) {
+  auto lines = lines_of(text);
+  auto block = find_stack(lines, stack.name);
+  if (!block)
+    return Error{printable(file), fmt::format("no line '{}:'", stack.name),
+                 "write each stack as a block below its name"};
+  Lines fresh{"  factors:"};
+  for (auto& line : constant_lines(stack.constants, "  ", true)) fresh.push_back(line);
+  replace(lines, *block, "factors:", fresh);
+  replace(lines, *block, "seen:", {"  " + seen_text(stack.seen)});
+  return join(lines, "\n") + "\n";
+}
+
+}  // namespace orch::hardware

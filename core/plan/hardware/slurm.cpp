@@ -1,0 +1,84 @@
+#include "core/plan/hardware/slurm.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/plan/slurm.h"
+
+namespace orch::hardware {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string plan::Slurm::*>, 8> kWords{{
+    {"partition", &plan::Slurm::partition},
+    {"account", &plan::Slurm::account},
+    {"qos", &plan::Slurm::qos},
+    {"constraint", &plan::Slurm::constraint},
+    {"reservation", &plan::Slurm::reservation},
+    {"hint", &plan::Slurm::hint},
+    {"gres", &plan::Slurm::gres},
+    {"time", &plan::Slurm::time},
+}};
+
+const std::vector<std::string>& slurm_keys() {
+  static const std::vector<std::string> known = [] {
+    std::vector<std::string> names;
+    for (const auto& [key, member] : kWords) names.emplace_back(key);
+    for (const auto* key :
+         {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options", "environment", "setup"})
+      names.emplace_back(key);
+    return names;
+  }();
+  return known;
+}
+
+std::string read_word(std::string_view key, const Field& field) {
+  const auto text = field.text();
+  if (!text) return "";
+  const auto status = plan::check_sbatch_word(key, *text, field.place());
+  if (!status) field.add(status.error());
+  return *text;
+}
+
+void read_environment(const Field& field, std::map<std::string, std::string>& out) {
+  const Map map(field);
+  for (const auto& [name, value] : map.entries()) {
+    if (!plan::is_environment_name(name))
+      value.problem("not a name for an environment variable",
+                    "use letters, digits and '_', not starting with a digit");
+    out[name] = value.verbatim().value_or("");
+  }
+}
+
+}  // namespace
+
+void read_slurm(const Field& field, plan::Slurm& slurm) {
+  const Map map(field, slurm_keys());
+  for (const auto& [key, member] : kWords)
+    if (const auto* word = map.find(key)) slurm.*member = read_word(key, *word);
+  if (const auto* cpus = map.find("cpus_per_gpu"))
+    slurm.cpus_per_gpu = cpus->integer(1, 1024).value_or(0);
+  if (const auto* spare = map.find("spare_nodes")) slurm.spare_nodes = spare->integer(0, 1'000'000);
+  if (const auto* options = map.find("options")) {
+    slurm.options.clear();
+    for (const auto& option : options->list().value_or(std::vector<Field>{}))
+      slurm.options.push_back(read_word("options", option));
+  }
+  if (const auto* environment = map.find("environment"))
+    read_environment(*environment, slurm.environment);
+  // Shell lines of the site, verbatim: whoever may write this file may run commands anyway.
+  if (const auto* setup = map.find("setup")) slurm.setup = setup->text().value_or("");
+  const auto* signal = map.find("signal_seconds");
+  if (signal) slurm.signal_seconds = signal->integer(1, 65535).value_or(0);  // what sbatch takes
+  if (const auto* given = signal ? signal : map.find("time")) {
+    const auto limit = plan::parse_slurm_time(slurm.time);
+    if (limit && static_cast<double>(slurm.signal_seconds) >= *limit)
+      given->problem(fmt::format("{} s before the end is not within a time of {}",
+                                 slurm.signal_seconds, slurm.time),
+                     "make it shorter than time");
+  }
+}
+
+}  // namespace orch::hardware

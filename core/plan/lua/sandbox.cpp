@@ -1,0 +1,191 @@
+#include "core/plan/lua/sandbox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/lua/library.h"
+#include "core/plan/lua/source.h"
+
+namespace orch::lua {
+namespace {
+
+constexpr std::size_t kLongestMessage = 1000;
+
+// Only a bug of ours gets here: a Lua error outside every protected call. sol2's own handler would
+// throw through Lua's C frames, which have nothing to unwind them.
+int panic(lua_State* L) {
+  const char* message = lua_tostring(L, -1);
+  check_failed("a protected call", message ? message : "Lua error", __FILE__, __LINE__);
+}
+
+// Runs at the place of an error, while the stack of the script still stands. Puts the source and
+// the line below the message, which is all that survives. No C++ object with a destructor may live
+// here: any lua_ call can leave by longjmp.
+int message_handler(lua_State* L) {
+  lua_Debug activation;
+  lua_createtable(L, 0, 4);
+  lua_pushvalue(L, 1);
+  lua_setfield(L, -2, "value");
+  if (innermost(L, activation)) {
+    lua_pushstring(L, activation.source);
+    lua_setfield(L, -2, "source");
+    lua_pushstring(L, activation.short_src);
+    lua_setfield(L, -2, "short");
+    lua_pushinteger(L, activation.currentline);
+    lua_setfield(L, -2, "line");
+  }
+  return 1;
+}
+
+std::string take_string(lua_State* L, const char* field) {
+  lua_getfield(L, -1, field);
+  std::size_t size = 0;
+  const char* text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : "";
+  std::string out(text, size);
+  lua_pop(L, 1);
+  return out;
+}
+
+// "@experiment.lua" -> "experiment.lua".
+std::string file_of(const std::string& source) {
+  return source.starts_with('@') ? source.substr(1) : source;
+}
+
+// The name as Lua's own messages show it: cut in front if it is long.
+std::string short_name(const std::string& chunk_name) {
+  if (chunk_name.size() < LUA_IDSIZE) return chunk_name;
+  return "..." + chunk_name.substr(chunk_name.size() - (LUA_IDSIZE - 4));
+}
+
+std::string shown(std::string message) {
+  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "...";
+  return printable(message);
+}
+
+// What error() was given: a string or number as it is, anything else by its type.
+std::string raised_value(lua_State* L) {
+  lua_getfield(L, -1, "value");
+  std::size_t size = 0;
+  std::string out;
+  if (lua_isstring(L, -1)) {
+    const char* text = lua_tolstring(L, -1, &size);
+    out.assign(text, size);
+  } else {
+    out = fmt::format("error was called with a {} instead of a message", luaL_typename(L, -1));
+  }
+  lua_pop(L, 1);
+  return out;
+}
+
+// The first line of a message is the fact; what follows it is the fix.
+Error split_message(const std::string& place, const std::string& message, bool loading) {
+  const auto end = std::min(message.find('\n'), message.size());
+  Error error{place, shown(message.substr(0, end)), shown(std::string(trim(message.substr(end))))};
+  if (error.fix.empty() && error.fact.find("stack overflow") != std::string::npos)
+    error.fix = loading ? "nest less deeply" : "does a function call itself without end?";
+  return error;
+}
+
+}  // namespace
+
+Sandbox::Sandbox(Limits limits)
+    : budget_(limits), state_(&panic, &Budget::allocate, static_cast<void*>(&budget_)) {
+  lua_atpanic(state_.lua_state(), &panic);
+  open_library(state_.lua_state());
+}
+
+Result<sol::protected_function> Sandbox::load(std::string_view text, std::string chunk_name) {
+  chunk_name_ = std::move(chunk_name);
+  if (auto status = check_source(text, chunk_name_); !status) return status.error();
+  text = without_mark(text);
+  lua_State* L = state_.lua_state();
+  budget_.begin(L);
+  const int status =
+      luaL_loadbufferx(L, text.data(), text.size(), ("@" + chunk_name_).c_str(), "t");
+  budget_.end(L);
+  if (status != LUA_OK) return failure(status, true);
+  sol::protected_function function(L, -1);
+  lua_pop(L, 1);
+  return function;
+}
+
+Result<sol::object> Sandbox::run(std::string_view text, std::string chunk_name) {
+  // A script that another one includes leaves the name of that one as it was.
+  const auto outer = chunk_name_;
+  const bool is_inner = budget_.running();
+  const auto function = load(text, std::move(chunk_name));
+  auto result = function ? call(*function) : Result<sol::object>(function.error());
+  if (is_inner) chunk_name_ = outer;
+  return result;
+}
+
+Result<sol::object> Sandbox::call_pushed(int argument_count) {
+  lua_State* L = state_.lua_state();
+  const int function = lua_gettop(L) - argument_count;
+  lua_pushcfunction(L, &message_handler);
+  lua_insert(L, function);
+  budget_.begin(L);
+  const int status = lua_pcall(L, argument_count, 1, function);
+  budget_.end(L);
+  lua_remove(L, function);
+  if (status != LUA_OK) return failure(status);
+  sol::object result(L, -1);
+  lua_pop(L, 1);
+  return result;
+}
+
+std::string Sandbox::place() {
+  lua_Debug activation;
+  if (!innermost(state_.lua_state(), activation)) return "";
+  return fmt::format("{}:{}", file_of(activation.source), activation.currentline);
+}
+
+// Takes the error that a failed call or load left on the stack.
+Error Sandbox::failure(int status, bool loading) {
+  lua_State* L = state_.lua_state();
+  Located located{"", ""};
+  std::string at = chunk_name_;
+  if (lua_istable(L, -1)) {
+    const auto file = file_of(take_string(L, "source"));
+    located = locate(raised_value(L), take_string(L, "short"), file);
+    lua_getfield(L, -1, "line");
+    if (!file.empty()) at = fmt::format("{}:{}", file, lua_tointeger(L, -1));
+    lua_pop(L, 1);
+  } else if (lua_type(L, -1) == LUA_TSTRING) {
+    located = locate(lua_tostring(L, -1), short_name(chunk_name_), chunk_name_);
+    if (!budget_.source().empty())
+      at = fmt::format("{}:{}", file_of(budget_.source()), budget_.line());
+  }
+  lua_pop(L, 1);
+  if (!located.place.empty()) at = located.place;
+  const auto broken = budget_.broken(status);
+  exhausted_ = broken != Budget::Broken::nothing;
+  if (exhausted_) {
+    auto error = limit_error(broken);
+    error.place = at;
+    return error;
+  }
+  return split_message(at, located.message, loading);
+}
+
+Error Sandbox::limit_error(Budget::Broken broken) const {
+  const auto& limits = budget_.limits();
+  switch (broken) {
+    case Budget::Broken::memory:
+      return {"", fmt::format("more than {} MiB of memory", limits.memory / (std::size_t{1} << 20)),
+              "build smaller tables and strings; a list that sweeps needs no table per run"};
+    case Budget::Broken::seconds:
+      return {"", fmt::format("more than {} seconds", limits.seconds),
+              "do less work in the script"};
+    default:
+      return {"",
+              fmt::format("more than {} instructions; is there an endless loop?",
+                          group_digits(static_cast<double>(limits.instructions))),
+              "end the loop, or do less work in the script"};
+  }
+}
+
+}  // namespace orch::lua

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sol/sol.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/plan/lua/budget.h"
+
+namespace orch::lua {
+
+// A Lua state in which a script can only compute: it has no files, processes, clock, randomness or
+// bytecode, its order is fixed (pairs, table.sort), it shows no addresses, and it ends. The same
+// text always gives the same result. What it returns must not outlive it.
+class Sandbox {
+ public:
+  explicit Sandbox(Limits limits = {});
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  sol::state& state() { return state_; }
+
+  // Compiles the text; chunk_name is its file, for messages.
+  Result<sol::protected_function> load(std::string_view text, std::string chunk_name);
+
+  // Compiles and executes the text; gives what it returns (its first value, or nil).
+  Result<sol::object> run(std::string_view text, std::string chunk_name);
+
+  // In an error's message (error("...") in Lua, an exception in a C++ function that Lua called) the
+  // first line is the fact and what follows it the fix.
+
+  // Calls a function of the script and gives its first result. The budget is full at the start,
+  // unless the call comes from a C++ function that the script called.
+  template <class... Args>
+  Result<sol::object> call(const sol::reference& function, Args&&... args) {
+    lua_State* L = state_.lua_state();
+    // Outside the protected call, so converting an argument neither fails nor costs the script.
+    lua_checkstack(L, static_cast<int>(sizeof...(Args)) + 4);
+    function.push(L);
+    const int count = (0 + ... + sol::stack::push(L, std::forward<Args>(args)));
+    return call_pushed(count);
+  }
+
+  // Whether the last call that failed broke a limit, so that calling it again is a waste of time.
+  bool exhausted() const { return exhausted_; }
+
+  // "experiment.lua:12", the line of user code that is being executed; "" if there is none. For C++
+  // functions that scripts call.
+  std::string place();
+
+ private:
+  Result<sol::object> call_pushed(int argument_count);
+  Error failure(int status, bool loading = false);
+  Error limit_error(Budget::Broken broken) const;
+
+  Budget budget_;  // before state_, whose allocator it is
+  sol::state state_;
+  std::string chunk_name_;  // the last one, for errors that have no better place
+  bool exhausted_ = false;
+};
+
+}  // namespace orch::lua

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/cluster.h"
+#include "core/plan/run.h"
+
+namespace orch::plan {
+
+// Software that trains, of some version, on any machine: what it makes of a machine's constants.
+struct Stack {
+  std::string name;
+  std::string doc;
+  std::string file;  // where it was read from
+  std::string date;  // YYYY or YYYY-MM: of the rows that it is known by
+  std::vector<std::string> frameworks;  // as measured rows name it
+  std::vector<std::string> runs;        // what it stands for: a strategy, "megatron/deepspeed" with its engine
+  bool tuned = true;  // by its makers, for speed; what somebody had by chance is nobody's default
+  // Factors on the partition's constants of the same name; and its own spreads.
+  std::map<std::string, Constant> constants;
+  std::map<std::string, std::string> settings;  // what its users have where they say nothing
+  Seen seen;
+
+  // Whether measured rows decided some of its factors.
+  bool fitted() const { return seen.rows > 0; }
+};
+
+using StackPtr = std::shared_ptr<const Stack>;
+
+// The machine as the software finds it. The spread is that of both, and wide where one of them was
+// never measured.
+Partition on_stack(const Partition& machine, const StackPtr& stack);
+
+// The stack that prices a run: the one it names, if its partition knows it; else the tuned one for
+// its strategy and engine whose date is nearest to that of the machine's GPU, so that strategies on
+// one machine are compared in software of one time. Null: none is known.
+const OnStack* stack_of(const Run& run);
+
+// Its partition on that stack, or as calibrated where there is none.
+const Partition& priced_at(const Run& run);
+
+// "2022-03" as years: 2022.17.
+double years_of(std::string_view date);
+
+}  // namespace orch::plan

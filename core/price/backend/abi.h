@@ -1,0 +1,217 @@
+/* The border between orch and a backend: plain C, versioned, no exceptions across it.
+ *
+ * A backend is a shared library `orch-<name>.so` that exports
+ *     const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
+ * The host refuses another major version. Within one, structs only grow at their end; whoever reads
+ * a struct looks at its struct_size (or the array's element size) before a newer field.
+ * Strings are NUL-terminated UTF-8 and belong to whoever passed them; what a backend describes
+ * lives as long as the process (plug-ins are never unloaded), what it passes to the sink is copied.
+ * The functions may be called from several threads at once. C++ authors: see spec.h. */
+#ifndef ORCH_CORE_BACKEND_ABI_H
+#define ORCH_CORE_BACKEND_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ORCH_ABI_MAJOR 2u
+#define ORCH_ABI_MINOR 0u
+
+/* ---- describe ---- */
+
+enum { ORCH_BOOLEAN = 0, ORCH_INTEGER = 1, ORCH_REAL = 2, ORCH_CHOICE = 3, ORCH_TEXT = 4 };
+
+typedef struct orch_value {
+  uint32_t type;
+  uint32_t given;   /* 0: no value */
+  int64_t integer;  /* ORCH_BOOLEAN (0 or 1), ORCH_INTEGER */
+  double real;      /* ORCH_REAL */
+  const char* text; /* ORCH_CHOICE, ORCH_TEXT */
+} orch_value;
+
+typedef struct orch_param {
+  const char* name;
+  const char* doc;
+  uint32_t type;
+  orch_value default_value;   /* not given: the user must set it */
+  const char* const* choices; /* NULL-terminated; for ORCH_CHOICE */
+  double min, max;            /* both 0: unbounded */
+  const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
+  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd" */
+} orch_param;
+
+typedef struct orch_strategy {
+  const char* name; /* as it stands in Lua: megatron, fsdp, ... */
+  const char* doc;
+  const orch_param* params;
+  uint32_t n_params;
+  uint32_t param_size; /* sizeof(orch_param) where the backend was built */
+} orch_strategy;
+
+/* ---- a run, as a backend sees it ---- */
+
+/* A size of the model by its name in Lua ("layers", "kv_heads", ...); a flag is 0 or 1. Those that
+ * are not in the list are 0, or as core/plan/model.h has them: a new size is no new version. */
+typedef struct orch_size {
+  const char* name;
+  double value;
+} orch_size;
+
+typedef struct orch_run {
+  uint32_t struct_size;
+  uint32_t strategy;        /* index into the backend's strategies */
+  const orch_value* values; /* in the order of that strategy's params, defaults filled in */
+  uint32_t n_values;
+  const char* family;     /* gpt, llama, ...; what it computes is in the sizes */
+  const orch_size* sizes; /* in the order of core/plan/model.h */
+  uint32_t n_sizes;
+  uint32_t size_size; /* sizeof(orch_size) */
+  int64_t gpus, nodes, gpus_per_node;
+  int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
+  int64_t micro_batch, accumulate, global_batch;
+} orch_run;
+
+/* ---- work: what happens in one step ---- */
+
+enum { ORCH_RECOMPUTE_NONE = 0, ORCH_RECOMPUTE_SELECTIVE = 1, ORCH_RECOMPUTE_FULL = 2 };
+
+typedef struct orch_schedule {
+  uint32_t struct_size;
+  uint32_t recompute;
+  int64_t stages;        /* of the pipeline; 1 without one */
+  int64_t micro_batches; /* per step and pipeline */
+  int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
+  const char* dtype;     /* of the matrix products: fp32, tf32, fp16, bf16, fp8 */
+  uint32_t filled;       /* gradients of weights wait for moments in which a stage would be idle */
+} orch_schedule;
+
+enum {
+  ORCH_GEMM = 0,       /* a dense matrix product: m, n, k, batch */
+  ORCH_ATTENTION = 1,  /* a batched product inside attention: m, n, k, batch; head_dim in align */
+  ORCH_MEMORY = 2,     /* bytes through the device's memory */
+  ORCH_COLLECTIVE = 3, /* bytes in a group of ranks */
+  ORCH_COPY = 4,       /* bytes between device and host */
+  ORCH_HOST = 5,       /* bytes through the host's memory by this rank's CPU work */
+  ORCH_OVERHEAD = 6,   /* one fixed cost of the layer (launches and the like) */
+  ORCH_STAGE_OVERHEAD = 7 /* one fixed cost of a pipeline stage (hand-over) */
+};
+
+enum {
+  ORCH_ALL_REDUCE = 0,
+  ORCH_ALL_GATHER = 1,
+  ORCH_REDUCE_SCATTER = 2,
+  ORCH_BROADCAST = 3,
+  ORCH_ALL_TO_ALL = 4,
+  ORCH_SEND = 5 /* to the next rank of the group */
+};
+
+/* What limits an ORCH_MEMORY operation besides the memory, where a device computes slowly. */
+enum {
+  ORCH_STREAMS = 0,      /* nothing: copies, sums, the optimizer */
+  ORCH_ELEMENT_WISE = 1, /* norms, activation functions, dropout */
+  ORCH_SOFTMAX = 2,      /* masks and softmax */
+  ORCH_CROSS_ENTROPY = 3
+};
+
+/* What an ORCH_GEMM reads. */
+enum {
+  ORCH_NARROW = 0, /* numbers of the schedule's dtype */
+  ORCH_WIDE = 1    /* 16 bits also where that is fp8: the LM head, a router */
+};
+
+/* What an operation may run under. */
+enum {
+  ORCH_OPEN = 0,
+  ORCH_HIDDEN = 1,       /* the computation of its phase; in step: the last backward */
+  ORCH_UNDER_FORWARD = 2 /* in step: the next step's first forward, copies beside the host's work */
+};
+
+/* One operation of a block and how often it happens: forward, recompute and backward count per
+ * micro-batch, step per step (after the last micro-batch). */
+typedef struct orch_op {
+  uint32_t struct_size;
+  uint32_t kind;
+  const char* name;
+  const char* formula; /* with its numbers, when the sink asks for it; else NULL */
+  double forward, recompute, backward, step;
+  uint32_t hidden;       /* ORCH_OPEN, ... */
+  uint32_t collective;
+  double m, n, k, batch; /* 2*m*n*k*batch floating-point operations */
+  double bytes;          /* the whole buffer of a collective: gathered or reduced size */
+  int64_t align;         /* head_dim, for ORCH_ATTENTION */
+  int64_t group_size;    /* ranks in the group */
+  int64_t group_stride;  /* distance between neighbours in global rank order */
+  double calls;          /* collectives it is split into: each pays the latency; 0 means 1 */
+  uint32_t kernel;       /* ORCH_STREAMS, ...; of an ORCH_GEMM: ORCH_NARROW, ... */
+} orch_op;
+
+/* Stages first..last (inclusive) run the blocks so often: counts[i] of the i-th block emitted. */
+typedef struct orch_stages {
+  uint32_t struct_size;
+  uint32_t n_counts;
+  int64_t first, last;
+  const double* counts;
+} orch_stages;
+
+enum {
+  ORCH_DEVICE = 0,
+  ORCH_HOST_MEMORY = 1,
+  ORCH_COMMUNICATORS = 2, /* on the device: so many groups of ranks, in bytes */
+  ORCH_SETTLED = 3        /* on the device, taken once and kept: an allocator wastes nothing of it */
+};
+
+typedef struct orch_memory {
+  uint32_t struct_size;
+  uint32_t place;
+  const char* name;
+  const char* formula;
+  int64_t first, last; /* stages */
+  double bytes;        /* on one rank of such a stage; of ORCH_COMMUNICATORS, their number */
+} orch_memory;
+
+/* ---- the sink: where a backend puts its answers ---- */
+
+enum { ORCH_REJECT = 0, ORCH_WARN = 1 };
+enum { ORCH_EXPLAIN = 1, ORCH_QUIET = 2 };
+
+typedef struct orch_sink {
+  uint32_t struct_size;
+  /* ORCH_EXPLAIN: formulas are wanted. ORCH_QUIET: nobody reads the words of a check, only the
+   * severity and the field of its problems count; fact and fix may be empty. Else 0. */
+  uint32_t explain;
+  void* context;
+  void (*problem)(void* context, uint32_t severity, const char* field, const char* fact,
+                  const char* fix);
+  void (*schedule)(void* context, const orch_schedule* schedule);
+  void (*block)(void* context, const char* name); /* the ops that follow belong to it */
+  void (*op)(void* context, const orch_op* op);
+  void (*stages)(void* context, const orch_stages* stages);
+  void (*memory)(void* context, const orch_memory* memory);
+} orch_sink;
+
+typedef struct orch_backend {
+  uint32_t struct_size;
+  uint32_t abi_major, abi_minor;
+  const char* name;
+  const char* version;
+  const char* doc;
+  const orch_strategy* strategies;
+  uint32_t n_strategies;
+  uint32_t strategy_size; /* sizeof(orch_strategy) where the backend was built */
+  /* Every problem with the run. Called only with sizes that are positive. */
+  void (*check)(const orch_run* run, const orch_sink* sink);
+  /* Schedule, blocks with their ops, stages, memory. Called only for runs that passed check. */
+  void (*work)(const orch_run* run, const orch_sink* sink);
+} orch_backend;
+
+typedef const orch_backend* (*orch_backend_entry_fn)(uint32_t host_major, uint32_t host_minor);
+
+#define ORCH_BACKEND_ENTRY "orch_backend_entry"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/price/backend/abi.h"
+#include "core/price/backend/work.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/plan/run.h"
+#include "core/plan/strategy.h"
+
+namespace orch::backend {
+
+// Problems by number, and the field of the first of each kind: what a search needs to know.
+struct Tally {
+  std::size_t reasons = 0;
+  std::size_t warnings = 0;
+  std::string reason, warning;  // fields
+
+  void clear() { reasons = warnings = 0; }
+};
+
+struct Collector;
+
+// A loaded plug-in. Never unloaded, so what it describes can be pointed at forever.
+class Backend {
+ public:
+  // From what the entry function of a plug-in gave; every flaw of the description is an error.
+  static Result<Backend> from(const orch_backend* abi, const fs::path& file);
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::string& doc() const { return doc_; }
+  const fs::path& file() const { return file_; }
+  const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
+
+  // Every problem with the run: what rejects it, and what is merely unwise.
+  void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
+
+  // The same for millions of runs: no words are made.
+  void check(const plan::Run& run, Tally& tally) const;
+
+  // What happens in a step. With explain, names and formulas come along. Fails if the backend does,
+  // or if what it says makes no sense (stages without work, negative amounts).
+  Status work(const plan::Run& run, bool explain, Work& work) const;
+
+ private:
+  Backend(const orch_backend* abi, fs::path file);
+  std::uint32_t index_of(const plan::Strategy& strategy) const;
+  template <class Call>
+  void guarded(const plan::Run& run, Collector& collector, const Call& call) const;
+
+  const orch_backend* abi_;
+  fs::path file_;
+  std::string name_, version_, doc_;
+  std::vector<plan::StrategyPtr> strategies_;
+};
+
+// The plug-ins of some folders, found by name orch-*.so; the first of a file name wins, so that an
+// earlier folder can replace what a later one holds.
+class Backends {
+ public:
+  // Everything that is wrong with a folder or a plug-in is an error that names it.
+  static Result<Backends> load(const std::vector<fs::path>& folders);
+
+  const std::vector<Backend>& all() const { return backends_; }
+  std::vector<plan::StrategyPtr> strategies() const;
+  const Backend& of(const plan::Strategy& strategy) const;
+
+ private:
+  std::vector<Backend> backends_;
+};
+
+}  // namespace orch::backend

@@ -1,0 +1,122 @@
+#pragma once
+
+// Checks that hold for any way of training a transformer, for authors of backends.
+
+#include <cstdint>
+
+#include "core/price/backend/spec.h"
+#include "core/price/backend/transformer.h"
+#include "core/price/backend/words.h"
+#include "core/base/multiples.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+namespace check_parts {
+
+inline void head_dim(const plan::Model& model, Problems& problems) {
+  const std::int64_t d = model.head_dim;
+  if (d * model.heads != model.hidden) {  // chosen, or orch itself says so, for every backend
+    if (d % 8 != 0 && model.hidden % model.heads == 0)
+      problems.warn("head_dim",
+                    say("head_dim = ", d, " is not a multiple of 8: attention misses the tensor cores"),
+                    say("try head_dim = ", round_up(d, 8)));
+    return;
+  }
+  if (d % 8 != 0)
+    problems.warn("heads",
+                  say("head_dim = hidden / heads = ", model.hidden, " / ", model.heads, " = ", d,
+                      " is not a multiple of 8: attention misses the tensor cores"),
+                  say("try hidden = ", model.heads * round_up(d, 8)));
+}
+
+inline void fused_softmax(const RunView& run, double element, Problems& problems) {
+  const auto& model = run.model();
+  const std::int64_t t = run->tensor_parallel;
+  if (element != 2)
+    problems.warn("dtype", "the fused softmax needs 16 bits, not fp32",
+                  "try dtype = 'bf16', or fused_kernels = false");
+  if (model.seq > 2048 || model.seq <= 16)
+    problems.warn("seq",
+                  say("the fused softmax takes sequences of 17 to 2,048, not ", model.seq,
+                      ": the scores pass through memory three times as often"),
+                  "try flash_attention = true");
+  else if (model.seq % 4 != 0)
+    problems.warn("seq", say("seq = ", model.seq, " is not a multiple of 4: no fused softmax"),
+                  say("try seq = ", round_up(model.seq, 4)));
+  const std::int64_t batches = model.heads / t * run->micro_batch;
+  if (model.heads % t == 0 && batches % 4 != 0)
+    problems.warn("micro_batch",
+                  say("(heads / tensor_parallel) * micro_batch = ", model.heads / t, " * ",
+                      run->micro_batch, " = ", batches, " is not a multiple of 4: no fused softmax"),
+                  say("try micro_batch = ", round_up(run->micro_batch, 4),
+                      " or heads = ", round_up(model.heads, 4 * t)));
+}
+
+}  // namespace check_parts
+
+// head_dim, and what the fused softmax wants where it is asked for.
+inline void check_attention(const RunView& run, double element, bool fused, bool flash,
+                            Problems& problems) {
+  check_parts::head_dim(run.model(), problems);
+  if (fused && !flash) check_parts::fused_softmax(run, element, problems);
+}
+
+// What tensor parallelism asks of the model and of the nodes.
+inline void check_tensor(const RunView& run, Problems& problems) {
+  const auto& model = run.model();
+  const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
+  if (model.heads % t != 0)
+    problems.reject("tensor_parallel",
+                    say("heads = ", model.heads, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.heads, t),
+                        " or heads = ", round_up(model.heads, t)));
+  else if (!model.latent() && model.kv_heads % t != 0)
+    problems.reject("tensor_parallel",
+                    say("kv_heads = ", model.kv_heads, " is not divisible by tensor_parallel = ", t,
+                        ": ranks would need copies of keys and values, which no trainer here makes"),
+                    say("try tensor_parallel = ", divisor_below(model.kv_heads, t)));
+  const auto divides = [&](const char* name, std::int64_t width) {
+    if (width % t != 0)
+      problems.reject("tensor_parallel",
+                      say(name, " = ", width, " is not divisible by tensor_parallel = ", t),
+                      say("try tensor_parallel = ", divisor_below(width, t), " or ", name, " = ",
+                          round_up(width, t)));
+  };
+  const bool dense = !model.mixture() || model.dense_layers > 0;
+  if (dense && model.ffn_hidden != 4 * model.hidden) divides("ffn_hidden", model.ffn_hidden);
+  if (model.mixture()) divides("expert_hidden", model.expert_hidden);
+  if (model.hidden % t != 0)
+    problems.reject("tensor_parallel",
+                    say("hidden = ", model.hidden, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(model.hidden, t),
+                        " or hidden = ", round_up(model.hidden, t)));
+  else if (t > 1 && model.hidden / t % 64 != 0)
+    problems.warn("tensor_parallel",
+                  say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",
+                      model.hidden / t, " is not a multiple of 64: products waste part of a tile"),
+                  say("try hidden = ", round_up(model.hidden, 64 * t)));
+  if (t > node)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " nodes of ", node,
+                      " GPUs: every layer waits for the network"),
+                  say("try tensor_parallel = ", divisor_below(model.heads, node)));
+  else if (node % t != 0)
+    problems.warn("tensor_parallel",
+                  say("tensor_parallel = ", t, " does not divide the ", node,
+                      " GPUs of a node: some groups span two nodes"),
+                  say("try tensor_parallel = ", divisor_below(node, t)));
+}
+
+// Hundreds of micro-batches summed in bf16 lose what the small ones add: eight bits of mantissa.
+inline void check_gradient_sum(std::string_view dtype, double gradient_bytes,
+                               std::int64_t micro_batches, const char* fix, Problems& problems) {
+  if (dtype == "bf16" && gradient_bytes < 4 && micro_batches > 1)
+    problems.warn(
+        "dtype", say("the gradients of ", micro_batches, " micro-batches are summed in bf16"), fix);
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop

@@ -1,0 +1,176 @@
+#include "core/price/backend/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/base/text.h"
+#include "core/plan/fields.h"
+
+namespace orch::backend {
+namespace {
+
+constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
+constexpr const char* kAuthors = "report this to its authors, or take it out of the folder";
+
+std::string text_or_empty(const char* text) { return text ? text : ""; }
+
+// Elements may be larger than we know them: a newer minor version adds fields at the end.
+template <class T>
+const T& element(const T* array, std::uint32_t index, std::uint32_t size) {
+  return *reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(array) +
+                                     std::size_t{index} * size);
+}
+
+plan::Value to_value(const orch_value& value) {
+  if (!value.given) return {};
+  switch (value.type) {
+    case ORCH_BOOLEAN:
+      return value.integer != 0;
+    case ORCH_INTEGER:
+      return value.integer;
+    case ORCH_REAL:
+      return value.real;
+    default:
+      return text_or_empty(value.text);
+  }
+}
+
+plan::Param to_param(const orch_param& abi) {
+  plan::Param param;
+  param.name = text_or_empty(abi.name);
+  param.doc = text_or_empty(abi.doc);
+  param.type = static_cast<plan::ParamType>(abi.type);
+  param.default_value = to_value(abi.default_value);
+  if (abi.type == ORCH_CHOICE && abi.choices)
+    for (auto choice = abi.choices; *choice; ++choice) param.choices.emplace_back(*choice);
+  param.min = abi.min;
+  param.max = abi.max;
+  param.parent = text_or_empty(abi.parent);
+  param.choice = text_or_empty(abi.choice);
+  return param;
+}
+
+bool is_one_of(const std::string& text, const std::vector<std::string>& choices) {
+  return std::find(choices.begin(), choices.end(), text) != choices.end();
+}
+
+const plan::Param* find(const plan::Strategy& strategy, const std::string& name) {
+  const auto found = std::find_if(strategy.params.begin(), strategy.params.end(),
+                                  [&](const auto& param) { return param.name == name; });
+  return found == strategy.params.end() ? nullptr : &*found;
+}
+
+// What is wrong with a parameter by itself, or nothing.
+std::string flaw(const orch_param& abi, const plan::Param& param) {
+  if (!abi.name || !is_plain_name(param.name)) return "has no proper name";
+  if (plan::field_index(param.name, {}) >= 0) return "is named like a field that every run has";
+  if (abi.type > ORCH_TEXT) return fmt::format("has type {}, which this orch lacks", abi.type);
+  if (abi.default_value.given && abi.default_value.type != abi.type)
+    return "has a default of another type";
+  if (abi.min > abi.max) return fmt::format("has the empty range {} to {}", abi.min, abi.max);
+  if (abi.type != ORCH_CHOICE) return "";
+  if (param.choices.empty()) return "is a choice without choices";
+  if (const auto* text = std::get_if<std::string>(&param.default_value);
+      text && !is_one_of(*text, param.choices))
+    return fmt::format("has the default '{}', which is none of its choices", printable(*text));
+  return "";
+}
+
+// What is wrong with a parameter among the others, or nothing.
+std::string flaw(const plan::Strategy& strategy, const plan::Param& param) {
+  if (find(strategy, param.name) != &param) return "is described twice";
+  if (param.parent.empty()) return "";
+  const auto* parent = find(strategy, param.parent);
+  if (!parent)
+    return fmt::format("belongs to '{}', which is not described", printable(param.parent));
+  if (!is_one_of(param.choice, parent->choices))
+    return fmt::format("belongs to {} = '{}', which is none of its choices", parent->name,
+                       printable(param.choice));
+  return "";
+}
+
+void check_params(const orch_strategy& abi, const plan::Strategy& strategy,
+                  const std::string& place, Errors& errors) {
+  for (std::uint32_t i = 0; i < abi.n_params; ++i) {
+    const auto& param = strategy.params[i];
+    auto what = flaw(element(abi.params, i, abi.param_size), param);
+    if (what.empty()) what = flaw(strategy, param);
+    if (!what.empty())
+      errors.push_back({place,
+                        fmt::format("strategy '{}': parameter '{}' {}", strategy.name,
+                                    printable(param.name), what),
+                        kAuthors});
+  }
+}
+
+std::string flaw(const orch_strategy& abi) {
+  if (!abi.name || !is_plain_name(abi.name)) return "has a strategy without a proper name";
+  if (abi.n_params > 0 && !abi.params)
+    return fmt::format("strategy '{}': says {} parameters and gives none", abi.name, abi.n_params);
+  if (abi.n_params > 0 && abi.param_size < sizeof(orch_param))
+    return fmt::format("strategy '{}': its parameters have {} bytes, not the {} of ABI {}.{}",
+                       abi.name, abi.param_size, sizeof(orch_param), ORCH_ABI_MAJOR,
+                       ORCH_ABI_MINOR);
+  return "";
+}
+
+}  // namespace
+
+Errors check_description(const orch_backend* abi, const std::string& place) {
+  const auto flawed = [&](std::string fact, const char* fix) {
+    return Errors(Error{place, std::move(fact), fix});
+  };
+  if (!abi)
+    return flawed(fmt::format("declines to work with ABI {}.{}", ORCH_ABI_MAJOR, ORCH_ABI_MINOR),
+                  kRebuild);
+  if (abi->abi_major != ORCH_ABI_MAJOR)
+    return flawed(
+        fmt::format("speaks ABI {}, this orch speaks ABI {}", abi->abi_major, ORCH_ABI_MAJOR),
+        kRebuild);
+  if (abi->struct_size < sizeof(orch_backend))
+    return flawed(fmt::format("describes itself in {} bytes, ABI {}.{} has {}", abi->struct_size,
+                              ORCH_ABI_MAJOR, ORCH_ABI_MINOR, sizeof(orch_backend)),
+                  kRebuild);
+  Errors errors;
+  const auto require = [&](bool there, const char* what) {
+    if (!there) errors.push_back({place, fmt::format("lacks {}", what), kAuthors});
+  };
+  require(abi->name && is_plain_name(abi->name), "a proper name");
+  require(abi->version, "a version");
+  require(abi->check, "the function check");
+  require(abi->work, "the function work");
+  require(abi->strategies && abi->n_strategies > 0, "strategies");
+  if (abi->strategies && abi->strategy_size < sizeof(orch_strategy))
+    errors.push_back(
+        {place,
+         fmt::format("its strategies have {} bytes, not the {} of ABI {}.{}", abi->strategy_size,
+                     sizeof(orch_strategy), ORCH_ABI_MAJOR, ORCH_ABI_MINOR),
+         kRebuild});
+  return errors;
+}
+
+std::vector<plan::StrategyPtr> strategies_of(const orch_backend& abi, const std::string& place,
+                                             Errors& errors) {
+  std::vector<plan::StrategyPtr> strategies;
+  for (std::uint32_t i = 0; i < abi.n_strategies; ++i) {
+    const auto& from = element(abi.strategies, i, abi.strategy_size);
+    if (auto what = flaw(from); !what.empty()) {
+      errors.push_back({place, std::move(what), kAuthors});
+      continue;
+    }
+    plan::Strategy strategy;
+    strategy.name = from.name;
+    strategy.backend = abi.name;
+    strategy.backend_version = abi.version;
+    strategy.doc = text_or_empty(from.doc);
+    for (std::uint32_t p = 0; p < from.n_params; ++p)
+      strategy.params.push_back(to_param(element(from.params, p, from.param_size)));
+    check_params(from, strategy, place, errors);
+    strategies.push_back(std::make_shared<const plan::Strategy>(std::move(strategy)));
+  }
+  return strategies;
+}
+
+}  // namespace orch::backend

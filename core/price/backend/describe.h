@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "core/price/backend/abi.h"
+#include "core/base/result.h"
+#include "core/plan/strategy.h"
+
+namespace orch::backend {
+
+// The handshake: what is wrong with a backend's description before its strategies are looked at.
+Errors check_description(const orch_backend* abi, const std::string& place);
+
+// The strategies that a backend describes; problems are added to errors.
+std::vector<plan::StrategyPtr> strategies_of(const orch_backend& abi, const std::string& place,
+                                             Errors& errors);
+
+}  // namespace orch::backend

@@ -1,0 +1,105 @@
+#pragma once
+
+// What a layer of experts does on one rank, for authors of backends: each token goes to some of them,
+// who live on expert_parallel ranks, and comes back. Tokens are taken as evenly spread. Origins:
+// Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; no constant here is fitted.
+
+#include <cstdint>
+
+#include "core/price/backend/ops.h"
+#include "core/price/backend/share.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/words.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+// Sums of rows and columns of a layer's matrices, in units of h: Adafactor's means.
+inline double adafactor_means(const Transformer& model) {
+  return model.qkv_widths() + 1 + model.value_widths() + 1 + model.up_widths() + 1 +
+         model.inner_widths() + 1;
+}
+
+// Bytes per element of [s, b, h] that are kept because tokens were dealt to experts: copies of their
+// inputs and of what experts gave.
+inline double visited_bytes(const Transformer& model) {
+  if (!model.sizes.mixture()) return 0;
+  return (1 - model.dense()) * 4 * static_cast<double>(model.sizes.experts_per_token);
+}
+
+namespace expert_parts {
+
+// Experts of a rank and the rows that each of them gets.
+struct Dealt {
+  double experts, rows;
+};
+inline Dealt dealt(const Transformer& model) {
+  const auto experts = static_cast<double>(model.sizes.experts);
+  const double visits = model.tokens() * static_cast<double>(model.sizes.experts_per_token);
+  return {experts / model.expert_parallel, visits * model.expert_parallel / experts};
+}
+
+inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k) {
+  const auto [experts, rows] = dealt(model);
+  const double share = 1 - model.dense();
+  auto op = gemm(name, rows, n, k);
+  op.batch = experts;
+  sink.op(during(op, {share, model.full() ? share : 0, 2 * share, 0}), [&] {
+    return say(experts, " experts x [", rows, ", ", k, "] x [", k, ", ", n, "]");
+  });
+}
+
+// To the experts and back, in each pass: every token as often as it visits one.
+inline void exchange(const Transformer& model, WorkSink& sink) {
+  if (model.expert_parallel == 1) return;
+  const double share = 1 - model.dense();
+  const double visits = static_cast<double>(model.sizes.experts_per_token);
+  const double rows = model.tokens() / (model.sequence_parallel ? model.tensor_parallel : 1);
+  const double bytes = rows * visits * model.hidden * model.element;
+  const Group group{static_cast<std::int64_t>(model.expert_parallel),
+                    static_cast<std::int64_t>(model.tensor_parallel)};
+  sink.op(during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
+                 {2 * share, model.full() ? 2 * share : 0, 2 * share, 0}),
+          [&] {
+            return say(model.element, " B x ", rows, " tokens x ", visits, " experts x h = ",
+                       Size{bytes}, " over ", model.expert_parallel, " ranks");
+          });
+}
+
+// Rows are read and written in the experts' order and in their own again.
+inline void orders(const Transformer& model, WorkSink& sink) {
+  const double share = 1 - model.dense();
+  const double visits = static_cast<double>(model.sizes.experts_per_token);
+  const double bytes = 4 * visits * model.sbh() * model.element;
+  sink.op(during(moved(ORCH_MEMORY, "tokens to experts and back", bytes),
+                 {share, model.full() ? share : 0, share, 0}),
+          [&] { return say("4 x ", visits, " experts x s*b*h = ", Size{bytes}); });
+}
+
+}  // namespace expert_parts
+
+inline void emit_experts(const Transformer& model, WorkSink& sink) {
+  using namespace expert_parts;
+  const auto& sizes = model.sizes;
+  const double h = model.hidden, t = model.tensor_parallel, share = 1 - model.dense();
+  const auto inner = static_cast<double>(sizes.expert_hidden);
+  const double shared = static_cast<double>(sizes.shared_experts) * inner;
+  const Passes passes{share, model.full() ? share : 0, 2 * share, 0};
+  const auto router = gemm("router", model.tokens(), static_cast<double>(sizes.experts), h, ORCH_WIDE);
+  sink.op(during(router, passes), [&] { return say("[s*b, h] x [h, ", sizes.experts, "]"); });
+  product(model, sink, "experts up", sizes.up_width(inner) / t, h);
+  product(model, sink, "experts down", h, inner / t);
+  if (shared > 0) {
+    sink.op(during(gemm("shared experts up", model.tokens(), sizes.up_width(shared) / t, h), passes),
+            [&] { return say("[s*b, h] x [h, ", sizes.up_width(shared) / t, "]"); });
+    sink.op(during(gemm("shared experts down", model.tokens(), h, shared / t), passes),
+            [&] { return say("[s*b, ", shared / t, "] x [", shared / t, ", h]"); });
+  }
+  orders(model, sink);
+  exchange(model, sink);
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop

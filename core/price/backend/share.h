@@ -1,0 +1,133 @@
+#pragma once
+
+// One rank's share of a model, for authors of backends: its sizes, its parameters, how it is run.
+
+#include <cstdint>
+
+#include "core/price/backend/abi.h"
+#include "core/plan/model.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+// The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
+// heads and tensor_parallel.
+struct Transformer {
+  plan::Model sizes;  // of the whole model
+  double layers = 0;
+  double hidden = 0;
+  double heads = 0;
+  double vocab = 0;         // as asked
+  double padded_vocab = 0;  // as stored
+  double seq = 0;
+  double micro_batch = 1;
+  double tensor_parallel = 1;
+  double context_parallel = 1;  // ranks that share each sample
+  double expert_parallel = 1;   // ranks that deal the experts among themselves
+  double element = 2;          // bytes of an activation
+  std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
+  bool sequence_parallel = false;
+  bool flash_attention = false;
+  bool fp8 = false;  // products read 8 bits; attention, what is kept and what is sent has 16
+  bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
+  bool fused_softmax = true;
+  // As our own trainers do it: a block that is computed again leaves out its last product, whose
+  // result nobody needs; the cross entropy has one exchange; the head gathers its input once.
+  bool lean = false;
+  double overheads = 1;  // fixed costs per layer and pass
+  double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
+  // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results too.
+  bool eager = false;
+  // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and every
+  // second product's, and makes the others again.
+  bool alternates = false;
+
+  double tokens() const { return seq * micro_batch / context_parallel; }
+  double sbh() const { return tokens() * hidden; }
+  double scores() const {
+    return micro_batch * heads * seq * seq / (tensor_parallel * context_parallel);
+  }
+  double logits() const { return tokens() * padded_vocab / tensor_parallel; }
+  bool alternate() const { return alternates && recompute == ORCH_RECOMPUTE_SELECTIVE; }
+  bool full() const { return recompute == ORCH_RECOMPUTE_FULL; }
+  // Core attention is recomputed; flash attention does so by itself.
+  bool again() const { return recompute != ORCH_RECOMPUTE_NONE && !(flash_attention && !full()); }
+  // Models with biases are of the time of dropout.
+  bool drops() const { return sizes.bias; }
+
+  // Widths in units of h, as a layer's activations are counted.
+  double qkv_widths() const {
+    const double kv = sizes.latent() ? sizes.q_width() + sizes.value_width() : sizes.kv_width();
+    return (sizes.q_width() + kv) / hidden;
+  }
+  double rotated_widths() const {
+    return sizes.rope ? (sizes.q_width() + sizes.kv_width() / 2) / hidden : 0;
+  }
+  double value_widths() const { return sizes.value_width() / hidden; }
+  // Of the MLP's inner products: before and after its activation function. Experts count as often as
+  // a token visits one.
+  double up_widths() const { return sizes.up_width(inner()) / hidden; }
+  double inner_widths() const { return inner() / hidden; }
+  // The part of the layers that has no experts.
+  double dense() const {
+    return sizes.mixture() ? static_cast<double>(sizes.dense_layers) / layers : 1;
+  }
+  double visited() const {
+    return static_cast<double>(sizes.experts_per_token + sizes.shared_experts);
+  }
+  double inner() const {
+    return dense() * static_cast<double>(sizes.ffn_hidden) +
+           (1 - dense()) * visited() * static_cast<double>(sizes.expert_hidden);
+  }
+
+  // Parameters of one rank. Norms and the biases of row-parallel products are replicated over the
+  // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its bytes.
+  double shared_params() const {
+    return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) +
+           (sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0) + sizes.router_weights();
+  }
+  double layer_params() const {
+    const double copies = lean ? shared_params() * (1 - 1 / tensor_parallel) : 0;
+    return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel + copies;
+  }
+  double experts_elsewhere() const {
+    if (expert_parallel == 1) return 0;
+    return (1 - 1 / expert_parallel) * expert_params();
+  }
+  // Of a layer's experts that tokens choose among, on all ranks.
+  double expert_params() const {
+    return (1 - dense()) * static_cast<double>(sizes.experts) *
+           sizes.mlp_params(static_cast<double>(sizes.expert_hidden));
+  }
+  double embedding_params() const { return sizes.embedding_params() / tensor_parallel; }
+  double head_params() const { return sizes.head_params() / tensor_parallel; }
+  double padding_params() const { return (padded_vocab - vocab) * hidden / tensor_parallel; }
+  double head_padding_params() const { return sizes.tied ? 0 : padding_params(); }
+  // Replicated over the tensor-parallel ranks.
+  double first_params() const {  // positions, or a norm
+    return sizes.position_params() + (sizes.embedding_norm ? sizes.norm_width() : 0);
+  }
+  double last_params() const { return sizes.norm_width(); }  // the final norm
+  // Of the whole model, where tensor_parallel is 1.
+  double params() const {
+    return layers * layer_params() + embedding_params() + head_params() + first_params() +
+           last_params();
+  }
+};
+
+inline Transformer transformer(const plan::Model& model, std::int64_t micro_batch) {
+  Transformer result;
+  result.sizes = model;
+  result.layers = static_cast<double>(model.layers);
+  result.hidden = static_cast<double>(model.hidden);
+  result.heads = static_cast<double>(model.heads);
+  result.vocab = result.padded_vocab = static_cast<double>(model.vocab);
+  result.seq = static_cast<double>(model.seq);
+  result.micro_batch = static_cast<double>(micro_batch);
+  return result;
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop

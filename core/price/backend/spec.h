@@ -1,0 +1,354 @@
+#pragma once
+
+// The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
+// build a shared library orch-<name>.so. Only headers of this folder, core/plan/model.h and the
+// standard library are needed.
+// Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
+// share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/price/backend/abi.h"
+#include "core/price/backend/words.h"
+#include "core/plan/model.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+// A parameter in the making: integer("stage", "what is sharded", 1).range(1, 3).
+struct ParamSpec {
+  std::string name;
+  std::string doc;
+  std::uint32_t type = ORCH_INTEGER;
+  bool given = true;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<std::string> choices;
+  double min = 0;
+  double max = 0;
+  std::string parent;
+  std::string parent_choice;
+
+  ParamSpec range(double low, double high) && {
+    min = low;
+    max = high;
+    return std::move(*this);
+  }
+  ParamSpec of(std::string param, std::string choice) && {
+    parent = std::move(param);
+    parent_choice = std::move(choice);
+    return std::move(*this);
+  }
+  ParamSpec required() && {
+    given = false;
+    return std::move(*this);
+  }
+};
+
+inline ParamSpec integer(std::string name, std::string doc, std::int64_t value) {
+  ParamSpec spec;
+  spec.name = std::move(name), spec.doc = std::move(doc), spec.integer = value;
+  return spec;
+}
+inline ParamSpec boolean(std::string name, std::string doc, bool value) {
+  auto spec = integer(std::move(name), std::move(doc), value ? 1 : 0);
+  spec.type = ORCH_BOOLEAN;
+  return spec;
+}
+inline ParamSpec real(std::string name, std::string doc, double value) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_REAL;
+  spec.real = value;
+  return spec;
+}
+inline ParamSpec choice(std::string name, std::string doc, std::vector<std::string> choices) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_CHOICE;
+  spec.text = choices.front();  // the first is the default
+  spec.choices = std::move(choices);
+  return spec;
+}
+
+inline ParamSpec text(std::string name, std::string doc, std::string value) {
+  auto spec = integer(std::move(name), std::move(doc), 0);
+  spec.type = ORCH_TEXT;
+  spec.text = std::move(value);
+  return spec;
+}
+
+// What a framework's cross entropy holds; our own trainers fuse it anyway.
+inline ParamSpec cross_entropy() {
+  return choice("cross_entropy",
+                "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
+                "fused makes the gradient in the logits' place",
+                {"plain", "fused"});
+}
+
+struct StrategySpec {
+  std::string name;
+  std::string doc;
+  std::vector<ParamSpec> params;
+};
+
+// A run with its settings by name. Reading them in the order of their description is fastest: each
+// search starts where the last one ended.
+class RunView {
+ public:
+  // names: of the strategy's params.
+  RunView(const orch_run& run, const orch_strategy& strategy,
+          std::span<const std::string_view> names)
+      : run_(run), strategy_(strategy), names_(names), model_(model_of(run)) {}
+
+  const orch_run* operator->() const { return &run_; }
+  const orch_run& operator*() const { return run_; }
+  std::string_view strategy() const { return strategy_.name; }
+  const plan::Model& model() const { return model_; }
+  std::int64_t integer(std::string_view name) const { return value(name).integer; }
+  bool flag(std::string_view name) const { return value(name).integer != 0; }
+  double real(std::string_view name) const { return value(name).real; }
+  std::string_view text(std::string_view name) const {
+    const char* text = value(name).text;
+    return text ? text : "";
+  }
+
+ private:
+  // A name that was not described reads as "not given".
+  const orch_value& value(std::string_view name) const {
+    static constexpr orch_value kNone{};
+    for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
+      if (next_ >= run_.n_values) next_ = 0;
+      if (name == names_[next_]) return run_.values[next_++];
+    }
+    return kNone;
+  }
+
+  // Both lists are in one order, so that every name is found at once; one that is not known here is
+  // of a newer orch.
+  static plan::Model model_of(const orch_run& run) {
+    plan::Model model;
+    model.family = run.family;
+    std::size_t next = 0;
+    for (std::uint32_t i = 0; i < run.n_sizes; ++i) {
+      const auto& given = size_at(run, i);
+      for (std::size_t tried = 0; tried < plan::kSizes.size(); ++tried, ++next) {
+        if (next == plan::kSizes.size()) next = 0;
+        if (std::string_view(given.name) != plan::kSizes[next].name) continue;
+        set_size(model, plan::kSizes[next++], given.value);
+        break;
+      }
+    }
+    return model;
+  }
+  static const orch_size& size_at(const orch_run& run, std::uint32_t i) {
+    const auto* first = reinterpret_cast<const char*>(run.sizes);
+    return *reinterpret_cast<const orch_size*>(first + std::size_t{i} * run.size_size);
+  }
+
+  const orch_run& run_;
+  const orch_strategy& strategy_;
+  std::span<const std::string_view> names_;
+  plan::Model model_;
+  mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
+};
+
+// Where check puts problems.
+class Problems {
+ public:
+  // A literal or what say() made, without a copy of either.
+  struct Text {
+    Text(const char* literal) : text(literal) {}
+    Text(const std::string& said) : text(said.c_str()) {}
+    const char* text;
+  };
+
+  explicit Problems(const orch_sink& sink) : sink_(sink) {}
+  void reject(const char* field, Text fact, Text fix) {
+    sink_.problem(sink_.context, ORCH_REJECT, field, fact.text, fix.text);
+  }
+  void warn(const char* field, Text fact, Text fix) {
+    sink_.problem(sink_.context, ORCH_WARN, field, fact.text, fix.text);
+  }
+
+ private:
+  const orch_sink& sink_;
+};
+
+// Where work puts what happens. Formulas are given as functions, called only when wanted.
+class WorkSink {
+ public:
+  explicit WorkSink(const orch_sink& sink) : sink_(sink) {}
+
+  bool explain() const { return sink_.explain == ORCH_EXPLAIN; }
+
+  void schedule(orch_schedule schedule) {
+    schedule.struct_size = sizeof schedule;
+    sink_.schedule(sink_.context, &schedule);
+  }
+  void block(const char* name) { sink_.block(sink_.context, name); }
+
+  template <class Formula>
+  void op(orch_op op, Formula&& formula) {
+    std::string text;
+    op.struct_size = sizeof op;
+    if (explain()) {
+      text = formula();
+      op.formula = text.c_str();
+    }
+    sink_.op(sink_.context, &op);
+  }
+  void stages(std::int64_t first, std::int64_t last, std::span<const double> counts) {
+    const orch_stages stages{sizeof stages, static_cast<std::uint32_t>(counts.size()), first, last,
+                             counts.data()};
+    sink_.stages(sink_.context, &stages);
+  }
+  template <class Formula>
+  void memory(const char* name, std::int64_t first, std::int64_t last, double bytes,
+              Formula&& formula, std::uint32_t place = ORCH_DEVICE) {
+    if (bytes <= 0) return;
+    std::string text;
+    orch_memory item{sizeof item, place, name, nullptr, first, last, bytes};
+    if (explain()) {
+      text = formula();
+      item.formula = text.c_str();
+    }
+    sink_.memory(sink_.context, &item);
+  }
+
+ private:
+  const orch_sink& sink_;
+};
+
+// The torch-free half of a backend.
+class BackendSpec {
+ public:
+  virtual ~BackendSpec() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  virtual std::string doc() const = 0;
+  virtual std::vector<StrategySpec> strategies() const = 0;
+  virtual void check(const RunView& run, Problems& problems) const = 0;  // all, not the first
+  virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
+};
+
+// Turns a BackendSpec into the C description and keeps what it points to alive.
+class Shim {
+ public:
+  explicit Shim(const BackendSpec& spec, decltype(orch_backend::check) check,
+                decltype(orch_backend::work) work)
+      : name_(spec.name()), version_(spec.version()), doc_(spec.doc()), specs_(spec.strategies()) {
+    for (const auto& strategy : specs_) strategies_.push_back(convert(strategy));
+    backend_ = {sizeof(orch_backend),
+                ORCH_ABI_MAJOR,
+                ORCH_ABI_MINOR,
+                name_.c_str(),
+                version_.c_str(),
+                doc_.c_str(),
+                strategies_.data(),
+                static_cast<std::uint32_t>(strategies_.size()),
+                sizeof(orch_strategy),
+                check,
+                work};
+  }
+  const orch_backend* backend() const { return &backend_; }
+  RunView view(const orch_run& run) const {
+    return {run, strategies_[run.strategy], names_[run.strategy]};
+  }
+
+ private:
+  orch_strategy convert(const StrategySpec& strategy) {
+    auto& params = params_.emplace_back();
+    auto& names = names_.emplace_back();
+    for (const auto& spec : strategy.params) {
+      params.push_back(convert(spec));
+      names.push_back(spec.name);
+    }
+    return {strategy.name.c_str(), strategy.doc.c_str(), params.data(),
+            static_cast<std::uint32_t>(params.size()), sizeof(orch_param)};
+  }
+  orch_param convert(const ParamSpec& spec) {
+    auto& choices = choices_.emplace_back();
+    for (const auto& choice : spec.choices) choices.push_back(choice.c_str());
+    choices.push_back(nullptr);
+    const orch_value value{spec.type, spec.given ? 1u : 0u, spec.integer, spec.real,
+                           spec.text.c_str()};
+    const auto or_null = [](const std::string& text) {
+      return text.empty() ? nullptr : text.c_str();
+    };
+    return {spec.name.c_str(),
+            spec.doc.c_str(),
+            spec.type,
+            value,
+            choices.data(),
+            spec.min,
+            spec.max,
+            or_null(spec.parent),
+            or_null(spec.parent_choice)};
+  }
+
+  std::string name_, version_, doc_;
+  std::vector<StrategySpec> specs_;
+  std::deque<std::vector<orch_param>> params_;
+  std::deque<std::vector<std::string_view>> names_;
+  std::deque<std::vector<const char*>> choices_;
+  std::vector<orch_strategy> strategies_;
+  orch_backend backend_{};
+};
+
+// No exception may cross the border: one that escapes becomes a problem of the run.
+template <class F>
+void guarded(const orch_sink* sink, F&& call) noexcept {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    sink->problem(sink->context, ORCH_REJECT, "backend", error.what(),
+                  "report this to its authors");
+  } catch (...) {
+    sink->problem(sink->context, ORCH_REJECT, "backend", "unknown failure",
+                  "report this to its authors");
+  }
+}
+
+// NULL if the description itself fails: the host says so.
+template <class Spec>
+const orch_backend* entry() noexcept try {
+  static_assert(std::is_base_of_v<BackendSpec, Spec>);
+  static const Spec spec;
+  static const Shim shim(
+      spec,
+      [](const orch_run* run, const orch_sink* sink) {
+        guarded(sink, [&] {
+          const words::Unread unread(sink->explain == ORCH_QUIET);
+          Problems problems(*sink);
+          spec.check(shim.view(*run), problems);
+        });
+      },
+      [](const orch_run* run, const orch_sink* sink) {
+        guarded(sink, [&] {
+          WorkSink work(*sink);
+          spec.work(shim.view(*run), work);
+        });
+      });
+  return shim.backend();
+} catch (...) {
+  return nullptr;
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop
+
+#define ORCH_BACKEND(Spec)                                                                  \
+  extern "C" __attribute__((visibility("default"))) const orch_backend* orch_backend_entry( \
+      std::uint32_t, std::uint32_t) {                                                       \
+    return ::orch::backend::entry<Spec>();                                                  \
+  }

@@ -1,0 +1,66 @@
+#pragma once
+
+// What training keeps and moves for each parameter.
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/price/backend/abi.h"
+#include "core/price/backend/experts.h"
+#include "core/price/backend/share.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+// tf32 rounds what the tensor cores read; what is stored and sent is fp32.
+inline double element_bytes(std::string_view dtype) {
+  return dtype == "fp32" || dtype == "tf32" ? 4 : 2;
+}
+
+inline std::uint32_t recompute_of(std::string_view choice) {
+  if (choice == "full") return ORCH_RECOMPUTE_FULL;
+  return choice == "selective" ? ORCH_RECOMPUTE_SELECTIVE : ORCH_RECOMPUTE_NONE;
+}
+
+// Bytes per parameter.
+struct States {
+  double weights = 2;    // as the matrix products read them
+  double master = 4;     // the fp32 copy that the optimizer updates; 0 where weights are fp32
+  double moments = 8;    // of the optimizer
+  double gradients = 2;  // as they are accumulated
+  bool adafactor = false;
+
+  double optimizer() const { return master + moments; }
+
+  // Through memory in one optimizer step. AdamW, fused: gradients once, master weights and moments
+  // in and out, weights out. Adafactor, tensor by tensor: the gradient's square out and in twice
+  // for its means, their outer product out and in, the update out, in for its RMS, twice in and out
+  // for clipping and rate, in fp32; master weights in and out, weights out.
+  double step_traffic() const {
+    const double updated = master > 0 ? 2 * master + weights : 2 * weights;
+    return adafactor ? gradients + 44 + updated : gradients + 2 * moments + updated;
+  }
+
+  // Through memory when one micro-batch's gradients are added to the sum: the new gradient in, the
+  // sum in and out.
+  double accumulate_traffic() const { return weights + 2 * gradients; }
+};
+
+// Mixed precision (Micikevicius et al. 2018): 16-bit weights with fp32 master weights and moments;
+// plain training when dtype is fp32. Adafactor (Shazeer and Stern 2018) keeps row and column means
+// instead of Adam's moments: 16h floats for the four matrices of GPT-2's layer, of 12h^2 weights.
+inline States states(std::string_view dtype, std::string_view optimizer, const Transformer& model) {
+  States result;
+  result.weights = element_bytes(dtype);
+  result.master = result.weights < 4 ? 4 : 0;
+  result.gradients = result.weights;
+  result.adafactor = optimizer == "adafactor";
+  if (result.adafactor)
+    result.moments = 4 * adafactor_means(model) * model.hidden / model.sizes.layer_params();
+  return result;
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop

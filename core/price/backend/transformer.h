@@ -1,0 +1,399 @@
+#pragma once
+
+// What one transformer layer, the embedding and the LM head do on one tensor-parallel rank, for
+// authors of backends. Origins: shapes and tensor-parallel collectives from Shoeybi et al. 2019
+// (Megatron-LM); sequence parallelism, recomputation and activation memory from Korthikanti et al.
+// 2022; the bytes of memory-bound kernels were fitted to published step times of 384 A100.
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/price/backend/experts.h"
+#include "core/price/backend/ops.h"
+#include "core/price/backend/share.h"
+#include "core/price/backend/spec.h"
+#include "core/price/backend/states.h"
+#include "core/price/backend/words.h"
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::backend {
+
+// Megatron's fused softmax: 16-bit, 16 < s <= 2048, s and (heads/t)*b multiples of 4.
+inline bool fused_softmax_works(const plan::Model& model, std::int64_t micro_batch,
+                                std::int64_t tensor_parallel, double element) {
+  const std::int64_t batches = model.heads / tensor_parallel * micro_batch;
+  return element == 2 && model.seq > 16 && model.seq <= 2048 && model.seq % 4 == 0 &&
+         batches % 4 == 0;
+}
+
+// Adafactor's means are of whole matrices, wherever their parts are: sums of squares of rows, columns
+// and updates go round. Numbers of a layer, of the words, and of what is beside them.
+inline double layer_statistics(const Transformer& model) {
+  return adafactor_means(model) * model.hidden + 12;
+}
+inline double word_statistics(const Transformer& model) { return model.padded_vocab + model.hidden + 1; }
+inline double first_statistics(const Transformer& model) {
+  return model.sizes.learned_positions() ? model.seq + model.hidden + 1 : 2;
+}
+inline void emit_statistics(WorkSink& sink, double numbers, const Group& group) {
+  if (group.size == 1) return;
+  sink.op(during(collective("optimizer all-reduce", ORCH_ALL_REDUCE, 4 * numbers, group, 0.1),
+                 {0, 0, 0, 1}),
+          [&] { return say("4 B x ", numbers, " sums of rows, columns and updates"); });
+}
+
+// What all ranks of our own trainers must know before they decide: the norm, the loss, whether to
+// stop. In one reduction.
+inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group& world) {
+  constexpr double kBytes = 24;
+  if (!model.lean || world.size == 1) return;
+  sink.op(during(collective("norm and loss all-reduce", ORCH_ALL_REDUCE, kBytes, world), {0, 0, 0, 1}),
+          [&] { return say("three numbers, over all ranks"); });
+}
+
+// ---- the layer ----
+
+namespace transformer_parts {
+
+// A product costs as much again twice in backward: for its input and for its weights.
+// share: of the layers, where not all have it.
+inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k,
+                    bool again = true, double share = 1) {
+  const double repeated = model.full() && again ? share : model.alternate() ? share / 2 : 0;
+  const Passes passes{share, repeated, 2 * share, 0};
+  sink.op(during(gemm(name, model.tokens(), n, k), passes), [&] {
+    return say("[s*b, k] x [k, n] = [", model.tokens(), ", ", k, "] x [", k, ", ", n, "]");
+  });
+}
+
+// Latent attention makes queries, and keys with values, through a narrow product each.
+inline void latent_products(const Transformer& model, WorkSink& sink) {
+  const auto& sizes = model.sizes;
+  const double h = model.hidden, t = model.tensor_parallel, a = model.heads / t;
+  const double q = model.heads * static_cast<double>(sizes.head_dim + sizes.rope_dim) / t;
+  if (sizes.q_rank > 0) product(model, sink, "Q down", static_cast<double>(sizes.q_rank), h);
+  product(model, sink, "Q up", q, sizes.q_rank > 0 ? static_cast<double>(sizes.q_rank) : h);
+  product(model, sink, "KV down", static_cast<double>(sizes.kv_rank + sizes.rope_dim), h);
+  product(model, sink, "KV up", a * static_cast<double>(sizes.head_dim + sizes.value_dim),
+          static_cast<double>(sizes.kv_rank));
+}
+
+inline void products(const Transformer& model, WorkSink& sink) {
+  const auto& sizes = model.sizes;
+  const double h = model.hidden, t = model.tensor_parallel;
+  if (sizes.latent())
+    latent_products(model, sink);
+  else
+    product(model, sink, "QKV", (sizes.q_width() + sizes.kv_width()) / t, h);
+  product(model, sink, "attention output", h, sizes.value_width() / t);
+  const auto ffn = static_cast<double>(sizes.ffn_hidden);
+  if (model.dense() > 0) {
+    product(model, sink, "MLP up", sizes.up_width(ffn) / t, h, true, model.dense());
+    product(model, sink, "MLP down", h, ffn / t, !model.lean, model.dense());
+  }
+  if (sizes.mixture()) emit_experts(model, sink);
+}
+
+// Flash attention (Dao et al. 2022) skips the masked half and recomputes the scores in backward:
+// five products there against two in forward.
+inline Passes attention_passes(const Transformer& model) {
+  if (model.flash_attention) return {0.5, model.full() ? 0.5 : 0.0, 1.25, 0};
+  return {1, model.again() ? 1.0 : 0.0, 2, 0};
+}
+
+inline void core_attention(const Transformer& model, WorkSink& sink) {
+  const auto& sizes = model.sizes;
+  const double s = model.seq, rows = s / model.context_parallel, d = sizes.q_width() / model.heads;
+  const double v = sizes.value_width() / model.heads;
+  const double batch = model.micro_batch * model.heads / model.tensor_parallel;
+  const auto head_dim = static_cast<std::int64_t>(d);
+  const auto passes = attention_passes(model);
+  sink.op(during(attention("attention scores", rows, s, d, batch, head_dim), passes), [&] {
+    return say("b*heads/t = ", batch, " times [", rows, ", ", d, "] x [", d, ", ", s, "]");
+  });
+  sink.op(during(attention("attention context", rows, v, s, batch, head_dim), passes), [&] {
+    return say("b*heads/t = ", batch, " times [", rows, ", ", s, "] x [", s, ", ", v, "]");
+  });
+}
+
+inline void traffic(const Transformer& model, WorkSink& sink, const char* name, double each,
+                    double count, const char* what, Passes passes,
+                    std::uint32_t kernel = ORCH_STREAMS) {
+  const double bytes = each * count * model.element / 2;
+  sink.op(during(moved(ORCH_MEMORY, name, bytes, kernel), passes), [&] {
+    return say(each * model.element / 2, " B x ", count, " ", what, " = ", Size{bytes});
+  });
+}
+
+// Biases, casts and residuals in kernels of their own pass over the activations again.
+inline constexpr double kUnfused = 2;
+
+// Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel ranks:
+// 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and biases each norm
+// reads two and writes two. Sharded: the activation function reads and writes its inner widths (twice
+// the wide one in backward), and heads are put in order: 20 and 28 of GPT-2. Sequence parallelism
+// shards all of them.
+inline void element_wise(const Transformer& model, WorkSink& sink) {
+  const double t = model.tensor_parallel, replicas = model.sequence_parallel ? t : 1;
+  const double apart = model.fused_kernels ? 1 : kUnfused;
+  const double up = 2 * model.up_widths(), inner = 2 * model.inner_widths();
+  const double order = 4.0 / 3 * model.qkv_widths();
+  const double forward = model.drops() ? 22 : 16, backward = model.drops() ? 26 : 16;
+  traffic(model, sink, "norms, dropout, GELU forward",
+          apart * (forward / replicas + (up + inner + order) / t), model.sbh(), "s*b*h",
+          {1, model.full() ? 1.0 : 0.0, 0, 0}, ORCH_ELEMENT_WISE);
+  traffic(model, sink, "norms, dropout, GELU backward",
+          apart * (backward / replicas + (2 * up + inner + order) / t), model.sbh(), "s*b*h",
+          {0, 0, 1, 0}, ORCH_ELEMENT_WISE);
+}
+
+// Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
+// otherwise; the products around it, whose time on wide devices is that of the scores they write
+// and read and not that of their operations, 4 and 8.
+inline void softmax(const Transformer& model, WorkSink& sink) {
+  if (model.flash_attention) return;  // the scores never leave the chip
+  const double factor = model.fused_softmax ? 1 : 3;
+  traffic(model, sink, "scores forward", 9 * factor + 4, model.scores(), "scores",
+          {1, model.again() ? 1.0 : 0.0, 0, 0}, ORCH_SOFTMAX);
+  traffic(model, sink, "scores backward", 11 * factor + 8, model.scores(), "scores", {0, 0, 1, 0},
+          ORCH_SOFTMAX);
+}
+
+inline void tensor_collective(const Transformer& model, WorkSink& sink, const char* name,
+                              std::uint32_t which, Passes passes, bool hidden = false) {
+  const Group group{static_cast<std::int64_t>(model.tensor_parallel), 1};
+  const double bytes = model.sbh() * model.element;
+  sink.op(during(collective(name, which, bytes, group), passes, hidden), [&] {
+    return say(model.element, " B x s*b*h = ", model.element, " x ", model.sbh(), " = ",
+               Size{bytes}, " over ", model.tensor_parallel, " ranks");
+  });
+}
+
+// After attention and after the MLP; backward before each; recomputation repeats the forward ones.
+// With sequence parallelism, what went into a product was kept as a shard: backward gathers it again
+// for the weights' gradient, under the product of the input's.
+inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
+  if (model.tensor_parallel <= 1) return;
+  const double again = model.full() ? 2 : 0, behind = model.full() && model.lean ? 1 : again;
+  if (!model.sequence_parallel)
+    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {2, behind, 2, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, 2, 0}, true);
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0});
+}
+
+// What a product reads is rounded to 8 bits, and kept transposed beside for the weights' gradients: 2
+// bytes in, 2 out (Transformer Engine's way).
+inline void casts(const Transformer& model, WorkSink& sink) {
+  if (!model.fp8) return;
+  const double t = model.tensor_parallel;
+  const double inputs = 2 + (model.value_widths() + model.inner_widths()) / t;
+  const double gradients = 2 + (model.qkv_widths() + model.up_widths()) / t;
+  traffic(model, sink, "casts to 8 bits", 4 * inputs, model.sbh(), "s*b*h",
+          {1, model.full() ? 1.0 : 0.0, 0, 0});
+  traffic(model, sink, "casts of gradients to 8 bits", 4 * gradients, model.sbh(), "s*b*h",
+          {0, 0, 1, 0});
+}
+
+// Each rank has some rows of a sample and needs all its keys and values: they go round (Liu et al. 2023,
+// ring attention) under the products, and their gradients come back.
+inline void context_exchange(const Transformer& model, WorkSink& sink) {
+  if (model.context_parallel == 1) return;
+  const auto& sizes = model.sizes;
+  const double width = sizes.latent() ? sizes.q_width() + sizes.value_width() : sizes.kv_width();
+  const double bytes = model.seq * model.micro_batch * width * model.element / model.tensor_parallel;
+  const Group group{static_cast<std::int64_t>(model.context_parallel),
+                    static_cast<std::int64_t>(model.tensor_parallel)};
+  const auto formula = [&] {
+    return say(model.element, " B x s*b x ", width, " / t of keys and values = ", Size{bytes});
+  };
+  sink.op(during(collective("context all-gather", ORCH_ALL_GATHER, bytes, group),
+                 {1, model.again() ? 1.0 : 0.0, 1, 0}, ORCH_HIDDEN),
+          formula);
+  sink.op(during(collective("context reduce-scatter", ORCH_REDUCE_SCATTER, bytes, group), {0, 0, 1, 0},
+                 ORCH_HIDDEN),
+          formula);
+}
+
+inline void overhead(const Transformer& model, WorkSink& sink) {
+  const double n = model.overheads;
+  sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
+          [&] { return say(n, " per layer and pass"); });
+}
+
+}  // namespace transformer_parts
+
+// The computation of one layer and its tensor-parallel collectives, into the current block.
+inline void emit_layer(const Transformer& model, WorkSink& sink) {
+  transformer_parts::products(model, sink);
+  transformer_parts::core_attention(model, sink);
+  transformer_parts::element_wise(model, sink);
+  transformer_parts::softmax(model, sink);
+  transformer_parts::tensor_collectives(model, sink);
+  transformer_parts::context_exchange(model, sink);
+  transformer_parts::casts(model, sink);
+  transformer_parts::overhead(model, sink);
+}
+
+// ---- embedding and LM head ----
+
+// Rows in and out, then dropout (or bloom's norm): four passes over [s, b, h], three in backward.
+inline void emit_embedding(const Transformer& model, WorkSink& sink) {
+  using namespace transformer_parts;
+  traffic(model, sink, "embedding forward", 8, model.sbh(), "s*b*h", {1, 0, 0, 0});
+  traffic(model, sink, "embedding backward", 6, model.sbh(), "s*b*h", {0, 0, 1, 0});
+  if (model.tensor_parallel <= 1) return;
+  if (!model.sequence_parallel)
+    return tensor_collective(model, sink, "embedding all-reduce", ORCH_ALL_REDUCE, {1, 0, 0, 0});
+  tensor_collective(model, sink, "embedding reduce-scatter", ORCH_REDUCE_SCATTER, {1, 0, 0, 0});
+  tensor_collective(model, sink, "embedding all-gather", ORCH_ALL_GATHER, {0, 0, 1, 0});
+}
+
+// Three numbers of each row over the ranks that share the vocabulary: highest logit, sum of
+// exponentials, the target's logit.
+inline void cross_entropy_exchange(const Transformer& model, WorkSink& sink) {
+  const double t = model.tensor_parallel;
+  const Group group{static_cast<std::int64_t>(t), 1};
+  const auto op =
+      model.lean ? during(collective("cross entropy all-reduce", ORCH_ALL_GATHER,
+                                     12 * t * model.tokens(), group), {1, 0, 0, 0})
+                 : during(collective("cross entropy all-reduce", ORCH_ALL_REDUCE,
+                                     4 * model.tokens(), group), {3, 0, 0, 0});
+  sink.op(op, [&] {
+    return model.lean ? say("12 B x ", model.tokens(), " tokens from each of ", t, " ranks")
+                      : say("4 B x ", model.tokens(), " tokens, over ", t, " ranks");
+  });
+}
+
+// Logits over the rank's part of the vocabulary, cross entropy in fp32 without gathering them: about
+// 50 bytes per logit.
+inline void emit_head(const Transformer& model, WorkSink& sink) {
+  using namespace transformer_parts;
+  const double t = model.tensor_parallel, n = model.padded_vocab / t;
+  sink.op(during(gemm("logits", model.tokens(), n, model.hidden, ORCH_WIDE), {1, 0, 2, 0}), [&] {
+    return say("[s*b, h] x [h, V/t] = [", model.tokens(), ", ", model.hidden, "] x [", model.hidden,
+               ", ", n, "]");
+  });
+  const double bytes = 25 * model.logits();
+  sink.op(during(moved(ORCH_MEMORY, "cross entropy", bytes, ORCH_CROSS_ENTROPY), {1, 0, 1, 0}), [&] {
+    return say("25 B x ", model.logits(), " logits = ", Size{bytes}, " in each pass");
+  });
+  if (t <= 1) return;
+  cross_entropy_exchange(model, sink);
+  if (model.sequence_parallel)
+    tensor_collective(model, sink, "logits all-gather", ORCH_ALL_GATHER,
+                      {1, 0, model.lean ? 0.0 : 1.0, 0});
+  tensor_collective(model, sink, "logits input gradient",
+                    model.sequence_parallel ? ORCH_REDUCE_SCATTER : ORCH_ALL_REDUCE, {0, 0, 1, 0});
+}
+
+// ---- memory ----
+
+// One layer's activations for one micro-batch, Korthikanti et al. 2022: s*b*h*(10 + 24/t +
+// 5*a*s/(h*t)) bytes of GPT-2 in 16 bit, or s*b*h*(34/t + 5*a*s/(h*t)) with sequence parallelism. The
+// 10 are inputs and outputs of two norms and two masks, the 24 queries, keys and values, what attention
+// gives, and the MLP before and after its activation function. Flash attention keeps no scores. Ours
+// keep no masks: two bytes less, and scores once; models without dropout have none. Where no kernel
+// does several things at once, rotated queries and keys and the gate's activation are kept as well.
+inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
+  const double t = model.tensor_parallel, inner = 2 * model.inner_widths();
+  double replicated = 8 + (model.lean || !model.drops() ? 0 : 2) + visited_bytes(model);
+  double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
+  if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
+  if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
+  const double linear = replicated / (model.sequence_parallel ? t : 1) + cut / t;
+  const double each = model.lean ? 2 : model.drops() ? 5 : 4;
+  const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
+  return (model.sbh() * linear + scores) * model.element / 2;
+}
+
+// A layer's input, what attention gives, and half of what products give.
+inline double alternate_results(const Transformer& model) {
+  const double cut = model.value_widths() + (model.qkv_widths() + model.up_widths()) / 2;
+  return model.element * model.sbh() * (2 + cut / model.tensor_parallel);
+}
+
+// What a layer keeps from its forward to its backward: all, all but the scores, or its input.
+inline double kept_per_layer(const Transformer& model) {
+  const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
+  if (model.full()) return model.element * model.sbh() / replicas;
+  if (model.alternate()) return alternate_results(model);
+  const bool all = model.recompute == ORCH_RECOMPUTE_NONE;
+  return layer_activations(model, all, all);
+}
+
+// Alive only while one layer runs backward: what recomputation brings back.
+inline double recomputed_layer(const Transformer& model) {
+  if (model.full()) return layer_activations(model, true);
+  if (model.alternate()) return layer_activations(model, true) - alternate_results(model);
+  if (model.recompute == ORCH_RECOMPUTE_NONE) return 0;
+  if (model.lean) return layer_activations(model, true) - kept_per_layer(model);
+  return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
+}
+
+// Ours: beside a layer's activations the gradients of as much while it runs backward. What others keep
+// then is in the slack that was fitted to them.
+inline double layer_gradients(const Transformer& model) {
+  return model.lean ? layer_activations(model, true) : 0;
+}
+
+// What a framework's cross entropy holds (logit_bytes). Ours become their gradient in place, some rows
+// at a time: a gigabyte of them, in fp32 beside where ranks share them.
+inline double logits_memory(const Transformer& model) {
+  if (!model.lean) return model.logit_bytes * model.logits();
+  const double copies = model.tensor_parallel == 1 ? 1 : model.element == 4 ? 2 : 5;
+  return std::min(copies * model.element * model.logits(), 1073741824.0);
+}
+
+// Of each logit: itself and its gradient as computed, and both in fp32 as well unless one kernel makes
+// the gradient of the logit in its place.
+inline double framework_logit(std::string_view cross_entropy, double element) {
+  return 2 * element + (cross_entropy == "fused" ? 0 : 8);
+}
+
+inline const char* kept_formula(const Transformer& model) {
+  return model.drops() ? " (s*b*h*(10 + 24/t + 5*a*s/(h*t)))" : " (by the widths of its parts)";
+}
+
+// "activations" of the stages first..last, whose micro-batches in flight hold `layers` layers.
+inline void emit_activations(const Transformer& model, WorkSink& sink, std::int64_t first,
+                             std::int64_t last, double layers) {
+  const double kept = kept_per_layer(model);
+  sink.memory("activations", first, last, layers * kept, [&] {
+    return say(layers, " layers in flight x ", Size{kept},
+               model.full() ? " (inputs only)" : kept_formula(model), " = ",
+               Size{layers * kept});
+  });
+}
+
+// "communicators": what NCCL (or Gloo) holds for each group of more than one rank, whatever its
+// size.
+inline void emit_communicators(WorkSink& sink, std::int64_t last, int groups) {
+  sink.memory(
+      "communicators", 0, last, groups, [&] { return say(groups, " kinds of groups"); },
+      ORCH_COMMUNICATORS);
+}
+
+// "recomputed layer" and "layer in backward" of the stages 0..last, and "logits" of the last. The head is
+// done before the first layer is recomputed: there only the larger of the two counts.
+inline void emit_peaks(const Transformer& model, WorkSink& sink, std::int64_t last) {
+  const double again = recomputed_layer(model), gradients = layer_gradients(model);
+  const double logits = logits_memory(model);
+  const std::int64_t end = logits > again + gradients ? last - 1 : last;
+  if (end >= 0) {
+    sink.memory("recomputed layer", 0, end, again,
+                [&] { return say("one layer while it runs backward = ", Size{again}); });
+    sink.memory("layer in backward", 0, end, gradients,
+                [&] { return say("of its activations while it runs backward = ", Size{gradients}); });
+  }
+  if (end < last)
+    sink.memory("logits", last, last, logits, [&] {
+      return say(logits / model.logits(), " B x ", model.logits(), " logits = ", Size{logits});
+    });
+}
+
+}  // namespace orch::backend
+
+#pragma GCC visibility pop

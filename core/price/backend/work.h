@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/price/backend/abi.h"
+
+namespace orch::backend {
+
+// An operation of a block, as orch_op says it. Names and formulas are kept only when explained, in
+// Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
+struct Op {
+  orch_op data{};  // its own name and formula are NULL: they belonged to the backend
+  std::string_view name;
+  std::string_view formula;
+};
+
+struct Block {
+  std::string_view name;
+  std::size_t first_op = 0;  // in Work::ops
+  std::size_t n_ops = 0;
+};
+
+struct Stages {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::size_t first_count = 0;  // in Work::counts; one per block
+};
+
+struct Memory {
+  std::string_view name;
+  std::string_view formula;
+  std::uint32_t place = ORCH_DEVICE;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  double bytes = 0;
+};
+
+// What one rank of each pipeline stage does in a step, and what it keeps in memory. Reused from run
+// to run: clear() keeps the capacity.
+struct Work {
+  std::int64_t stages = 1;
+  std::int64_t micro_batches = 1;
+  std::int64_t chunks = 1;
+  bool filled = false;  // gradients of weights fill bubbles
+  std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
+  std::string dtype = "bf16";
+  std::vector<Block> blocks;
+  std::vector<Op> ops;
+  std::vector<Stages> stage_list;
+  std::vector<double> counts;
+  std::vector<Memory> memory;
+  // What names and formulas point into; copies of the work share it.
+  std::shared_ptr<std::deque<std::string>> texts;
+
+  void clear();
+  std::string_view keep(std::string text);  // in texts
+};
+
+}  // namespace orch::backend

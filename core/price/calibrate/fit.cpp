@@ -1,0 +1,211 @@
+#include "core/price/calibrate/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/price/estimate/spread.h"
+#include "core/price/calibrate/joint.h"
+
+namespace orch::calibrate {
+namespace {
+
+using estimate::kNineOfTen;
+
+constexpr double kLeastSpread = 0.02;
+constexpr double kAssumedRows = 3;
+constexpr double kAssumedTime = 0.15, kAssumedMemory = 0.1;
+
+// What a reader of an estimate wants to know that no row had.
+constexpr std::string_view kTelling[] = {"compression",    "dtype",     "flash_attention",
+                                         "offload",        "recompute", "offload_activations",
+                                         "sequence_parallel"};
+
+// The spread under which nine of ten rows lie within 1.645 of it. Rows that were fitted look better
+// than new ones will, the more so the fewer there are for each constant; and what was assumed
+// before counts as a few rows more.
+double spread_of(Vector residuals, double decided, double assumed) {
+  for (auto& residual : residuals) residual = std::fabs(residual);
+  std::sort(residuals.begin(), residuals.end());
+  const auto n = static_cast<double>(residuals.size());
+  const auto at = static_cast<std::size_t>(0.9 * (n - 1) + 0.5);
+  const double optimism = std::sqrt((n + decided) / std::max(n - decided, 0.25 * n));
+  const double seen = residuals[at] / kNineOfTen * optimism;
+  const double both = (n * seen * seen + kAssumedRows * assumed * assumed) / (n + kAssumedRows);
+  return std::clamp(std::sqrt(both), kLeastSpread, 1.0);
+}
+
+using Members = std::vector<std::size_t>;  // of a joint's observations
+
+void widen(plan::Seen::Span& span, double value) {
+  span.low = span.low == 0 ? value : std::min(span.low, value);
+  span.high = std::max(span.high, value);
+}
+
+void add(plan::Seen& seen, const plan::Run& run) {
+  ++seen.rows;
+  widen(seen.gpus, static_cast<double>(run.gpus));
+  widen(seen.params, run.model.params());
+  widen(seen.tokens, static_cast<double>(run.batch.micro_batch * run.model.seq) /
+                         static_cast<double>(run.layout.context_parallel));
+  for (const auto name : kTelling) {
+    const auto& value = run.setting(name);
+    if (!plan::is_given(value)) continue;
+    auto& values = seen.settings[std::string(name)];
+    const auto* text = std::get_if<std::string>(&value);
+    const auto word = text ? *text : plan::show(value);
+    if (std::find(values.begin(), values.end(), word) == values.end()) values.push_back(word);
+  }
+}
+
+// One quantity's fit, told by machine and by stack.
+class Teller {
+ public:
+  Teller(Joint& joint, bool memory) : joint_(joint), memory_(memory) {
+    if (!joint.observations().empty()) solution_ = joint.solve(residuals_);
+  }
+
+  void tell_machine(int machine, const plan::Efficiency& assumed, plan::Calibration& out) const {
+    const auto rows = rows_of([&](const Observation& o) { return int(o.machine) == machine; });
+    if (rows.empty()) return;
+    const auto origin = "fitted: " + text(rows);
+    for (std::size_t k = 0; k < joint_.unknowns().size(); ++k) {
+      const auto& unknown = joint_.unknowns()[k];
+      if (unknown.machine != machine) continue;
+      const double value = joint_.value(unknown, solution_.point[k]);
+      if (unknown.tunable)
+        out.constants[std::string(unknown.tunable->name)] = {value, origin + bound(unknown, value)};
+      else
+        out.eras[unknown.era].time = {value, origin};
+    }
+    tell_spread(rows, origin, memory_ ? assumed.memory_spread.value : assumed.time_spread.value,
+                out.constants);
+    if (!memory_)
+      for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
+  }
+
+  void tell_stack(int stack, plan::Stack& out) const {
+    const auto rows = rows_of([&](const Observation& o) { return o.stack == stack; });
+    if (rows.empty()) return;
+    const auto origin = "fitted: " + text(rows);
+    for (std::size_t k = 0; k < joint_.unknowns().size(); ++k) {
+      const auto& unknown = joint_.unknowns()[k];
+      if (unknown.stack == stack)
+        out.constants[std::string(unknown.tunable->name)] = {
+            joint_.value(unknown, solution_.point[k]), origin};
+    }
+    tell_spread(rows, origin, memory_ ? kAssumedMemory : kAssumedTime, out.constants);
+    if (memory_) return;
+    out.seen = {};
+    for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
+  }
+
+ private:
+  Members rows_of(const std::function<bool(const Observation&)>& is) const {
+    Members out;
+    for (std::size_t i = 0; i < joint_.observations().size(); ++i)
+      if (is(*joint_.observations()[i])) out.push_back(i);
+    return out;
+  }
+
+  std::string text(const Members& rows) const {
+    std::vector<const Observation*> list;
+    for (const auto i : rows) list.push_back(joint_.observations()[i]);
+    return rows_text(list);
+  }
+
+  // A constant that would be more, or less, if it could.
+  static std::string bound(const Joint::Unknown& unknown, double value) {
+    const auto& t = *unknown.tunable;
+    if (value >= 0.999 * t.max) return ", at its upper bound";
+    return value <= 1.001 * t.min ? ", at its lower bound" : "";
+  }
+
+  void tell_spread(const Members& rows, const std::string& origin, double assumed,
+                   std::map<std::string, plan::Constant>& out) const {
+    Vector residuals;
+    double decided = 0;
+    for (const auto i : rows) {
+      residuals.push_back(residuals_[i]);
+      decided += solution_.leverage[i];
+    }
+    out[memory_ ? "memory_spread" : "time_spread"] = {
+        spread_of(std::move(residuals), decided, assumed), origin};
+  }
+
+  const Joint& joint_;
+  bool memory_;
+  Solution solution_;
+  Vector residuals_;
+};
+
+}  // namespace
+
+std::string rows_text(std::span<const Observation* const> observations) {
+  std::set<std::string> sources, inferred;
+  for (const auto* o : observations) {
+    sources.insert(printable(o->source));
+    for (const auto& setting : o->inferred) inferred.insert(printable(setting));
+  }
+  const auto listed = [](const std::set<std::string>& names) {
+    return join(std::vector<std::string>(names.begin(), names.end()), ", ");
+  };
+  return fmt::format("{} row{} of {}{}", observations.size(), observations.size() == 1 ? "" : "s",
+                     listed(sources),
+                     inferred.empty() ? "" : ", read with " + listed(inferred) + " (inferred)");
+}
+
+plan::Stack as_assumed(const plan::Stack& stack) {
+  auto out = stack;
+  out.seen = {};
+  std::erase_if(out.constants, [](const auto& each) {
+    return !each.second.origin.starts_with("assumed:") || each.first.ends_with("_spread");
+  });
+  return out;
+}
+
+plan::Partition applied(const plan::Calibration& calibration, const plan::Partition& partition) {
+  auto out = partition;
+  out.calibration.reset();
+  out.stacks.clear();
+  for (const auto& [name, constant] : calibration.constants)
+    plan::find_tunable(name)->in(out) = constant;
+  out.seen = calibration.seen;
+  return out;
+}
+
+Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
+           std::span<const Observation* const> observations, Options options) {
+  Fitted out;
+  for (const auto& machine : machines) {
+    const auto& present = machine.partitions.front()->calibration;
+    auto& made = out.machines.emplace_back();
+    if (present && machine.held) made = *present;
+    if (options.start == Start::present && present) made.constants = present->constants;
+    made.eras = machine.eras;
+  }
+  for (const auto& stack : stacks) {
+    auto& made = out.stacks.emplace_back(*stack);
+    if (options.stacks && options.start == Start::datasheet) made = as_assumed(*stack);
+  }
+  for (const bool memory : {false, true}) {
+    Joint joint(machines, stacks, observations, options, memory);
+    const Teller teller(joint, memory);
+    for (std::size_t m = 0; m < machines.size(); ++m)
+      if (!machines[m].held)
+        teller.tell_machine(static_cast<int>(m), machines[m].partitions.front()->efficiency,
+                          out.machines[m]);
+    for (std::size_t s = 0; s < stacks.size() && options.stacks; ++s)
+      teller.tell_stack(static_cast<int>(s), out.stacks[s]);
+  }
+  for (std::size_t m = 0; m < machines.size(); ++m)
+    out.machines[m].partition = std::make_shared<plan::Partition>(
+        applied(out.machines[m], *machines[m].partitions.front()));
+  return out;
+}
+
+}  // namespace orch::calibrate

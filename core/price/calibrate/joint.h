@@ -1,0 +1,79 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "core/price/estimate/estimate.h"
+#include "core/price/calibrate/fit.h"
+#include "core/price/calibrate/solve.h"
+#include "core/plan/tunable.h"
+
+namespace orch::calibrate {
+
+// One quantity (step time or memory) of all observations as a function of all machines' constants,
+// all stacks' factors and the eras. An unknown is the logarithm of a factor on where it starts.
+class Joint {
+ public:
+  Joint(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
+        std::span<const Observation* const> observations, Options options, bool memory);
+
+  struct Unknown {
+    const plan::Tunable* tunable = nullptr;  // null: an era
+    int machine = -1, stack = -1;
+    std::size_t era = 0;
+    double doubt = 0;
+  };
+  const std::vector<Unknown>& unknowns() const { return unknowns_; }
+  const std::vector<const Observation*>& observations() const { return observations_; }
+
+  // The unknowns at which the weighted rows are met best; residuals are log(predicted / measured).
+  Solution solve(Vector& residuals);
+
+  // Where an unknown's constant (of the machine's first partition) or factor is at a point.
+  double value(const Unknown& unknown, double moved) const;
+
+ private:
+  // A partition on a stack, tuned to a point.
+  struct Pair {
+    plan::Partition tuned;
+    int machine, stack;
+    Vector base;  // by tunable
+  };
+
+  std::size_t pair_of(const Observation& observation, const std::vector<plan::StackPtr>& stacks);
+  bool starts_measured(const Machine& machine) const {
+    return machine.held || options_.start == Start::present;
+  }
+  // Whether stacks start from the factors that they have.
+  bool keeps_factors() const { return options_.start == Start::present || !options_.stacks; }
+  void choose();
+  bool consider(Unknown unknown);
+  void set(const Vector& point);
+  double predict(std::size_t row);
+  double measured(std::size_t row) const;
+  Vector weights() const;
+  int era_of(std::size_t row) const;
+
+  double era_start(int machine, std::size_t era) const;
+  // Where the unknowns are in another fit; 0 for what that does not have.
+  Vector point_of(const Fitted& other) const;
+  // The noise of each row: what is left over for the rows of its stack on its machine.
+  void set_noise(const Vector& residuals, Vector& noise) const;
+
+  const std::vector<Machine>& machines_;
+  Options options_;
+  bool memory_;
+  std::span<const plan::Tunable> tunables_;
+  std::vector<const Observation*> observations_;
+  std::vector<std::size_t> pair_;  // by row
+  std::vector<Pair> pairs_;
+  std::map<std::pair<const plan::Partition*, int>, std::size_t> known_;
+  std::vector<Unknown> unknowns_;
+  std::vector<Rows> touched_;
+  std::vector<Vector> starts_;  // by machine: its first partition's constants, by tunable
+  std::vector<Vector> factors_;  // by stack
+  estimate::Estimator estimator_;
+};
+
+}  // namespace orch::calibrate

@@ -1,0 +1,213 @@
+#include "core/price/estimate/estimate.h"
+
+#include <algorithm>
+
+#include "core/price/estimate/fit.h"
+#include "core/price/estimate/spread.h"
+#include "core/plan/stack.h"
+
+namespace orch::estimate {
+
+using backend::Work;
+using plan::Estimate;
+using plan::Run;
+
+void Phases::add(const Phases& other, double times) {
+  forward_open += times * other.forward_open;
+  forward_hidden += times * other.forward_hidden;
+  backward_open += times * other.backward_open;
+  backward_hidden += times * other.backward_hidden;
+  step_open += times * other.step_open;
+  step_hidden += times * other.step_hidden;
+  late_host += times * other.late_host;
+  late_copies += times * other.late_copies;
+  forward_launches += times * other.forward_launches;
+  backward_launches += times * other.backward_launches;
+  weights += times * other.weights;
+  micro_bytes += times * other.micro_bytes;
+  step_bytes += times * other.step_bytes;
+}
+
+double exposed(double hidden, double open, double overlap) {
+  return std::max(0.0, hidden - overlap * open);
+}
+
+// Neither takes anything from what the device computes.
+double exposed_late(const Phases& phases) {
+  return exposed(std::max(phases.late_host, phases.late_copies), phases.forward_open, 1);
+}
+
+Passed passed(const Phases& p, double overlap) {
+  const double forward = p.forward_open + exposed(p.forward_hidden, p.forward_open, overlap);
+  const double backward = p.backward_open + exposed(p.backward_hidden, p.backward_open, overlap);
+  const double forward_waits = std::max(0.0, p.forward_launches - forward);
+  const double backward_waits = std::max(0.0, p.backward_launches - backward);
+  return {forward + forward_waits, backward + backward_waits, forward_waits, backward_waits};
+}
+
+const plan::Partition& Estimator::place_of(const Run& run) {
+  auto& place = place_;
+  if (place.strategy != run.strategy.get()) place.engine = run.strategy->index("engine");
+  static const plan::Value kNone;
+  const auto& engine = place.engine < 0 ? kNone : run.settings[static_cast<std::size_t>(place.engine)];
+  if (place.partition != run.partition || place.strategy != run.strategy.get() ||
+      place.value != engine || place.stack != run.stack || place.trainer != run.trainer) {
+    place.partition = run.partition;
+    place.strategy = run.strategy.get();
+    place.value = engine;
+    place.stack = run.stack;
+    place.trainer = run.trainer;
+    place.at = &plan::priced_at(run);
+  }
+  return *place.at;
+}
+
+void Estimator::price_blocks(const Work& work, const Price& price) {
+  blocks_.assign(work.blocks.size(), {});
+  for (std::size_t b = 0; b < work.blocks.size(); ++b) {
+    auto& phases = blocks_[b];
+    for (std::size_t i = 0; i < work.blocks[b].n_ops; ++i) {
+      const auto& op = work.ops[work.blocks[b].first_op + i].data;
+      if (op.kind == ORCH_OVERHEAD) {
+        phases.forward_launches += op.forward * price.launches();
+        phases.backward_launches += (op.recompute + op.backward) * price.launches();
+      }
+      const double seconds = price.seconds(op);
+      const bool hidden = op.hidden != 0;
+      (hidden ? phases.forward_hidden : phases.forward_open) += op.forward * seconds;
+      (hidden ? phases.backward_hidden : phases.backward_open) +=
+          (op.recompute + op.backward) * seconds;
+      auto& late = op.kind == ORCH_COPY ? phases.late_copies : phases.late_host;
+      auto& at_end = op.hidden == ORCH_UNDER_FORWARD ? late : hidden ? phases.step_hidden : phases.step_open;
+      at_end += op.step * seconds;
+      if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
+      if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
+      phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
+      phases.step_bytes += op.step * op.bytes;
+    }
+  }
+}
+
+Phases Estimator::stage_phases(const Work& work, const backend::Stages& stages) const {
+  Phases phases;
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    phases.add(blocks_[b], work.counts[stages.first_count + b]);
+  return phases;
+}
+
+void Estimator::price_stages(const Work& work) {
+  const double overlap = at_->efficiency.overlap.value;
+  stages_.clear();
+  slowest_ = last_to_end_ = 0;
+  for (const auto& stages : work.stage_list) {
+    const auto p = stage_phases(work, stages);
+    Stage stage;
+    const auto passes = passed(p, overlap);
+    stage.micro = passes.forward + passes.backward;
+    stage.weights = p.weights;
+    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p);
+    stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
+    stage.count = static_cast<double>(stages.last - stages.first + 1);
+    stages_.push_back(stage);
+    if (stage.micro > stages_[slowest_].micro) slowest_ = stages_.size() - 1;
+    if (stage.end > stages_[last_to_end_].end) last_to_end_ = stages_.size() - 1;
+  }
+}
+
+// 1F1B: the slowest stage sets the beat; filling and draining the pipe passes every stage once,
+// and interleaved chunks shorten that (Narayanan et al. 2021). Where gradients of weights fill it, a
+// stage is idle for F + B - W instead of F + B + W (Qi et al. 2023, ZB-H1).
+void Estimator::add_stages(const Work& work, Estimate& out) {
+  once_through_ = 0;
+  const auto idle = [&](const Stage& stage) {
+    return work.filled ? std::max(0.0, stage.micro - 2 * stage.weights) : stage.micro;
+  };
+  double all_idle = 0;
+  for (const auto& stage : stages_) {
+    once_through_ += stage.count * stage.micro;
+    all_idle += stage.count * idle(stage);
+    out.communicated = std::max(out.communicated, stage.bytes);
+  }
+  const double beat = stages_[slowest_].micro;
+  bubble_ = (all_idle - idle(stages_[slowest_])) / static_cast<double>(work.chunks);
+  const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
+  out.micro_seconds = beat;
+  out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
+}
+
+void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
+  add_stages(work, out);
+  const double mean = once_through_ / static_cast<double>(work.stages);
+  const double idle_seconds =
+      bubble_ + static_cast<double>(work.micro_batches) * (out.micro_seconds - mean);
+  out.bubble = idle_seconds / out.step_seconds;
+  derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, out);
+}
+
+double Estimator::step_seconds(const Run& run, const Work& work, const plan::Partition& at) {
+  at_ = &at;
+  Estimate out;
+  price_blocks(work, Price(at, run.gpus, work.dtype));
+  price_stages(work);
+  add_stages(work, out);
+  return out.step_seconds;
+}
+
+void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
+  const auto n = static_cast<std::size_t>(work.stages);
+  device_.assign(n, 0);
+  settled_.assign(n, 0);
+  host_.assign(n, 0);
+  const auto& partition = *at_;
+  for (const auto& item : work.memory) {
+    const double bytes = bytes_of(item, partition);
+    auto& place = is_on_host(item, partition) ? host_ : device_;
+    for (auto stage = item.first; stage <= item.last; ++stage) {
+      place[static_cast<std::size_t>(stage)] += bytes;
+      if (item.place == ORCH_SETTLED) settled_[static_cast<std::size_t>(stage)] += bytes;
+    }
+  }
+
+  const auto peak = std::max_element(device_.begin(), device_.end());
+  out.peak_stage = peak - device_.begin();
+  const auto in_all = [&](std::size_t stage) {
+    return device_[stage] + partition.gpu.context_memory.value +
+           allocator_slack(partition, device_[stage], settled_[stage]);
+  };
+  out.peak_memory = in_all(static_cast<std::size_t>(out.peak_stage));
+  out.first_stage_memory = in_all(0);
+  out.usable_memory = partition.gpu.usable_memory.value;
+  out.host_memory = *std::max_element(host_.begin(), host_.end()) *
+                    static_cast<double>(std::min(partition.gpus_per_node, run.gpus));
+}
+
+Estimate Estimator::estimate(const Run& run, const Work& work) {
+  return estimate(run, work, place_of(run));
+}
+
+Estimate Estimator::estimate(const Run& run, const Work& work, const plan::Partition& at) {
+  at_ = &at;
+  Estimate out;
+  price_blocks(work, Price(*at_, run.gpus, work.dtype));
+  price_stages(work);
+  total_time(run, work, out);
+  total_memory(run, work, out);
+  add_ranges(run, at, out);
+  out.fit = judge_fit(at, out);
+  return out;
+}
+
+Estimate Estimator::explain(const Run& run, const Work& work) {
+  return explain(run, work, place_of(run));
+}
+
+Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partition& at) {
+  Estimate out = estimate(run, work, at);
+  add_remarks(run, at, out);
+  out.fit_reason = fit_reason(*at_, out);
+  explain_time(run, work, out);
+  explain_memory(work, out);
+  return out;
+}
+
+}  // namespace orch::estimate

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/price/backend/work.h"
+#include "core/price/estimate/price.h"
+#include "core/plan/estimate.h"
+#include "core/plan/run.h"
+
+namespace orch::estimate {
+
+// Seconds of one block or stage, by phase. "open" is what nothing hides; "hidden" may run under the
+// open part of its phase (in step: under the last backward). What is late runs under the next step's
+// first forward: copies, beside what the host does.
+struct Phases {
+  double forward_open = 0, forward_hidden = 0;
+  double backward_open = 0, backward_hidden = 0;  // recomputation included
+  double step_open = 0, step_hidden = 0;
+  double late_host = 0, late_copies = 0;
+  double forward_launches = 0, backward_launches = 0;  // by the host, beside all of the above
+  double weights = 0;                      // of backward: gradients of the weights, which can wait
+  double micro_bytes = 0, step_bytes = 0;  // given to collectives
+
+  void add(const Phases& other, double times);
+};
+
+// Of the late part.
+double exposed_late(const Phases& phases);
+// What of the hidden part sticks out, when only a share of the open part can cover it.
+double exposed(double hidden, double open, double overlap);
+
+// What a micro-batch takes forward and backward: what the device does, or the host where it launches
+// more slowly than the device works.
+struct Passed {
+  double forward = 0, backward = 0;
+  double forward_waits = 0, backward_waits = 0;  // of these, for the host
+};
+Passed passed(const Phases& phases, double overlap);
+
+// Asks a run's backend for its work.
+using AskWork = std::function<Status(const plan::Run& run, backend::Work& work)>;
+
+// Prices the work that a backend describes on the run's partition. Holds scratch space: one per
+// thread, used for many runs.
+class Estimator {
+ public:
+  plan::Estimate estimate(const plan::Run& run, const backend::Work& work);
+
+  // The same with another partition's constants than the run's own.
+  plan::Estimate estimate(const plan::Run& run, const backend::Work& work,
+                          const plan::Partition& at);
+
+  // Only the step time, for those who fit.
+  double step_seconds(const plan::Run& run, const backend::Work& work, const plan::Partition& at);
+
+  // The same with items: time of the slowest stage, memory by stage. The work must have been asked
+  // for with its names and formulas.
+  plan::Estimate explain(const plan::Run& run, const backend::Work& work);
+  plan::Estimate explain(const plan::Run& run, const backend::Work& work,
+                         const plan::Partition& at);
+
+  // Fills the schedule of a run's estimate, and days and GPU-hours from it. Phases of the ramp-up
+  // on fewer nodes are asked for and priced at their own layout, and must fit as well; until then
+  // they count at the costs of the full one.
+  Status schedule(const plan::Run& run, const AskWork& ask, plan::Estimate& out);
+
+ private:
+  struct Stage {
+    double micro = 0;  // seconds of one micro-batch
+    double weights = 0;  // of it: gradients of the weights
+    double end = 0;    // seconds after the last one
+    double count = 1;  // stages alike
+    double bytes = 0;  // given to collectives in a step
+  };
+
+  // Where the run is priced: its partition on its stack. Runs of one search share it.
+  const plan::Partition& place_of(const plan::Run& run);
+  void price_blocks(const backend::Work& work, const Price& price);
+  Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
+  void price_stages(const backend::Work& work);
+  void add_stages(const backend::Work& work, plan::Estimate& out);
+  void total_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+  void total_memory(const plan::Run& run, const backend::Work& work, plan::Estimate& out);
+  void explain_time(const plan::Run& run, const backend::Work& work, plan::Estimate& out) const;
+  void explain_memory(const backend::Work& work, plan::Estimate& out) const;
+
+  const plan::Partition* at_ = nullptr;  // the constants in use
+  std::vector<Phases> blocks_;
+  std::vector<Stage> stages_;
+  std::vector<double> device_;   // bytes by stage
+  std::vector<double> settled_;  // of them, those that come once and stay
+  std::vector<double> host_;
+  std::size_t slowest_ = 0;  // in stages_
+  std::size_t last_to_end_ = 0;
+  double once_through_ = 0;  // seconds of one micro-batch through all stages
+  double bubble_ = 0;
+  backend::Work part_;  // of a phase
+
+  struct Place {
+    const plan::Partition* partition = nullptr;  // as the run names it
+    const plan::Strategy* strategy = nullptr;
+    int engine = -1;  // which of the settings says it
+    plan::Value value;
+    std::string stack, trainer;
+    const plan::Partition* at = nullptr;
+  };
+  Place place_;
+};
+
+// Fills what follows from the step time: rates, days, GPU-hours.
+void derive_rates(const plan::Run& run, bool recompute, plan::Estimate& out);
+
+}  // namespace orch::estimate

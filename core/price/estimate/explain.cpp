@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/price/estimate/estimate.h"
+#include "core/price/estimate/fit.h"
+
+namespace orch::estimate {
+namespace {
+
+using backend::Work;
+using plan::Item;
+
+const char* kind_name(std::uint32_t kind) {
+  switch (kind) {
+    case ORCH_GEMM:
+      return "gemm";
+    case ORCH_ATTENTION:
+      return "attention";
+    case ORCH_MEMORY:
+      return "memory";
+    case ORCH_COLLECTIVE:
+      return "collective";
+    case ORCH_COPY:
+      return "copy";
+    case ORCH_HOST:
+      return "host";
+    default:
+      return "overhead";
+  }
+}
+
+// How much of each hidden second sticks out, by phase.
+struct Exposure {
+  double forward = 0, backward = 0, step = 0;
+  double late_host = 0, late_copies = 0;  // the longer one of them hides the other
+
+  double at_end(const orch_op& op) const {
+    if (op.hidden == ORCH_OPEN) return 1;
+    if (op.hidden == ORCH_HIDDEN) return step;
+    return op.kind == ORCH_COPY ? late_copies : late_host;
+  }
+};
+
+Exposure exposure(const Phases& p, double overlap) {
+  const auto share = [&](double hidden, double open) {
+    return hidden > 0 ? exposed(hidden, open, overlap) / hidden : 0;
+  };
+  const double longer = std::max(p.late_copies, p.late_host), late = longer > 0 ? exposed_late(p) / longer : 0;
+  const bool copies = p.late_copies > p.late_host;
+  return {share(p.forward_hidden, p.forward_open), share(p.backward_hidden, p.backward_open),
+          share(p.step_hidden, p.backward_open), copies ? 0 : late, copies ? late : 0};
+}
+
+std::string with_rate(const backend::Op& op, const Price& price, double times) {
+  return fmt::format("{}{}{}, {} times", op.formula, op.formula.empty() ? "" : ", ",
+                     price.rate(op.data), format_number(times));
+}
+
+std::string formula_of(const backend::Memory& item, const plan::Partition& partition) {
+  if (item.place != ORCH_COMMUNICATORS) return std::string(item.formula);
+  const auto& each = partition.gpu.communicator_memory;
+  return fmt::format("{} x {}; {}", item.formula, format_bytes(each.value), each.origin);
+}
+
+// Calls visit(block, op, count of the block in the stage) for what a stage does.
+template <class F>
+void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
+  for (std::size_t b = 0; b < work.blocks.size(); ++b) {
+    const double count = work.counts[stages.first_count + b];
+    if (count == 0) continue;
+    for (std::size_t i = 0; i < work.blocks[b].n_ops; ++i)
+      visit(work.blocks[b], work.ops[work.blocks[b].first_op + i], count);
+  }
+}
+
+}  // namespace
+
+// The slowest stage's operations over all micro-batches, the bubble, the end of the step on the
+// stage that finishes last, the fixed cost: exactly the terms of total_time.
+void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estimate& out) const {
+  const Price price(*at_, run.gpus, work.dtype);
+  const auto& efficiency = at_->efficiency;
+  const auto m = static_cast<double>(work.micro_batches);
+
+  const auto& slow = work.stage_list[slowest_];
+  const auto sticks_out = exposure(stage_phases(work, slow), efficiency.overlap.value);
+  for_each_op(work, slow, [&](const backend::Block& block, const backend::Op& op, double count) {
+    const auto& d = op.data;
+    const double passes = d.forward + d.recompute + d.backward;
+    if (passes == 0) return;
+    const double shown =
+        d.hidden ? d.forward * sticks_out.forward + (d.recompute + d.backward) * sticks_out.backward
+                 : passes;
+    auto formula = with_rate(op, price, m * count * passes);
+    if (d.hidden)
+      formula += fmt::format("; {:.0f} % of it hidden under compute", 100 * (1 - shown / passes));
+    out.time.push_back({fmt::format("{}: {}", block.name, op.name), kind_name(d.kind),
+                        m * count * shown * price.seconds(d), std::move(formula)});
+  });
+
+  const auto passes = passed(stage_phases(work, slow), efficiency.overlap.value);
+  if (const double waits = passes.forward_waits + passes.backward_waits; waits > 0)
+    out.time.push_back({"waiting for the host", "overhead", m * waits,
+                        fmt::format("the host launches a layer's pass in {}; {}",
+                                    format_seconds(efficiency.host_floor.value),
+                                    efficiency.host_floor.origin)});
+
+  if (work.stages > 1)
+    out.time.push_back({"pipeline bubble", "bubble", bubble_,
+                        fmt::format("(sum over {} stages {} - slowest {}) / interleave {}{}",
+                                    work.stages, format_seconds(once_through_),
+                                    format_seconds(stages_[slowest_].micro), work.chunks,
+                                    work.filled ? "; without twice the gradients of weights" : "")});
+
+  const auto& end = work.stage_list[last_to_end_];
+  const auto end_sticks_out = exposure(stage_phases(work, end), efficiency.overlap.value);
+  for_each_op(work, end, [&](const backend::Block& block, const backend::Op& op, double count) {
+    if (op.data.step == 0) return;
+    const double share = end_sticks_out.at_end(op.data);
+    auto formula = with_rate(op, price, count * op.data.step);
+    if (op.data.hidden)
+      formula += fmt::format("; {:.0f} % of it hidden under the {}", 100 * (1 - share),
+                             op.data.hidden == ORCH_HIDDEN ? "last backward" : "next forward");
+    out.time.push_back({fmt::format("end of step: {}: {}", block.name, op.name),
+                        kind_name(op.data.kind),
+                        count * op.data.step * share * price.seconds(op.data), std::move(formula)});
+  });
+  out.time.push_back({"fixed cost of a step", "overhead", efficiency.step_overhead.value,
+                      efficiency.step_overhead.origin});
+}
+
+void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {
+  // Stages between two boundaries hold the same items.
+  std::set<std::int64_t> starts{0};
+  for (const auto& item : work.memory) {
+    starts.insert(item.first);
+    starts.insert(item.last + 1);
+  }
+  starts.insert(work.stages);
+  const auto& partition = *at_;
+  for (auto it = starts.begin(); *it < work.stages; ++it) {
+    plan::StageMemory stage;
+    stage.first_stage = *it;
+    stage.last_stage = *std::next(it) - 1;
+    double held = 0, settled = 0;
+    for (const auto& item : work.memory) {
+      if (item.first > *it || item.last < *it) continue;
+      const double bytes = bytes_of(item, partition);
+      if (is_on_host(item, partition)) {
+        stage.host.push_back({std::string(item.name), "host", bytes, formula_of(item, partition)});
+        continue;
+      }
+      held += bytes;
+      if (item.place == ORCH_SETTLED) settled += bytes;
+      stage.items.push_back({std::string(item.name), "device", bytes, formula_of(item, partition)});
+    }
+    const double slack = allocator_slack(partition, held, settled), moving = held - settled;
+    const auto& share = partition.efficiency.allocator_slack;
+    stage.items.push_back(
+        {"allocator slack", "device", slack,
+         fmt::format("{:.3g} % of {}{}; {}", moving > 0 ? 100 * slack / moving : 0,
+                     settled > 0 ? "what comes and goes" : "the above",
+                     slack < share.value * moving ? ", squeezed as the device fills up" : "",
+                     share.origin)});
+    const auto& context = partition.gpu.context_memory;
+    stage.items.push_back({"driver context", "device", context.value, context.origin});
+    stage.total = held + slack + context.value;
+    out.memory.push_back(std::move(stage));
+  }
+}
+
+}  // namespace orch::estimate

@@ -1,0 +1,189 @@
+#include "core/price/estimate/price.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::estimate {
+
+namespace {
+
+// Several rings drive the cards of a node better than one: eight of them moved 59 Gbit/s where one
+// all-reduce over all GPUs was measured at 40.5 (A100 nodes of Jean Zay).
+constexpr double kTogether = 0.18;
+
+// How many times as long a rank takes for everything that cores do.
+double crowd(const plan::Partition& partition, std::int64_t gpus) {
+  if (partition.measured_ranks == 0) return 1;
+  const auto ranks = std::min(partition.gpus_per_node, gpus);
+  return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
+}
+
+}  // namespace
+
+double wire_factor(std::uint32_t collective, std::int64_t group_size) {
+  if (group_size <= 1) return 0;
+  const double share = static_cast<double>(group_size - 1) / static_cast<double>(group_size);
+  switch (collective) {
+    case ORCH_ALL_REDUCE:
+      return 2 * share;
+    case ORCH_ALL_GATHER:
+    case ORCH_REDUCE_SCATTER:
+    case ORCH_ALL_TO_ALL:
+      return share;
+    default:
+      return 1;  // broadcast, send
+  }
+}
+
+Price::Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype)
+    : partition_(partition),
+      gpus_(gpus),
+      peak_(partition.gpu.peak(dtype).value),
+      wide_peak_(partition.gpu.peak(dtype == "fp8" ? "bf16" : dtype).value),
+      crowd_(crowd(partition, gpus)) {}
+
+std::int64_t Price::ranks_on_node() const { return std::min(partition_.gpus_per_node, gpus_); }
+
+double Price::host_bandwidth() const {
+  return partition_.host_memory_bandwidth.value * partition_.efficiency.host.value;
+}
+
+double Price::flops_rate(const orch_op& op) const {
+  const auto& efficiency = partition_.efficiency;
+  if (op.kind == ORCH_GEMM)
+    return (op.kernel == ORCH_WIDE ? wide_peak_ : peak_) * efficiency.gemm.value / crowd_;
+  const bool aligned = op.align % 8 == 0;
+  return wide_peak_ / crowd_ *
+         (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
+}
+
+double Price::memory_rate(const orch_op& op) const {
+  const auto& efficiency = partition_.efficiency;
+  const auto own = op.kernel == ORCH_ELEMENT_WISE    ? efficiency.element_wise.value
+                   : op.kernel == ORCH_SOFTMAX       ? efficiency.softmax.value
+                   : op.kernel == ORCH_CROSS_ENTROPY ? efficiency.cross_entropy.value
+                                                     : 0;
+  const double share = own > 0 ? own : efficiency.memory.value;
+  return partition_.gpu.memory_bandwidth.value * share / crowd_;
+}
+
+double Price::raised(double sharing) const {
+  if (sharing != sharing_) {
+    sharing_ = sharing;
+    raised_ = std::pow(sharing, kTogether);
+  }
+  return raised_;
+}
+
+Price::Ring Price::ring(const orch_op& op) const {
+  const auto per_node = partition_.gpus_per_node;
+  const auto stride = std::max<std::int64_t>(1, op.group_stride);
+  const auto inside = std::clamp<std::int64_t>(per_node / stride, 1, op.group_size);
+  const auto& local = partition_.intra_node;
+  const double local_bandwidth = local.bandwidth.value * local.efficiency.value / crowd_;
+  if (gpus_ <= per_node || inside >= op.group_size)
+    return {false, local_bandwidth, 1, local.latency.value * crowd_, 1};
+  const auto& network = partition_.network;
+  // A send is one plain message: it gets its share of the line, not what collectives reach of it.
+  // The ranks whose neighbour is on another node send at the same time.
+  if (op.collective == ORCH_SEND) {
+    const auto sharing = static_cast<double>(std::min(stride, per_node));
+    return {true, network.bandwidth.value / sharing, sharing, network.latency.value, 1};
+  }
+  // In an all-to-all each rank has something for every other one: nothing is handed on inside a node,
+  // and all its ranks share the network.
+  if (op.collective == ORCH_ALL_TO_ALL) {
+    const auto sharing = static_cast<double>(per_node);
+    const double together = std::min(1.0, network.efficiency.value * raised(sharing));
+    return {true, network.bandwidth.value * together / sharing, sharing, network.latency.value,
+            static_cast<double>(inside)};
+  }
+  // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node
+  // leave fewer rings to share its network.
+  const double sharing = static_cast<double>(per_node) / static_cast<double>(inside);
+  const double together = network.efficiency.value * raised(sharing);
+  const double outside = network.bandwidth.value * std::min(1.0, together) / sharing;
+  return {true, inside > 1 ? std::min(outside, local_bandwidth) : outside, sharing,
+          network.latency.value, static_cast<double>(inside)};
+}
+
+double Price::collective_seconds(const orch_op& op) const {
+  if (op.group_size <= 1) return 0;
+  const auto path = ring(op);
+  // Small all-reduces travel along trees: the latency counts once per level, both ways. Gathers and
+  // scatters go around the ring: every rank's part passes the slowest hop, one after the other.
+  const auto levels =
+      static_cast<double>(std::bit_width(static_cast<std::uint64_t>(op.group_size - 1)));
+  const double around = static_cast<double>(op.group_size - 1) /
+                        (op.collective == ORCH_ALL_TO_ALL ? path.inside : 1);
+  const double hops = op.collective == ORCH_ALL_REDUCE  ? 2 * levels
+                      : op.collective == ORCH_SEND      ? 1
+                      : op.collective == ORCH_BROADCAST ? levels
+                                                        : around;
+  // Of an all-to-all, what is for the ranks of one's own node stays there, and is there sooner.
+  const auto size = static_cast<double>(op.group_size);
+  const double share = op.collective == ORCH_ALL_TO_ALL && path.crosses
+                           ? (size - path.inside) / size
+                           : wire_factor(op.collective, op.group_size);
+  const bool gathers = op.collective == ORCH_ALL_GATHER || op.collective == ORCH_REDUCE_SCATTER;
+  const double reached = gathers ? partition_.efficiency.gathers.value : 1;
+  return share * op.bytes / (path.bandwidth * reached) +
+         std::max(1.0, op.calls) * hops * path.latency;
+}
+
+double Price::seconds(const orch_op& op) const {
+  switch (op.kind) {
+    case ORCH_GEMM:
+    case ORCH_ATTENTION:
+      return 2 * op.m * op.n * op.k * op.batch / flops_rate(op);
+    case ORCH_MEMORY:
+      return op.bytes / memory_rate(op);
+    case ORCH_COLLECTIVE:
+      return collective_seconds(op);
+    case ORCH_COPY:
+      return op.bytes / (partition_.pcie.bandwidth.value * partition_.pcie.efficiency.value) +
+             partition_.pcie.latency.value;
+    case ORCH_HOST:  // the ranks of a node share its memory
+      return op.bytes * static_cast<double>(ranks_on_node()) / host_bandwidth();
+    case ORCH_OVERHEAD:
+      return partition_.efficiency.layer_overhead.value * crowd_;
+    case ORCH_STAGE_OVERHEAD:
+      return partition_.efficiency.stage_overhead.value * crowd_;
+    default:
+      return 0;
+  }
+}
+
+std::string Price::rate(const orch_op& op) const {
+  switch (op.kind) {
+    case ORCH_GEMM:
+    case ORCH_ATTENTION:
+      return fmt::format("at {:.4g} TFLOPs", flops_rate(op) / 1e12);
+    case ORCH_MEMORY:
+      return fmt::format("at {}/s", format_bytes(memory_rate(op)));
+    case ORCH_COLLECTIVE: {
+      if (op.group_size <= 1) return "one rank";
+      const auto path = ring(op);
+      return fmt::format("{} ranks, {}{} at {}/s", op.group_size,
+                         path.crosses ? "across nodes" : "inside the node",
+                         path.sharing > 1
+                             ? fmt::format(", {:g} rings share the network", path.sharing)
+                             : std::string(),
+                         format_bytes(path.bandwidth));
+    }
+    case ORCH_COPY:
+      return fmt::format("at {}/s", format_bytes(partition_.pcie.bandwidth.value *
+                                                 partition_.pcie.efficiency.value));
+    case ORCH_HOST:
+      return fmt::format("{} ranks share {}/s", ranks_on_node(), format_bytes(host_bandwidth()));
+    default:
+      return "fixed";
+  }
+}
+
+}  // namespace orch::estimate

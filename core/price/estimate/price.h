@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/price/backend/abi.h"
+#include "core/plan/cluster.h"
+
+namespace orch::estimate {
+
+// What one operation costs on a partition. It knows hardware, not backends.
+class Price {
+ public:
+  // gpus: how many the run uses; dtype: of its matrix products.
+  Price(const plan::Partition& partition, std::int64_t gpus, std::string_view dtype);
+
+  // Seconds of one occurrence of the operation.
+  double seconds(const orch_op& op) const;
+
+  // Seconds that the host needs to launch one layer's pass.
+  double launches() const { return partition_.efficiency.host_floor.value * crowd_; }
+
+  // The same in words: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".
+  std::string rate(const orch_op& op) const;
+
+ private:
+  // How a group of ranks lies on the nodes, and the bandwidth its ring gets.
+  struct Ring {
+    bool crosses = false;  // leaves the node
+    double bandwidth = 0;  // bytes/s of the slowest hop
+    double sharing = 1;    // rings that share a node's network
+    double latency = 0;    // of the hops that count
+    double inside = 1;     // ranks of the group on a node
+  };
+  Ring ring(const orch_op& op) const;
+  std::int64_t ranks_on_node() const;
+  double collective_seconds(const orch_op& op) const;
+  double flops_rate(const orch_op& op) const;
+  double memory_rate(const orch_op& op) const;
+  double host_bandwidth() const;
+  double raised(double sharing) const;  // to the power that rings gain together
+
+  const plan::Partition& partition_;
+  std::int64_t gpus_;
+  double peak_;
+  double wide_peak_;  // where fp8 is not used: attention, LM head, router
+  double crowd_;  // where ranks share cores: so many times as slow as measured
+  // Most collectives of a run share alike, and powers are slow.
+  mutable double sharing_ = 1, raised_ = 1;
+};
+
+// The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.
+double wire_factor(std::uint32_t collective, std::int64_t group_size);
+
+}  // namespace orch::estimate

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/plan/estimate.h"
+#include "core/plan/run.h"
+
+namespace orch::estimate {
+
+inline constexpr double kNineOfTen = 1.645;  // of normal values lie within so many deviations
+
+// Standard deviations of log(measured / predicted).
+struct Spread {
+  double time = 0;
+  double memory = 0;
+};
+
+// How far from the estimate a measurement may lie: what was left over where rows were fitted, wider
+// with the distance from them in GPUs, parameters and tokens of a micro-batch.
+Spread spread_of(const plan::Run& run, const plan::Partition& at);
+
+// Fills the 90 % ranges of step time and memory around their estimates.
+void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);
+
+// Says which software the estimate is of and how far it is from any row; settings that no row had
+// widen the range of the time.
+void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);
+
+}  // namespace orch::estimate

@@ -1,0 +1,194 @@
+#include "core/price/search/lua_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/plan/family.h"
+
+namespace orch::search {
+namespace {
+
+// A Lua string that reads back as exactly these bytes.
+std::string lua_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\{:03}", byte);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string literal(const plan::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return lua_string(*text);
+  return plan::show(value);
+}
+
+bool is_identifier(std::string_view name) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+// name = value, name = value
+class Fields {
+ public:
+  Fields& add(std::string_view name, const std::string& text) {
+    if (!out_.empty()) out_ += ", ";
+    out_ += is_identifier(name) ? std::string(name) : fmt::format("[{}]", lua_string(name));
+    out_ += " = " + text;
+    return *this;
+  }
+  Fields& number(std::string_view name, double value) {
+    return value > 0 ? add(name, fmt::format("{}", value)) : *this;
+  }
+  Fields& number(std::string_view name, std::int64_t value) {
+    return value > 0 ? add(name, fmt::format("{}", value)) : *this;
+  }
+  Fields& word(std::string_view name, const std::string& text) {
+    return text.empty() ? *this : add(name, lua_string(text));
+  }
+  bool empty() const { return out_.empty(); }
+  std::string text() const { return out_.empty() ? "{}" : "{ " + out_ + " }"; }
+
+ private:
+  std::string out_;
+};
+
+std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
+  Fields fields;
+  fields.word("cluster", run.cluster->name).word("partition", run.partition->name);
+  fields.number("gpus", run.gpus);
+  fields.word("account", job.account).word("qos", job.qos).word("reservation", job.reservation);
+  fields.word("constraint", job.constraint).word("time", job.time).word("hint", job.hint);
+  fields.word("gres", job.gres);
+  if (job.spare_nodes) fields.add("spare_nodes", fmt::format("{}", *job.spare_nodes));
+  Fields environment;
+  for (const auto& [name, value] : job.environment)
+    environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
+  if (!environment.empty()) fields.add("environment", environment.text());
+  std::vector<std::string> options;
+  for (const auto& option : job.options) options.push_back(lua_string(option));
+  if (!options.empty()) fields.add("options", "{ " + join(options, ", ") + " }");
+  fields.word("setup", job.setup);
+  return fields.text();
+}
+
+std::string batch_lua(const plan::Batch& batch) {
+  Fields fields;
+  fields.number("global_batch", batch.global_batch).number("micro_batch", batch.micro_batch);
+  if (!batch.rampup) return fields.text();
+  Fields rampup;
+  rampup.number("start", batch.rampup->start).number("step", batch.rampup->step);
+  rampup.number("samples", batch.rampup->samples);
+  if (batch.rampup->fewer_nodes) rampup.add("fewer_nodes", "true");
+  if (batch.rampup->phases != plan::RampUp{}.phases) rampup.number("phases", batch.rampup->phases);
+  return fields.add("rampup", rampup.text()).text();
+}
+
+std::string model_lua(const plan::Model& model) {
+  Fields fields;
+  if (is_plain_name(model.name)) fields.word("name", model.name);
+  for (const auto& size : family_of(model).sizes)
+    if (is_unusual(model, size.field))
+      fields.add(plan::name(size.field), literal(get(model, size.field)));
+  return fmt::format("{} {}", model.family, fields.text());
+}
+
+// What is not as by default; a list where several values are asked for.
+std::string training_lua(const std::vector<plan::Training>& trainings) {
+  Fields fields;
+  for (const auto& field : plan::training_fields()) {
+    std::vector<plan::Value> values;
+    for (const auto& training : trainings)
+      if (const auto value = get(training, field);
+          std::find(values.begin(), values.end(), value) == values.end())
+        values.push_back(value);
+    if (values.size() == 1 && values.front() == field.param.default_value) continue;
+    std::vector<std::string> texts;
+    for (const auto& value : values) texts.push_back(literal(value));
+    fields.add(field.param.name,
+               texts.size() == 1 ? texts.front() : "{ " + join(texts, ", ") + " }");
+  }
+  return fields.text();
+}
+
+std::string windows_lua(const std::vector<plan::Window>& windows) {
+  std::vector<std::string> parts;
+  for (const auto& window : windows) {
+    Fields fields;
+    fields.word("from", format_date(window.from));
+    if (window.nodes > 0) fields.number("nodes", window.nodes);
+    if (window.share != 1) fields.number("share", window.share);
+    parts.push_back(fields.text());
+  }
+  return "{ " + join(parts, ", ") + " }";
+}
+
+std::string budget_lua(const plan::Budget& budget) {
+  Fields fields;
+  fields.number("gpu_hours", budget.gpu_hours).number("deadline_days", budget.deadline_days);
+  if (budget.deadline) fields.word("deadline", format_date(*budget.deadline));
+  fields.number("reserve_nodes", budget.reserve_nodes);
+  return fields.text();
+}
+
+Fields settings(const plan::Run& run) {
+  Fields fields;
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
+      fields.add(param.name, literal(run.settings[i]));
+  fields.word("framework", run.framework).word("launch", run.launch);
+  std::vector<std::string> args;
+  for (const auto& word : run.args) args.push_back(lua_string(word));
+  if (!args.empty()) fields.add("args", "{ " + join(args, ", ") + " }");
+  return fields;
+}
+
+}  // namespace
+
+std::string strategy_lua(const plan::Run& run) {
+  auto fields = settings(run);
+  fields.number("micro_batch", run.batch.micro_batch);
+  return run.strategy->name + " " + fields.text();
+}
+
+std::string experiment_lua(const plan::Run& run, const plan::Experiment& experiment,
+                           const std::string& comment) {
+  std::string out;
+  for (const auto& line : split(comment, '\n')) out += "-- " + printable(line) + "\n";
+  out += "return experiment {\n";
+  const auto line = [&](std::string_view name, const std::string& text) {
+    out += fmt::format("  {} = {},\n", name, text);
+  };
+  line("name", lua_string(experiment.name + "-best"));
+  if (!experiment.doc.empty()) line("doc", lua_string(experiment.doc));
+  if (!experiment.trainer.empty()) line("trainer", lua_string(experiment.trainer));
+  if (!experiment.stack.empty()) line("stack", lua_string(experiment.stack));
+  line("model", model_lua(run.model));
+  line("hardware", hardware_lua(run, experiment.job));
+  line("batch", batch_lua(run.batch));
+  line("tokens", fmt::format("{}", run.tokens));
+  if (run.steps > 0) line("steps", fmt::format("{}", run.steps));
+  if (const auto training = training_lua(experiment.trainings); training != "{}")
+    line("training", training);
+  const auto& calendar = experiment.calendar;
+  if (calendar.start) line("start", lua_string(format_date(*calendar.start)));
+  if (calendar.availability != 1) line("availability", fmt::format("{}", calendar.availability));
+  if (!calendar.windows.empty()) line("availability", windows_lua(calendar.windows));
+  if (experiment.repeats > 1) line("repeats", fmt::format("{}", experiment.repeats));
+  if (const auto budget = budget_lua(experiment.budget); budget != "{}") line("budget", budget);
+  if (experiment.strict) line("strict", "true");
+  line("strategies", fmt::format("{{ {} {} }}", run.strategy->name, settings(run).text()));
+  return out + "}\n";
+}
+
+}  // namespace orch::search

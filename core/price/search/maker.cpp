@@ -1,0 +1,242 @@
+#include "core/price/search/maker.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace orch::search {
+namespace {
+
+using plan::Field;
+using plan::Value;
+
+// A lock only where a function of the experiment may be called.
+std::unique_lock<std::mutex> lock_functions(const Space& space, const Part& part) {
+  return part.functions ? std::unique_lock(space.functions()) : std::unique_lock<std::mutex>();
+}
+
+// Near the golden section, where leaps fill a circle most evenly, and with no divisor in common.
+std::size_t leap(std::size_t size) {
+  auto length = std::max<std::size_t>(1, size * 618 / 1000);
+  while (std::gcd(length, size) > 1) ++length;
+  return length;
+}
+
+std::vector<std::int64_t> one(std::int64_t value) { return {value}; }
+
+}  // namespace
+
+Maker::Maker(const Space& space, std::uint32_t part)
+    : space_(space),
+      part_(space.parts()[part]),
+      index_(part),
+      own_(part_.experiment),
+      frame_(own_, own_.models.front(), own_.strategies.front()),
+      resolver_(frame_, space.find_cluster()),
+      points_(frame_.axes().size(), 0) {
+  for (const auto* axis : frame_.axes()) bases_ *= axis->points.size();
+}
+
+std::uint32_t Maker::shapes() const {
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(part_.shapes.size()));
+}
+
+Value& Maker::placeholder(std::string_view field) {
+  auto& axes = own_.strategies.front().space.axes;
+  const auto found = std::find_if(axes.rbegin(), axes.rend(), [&](const plan::Axis& axis) {
+    return axis.fields.size() == 1 && axis.fields.front() == field;
+  });
+  ORCH_CHECK(found != axes.rend(), "every open field has a placeholder");
+  return found->points.front().front();
+}
+
+void Maker::place(std::string_view field, std::int64_t number) { placeholder(field) = number; }
+
+void Maker::set_base(std::uint64_t base, std::uint32_t shape) {
+  for (std::size_t i = points_.size(); i-- > 0;) {
+    const auto size = frame_.axes()[i]->points.size();
+    points_[i] = base % size;
+    base /= size;
+  }
+  if (part_.shapes.empty()) return;
+  place("layers", part_.shapes[shape].layers);
+  place("hidden", part_.shapes[shape].hidden);
+  place("heads", part_.shapes[shape].heads);
+}
+
+void Maker::set_layout(std::int64_t tensor, std::int64_t pipeline, std::int64_t micro_batch) {
+  if (part_.tensor_parallel) place("tensor_parallel", tensor);
+  if (part_.pipeline_parallel) place("pipeline_parallel", pipeline);
+  if (part_.micro_batch) place("micro_batch", micro_batch);
+  resolver_.start(points_);
+}
+
+std::vector<Block> Maker::blocks(std::uint64_t base, std::uint32_t shape) {
+  const auto lock = lock_functions(space_, part_);
+  std::vector<Block> blocks;
+  set_base(base, shape);
+  set_layout(1, 1, 1);
+  const auto gpus = resolver_.integer(Field::gpus), heads = resolver_.integer(Field::heads);
+  const auto tensors =
+      part_.tensor_parallel ? divisors(gpus) : one(resolver_.layout("tensor_parallel"));
+  for (const auto tensor : tensors) {
+    if (gpus % tensor != 0 || heads % tensor != 0) continue;
+    set_layout(tensor, 1, 1);
+    const auto pipelines = part_.pipeline_parallel ? divisors(gpus / tensor)
+                                                   : one(resolver_.layout("pipeline_parallel"));
+    for (const auto pipeline : pipelines) {
+      if (gpus / tensor % pipeline != 0) continue;
+      set_layout(tensor, pipeline, 1);
+      if (pipeline > resolver_.integer(Field::layers)) continue;
+      Block block{0, base, index_, shape, tensor, pipeline, 1};
+      add_batches(block, blocks);
+    }
+  }
+  return blocks;
+}
+
+void Maker::add_batches(Block block, std::vector<Block>& blocks) {
+  const auto copy =
+      block.tensor_parallel * block.pipeline_parallel * resolver_.layout("context_parallel");
+  if (resolver_.integer(Field::gpus) % copy != 0) return;
+  const auto data = resolver_.integer(Field::gpus) / copy;
+  if (part_.keeps_data_parallel && resolver_.integer(Field::data_parallel) != data) return;
+  const bool fixed = frame_.source(static_cast<int>(Field::global_batch)).given();
+  const auto batch = fixed ? resolver_.integer(Field::global_batch) : 0;
+  if (fixed && batch % data != 0) return;
+  const auto micro_batches =
+      part_.micro_batch ? divisors(batch / data) : one(resolver_.integer(Field::micro_batch));
+  for (const auto micro_batch : micro_batches) {
+    if (fixed && batch / data % micro_batch != 0) continue;
+    if (fixed && part_.keeps_accumulate &&
+        resolver_.integer(Field::accumulate) != batch / data / micro_batch)
+      continue;
+    block.micro_batch = micro_batch;
+    blocks.push_back(block);
+  }
+}
+
+void Maker::make_settings(const Block& block) {
+  const Room room{run_.model.layers, block.pipeline_parallel, run_.layout.data_parallel,
+                  std::max<std::int64_t>(1, run_.model.experts)};
+  held_.resize(part_.settings.size());
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    auto& held = held_[i];
+    const auto& setting = part_.settings[i];
+    held.at = 0;
+    if (held.setting && !setting.depends_on_layout) continue;  // as in the last block
+    held.setting = &setting;
+    held.points = points_of(setting, *frame_.strategy(), room);
+  }
+}
+
+void Maker::resolve() {
+  const auto lock = lock_functions(space_, part_);
+  resolver_.start(points_);
+  run_ = plan::make_run(frame_, resolver_);
+  problems_ = resolver_.problems();
+  if (!part_.shapes.empty())
+    run_.model.name =
+        shape_name(run_.model.family, {run_.model.layers, run_.model.hidden, run_.model.heads});
+}
+
+void Maker::apply(const Held& held) {
+  const auto& point = held.points[held.at];
+  auto& settings = run_.settings;
+  settings[static_cast<std::size_t>(held.setting->param)] = point.front();
+  for (std::size_t c = 0; c < held.setting->children.size(); ++c)
+    settings[static_cast<std::size_t>(held.setting->children[c])] = point[c + 1];
+}
+
+std::uint64_t Maker::start(const Block& block) {
+  set_base(block.base, block.shape);
+  set_layout(block.tensor_parallel, block.pipeline_parallel, block.micro_batch);
+  resolve();
+  make_settings(block);
+  seek(0);
+  std::uint64_t size = 1;
+  for (const auto& held : held_) size *= held.points.size();
+  return size;
+}
+
+void Maker::seek(std::uint64_t inner) {
+  inner_ = inner;
+  for (std::size_t i = held_.size(); i-- > 0;) {
+    held_[i].at = inner % held_[i].points.size();
+    inner /= held_[i].points.size();
+    apply(held_[i]);
+  }
+  if (part_.functions) {
+    fill_placeholders();
+    resolve();
+  }
+}
+
+bool Maker::next() {
+  ++inner_;
+  for (auto i = held_.size(); i-- > 0;) {
+    auto& held = held_[i];
+    const bool more = ++held.at < held.points.size();
+    if (!more) held.at = 0;
+    apply(held);
+    if (!more) continue;
+    if (part_.functions) {
+      fill_placeholders();
+      resolve();
+    }
+    return true;
+  }
+  return false;
+}
+
+void Maker::fill_placeholders() {
+  const auto& params = frame_.strategy()->params;
+  const auto fill = [&](int param) {
+    const auto i = static_cast<std::size_t>(param);
+    placeholder(params[i].name) = run_.settings[i];
+  };
+  for (const auto& held : held_) {
+    fill(held.setting->param);
+    for (const int child : held.setting->children) fill(child);
+  }
+}
+
+void Maker::check_constraints(std::vector<Error>& reasons) {
+  const auto& constraints = space_.experiment().constraints;
+  if (constraints.empty()) return;
+  fill_placeholders();
+  const std::lock_guard lock(space_.functions());
+  resolver_.start(points_);
+  plan::check_constraints(space_.experiment(), resolver_.as_lookup(), reasons);
+}
+
+Cursor::Cursor(const Space& space) {
+  for (std::uint32_t part = 0; part < space.parts().size(); ++part)
+    makers_.push_back(std::make_unique<Maker>(space, part));
+}
+
+bool Cursor::next(Block& block) {
+  const std::lock_guard lock(mutex_);
+  while (at_ == row_.size())
+    if (!next_row()) return false;
+  const auto position = at_++ * leap_ % row_.size();
+  block = row_[position];
+  block.ordinal = ordinal_ + position;
+  return true;
+}
+
+bool Cursor::next_row() {
+  if (part_ >= makers_.size()) return false;
+  auto& maker = *makers_[part_];
+  ordinal_ += row_.size();
+  row_ = maker.blocks(base_, shape_);
+  at_ = 0;
+  leap_ = leap(row_.size());
+  if (++shape_ < maker.shapes()) return true;
+  shape_ = 0;
+  if (++base_ < maker.bases()) return true;
+  base_ = 0;
+  ++part_;
+  return true;
+}
+
+}  // namespace orch::search

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/plan/estimate.h"
+#include "core/price/search/space.h"
+
+namespace orch::search {
+
+// What a search remembers of a configuration: enough to rank it, and where to find it again.
+struct Score {
+  double days = 0;       // to train
+  double gpu_hours = 0;  // to train
+  double memory = 0;     // peak, bytes
+  double headroom = 0;   // share of the usable memory that stays free
+  plan::Range range;     // of the days
+  Place place;
+};
+
+Score score_of(const plan::Estimate& estimate, const Place& place);
+
+// Orders without equals: what is the same in all that counts is ordered by its place, so that the
+// result does not depend on who came first.
+bool faster(const Score& a, const Score& b);
+bool cheaper(const Score& a, const Score& b);
+bool roomier(const Score& a, const Score& b);
+using Order = bool (*)(const Score&, const Score&);
+
+// The best so many by an order.
+class TopList {
+ public:
+  TopList(Order before, std::size_t size) : before_(before), size_(size) {}
+
+  bool wants(const Score& score) const;
+  void add(const Score& score);
+  void merge(const TopList& other);
+  std::vector<Score> sorted() const;
+
+ private:
+  Order before_;
+  std::size_t size_;
+  std::vector<Score> heap_;  // the worst at its top
+};
+
+// Configurations that no other one beats in days and memory (and GPU-hours, where they count)
+// without being worse in another. Of equals the first in place stays.
+class Front {
+ public:
+  explicit Front(bool gpu_hours) : gpu_hours_(gpu_hours) {}
+
+  bool wants(const Score& score) const;
+  void add(const Score& score);  // what it beats leaves
+  void merge(const Front& other);
+  std::vector<Score> sorted() const;  // by days
+
+ private:
+  bool beats(const Score& a, const Score& b) const;
+
+  bool gpu_hours_;
+  std::vector<Score> scores_;
+  mutable std::size_t last_ = 0;  // what beat the last one likely beats the next one
+};
+
+// The best layouts, each at its best settings, by time, GPU-hours and headroom; the fastest of each
+// part of the space; and the front. A configuration is offered in two steps, so that costly
+// questions are asked only of those that would be kept.
+class Ranking {
+ public:
+  Ranking(std::size_t size, bool gpu_hours);
+
+  bool wants(const Score& score) const;
+  void add(const Score& score);
+  void end_block();  // the next score is of another layout
+  void merge(const Ranking& other);
+
+  std::vector<Score> fastest() const { return time_.sorted(); }
+  std::vector<Score> cheapest() const { return gpu_hours_.sorted(); }
+  std::vector<Score> roomiest() const { return headroom_.sorted(); }
+  std::vector<Score> front() const { return front_.sorted(); }
+  const std::map<std::uint32_t, Score>& parts() const { return parts_; }
+  bool empty() const { return time_.sorted().empty(); }
+
+ private:
+  bool leads_part(const Score& score) const;
+
+  TopList time_, gpu_hours_, headroom_;
+  Front front_;
+  std::map<std::uint32_t, Score> parts_;
+  std::optional<Score> block_time_, block_gpu_hours_, block_headroom_;
+};
+
+}  // namespace orch::search

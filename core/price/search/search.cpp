@@ -1,0 +1,326 @@
+#include "core/price/search/search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "core/price/estimate/estimate.h"
+#include "core/plan/check.h"
+#include "core/price/search/maker.h"
+
+namespace orch::search {
+namespace {
+
+constexpr std::size_t kRemembered = 1000;  // layouts, so that ties can be counted
+constexpr std::uint64_t kBetweenLooks = 256;
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What the threads share.
+struct Shared {
+  Shared(const Space& all, const backend::Backends& loaded, const Options& asked)
+      : space(all), backends(loaded), options(asked), cursor(all) {}
+
+  const Space& space;
+  const backend::Backends& backends;
+  const Options& options;
+  Cursor cursor;
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> evaluated = 0;
+  std::atomic<double> best_days = 0;
+  std::mutex mutex;  // of what follows
+  std::condition_variable changed;
+  unsigned running = 0;
+  Errors errors;
+
+  void fail(const Errors& why) {
+    const std::lock_guard lock(mutex);
+    if (errors.empty()) errors = why;
+    stop = true;
+  }
+};
+
+// A ramp-up that begins on fewer nodes costs what it costs there; without one the estimate of the
+// full layout has said all.
+bool needs_schedule(const plan::Run& run) {
+  return run.batch.rampup && run.batch.rampup->fewer_nodes;
+}
+
+// More than one number of GPUs makes their hours a question of their own.
+bool several_gpu_counts(const Space& space) {
+  for (const auto& part : space.parts())
+    for (const auto* fields :
+         {&part.experiment.hardware, &part.experiment.strategies.front().space})
+      for (const auto& axis : fields->axes)
+        for (const auto& field : axis.fields)
+          if ((field == "gpus" || field == "nodes") && axis.points.size() > 1) return true;
+  return false;
+}
+
+// One thread's share of the work. It holds all that an evaluation needs, so that none allocates.
+class Worker {
+ public:
+  Worker(Shared& shared, std::size_t remembered, bool gpu_hours)
+      : shared_(shared),
+        experiment_(shared.space.experiment()),
+        within_(remembered, gpu_hours),
+        over_(remembered, gpu_hours) {
+    // Here and not in the thread: copies of functions are made and freed by one thread alone.
+    for (std::uint32_t part = 0; part < shared.space.parts().size(); ++part)
+      makers_.push_back(std::make_unique<Maker>(shared.space, part));
+  }
+
+  void work() {
+    Block block;
+    while (!shared_.stop && shared_.cursor.next(block)) evaluate(block);
+    const std::lock_guard lock(shared_.mutex);
+    --shared_.running;
+    shared_.changed.notify_all();
+  }
+
+  void add_to(Found& found, Ranking& within, Ranking& over) const {
+    found.evaluated += static_cast<double>(rejected_ + oom_ + fitting_);
+    found.rejected += static_cast<double>(rejected_);
+    found.oom += static_cast<double>(oom_);
+    found.fitting += static_cast<double>(fitting_);
+    found.within_budget += static_cast<double>(kept_);
+    for (const auto& [field, reason] : reasons_) {
+      auto& known = found.reasons[field];
+      if (known.count == 0 || earlier(reason.example, known.example))
+        known.example = reason.example;
+      known.count += reason.count;
+    }
+    if (closest_ && (found.closest.empty() || roomier(*closest_, found.closest.front())))
+      found.closest.assign(1, *closest_);
+    within.merge(within_);
+    over.merge(over_);
+  }
+
+ private:
+  static bool earlier(const Place& a, const Place& b) {
+    return std::pair(a.block.ordinal, a.inner) < std::pair(b.block.ordinal, b.inner);
+  }
+
+  void evaluate(const Block& block) {
+    auto& maker = *makers_[block.part];
+    maker.start(block);
+    backend_ = &shared_.backends.of(*maker.run().strategy);
+    std::uint64_t seen = 0;
+    do {
+      evaluate(maker, {block, maker.inner()});
+      if (++seen % kBetweenLooks != 0) continue;
+      shared_.evaluated.fetch_add(kBetweenLooks, std::memory_order_relaxed);
+      if (shared_.stop.load(std::memory_order_relaxed)) break;
+    } while (maker.next());
+    shared_.evaluated.fetch_add(seen % kBetweenLooks, std::memory_order_relaxed);
+    within_.end_block();
+    over_.end_block();
+  }
+
+  void evaluate(Maker& maker, const Place& place) {
+    const auto& run = maker.run();
+    if (const auto* field = problem(maker)) return reject(*field, place);
+    if (const auto status = backend_->work(run, false, work_); !status)
+      return shared_.fail(status.error());
+    auto estimate = estimator_.estimate(run, work_);
+    if (estimate.fit != plan::Fit::oom && needs_schedule(run))
+      if (const auto status = estimator_.schedule(run, ask_, estimate); !status)
+        return shared_.fail(status.error());
+    const auto score = score_of(estimate, place);
+    if (estimate.fit == plan::Fit::oom) return leave(run, estimate, score);
+    ++fitting_;
+    const bool kept = plan::keeps_limits(
+        experiment_, estimate.gpu_hours,
+        estimate.schedule.empty() ? std::vector<plan::Portion>{{estimate.days_to_train, run.nodes}}
+                                  : estimate.portions(estimate.days_to_train));
+    kept_ += kept;
+    auto& ranking = kept ? within_ : over_;
+    if (!ranking.wants(score) || !holds(maker, estimate, place)) return;
+    ranking.add(score);
+    if (kept) tell(score.days);
+  }
+
+  void leave(const plan::Run& run, const plan::Estimate& estimate, Score score) {
+    ++oom_;
+    const double on_host = 1 - estimate.host_memory / run.partition->host_memory.value;
+    score.headroom = std::min(score.headroom, on_host);
+    if (!closest_ || roomier(score, *closest_)) closest_ = score;
+  }
+
+  // The field of the first problem, as a plan would find them; null: the run passes.
+  const std::string* problem(const Maker& maker) {
+    reasons_here_ = maker.problems();
+    warnings_.clear();
+    if (maker.run().partition) {
+      plan::check_calendar(maker.run(), experiment_.calendar, reasons_here_);
+      plan::check(maker.run(), experiment_.budget, reasons_here_, warnings_);
+    }
+    if (!reasons_here_.empty()) return &reasons_here_.front().place;
+    backend_->check(maker.run(), tally_);
+    if (tally_.reasons > 0) return &tally_.reason;
+    if (!experiment_.strict) return nullptr;
+    if (!warnings_.empty()) return &warnings_.front().place;
+    return tally_.warnings > 0 ? &tally_.warning : nullptr;
+  }
+
+  void reject(const std::string& field, const Place& place) {
+    ++rejected_;
+    note(field, place);
+  }
+
+  void note(const std::string& field, const Place& place) {
+    auto& reason = reasons_[field];
+    if (reason.count == 0 || earlier(place, reason.example)) reason.example = place;
+    ++reason.count;
+  }
+
+  // The user's functions are asked of the few that would be kept, one thread at a time.
+  bool holds(Maker& maker, const plan::Estimate& estimate, const Place& place) {
+    reasons_here_.clear();
+    maker.check_constraints(reasons_here_);
+    if (!reasons_here_.empty()) return note(reasons_here_.front().place, place), false;
+    if (!shared_.options.accept) return true;
+    const std::lock_guard lock(shared_.space.functions());
+    const auto answer = shared_.options.accept(maker.run(), estimate);
+    if (!answer) shared_.fail(answer.error());
+    return answer && *answer;
+  }
+
+  void tell(double days) {
+    auto best = shared_.best_days.load(std::memory_order_relaxed);
+    while ((best == 0 || days < best) && !shared_.best_days.compare_exchange_weak(best, days)) {
+    }
+  }
+
+  Shared& shared_;
+  const plan::Experiment& experiment_;
+  std::vector<std::unique_ptr<Maker>> makers_;
+  const backend::Backend* backend_ = nullptr;
+  backend::Work work_;
+  estimate::Estimator estimator_;
+  const estimate::AskWork ask_ = [this](const plan::Run& run, backend::Work& work) {
+    return backend_->work(run, false, work);
+  };
+  std::vector<Error> reasons_here_, warnings_;
+  backend::Tally tally_;
+  Ranking within_, over_;  // what keeps the budget, and what does not
+  std::uint64_t rejected_ = 0, oom_ = 0, fitting_ = 0, kept_ = 0;
+  std::map<std::string, Reason> reasons_;
+  std::optional<Score> closest_;
+};
+
+// Waits for the threads, tells how far they are, and stops them when asked to.
+void watch(Shared& shared, double total, Clock::time_point start) {
+  const auto& options = shared.options;
+  auto next_report = options.every;
+  std::unique_lock lock(shared.mutex);
+  while (shared.running > 0) {
+    shared.changed.wait_for(lock, std::chrono::milliseconds(20));
+    if (options.interrupted && options.interrupted()) shared.stop = true;
+    const double seconds = seconds_since(start);
+    if (!options.progress || seconds < next_report) continue;
+    next_report = seconds + options.every;
+    options.progress({static_cast<double>(shared.evaluated), total, seconds, shared.best_days});
+  }
+}
+
+// The fastest of each strategy: of those that keep the budget, or else of the others.
+std::vector<Score> best_of_each(const Space& space, const Ranking& within, const Ranking& over) {
+  std::map<std::string, Score> best;
+  for (const auto* ranking : {&within, &over}) {
+    std::map<std::string, Score> here;
+    for (const auto& [part, score] : ranking->parts()) {
+      const auto& name = space.parts()[part].experiment.strategies.front().strategy->name;
+      const auto [place, fresh] = here.try_emplace(name, score);
+      if (!fresh && faster(score, place->second)) place->second = score;
+    }
+    best.merge(here);  // what is there already stays
+  }
+  std::vector<Score> scores;
+  for (const auto& [name, score] : best) scores.push_back(score);
+  std::sort(scores.begin(), scores.end(), faster);
+  return scores;
+}
+
+void take(Ranking& ranking, std::size_t top, Found& found) {
+  found.fastest = ranking.fastest();
+  found.cheapest = ranking.cheapest();
+  found.roomiest = ranking.roomiest();
+  found.front = ranking.front();
+  for (auto* list : {&found.cheapest, &found.roomiest})
+    if (list->size() > top) list->resize(top);
+}
+
+}  // namespace
+
+double size_of(const Space& space, const std::function<bool()>& interrupted) {
+  Cursor cursor(space);
+  std::vector<std::unique_ptr<Maker>> makers;
+  for (std::uint32_t part = 0; part < space.parts().size(); ++part)
+    makers.push_back(std::make_unique<Maker>(space, part));
+  double size = 0;
+  for (Block block; cursor.next(block) && !(interrupted && interrupted());)
+    size += static_cast<double>(makers[block.part]->start(block));
+  return size;
+}
+
+Result<Found> search(const Space& space, const backend::Backends& backends,
+                     const Options& options) {
+  const auto start = Clock::now();
+  Found found;
+  found.space = size_of(space, options.interrupted);
+  Shared shared(space, backends, options);
+  const auto remembered = std::max(options.top, kRemembered);
+  const bool gpu_hours = several_gpu_counts(space);
+  const unsigned threads =
+      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (unsigned i = 0; i < threads; ++i)
+    workers.push_back(std::make_unique<Worker>(shared, remembered, gpu_hours));
+  {
+    shared.running = threads;
+    std::vector<std::jthread> running;
+    for (auto& worker : workers) running.emplace_back([&worker] { worker->work(); });
+    watch(shared, found.space, start);
+  }
+  if (!shared.errors.empty()) return shared.errors;
+  Ranking within(remembered, gpu_hours), over(remembered, gpu_hours);
+  found.complete = !shared.stop;
+  for (const auto& worker : workers) worker->add_to(found, within, over);
+  found.keeps_budget = !within.empty() || over.empty();
+  take(found.keeps_budget ? within : over, options.top, found);
+  found.strategies = best_of_each(space, within, over);
+  if (!found.fastest.empty()) found.closest.clear();
+  found.seconds = seconds_since(start);
+  return found;
+}
+
+plan::Run run_at(const Space& space, const backend::Backends& backends, const Place& place,
+                 std::vector<Error>& reasons) {
+  Maker maker(space, place.block.part);
+  maker.start(place.block);
+  maker.seek(place.inner);
+  auto run = maker.run();
+  reasons = maker.problems();
+  if (!run.partition) return run;
+  plan::check(run, space.experiment().budget, reasons, run.warnings);
+  backends.of(*run.strategy).check(run, reasons, run.warnings);
+  maker.check_constraints(reasons);
+  return run;
+}
+
+std::size_t ties(const std::vector<Score>& fastest) {
+  if (fastest.empty()) return 0;
+  const auto& best = fastest.front();
+  return static_cast<std::size_t>(
+      std::count_if(fastest.begin() + 1, fastest.end(),
+                    [&](const Score& other) { return other.range.overlaps(best.range); }));
+}
+
+}  // namespace orch::search

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/price/backend/backend.h"
+#include "core/base/result.h"
+#include "core/price/search/ranking.h"
+#include "core/price/search/space.h"
+
+namespace orch::search {
+
+struct Progress {
+  double evaluated = 0;
+  double total = 0;
+  double seconds = 0;
+  double best_days = 0;  // 0: nothing fits so far
+};
+
+struct Options {
+  unsigned threads = 0;               // 0: as many as there are cores
+  std::size_t top = 10;               // entries of each list
+  double every = 0.2;                 // seconds between calls of progress
+  std::function<bool()> interrupted;  // asked now and then, by the caller's thread
+  std::function<void(const Progress&)> progress;
+  // Asked of a configuration that would be kept, besides the experiment's own constraints; one
+  // thread at a time.
+  std::function<Result<bool>(const plan::Run&, const plan::Estimate&)> accept;
+};
+
+// Why configurations were rejected: how often by what, and one of them.
+struct Reason {
+  double count = 0;
+  Place example;
+};
+
+// What a search found. The same for any number of threads, unless it was interrupted.
+struct Found {
+  double space = 0;      // configurations that arithmetic allows
+  double evaluated = 0;  // checked, and priced where the check let them pass
+  double rejected = 0;   // by a check
+  double oom = 0;        // priced, and too large for the memory
+  double fitting = 0;
+  double within_budget = 0;  // of those that fit, before constraints
+  double seconds = 0;
+  bool complete = true;
+  bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
+
+  // The best layouts, each at its best settings; and the front over all configurations.
+  std::vector<Score> fastest, cheapest, roomiest, front;
+  std::vector<Score> strategies;          // the fastest of each, within the budget where one is
+  std::map<std::string, Reason> reasons;  // by field
+  std::vector<Score> closest;  // the nearest to fitting (GPU and host), where nothing fits
+};
+
+// How many configurations the space has; only the beginning is counted once interrupted says so.
+double size_of(const Space& space, const std::function<bool()>& interrupted = {});
+
+// Evaluates all of them. An error is something that no configuration is to blame for.
+Result<Found> search(const Space& space, const backend::Backends& backends, const Options& options);
+
+// The configuration at a place as a run, with its warnings; why it cannot work goes to reasons.
+plan::Run run_at(const Space& space, const backend::Backends& backends, const Place& place,
+                 std::vector<Error>& reasons);
+
+// How many of the fastest layouts cannot be told from the first: their ranges overlap.
+std::size_t ties(const std::vector<Score>& fastest);
+
+}  // namespace orch::search

@@ -1,0 +1,112 @@
+#include "core/price/search/shapes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::search {
+namespace {
+
+constexpr std::size_t kMostShapes = 100'000;
+constexpr std::int64_t kNarrowest = 64, kWidest = 256;  // hidden / layers of published models
+constexpr std::int64_t kSmallestHead = 64, kLargestHead = 256, kHeadStep = 16, kUsualHead = 128;
+constexpr double kHeadsDecide = 0.05;  // of the parameters, at most
+
+// Sizes of one number of layers, by the multiple of hidden: they grow with it.
+struct Sizes {
+  const MakeModel& model;
+  std::int64_t layers;
+  std::int64_t multiple;
+
+  // With heads of usual width: where keys and values have fewer, heads decide a little.
+  double params(std::int64_t times) const {
+    const auto hidden = times * multiple;
+    return model({layers, hidden, std::max<std::int64_t>(1, hidden / kUsualHead)}).params();
+  }
+  // The smallest multiple with at least so many parameters.
+  std::int64_t at_least(double params_wanted) const {
+    std::int64_t low = 1, high = 1;
+    while (params(high) < params_wanted) high *= 2;
+    while (low < high) {
+      const auto middle = (low + high) / 2;
+      if (params(middle) < params_wanted)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
+
+std::vector<std::int64_t> heads_of(const plan::Shapes& wanted, std::int64_t hidden) {
+  std::vector<std::int64_t> heads;
+  for (const auto count : wanted.heads)
+    if (hidden % count == 0 && hidden / count % 8 == 0) heads.push_back(count);
+  if (!wanted.heads.empty()) return heads;
+  for (auto width = kLargestHead; width >= kSmallestHead; width -= kHeadStep)
+    if (hidden % width == 0) heads.push_back(hidden / width);
+  return heads;
+}
+
+std::vector<std::int64_t> layers_of(const plan::Shapes& wanted) {
+  if (!wanted.layers.empty()) return wanted.layers;
+  // 12 L h^2 = 12 L^3 (h/L)^2 parameters: generous ends, each shape is looked at again.
+  const auto at = [&](double ratio) { return std::cbrt(wanted.params / (12 * ratio * ratio)); };
+  const auto first = std::max(1.0, std::floor(at(kWidest) / 2));
+  const auto last = std::ceil(at(kNarrowest) * 2);
+  std::vector<std::int64_t> layers;
+  for (auto count = first; count <= last; ++count)
+    layers.push_back(static_cast<std::int64_t>(count));
+  return layers;
+}
+
+Error nothing(const plan::Shapes& wanted, double nearest, const std::string& place) {
+  return {place,
+          fmt::format("no shape has {} parameters, {:g} % more or less",
+                      format_number(wanted.params), 100 * wanted.tolerance),
+          nearest > 0 ? fmt::format("the nearest has {}: raise tolerance, widen layers, or allow "
+                                    "other heads",
+                                    format_number(nearest))
+                      : "no heads divide any hidden size: allow others, or a larger "
+                        "hidden_multiple"};
+}
+
+}  // namespace
+
+Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel& model,
+                                     const std::string& place) {
+  std::vector<Shape> shapes;
+  double nearest = 0;
+  const double low = wanted.params * (1 - wanted.tolerance);
+  const double high = wanted.params * (1 + wanted.tolerance);
+  for (const auto layers : layers_of(wanted)) {
+    const Sizes sizes{model, layers, wanted.hidden_multiple};
+    const auto first = std::max<std::int64_t>(1, sizes.at_least(low * (1 - kHeadsDecide)) - 1);
+    const double last = high * (1 + kHeadsDecide);
+    // One multiple below and one above tell how near a miss was.
+    for (auto times = first; times == first || sizes.params(times - 1) <= last; ++times) {
+      const auto hidden = times * wanted.hidden_multiple;
+      const bool usual = hidden >= kNarrowest * layers && hidden <= kWidest * layers;
+      if (wanted.layers.empty() && !usual) continue;
+      for (const auto heads : heads_of(wanted, hidden)) {
+        const double params = model({layers, hidden, heads}).params();
+        if (std::abs(params - wanted.params) < std::abs(nearest - wanted.params)) nearest = params;
+        if (params >= low && params <= high) shapes.push_back({layers, hidden, heads});
+      }
+    }
+    if (shapes.size() > kMostShapes)
+      return Error{place, fmt::format("more than {} shapes", kMostShapes),
+                   "lower tolerance, or give fewer layers and heads"};
+  }
+  if (shapes.empty()) return nothing(wanted, nearest, place);
+  return shapes;
+}
+
+std::string shape_name(const std::string& family, const Shape& shape) {
+  return fmt::format("{}-{}x{}-{}h", family, shape.layers, shape.hidden, shape.heads);
+}
+
+}  // namespace orch::search

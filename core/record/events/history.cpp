@@ -1,0 +1,185 @@
+#include "core/record/events/history.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_fields.h"
+#include "core/record/events/collect.h"
+#include "core/record/events/event_line.h"
+#include "core/record/events/window.h"
+
+namespace orch::events {
+namespace {
+
+constexpr std::int64_t kChunk = 1 << 20;
+constexpr std::size_t kLongestLine = 4 << 20;  // longer is no event of ours
+
+// Visits whole lines, and the last one though it may be half: a reader of events skips that.
+template <class Visit>
+void each_line(const Window& file, Visit&& visit) {
+  std::string rest;
+  for (std::int64_t from = 0; from < file.size();) {
+    const auto part = file.read(from, std::min(kChunk, file.size() - from));
+    if (part.empty()) break;
+    from += static_cast<std::int64_t>(part.size());
+    rest += part;
+    std::size_t begin = 0;
+    for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
+      visit(std::string_view(rest).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    rest.erase(0, begin);
+    if (rest.size() > kLongestLine) rest.clear();
+  }
+  if (!rest.empty()) visit(rest);
+}
+
+// All that is kept of a step.
+struct Step {
+  std::int64_t step = 0;
+  double seconds = 0;  // 0: not known
+  double tokens = 0, tokens_per_second = 0;
+  std::optional<double> loss;
+  bool first = false;
+};
+
+class Reader {
+ public:
+  void read(const fs::path& folder) {
+    const Window file(folder / "events.jsonl");
+    if (!file.is_open()) return;
+    before_.reset();
+    fresh_ = true;
+    each_line(file, [this](std::string_view line) { take(line); });
+  }
+
+  History finish() && {
+    auto& measured = out_.measured;
+    std::vector<statistics::TimedStep> timed;
+    std::vector<record::LossPoint> losses;
+    for (const auto& step : steps_) {
+      if (step.seconds > 0) timed.push_back({step.step, step.seconds, step.first});
+      if (step.loss) losses.push_back({step.step, step.tokens, *step.loss});
+    }
+    set_times(timed);
+    if (!steps_.empty()) measured.steps = std::max(measured.steps, steps_.back().step);
+    if (!losses.empty()) measured.last_loss = losses.back().loss;
+    measured.losses = thinned(losses);
+    return std::move(out_);
+  }
+
+ private:
+  void take(std::string_view line) {
+    const auto event = parse_event(line);
+    if (!event) return;
+    if (event->time) {
+      if (out_.start == 0) out_.start = *event->time;
+      out_.end = *event->time;
+    }
+    if (event->name == "start") return begin(line);
+    if (event->name == "step" && event->step) return add(*event);
+    if (event->name == "end" && event->step)
+      out_.measured.steps = std::max(out_.measured.steps, *event->step);
+  }
+
+  void begin(std::string_view line) {
+    const auto json = parse_json(line);
+    out_.versions.clear();
+    for (const auto* name : {"torch", "device"})
+      if (json.is_object() && json.contains(name) && json[name].is_string())
+        out_.versions.emplace_back(name, json[name].get<std::string>());
+  }
+
+  void add(const Event& event) {
+    if (fresh_) resume(*event.step);
+    Step step;
+    step.step = *event.step;
+    step.first = std::exchange(fresh_, false);
+    step.seconds = event.step_seconds.value_or(elapsed(event));
+    step.tokens = event.tokens.value_or(0);
+    step.tokens_per_second = event.tokens_per_second.value_or(0);
+    step.loss = event.loss;
+    auto& peak = out_.measured.peak_memory_bytes;
+    if (event.peak_memory && *event.peak_memory > peak.value_or(0)) {
+      peak = event.peak_memory;
+      out_.measured.peak_memory_from = "of the fullest rank, by the trainer";
+    }
+    steps_.push_back(step);
+    before_ = event;
+    before_->name = {};  // the line does not last
+  }
+
+  // Whatever was done from there on is done again.
+  void resume(std::int64_t step) {
+    if (steps_.empty()) return;
+    ++out_.measured.restarts;
+    out_.measured.resumes.push_back(step);
+    while (!steps_.empty() && steps_.back().step >= step) {
+      steps_.pop_back();
+      ++out_.measured.repeated_steps;
+    }
+  }
+
+  double elapsed(const Event& event) const {
+    if (!before_ || !before_->time || !event.time || *event.step <= *before_->step) return 0;
+    return (*event.time - *before_->time) / static_cast<double>(*event.step - *before_->step);
+  }
+
+  void set_times(const std::vector<statistics::TimedStep>& timed) {
+    if (timed.empty()) return;
+    auto times = statistics::step_times(timed);
+    auto& measured = out_.measured;
+    measured.step_seconds = times.seconds;
+    measured.window = times.window;
+    measured.odd_steps = std::move(times.odd);
+    measured.odd_step_count = times.odd_count;
+    std::vector<double> rates;
+    for (const auto& step : steps_)
+      if (step.tokens_per_second > 0 && step.step >= times.window.first)
+        rates.push_back(step.tokens_per_second);
+    if (rates.empty()) return;
+    measured.tokens_per_second = statistics::median(std::move(rates));
+    measured.days_per_100b_tokens = 100e9 / *measured.tokens_per_second / 86400;
+  }
+
+  History out_;
+  std::vector<Step> steps_;
+  std::optional<Event> before_;
+  bool fresh_ = true;
+};
+
+}  // namespace
+
+History read_history(const std::vector<fs::path>& attempt_folders) {
+  Reader reader;
+  for (const auto& folder : attempt_folders) reader.read(folder);
+  auto out = std::move(reader).finish();
+  for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder) {
+    const auto profile = read_profile(*folder);
+    if (!profile) continue;
+    for (const auto& [name, seconds] : profile->time_items)
+      out.measured.time_items.push_back({name, "", seconds});
+    break;
+  }
+  return out;
+}
+
+std::vector<record::LossPoint> thinned(const std::vector<record::LossPoint>& points,
+                                       std::size_t most) {
+  if (points.size() <= most) return points;
+  const auto stretch = (2 * points.size() + most - 1) / most;
+  std::vector<record::LossPoint> out;
+  const auto less = [](const auto& a, const auto& b) { return a.loss < b.loss; };
+  for (std::size_t i = 0; i < points.size(); i += stretch) {
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto end =
+        points.begin() + static_cast<std::ptrdiff_t>(std::min(i + stretch, points.size()));
+    const auto [low, high] = std::minmax_element(begin, end, less);
+    out.push_back(*std::min(low, high));
+    if (low != high) out.push_back(*std::max(low, high));
+  }
+  if (out.back().step != points.back().step) out.push_back(points.back());
+  return out;
+}
+
+}  // namespace orch::events

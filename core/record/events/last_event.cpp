@@ -1,0 +1,105 @@
+#include "core/record/events/last_event.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
+#include "core/record/events/collect.h"
+#include "core/record/events/event_line.h"
+#include "core/record/events/window.h"
+
+namespace orch::events {
+namespace {
+
+using Json = nlohmann::json;
+using record::Symptom;
+
+constexpr std::int64_t kEnd = 64 << 10;  // where a failure stands
+constexpr std::int64_t kMost = 4 << 20;
+constexpr std::size_t kLongest = 200;  // characters of a message
+constexpr std::size_t kMostItems = 1000;
+
+// The last whole event of that name in the file's last bytes, but none of that class; null if there
+// is none.
+Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
+                std::string_view but = {}) {
+  const Window window(file);
+  if (!window.is_open()) return {};
+  const auto text =
+      window.read(std::max<std::int64_t>(0, window.size() - bytes), std::min(bytes, window.size()));
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const auto at = rest.find_last_of('\n');
+    const auto line = at == std::string_view::npos ? rest : rest.substr(at + 1);
+    if (const auto event = parse_event(line); event && event->name == name)
+      if (auto json = parse_json(line);
+          json.is_object() && (but.empty() || json.value("class", Json()) != but))
+        return json;
+    rest = at == std::string_view::npos ? std::string_view() : rest.substr(0, at);
+  }
+  return {};
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::map<std::string, double> items_of(const Json& json, const char* key) {
+  std::map<std::string, double> items;
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_object()) return items;
+  for (const auto& [name, amount] : found->items())
+    if (amount.is_number() && std::isfinite(amount.get<double>()) && items.size() < kMostItems)
+      items[printable(name)] = amount.get<double>();
+  return items;
+}
+
+Symptom symptom_of(std::string_view kind) {
+  static constexpr std::pair<std::string_view, Symptom> kKinds[] = {
+      {"gpu_memory", Symptom::gpu_memory},
+      {"host_memory", Symptom::host_memory},
+      {"nccl", Symptom::nccl},
+      {"node", Symptom::node},
+      {"data", Symptom::data},
+      {"nan", Symptom::nan},
+      {"disk", Symptom::disk}};
+  for (const auto& [name, symptom] : kKinds)
+    if (kind == name) return symptom;
+  return Symptom::other;
+}
+
+// Not in the middle of a UTF-8 character.
+std::string shortened(const std::string& message) {
+  const auto text = printable(message);
+  if (text.size() <= kLongest) return text;
+  auto end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+}  // namespace
+
+record::Confession read_failure(const fs::path& attempt_folder) {
+  // Ranks that lose another one blame the network: whoever knows better counts before them.
+  const auto file = attempt_folder / "events.jsonl";
+  auto event = last_event(file, "failed", kEnd, "nccl");
+  if (event.is_null()) event = last_event(file, "failed", kEnd);
+  if (event.is_null()) return {};
+  return {symptom_of(text_of(event, "class")), shortened(text_of(event, "message"))};
+}
+
+std::optional<record::Profile> read_profile(const fs::path& attempt_folder) {
+  const auto event = last_event(attempt_folder / "events.jsonl", "profile", kMost);
+  if (event.is_null()) return std::nullopt;
+  record::Profile profile;
+  const auto step = event.find("step");
+  if (step != event.end() && step->is_number_integer()) profile.step = step->get<std::int64_t>();
+  profile.time_items = items_of(event, "time_items");
+  profile.memory_items = items_of(event, "memory_items");
+  return profile;
+}
+
+}  // namespace orch::events

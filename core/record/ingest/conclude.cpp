@@ -1,0 +1,158 @@
+#include "core/record/ingest/conclude.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/record/ingest/number.h"
+#include "core/record/ingest/prefix.h"
+
+namespace orch::ingest {
+namespace {
+
+record::FieldValue value_of(const std::string& text) {
+  if (text == "True" || text == "true") return true;
+  if (text == "False" || text == "false") return false;
+  const auto number = to_number(text);
+  if (!number) return text;
+  if (*number == std::floor(*number) && std::abs(*number) < 9e15)
+    return static_cast<std::int64_t>(*number);
+  return *number;
+}
+
+// "node[01-04,07]" is what SLURM writes for five names.
+std::vector<std::string> node_names(const std::string& list) {
+  constexpr std::size_t kMost = 1024;
+  std::vector<std::string> names;
+  std::size_t at = 0;
+  while (at < list.size() && names.size() < kMost) {
+    auto end = at;
+    for (bool inside = false; end < list.size() && (inside || list[end] != ','); ++end)
+      inside = list[end] == '[' || (inside && list[end] != ']');
+    const auto part = list.substr(at, end - at);
+    at = end + 1;
+    const auto open = part.find('['), close = part.find(']');
+    if (open == std::string::npos || close == std::string::npos || close < open) {
+      if (!part.empty()) names.push_back(printable(part));
+      continue;
+    }
+    for (const auto& range : split(part.substr(open + 1, close - open - 1), ',')) {
+      const auto dash = range.find('-');
+      const auto low = range.substr(0, dash);
+      const auto first = to_number(low);
+      const auto last = dash == std::string::npos ? first : to_number(range.substr(dash + 1));
+      if (!first || !last) continue;
+      for (double i = *first; i <= *last && names.size() < kMost; ++i)
+        names.push_back(printable(part.substr(0, open)) +
+                        fmt::format("{:0{}}", static_cast<long>(i), low.size()) +
+                        printable(part.substr(close + 1)));
+    }
+  }
+  return names;
+}
+
+std::string day_of(double seconds) {
+  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return format_date(std::chrono::floor<std::chrono::days>(time));
+}
+
+void fill_origin(const Run& run, const std::string& file, record::Origin& origin) {
+  origin.kind = "log";
+  origin.file = file;
+  origin.first_line = static_cast<std::int64_t>(run.first_line);
+  origin.last_line = static_cast<std::int64_t>(run.last_line);
+  origin.start = seconds_of(run.first_stamp);
+  const auto end = seconds_of(run.last_stamp);
+  if (end >= origin.start) origin.end = end;  // clocks of nodes differ, and logs are put together
+  if (origin.start > 0) origin.date = day_of(origin.start);
+  const std::vector<std::string> jobs(run.jobs.begin(), run.jobs.end());
+  origin.job = join(jobs, ", ");
+  origin.nodes = node_names(run.settings.text(Target::node_list));
+  origin.versions.assign(run.versions.begin(), run.versions.end());
+}
+
+std::string with(const std::string& words, const std::string& more) {
+  return words + (words.empty() || more.empty() ? "" : "; ") + more;
+}
+
+// From where on the loss is none.
+std::string nan_words(const Run& run) {
+  if (const auto lost = run.losses.lost())
+    return fmt::format("loss is {} from step {} on", std::isnan(lost->loss) ? "NaN" : "infinite",
+                       lost->step);
+  return run.mean_is_nan ? "the mean loss of the training is NaN" : "";
+}
+
+void doubt_world_sizes(const Run& run, record::Record& record) {
+  if (run.world_sizes.size() < 2) return;
+  record.doubts.push_back(
+      {"topology", "gpus",
+       fmt::format("the log says that there are {} GPUs", fmt::join(run.world_sizes, " and "))});
+}
+
+}  // namespace
+
+Found conclude(const Run& run, const TimerGroups& timers, const std::string& file,
+               const std::string& id) {
+  Found found;
+  auto& record = found.record;
+  record.id = id;
+  record.source = std::filesystem::path(file).filename().string();
+  if (record.source.empty()) record.source = file;
+  fill_origin(run, file, record.origin);
+  auto& row = found.row;
+  row.file = file;
+  row.line = static_cast<std::size_t>(run.first_line);
+  row.id = id;
+  row.source = record.source;
+  row.date = record.origin.date;
+  fill_row(run, row);
+  auto computed = complete_from_counters(run, row);
+  fill_measurement(run, timers, row, record.measured, record.notes);
+  for (auto& word : complete_from_time(run, record.measured, row)) computed.push_back(word);
+  note_layout(run, row);
+  fill_tokens(run, row, record.measured);
+  fill_end(run, record);
+  if (!computed.empty()) record.notes = with(record.notes, "computed: " + join(computed, ", "));
+  for (const auto& assumed : row.assumed) record.notes = with(record.notes, "assumed: " + assumed);
+  if (const auto words = nan_words(run); !words.empty()) {
+    record.reason = with(record.reason, words);
+    record.notes = with(record.notes, words);
+  }
+  for (const auto& [name, value] : run.more) found.more.push_back({name, value_of(value), false});
+  if (const auto cp = run.settings.whole(Target::cp); cp && *cp >= 1)
+    found.more.push_back({"context_parallel", *cp, false});
+  if (const auto padded = run.settings.whole(Target::vocab_padded))
+    found.more.push_back({"padded_vocab", *padded, false});
+  doubt_world_sizes(run, record);
+
+  const auto& measured = record.measured;
+  if (measured.step_seconds) row.step_time_s = measured.step_seconds->value;
+  if (row.gbs && row.step_time_s && *row.step_time_s > 0)
+    row.samples_per_s = static_cast<double>(*row.gbs) / *row.step_time_s;
+  else if (!run.samples_per_second.empty())
+    row.samples_per_s = run.samples_per_second.median();
+  if (!measured.tflops.empty()) {
+    row.tflops_per_gpu = measured.tflops.front().value;
+    row.tflops_formula = measured.tflops.front().convention;
+  }
+  if (measured.peak_memory_bytes) row.mem_gb = *measured.peak_memory_bytes / (1u << 30);
+  const bool oom = record.failure == record::Failure::gpu_memory ||
+                   record.failure == record::Failure::host_memory;
+  if (oom)
+    row.status = "oom";
+  else if (record.failure == record::Failure::hang)
+    row.status = "hang";
+  else if (record.state == record::State::failed)
+    row.status = "failed";
+  else if (row.step_time_s)
+    row.status = "ok";
+  const bool failed = record.state == record::State::failed;
+  row.notes = failed ? with(record.reason, record.notes) : record.notes;
+  return found;
+}
+
+}  // namespace orch::ingest

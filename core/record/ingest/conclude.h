@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/record/ingest/ingest.h"
+#include "core/record/ingest/run.h"
+
+namespace orch::ingest {
+
+// A run as the rest of orch knows it: what was not said and follows from what was is filled in.
+Found conclude(const Run& run, const TimerGroups& timers, const std::string& file,
+               const std::string& id);
+
+// The parts of it.
+void fill_row(const Run& run, published::Row& row);
+// What is missing in a row's layout and batch, and follows from the rest of it.
+void complete_row(const Run& run, published::Row& row);
+// Frameworks that divide models do not always say how: then one part is assumed, and marked so.
+void note_layout(const Run& run, published::Row& row);
+// What rates and counters tell of the batch and the GPUs, before the time of a step is known and
+// after; how is said in words, one for each.
+std::vector<std::string> complete_from_counters(const Run& run, published::Row& row);
+std::vector<std::string> complete_from_time(const Run& run, const record::Measurement& measured,
+                                            published::Row& row);
+// The tokens of a step.
+std::optional<double> batch_tokens(const Run& run, const published::Row& row);
+void fill_measurement(const Run& run, const TimerGroups& timers, const published::Row& row,
+                      record::Measurement& out, std::string& notes);
+// The time of a step; gives the steps that were dropped as warm-up. out.steps is known before.
+std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row,
+                                    record::Measurement& out);
+// Tokens per second, once all that is known of the batch is in the row.
+void fill_tokens(const Run& run, const published::Row& row, record::Measurement& out);
+void fill_end(const Run& run, record::Record& record);
+
+// What the end says: train_runtime and its kind.
+std::optional<double> total(const Run& run, Target target);
+// The bar of the training: the one with as many steps as were planned, else the one that took
+// longest. Null: there is none.
+const Bar* training_bar(const Run& run);
+
+}  // namespace orch::ingest

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/record/ingest/conclude.h"
+#include "core/record/ingest/number.h"
+
+namespace orch::ingest {
+namespace {
+
+using record::Measurement;
+
+using Counts = std::function<bool(std::int64_t)>;
+
+// Whether a step is one of those that the time of a step is of.
+Counts counts_in(const statistics::Window& window, std::vector<std::int64_t> dropped) {
+  std::sort(dropped.begin(), dropped.end());
+  return [window, dropped = std::move(dropped)](std::int64_t step) {
+    if (window.used == 0) return true;
+    return step >= window.first && step <= window.last &&
+           !std::binary_search(dropped.begin(), dropped.end(), step);
+  };
+}
+
+double median_tflops(const Run& run, const Counts& counts) {
+  if (!run.tflops_before) return run.tflops.median(counts);
+  const auto& steps = run.times.steps();
+  return run.tflops.median([&](std::int64_t before) {
+    const auto step = std::upper_bound(
+        steps.begin(), steps.end(), before,
+        [](std::int64_t wanted, const statistics::TimedStep& held) { return wanted < held.step; });
+    return step != steps.end() && counts(step->step);
+  });
+}
+
+void fill_tflops(const Run& run, const Counts& counts, Measurement& out) {
+  if (!run.tflops.empty()) out.tflops.push_back({median_tflops(run, counts), "log", false});
+  if (!run.tflops_profiler.empty())
+    out.tflops.push_back({run.tflops_profiler.median(), "deepspeed-profiler", false});
+}
+
+// The pipeline stage of a rank: the first and the last hold other things than those between. -1:
+// its name does not tell.
+std::int64_t stage_of(const std::string& rank, const published::Row& row) {
+  const auto stages = row.pp.value_or(1);
+  if (stages <= 1) return 0;
+  const auto digits = rank.find_last_not_of("0123456789");
+  const auto number = to_number(rank.substr(digits == std::string::npos ? 0 : digits + 1));
+  if (!number || !row.gpus || *row.gpus % stages != 0) return -1;
+  return static_cast<std::int64_t>(*number) / (*row.gpus / stages);
+}
+
+struct RankValues {
+  std::vector<double> values;
+  std::vector<std::string> ranks;
+};
+
+void find_odd_ranks(const RankValues& among, const char* what, Measurement& out) {
+  const auto odd = statistics::outliers(among.values);
+  if (odd.empty()) return;
+  const double typical = statistics::median(among.values);
+  for (const auto place : odd)
+    if (out.odd_nodes.size() < 100)
+      out.odd_nodes.push_back(
+          {"rank " + printable(among.ranks[place]), among.values[place], typical, what});
+}
+
+// The fullest rank, by what comes nearest to what the device really holds.
+void fill_memory(const Run& run, const published::Row& row, Measurement& out) {
+  const auto fullest = [&](double RankMemory::*member, const char* from) {
+    std::map<std::int64_t, RankValues> stages;
+    double most = 0;
+    for (const auto& [rank, memory] : run.memory) {
+      if (memory.*member <= 0) continue;
+      most = std::max(most, memory.*member);
+      auto& stage = stages[stage_of(rank, row)];
+      stage.values.push_back(memory.*member);
+      stage.ranks.push_back(rank);
+    }
+    if (most <= 0) return false;
+    out.peak_memory_bytes = most;
+    out.peak_memory_from = from;
+    for (const auto& [stage, among] : stages)
+      if (stage >= 0) find_odd_ranks(among, "peak memory", out);
+    return true;
+  };
+  fullest(&RankMemory::max_reserved, "max reserved") ||
+      fullest(&RankMemory::max_cached, "Max_CA") ||
+      fullest(&RankMemory::max_allocated, "max allocated") ||
+      fullest(&RankMemory::max_active, "Max_MA");
+  if (run.host_memory > 0) out.host_memory_bytes = run.host_memory;
+}
+
+void find_slow_ranks(const Run& run, Measurement& out) {
+  RankValues among;
+  for (const auto& [rank, seconds] : run.rank_seconds) {
+    among.values.push_back(seconds.sum / static_cast<double>(seconds.count));
+    among.ranks.push_back(rank);
+  }
+  find_odd_ranks(among, "seconds per step", out);
+}
+
+void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts,
+                 Measurement& out) {
+  for (const auto& timer : run.timers) {
+    const auto& name = timer.first;  // no binding: clang 14 lets no lambda see one
+    const auto& sample = timer.second;
+    if (sample.empty()) continue;
+    const auto found = groups.groups.find(name);
+    const auto group = found == groups.groups.end() ? "other" : found->second;
+    if (group == "none") continue;
+    // The whole is left out where its parts are told.
+    const bool divided = std::any_of(
+        groups.parts.begin(), groups.parts.end(),
+        [&](const auto& part) { return part.second == name && run.timers.contains(part.first); });
+    const auto seconds = sample.median(counts);
+    if (!divided && seconds > 0) out.time_items.push_back({printable(name), group, seconds});
+  }
+  std::stable_sort(out.time_items.begin(), out.time_items.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+}
+
+void fill_losses(const Run& run, const published::Row& row, Measurement& out) {
+  out.losses = run.losses.points();
+  if (row.gbs && row.seq && run.ramp_steps == 0)
+    for (auto& point : out.losses)
+      if (point.tokens == 0)
+        point.tokens = static_cast<double>(point.step) * static_cast<double>(*row.gbs) *
+                       static_cast<double>(*row.seq);
+  if (run.losses.lost()) return;
+  if (const auto last = run.losses.last())
+    out.last_loss = last->loss;
+  else
+    out.last_loss = total(run, Target::train_loss);
+}
+
+// A Trainer that prints nothing but its end: all that was planned, or its samples in whole steps.
+std::int64_t steps_of_totals(const Run& run, const published::Row& row, const Measurement& out) {
+  if (out.steps_planned > 0) return out.steps_planned;
+  const auto seconds = total(run, Target::train_runtime);
+  const auto rate = total(run, Target::train_samples_per_second);
+  if (!seconds || !rate || !row.gbs) return 0;
+  const double steps = std::ceil(*seconds * *rate / static_cast<double>(*row.gbs) - 0.02);
+  return steps > 0 && steps < 1e12 ? static_cast<std::int64_t>(steps) : 0;
+}
+
+void fill_steps(const Run& run, const published::Row& row, Measurement& out) {
+  out.steps = std::max<std::int64_t>(0, run.last_step);
+  out.steps_planned = run.settings.whole(Target::steps_planned).value_or(0);
+  const auto samples = run.settings.whole(Target::train_samples);
+  if (out.steps_planned <= 0 && samples && row.gbs && run.ramp_steps == 0)
+    out.steps_planned = *samples / *row.gbs;
+  if (const auto* bar = training_bar(run); bar && run.times.steps().empty()) {
+    out.steps = std::max(out.steps, bar->last);
+    if (out.steps_planned <= 0) out.steps_planned = bar->total;
+  }
+  if (out.steps == 0 && run.finished && !run.totals.empty())
+    out.steps = steps_of_totals(run, row, out);
+  out.restarts = run.restarts;
+  out.repeated_steps = run.repeated;
+  out.resumes = run.resumes;
+  out.skipped_steps = std::max(run.skipped, run.overflows);
+  out.nan_steps = std::max<std::int64_t>(run.nan, run.mean_is_nan ? 1 : 0);
+}
+
+}  // namespace
+
+void fill_measurement(const Run& run, const TimerGroups& timers, const published::Row& row,
+                      Measurement& out, std::string& notes) {
+  fill_steps(run, row, out);
+  auto dropped = fill_time(run, row, out);
+  const auto counts = counts_in(out.window, std::move(dropped));
+  fill_tflops(run, counts, out);
+  fill_memory(run, row, out);
+  find_slow_ranks(run, out);
+  fill_timers(run, timers, counts, out);
+  fill_losses(run, row, out);
+  const auto runtime = total(run, Target::train_runtime);
+  if (runtime && row.gpus) out.gpu_hours = *runtime * static_cast<double>(*row.gpus) / 3600;
+  if (run.ramp_steps > 0)
+    notes = fmt::format("{} steps with another batch size before are not in the time of a step",
+                        run.ramp_steps);
+  if (run.times.steps().empty() && run.timeless > 0)
+    notes += (notes.empty() ? "" : "; ") + out.window.rule;
+  if (!run.after_end.empty())
+    notes += (notes.empty() ? "" : "; ") + ("after the end: " + run.after_end);
+}
+
+// By the batch where that is known, for a log rounds its rates; else as it says them.
+void fill_tokens(const Run& run, const published::Row& row, Measurement& out) {
+  const auto counts = counts_in(out.window, {});
+  const auto tokens = batch_tokens(run, row);
+  const bool exact = (row.gbs && row.seq) || run.settings.has(Target::batch_tokens);
+  const auto& all = run.tokens_per_second;
+  const auto& of_gpu = run.tokens_per_second_per_gpu;
+  double rate = 0;
+  if (out.step_seconds && tokens && (exact || (all.empty() && of_gpu.empty())))
+    rate = *tokens / out.step_seconds->value;
+  else if (!all.empty())
+    rate = all.median(counts);
+  else if (!of_gpu.empty() && row.gpus)
+    rate = of_gpu.median(counts) * static_cast<double>(*row.gpus);
+  if (!(rate > 0) || !std::isfinite(rate)) return;
+  out.tokens_per_second = rate;
+  out.days_per_100b_tokens = 100e9 / rate / 86400;
+}
+
+void fill_end(const Run& run, record::Record& record) {
+  const auto& measured = record.measured;
+  const bool all_done = measured.steps_planned > 0 && measured.steps >= measured.steps_planned;
+  if (run.finished || (all_done && run.failure_priority < 0)) {
+    record.state = record::State::finished;
+    record.reason = run.finished
+                        ? run.end_words
+                        : fmt::format("step {} of {}", measured.steps, measured.steps_planned);
+    return;
+  }
+  if (run.failure_priority >= 0) {
+    record.state = run.cancelled ? record::State::cancelled : record::State::failed;
+    record.failure = run.failure;
+    record.reason = run.failure_words;
+    return;
+  }
+  if (run.stopped) {
+    record.state = record::State::stopped;
+    record.reason = run.end_words;
+    return;
+  }
+  record.state = record::State::running;
+  if (measured.steps == 0)
+    record.reason = "the log ends before the first step";
+  else if (measured.steps_planned > 0)
+    record.reason =
+        fmt::format("the log ends at step {} of {}", measured.steps, measured.steps_planned);
+  else
+    record.reason = fmt::format("the log ends at step {}", measured.steps);
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/record/ingest/conclude.h"
+
+namespace orch::ingest {
+namespace {
+
+using record::Measurement;
+
+constexpr std::size_t kEnough = 4;  // times of a progress bar that are better than one average
+
+// Steps from one line to the next.
+std::int64_t steps_apart(const StepTimes& times) {
+  std::vector<double> apart;
+  for (std::size_t i = 1; i < times.steps().size(); ++i)
+    apart.push_back(static_cast<double>(times.steps()[i].step - times.steps()[i - 1].step));
+  if (apart.empty()) return 1;
+  return std::llround(statistics::median(apart) / static_cast<double>(times.stride()));
+}
+
+// The rule tells of lines as if each were a step, and knows nothing of what was not given to it.
+void say_what_lines_are(const Run& run, const StepTimes& times, bool means, Measurement& out) {
+  auto& rule = out.window.rule;
+  const auto apart = steps_apart(times);
+  if (const auto at = rule.find(" steps used"); apart > 1 && at != std::string::npos)
+    rule.replace(at, 11,
+                 means ? fmt::format(" lines of {} steps each used", apart)
+                       : fmt::format(" lines used, one every {} steps", apart));
+  if (run.ramp_steps > 0) {
+    if (rule.starts_with("nothing dropped; ")) rule.erase(0, 17);
+    rule = fmt::format("{} {} with another batch size left out; ", run.ramp_steps,
+                       apart > 1 ? "lines" : "steps") +
+           rule;
+  }
+  if (run.timeless > 0) rule += fmt::format("; {} without a valid time", run.timeless);
+}
+
+std::vector<std::int64_t> from_steps(const StepTimes& times, Measurement& out) {
+  auto found = statistics::step_times(times.steps());
+  out.step_seconds = found.seconds;
+  out.window = found.window;
+  out.odd_steps = std::move(found.odd);
+  out.odd_step_count = found.odd_count;
+  if (times.stride() == 1) return found.dropped;
+  out.window.rule += fmt::format("; of {} steps every {}th was kept", times.seen(), times.stride());
+  // The slowest steps of all are known, kept or not.
+  const double typical = out.step_seconds->value;
+  std::vector<double> seconds;
+  for (const auto& step : times.steps()) seconds.push_back(step.seconds);
+  const double limit = typical + std::max(5 * statistics::spread(seconds), 0.05 * typical);
+  for (const auto& slow : times.slowest()) {
+    const bool known = std::any_of(out.odd_steps.begin(), out.odd_steps.end(),
+                                   [&](const auto& odd) { return odd.step == slow.step; });
+    if (known || slow.seconds <= limit) continue;
+    out.odd_steps.push_back({slow.step, slow.seconds, slow.seconds / typical});
+    ++out.odd_step_count;
+  }
+  std::stable_sort(out.odd_steps.begin(), out.odd_steps.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  if (out.odd_steps.size() > kMostSlow) out.odd_steps.resize(kMostSlow);
+  return found.dropped;
+}
+
+// How much a step is of what the times are of.
+std::optional<double> work_of_step(const Run& run, const published::Row& row) {
+  const auto gbs = row.gbs ? std::optional(static_cast<double>(*row.gbs)) : std::nullopt;
+  const auto of_gpu = [&](const std::optional<double>& work) {
+    if (!work || !row.gpus) return std::optional<double>();
+    return std::optional(*work / static_cast<double>(*row.gpus));
+  };
+  switch (run.work) {
+    case Work::step:
+      return 1;
+    case Work::sample:
+      return gbs;
+    case Work::sample_of_gpu:
+      return of_gpu(gbs);
+    case Work::token:
+      return batch_tokens(run, row);
+    case Work::token_of_gpu:
+      return of_gpu(batch_tokens(run, row));
+    case Work::none:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string rate_words(Work work, double of_step) {
+  const bool samples = work == Work::sample || work == Work::sample_of_gpu;
+  const bool of_gpu = work == Work::sample_of_gpu || work == Work::token_of_gpu;
+  return fmt::format("{:.10g} {} of a step{} / {} per second{}", of_step,
+                     samples ? "samples" : "tokens", of_gpu ? " and GPU" : "",
+                     samples ? "samples" : "tokens", of_gpu ? " and GPU" : "");
+}
+
+std::vector<std::int64_t> from_lines(const Run& run, const StepTimes& times, bool means,
+                                     Measurement& out) {
+  auto dropped = from_steps(times, out);
+  say_what_lines_are(run, times, means, out);
+  return dropped;
+}
+
+std::string average_words(const Measurement& out) {
+  return out.steps > 0 ? fmt::format(": the average over all {} steps, warm-up included", out.steps)
+                       : ": the average over the whole run, warm-up included";
+}
+
+// One value for the whole run, by its rate: how it was computed is said in words.
+bool from_rate(const Run& run, const published::Row& row, Measurement& out) {
+  const auto rate = total(run, Target::train_samples_per_second);
+  if (rate && *rate > 0 && row.gbs) {
+    out.step_seconds = statistics::Interval{static_cast<double>(*row.gbs) / *rate, {}, {}, 1};
+    out.step_seconds_from =
+        fmt::format("{} samples of a step / {:g} samples per second (train_samples_per_second)",
+                    *row.gbs, *rate) +
+        average_words(out);
+    return true;
+  }
+  const auto steps = total(run, Target::train_steps_per_second);
+  if (!steps || *steps <= 0) return false;
+  out.step_seconds = statistics::Interval{1 / *steps, {}, {}, 1};
+  out.step_seconds_from =
+      fmt::format("1 / {:g} steps per second (train_steps_per_second)", *steps) +
+      average_words(out);
+  return true;
+}
+
+}  // namespace
+
+std::optional<double> total(const Run& run, Target target) {
+  const auto found = run.totals.find(target);
+  return found == run.totals.end() ? std::nullopt : std::optional(found->second);
+}
+
+const Bar* training_bar(const Run& run) {
+  const auto planned = run.settings.whole(Target::steps_planned);
+  const Bar* best = nullptr;
+  for (const auto& bar : run.bars) {
+    if (planned && bar.total == *planned) return &bar;
+    if (!best || bar.last_elapsed > best->last_elapsed) best = &bar;
+  }
+  return planned ? nullptr : best;
+}
+
+std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, Measurement& out) {
+  if (const auto work = work_of_step(run, row); work && !run.times.steps().empty()) {
+    if (run.work == Work::step) return from_lines(run, run.times, run.means, out);
+    auto times = run.times;
+    times.scale(*work);
+    out.step_seconds_from = rate_words(run.work, *work);
+    return from_lines(run, times, run.means, out);
+  }
+  const auto* bar = training_bar(run);
+  const auto counted = bar ? bar->watch.times() : StepTimes();
+  const auto from_bar = [&] {
+    from_steps(counted, out);
+    out.step_seconds_from = "the time that the progress bar has counted";
+    return std::vector<std::int64_t>();
+  };
+  if (counted.steps().size() >= kEnough) return from_bar();
+  if (from_rate(run, row, out)) return {};
+  if (const auto times = run.watch.times(); !times.steps().empty()) {
+    out.step_seconds_from = fmt::format("what lies between the dates of lines{}",
+                                        run.watch.coarse() ? ", which are to the second" : "");
+    return from_lines(run, times, true, out);
+  }
+  if (run.timeless > 0)
+    out.window.rule = fmt::format("no step with a valid time: {} are 0 or less", run.timeless);
+  return counted.steps().empty() ? std::vector<std::int64_t>() : from_bar();
+}
+
+}  // namespace orch::ingest

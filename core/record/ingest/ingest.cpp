@@ -1,0 +1,295 @@
+#include "core/record/ingest/ingest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/base/descriptor.h"
+#include "core/base/text.h"
+#include "core/record/ingest/beside.h"
+#include "core/record/ingest/conclude.h"
+#include "core/record/ingest/copies.h"
+#include "core/record/ingest/known.h"
+#include "core/record/ingest/matcher.h"
+#include "core/record/ingest/reader.h"
+#include "core/record/ingest/unpack.h"
+
+namespace orch::ingest {
+namespace {
+
+// What lies beside logs and is none.
+constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py",  ".lua",  ".sh",
+                             ".sbatch",      ".csv",   ".npy",  ".npz",  ".pt",  ".pth",  ".bin",
+                             ".safetensors", ".idx",   ".png",  ".jpg",  ".pdf", ".html", ".db",
+                             ".sqlite",      ".md",    ".toml", ".lock", ".so",  ".o"};
+
+struct File {
+  std::string path;
+  std::string id;
+  bool named = true;        // else it was found in a folder
+  std::string output = "";  // of the same job, where this is its file of errors
+};
+
+struct Files {
+  std::vector<File> files;
+  std::vector<Passed> passed;
+};
+
+std::string words_of(const Error& error) {
+  return error.fact + (error.fix.empty() ? "" : "; " + error.fix);
+}
+
+bool lies_beside(const fs::path& path) {
+  const auto extension = path.extension().string();
+  return std::find(kOthers.begin(), kOthers.end(), extension) != kOthers.end() ||
+         path.filename().string().starts_with("events.out.tfevents");
+}
+
+std::string passed_words(const std::map<std::string, int>& endings) {
+  std::vector<std::string> parts;
+  int count = 0;
+  for (const auto& [ending, files] : endings) {
+    parts.push_back(fmt::format("{} {}", files, printable(ending)));
+    count += files;
+  }
+  return fmt::format("{} not read because of {} ({}); name one to read it",
+                     count == 1 ? "1 file" : fmt::format("{} files", count),
+                     count == 1 ? "its ending" : "their endings", join(parts, ", "));
+}
+
+void list_folder(const fs::path& folder, Files& out, Errors& errors) {
+  std::error_code code;
+  auto entry =
+      fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, code);
+  if (code) {
+    errors.push_back(file_error(folder, "cannot open", code.value()));
+    return;
+  }
+  std::vector<std::string> found;
+  std::map<std::string, int> endings;
+  for (; entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (code) break;
+    const auto& path = entry->path();
+    std::error_code ignored;
+    if (path.filename().string().starts_with('.')) {
+      if (entry->is_directory(ignored)) entry.disable_recursion_pending();
+    } else if (entry->is_directory(ignored)) {
+      if (::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) != 0)
+        out.passed.push_back({path.string(), words_of(file_error(path, "cannot open", errno))});
+    } else if (entry->is_regular_file(ignored) && lies_beside(path)) {
+      ++endings[path.extension().string()];
+    } else if (entry->is_regular_file(ignored)) {
+      found.push_back(path.string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (auto& path : found) out.files.push_back({std::move(path), "", false});
+  if (!endings.empty()) out.passed.push_back({folder.string(), passed_words(endings)});
+}
+
+Result<Files> list_files(const std::vector<std::string>& paths) {
+  Files out;
+  auto& files = out.files;
+  Errors errors;
+  for (const auto& path : paths) {
+    std::error_code code;
+    if (path == "-")
+      files.push_back({path, "stdin"});
+    else if (fs::is_directory(path, code))
+      list_folder(path, out, errors);
+    else if (fs::exists(path, code))
+      files.push_back({path, ""});
+    else
+      errors.push_back({printable(path), "no such file or folder", "check the path"});
+  }
+  if (!errors.empty()) return errors;
+  // The name of a file is its id, or its path where two have the same name.
+  std::map<std::string, int> names;
+  for (const auto& file : files) ++names[fs::path(file.path).filename().string()];
+  for (auto& file : files) {
+    if (!file.id.empty()) continue;
+    const auto name = fs::path(file.path).filename().string();
+    file.id = printable(names[name] == 1 ? name : file.path);
+  }
+  return out;
+}
+
+// Nothing: it is no plain file.
+std::optional<std::uint64_t> size_of(int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+// The text of a log: the file itself, or what a program unpacks of it.
+struct Source {
+  Descriptor opened{-1};
+  std::optional<Unpacker> unpacker;
+  Packing packing;
+  std::optional<std::uint64_t> size;  // nothing: it is no plain file, or unpacked
+
+  int file() const {
+    if (unpacker) return unpacker->output();
+    return opened.get() < 0 ? STDIN_FILENO : opened.get();
+  }
+};
+
+Result<Source> open_source(const File& log) {
+  Source out;
+  if (log.path == "-") {
+    out.size = size_of(STDIN_FILENO);
+    return out;
+  }
+  out.opened = Descriptor(::open(log.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (out.opened.get() < 0) return file_error(log.path, "cannot open", errno);
+  out.size = size_of(out.opened.get());
+  if (!out.size) return out;
+  ::posix_fadvise(out.opened.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  out.packing = packing_of(out.opened.get());
+  if (out.packing.name.empty()) return out;
+  auto unpacker = Unpacker::start(out.packing, out.opened.get());
+  if (!unpacker) {
+    auto error = unpacker.error().front();
+    error.place = log.path;
+    error.fact = fmt::format("compressed ({}): {}", out.packing.name, error.fact);
+    return error;
+  }
+  out.unpacker.emplace(std::move(*unpacker));
+  out.size.reset();
+  return out;
+}
+
+std::string nothing_words(const ReadResult& read, const Session& session) {
+  if (read.bytes == 0) return "empty";
+  if (session.unread().empty()) return "no line of any known framework";
+  return fmt::format("lines of {}, but no step that a pattern reads",
+                     fmt::join(session.unread(), " and "));
+}
+
+// Reads one log; gives why it gave nothing, "" if it gave something.
+Result<std::string> read_log(const File& log, const Patterns& patterns, const IngestOptions& asked,
+                             Ingested& out) {
+  auto source = open_source(log);
+  if (!source) return source.error();
+  ReadOptions options;
+  options.interrupted = asked.interrupted;
+  if (asked.progress)
+    options.progress = [&](std::uint64_t bytes) {
+      asked.progress({log.path, bytes, source->size.value_or(0)});
+    };
+  const auto shown = log.path == "-" ? std::string("stdin") : log.path;
+  const auto given = settings_of(asked.set, Settings::kGiven);
+  const auto beside = settings_of(asked.beside ? asked.beside(log.path) : Known(), 0);
+  std::size_t count = 0;
+  Session session(
+      [&](Run& run) {
+        ++count;
+        run.settings.merge(given);
+        run.settings.fill(beside);
+        const auto id = count == 1 ? log.id : fmt::format("{}#{}", log.id, count);
+        out.runs.push_back(conclude(run, patterns.impl().timers, shown, id));
+        auto& state = out.runs.back().record.state;
+        // A pipe at its end: nobody writes to it any more.
+        if (!source->size && state == record::State::running) state = record::State::stopped;
+      },
+      !log.output.empty());
+  Matcher matcher(patterns.impl(), session);
+  const auto read =
+      read_lines(source->file(), shown, options, [&](const Line& line) { matcher.take(line); });
+  if (!read) return read.error();
+  out.bytes += read->bytes;
+  if (read->interrupted) return Error{printable(shown), "interrupted", ""};
+  if (!read->not_text.empty()) return read->not_text;
+  matcher.finish();
+  session.finish();
+  if (source->unpacker && !source->unpacker->finish())
+    return fmt::format("compressed ({}): damaged or cut, {}", source->packing.name,
+                       count > 0 ? "what could be unpacked was read" : "nothing could be read");
+  if (session.left_out() > 0)
+    return fmt::format("{} more runs in it are left out: more than a log has", session.left_out());
+  return count > 0 ? std::string() : nothing_words(*read, session);
+}
+
+// Which files of errors have their output beside them. Those come last.
+void pair(std::vector<File>& files) {
+  std::set<std::string> paths;
+  for (const auto& file : files) paths.insert(file.path);
+  for (auto& file : files)
+    for (const auto& output : outputs_beside(file.path))
+      if (file.output.empty() && paths.contains(output)) file.output = output;
+  std::stable_partition(files.begin(), files.end(),
+                        [](const File& file) { return file.output.empty(); });
+}
+
+// Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words: a
+// file of errors is left out with its output only.
+void drop_copies(Files& files) {
+  std::vector<std::string> paths;
+  for (const auto& file : files.files) paths.push_back(file.path);
+  const auto first = copies_of(paths);
+  std::set<std::string> dropped;
+  std::vector<File> kept;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    auto& file = files.files[i];
+    if (first[i] == i || (!file.output.empty() && !dropped.contains(file.output))) {
+      kept.push_back(std::move(file));
+      continue;
+    }
+    dropped.insert(paths[i]);
+    files.passed.push_back({paths[i], "the same as " + printable(paths[first[i]])});
+  }
+  files.files = std::move(kept);
+}
+
+// What a file of errors gave: how the last run of its job ended, or runs like any other file.
+void add_errors(const File& file, std::vector<Found> found, std::vector<Found>& runs) {
+  const auto last = std::find_if(runs.rbegin(), runs.rend(), [&](const Found& run) {
+    return run.record.origin.file == file.output;
+  });
+  if (last != runs.rend() && found.size() == 1 && only_ended(found.front()))
+    return take_end(found.front(), *last);
+  for (auto& run : found)
+    if (!only_ended(run) || (run.record.failure != record::Failure::none &&
+                             run.record.failure != record::Failure::bad_exit))
+      runs.push_back(std::move(run));
+}
+
+}  // namespace
+
+Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& patterns,
+                        const IngestOptions& options) {
+  auto files = list_files(paths);
+  if (!files) return files.error();
+  pair(files->files);
+  drop_copies(*files);
+  Ingested out;
+  out.passed = std::move(files->passed);
+  Errors errors;
+  for (const auto& file : files->files) {
+    Ingested errors_of_job;
+    auto& into = file.output.empty() ? out : errors_of_job;
+    const auto reason = read_log(file, patterns, options, into);
+    out.bytes += errors_of_job.bytes;
+    add_errors(file, std::move(errors_of_job.runs), out.runs);
+    const bool stops = options.interrupted && options.interrupted();
+    if (!reason && !file.named && !stops)
+      out.passed.push_back({file.path, words_of(reason.error().front())});
+    else if (!reason)
+      errors.insert(errors.end(), reason.error().begin(), reason.error().end());
+    else if (!reason->empty())
+      out.passed.push_back({file.path == "-" ? "stdin" : file.path, *reason});
+    if (stops) break;
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/record/published/row.h"
+#include "core/record/record.h"
+
+namespace orch::ingest {
+
+// How the logs of frameworks are written: rules from Lua files (templates/logs/README.md).
+class Patterns {
+ public:
+  // Later files go before earlier ones. Every problem of every file at once.
+  static Result<Patterns> load(const std::vector<fs::path>& files);
+  Patterns(Patterns&&) noexcept;
+  Patterns& operator=(Patterns&&) noexcept;
+  ~Patterns();
+
+  struct Impl;
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  explicit Patterns(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// One run of a log: what the log says of its configuration in the columns of a measured table, and
+// the record, whose fields are yet to be made of the row.
+struct Found {
+  published::Row row;
+  record::Record record;
+  std::vector<record::Field> more;  // said by the log, and no column of a table: seed, train_iters
+};
+
+// A file that gave nothing, and why.
+struct Passed {
+  std::string file;
+  std::string reason;  // "empty", "binary", "no line of any known framework"
+};
+
+struct Ingested {
+  std::vector<Found> runs;
+  std::vector<Passed> passed;
+  std::uint64_t bytes = 0;  // read
+};
+
+struct Progress {
+  std::string file;
+  std::uint64_t bytes = 0, of = 0;
+};
+
+// What is known of a run besides its log, by the names of columns and patterns: gbs, seq, gpu.
+using Known = std::vector<std::pair<std::string, std::string>>;
+
+struct IngestOptions {
+  Known set;  // counts, whatever the log says
+  // Of the run whose log a file is: what the log does not say.
+  std::function<Known(const fs::path& file)> beside = {};
+  std::function<bool()> interrupted = {};
+  std::function<void(const Progress&)> progress = {};
+};
+
+// Files and folders (every plain file below them that looks like a log; a name that begins with a
+// point is left alone). How a job ended may be told in its file of errors: job-7.err beside
+// job-7.out. Streams: memory does not grow with the files. "-" is stdin. A missing path is an
+// error; a file that is no log, or of a folder and cannot be read, is passed over, and so is one
+// that is a copy of another. A compressed one is read through the program that unpacks it.
+Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& patterns,
+                        const IngestOptions& options = {});
+
+}  // namespace orch::ingest

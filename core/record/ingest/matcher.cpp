@@ -1,0 +1,313 @@
+#include "core/record/ingest/matcher.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/text.h"
+#include "core/record/ingest/number.h"
+#include "core/record/ingest/prefix.h"
+
+namespace orch::ingest {
+namespace {
+
+constexpr std::size_t kLongestForRegex = std::size_t{16} << 10;
+constexpr std::size_t kLongestRecord = 8192;
+constexpr int kMostRecords = 64;            // that begin in the middle of a line
+constexpr std::uint64_t kSectionLines = 4;  // below the line that opens it
+constexpr std::size_t kMostBelow = 256;     // lines below one that are read with it
+constexpr std::size_t kLongestValue = 256;  // of such a line
+constexpr int kMostWaits = 2;               // lines that may come between the halves of a record
+
+bool is_key_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+// GPT-NeoX says of each value where it is from: "44..........updated".
+std::string_view without_mark(std::string_view value) {
+  for (const std::string_view mark : {"..updated", "..default"}) {
+    if (!value.ends_with(mark)) continue;
+    value.remove_suffix(mark.size());
+    while (value.ends_with('.')) value.remove_suffix(1);
+  }
+  return value;
+}
+
+// "  key ........ value" and "  long_key  value".
+bool split_argument(std::string_view text, std::string_view& key, std::string_view& value) {
+  std::size_t at = 0;
+  skip_blanks(text, at);
+  const auto begin = at;
+  while (at < text.size() && is_key_character(text[at])) ++at;
+  key = text.substr(begin, at - begin);
+  if (key.empty() || at >= text.size() || text[at] != ' ') return false;
+  const auto gap = at;
+  while (at < text.size() && (text[at] == '.' || text[at] == ' ')) ++at;
+  // Not the point of ".5".
+  if (at < text.size() && text[at - 1] == '.' && number_detail::is_digit(text[at])) --at;
+  value = without_mark(trim(text.substr(at)));
+  // "….: 12.3" is a timer of today's Megatron.
+  return at - gap >= 2 && !value.starts_with(':');
+}
+
+}  // namespace
+
+Matcher::Matcher(const Patterns::Impl& patterns, Session& session)
+    : patterns_(patterns),
+      session_(session),
+      fields_(patterns),
+      ends_in_bar_(patterns.fields.size()),
+      wraps_(patterns.fields.size()),
+      hit_at_(patterns.lines.size(), 0) {}
+
+void Matcher::take(const Line& line) {
+  const auto prefix = read_prefix(line.text);
+  const auto text = line.text.substr(prefix.begin);
+  if (held_ && complete_held(text)) return;
+  if (block_ && extends_block(text)) return;
+  before_ = last_record_;
+  last_record_ = -1;
+  records_left_ = kMostRecords;
+  scan(text, {line.number, prefix.label, prefix.stamp, text}, line.whole);
+}
+
+void Matcher::finish() {
+  give_up_held();
+  close_block();
+}
+
+bool Matcher::extends_block(std::string_view text) {
+  const auto line = trim(text);
+  const bool indented = text.starts_with(' ') || text.starts_with('\t');
+  if (!indented || line.empty() || block_->said.size() >= kMostBelow) {
+    close_block();
+    return false;
+  }
+  // "train/CrossEntropyLoss=11.25" and "Train loss/train/total: 8.4213".
+  auto end = line.find(": ");
+  const auto equals = line.find('=');
+  if (end == line.npos || equals < end) end = equals;
+  if (end == line.npos) return false;
+  const auto* meaning = block_->rule->below.find(trim(line.substr(0, end)));
+  if (meaning == nullptr) return false;
+  const auto value = line.substr(end + (line[end] == ':' ? 2 : 1), kLongestValue);
+  block_->said.emplace_back(meaning, std::string(value));
+  return true;
+}
+
+void Matcher::close_block() {
+  if (!block_) return;
+  const auto block = std::move(*block_);
+  block_.reset();
+  const auto& rule = *block.rule;
+  values_.clear();
+  if (!rule.regex.search(block.text, 0)) return;
+  read_match(rule);
+  for (const auto& [meaning, value] : block.said) put(*meaning, value, values_);
+  session_.take(rule, values_, {block.line, block.label, block.stamp, block.text});
+}
+
+void Matcher::read_match(const LineRule& rule) {
+  for (const auto& group : rule.groups)
+    if (const auto value = rule.regex.group(group.index); !value.empty())
+      put(group.meaning, value, values_);
+  put(rule.settings, values_);
+}
+
+void Matcher::scan(std::string_view text, const Where& where, bool whole) {
+  std::size_t at = 0;
+  bool found = false;
+  skip_blanks(text, at);
+  // The fast way: one record after the other from the beginning of the line on.
+  while (at < text.size()) {
+    const auto end = fields_at(text.substr(at), where, whole);
+    if (end == 0) break;
+    found = true;
+    at += end;
+    skip_blanks(text, at);
+  }
+  if (at >= text.size()) return;
+  // A terminal cut the lines, and did so behind a bar. The first one was told without its rest.
+  if (!found && before_ >= 0 && FieldsReader::begins_inside(text))
+    wraps_[static_cast<std::size_t>(before_)] = true;
+  if (!found && arguments(text, {}, where)) return;
+  lines(text.substr(at), where);
+}
+
+std::size_t Matcher::fields_at(std::string_view text, const Where& where, bool whole) {
+  for (const auto rule : patterns_.fields_by_byte[static_cast<unsigned char>(text.front())])
+    if (const auto end = try_fields(rule, text, where, whole); end > 0) return end;
+  return 0;
+}
+
+std::size_t Matcher::try_fields(std::size_t index, std::string_view text, const Where& where,
+                                bool whole) {
+  const auto& rule = patterns_.fields[index];
+  std::size_t at = 0;
+  values_.clear();
+  if (!FieldsReader::head(rule, text, at, values_)) return 0;
+  if (rule.kind == Kind::none) return text.size();
+  if (rule.kind == Kind::timers) {
+    if (!session_.wants_timers()) return text.size();
+    while (FieldsReader::timer(text, at, whole, values_)) session_.take(rule, values_, where);
+    return at;
+  }
+  // "validation loss at iteration 100 on validation set | …"
+  if (rule.kind == Kind::facts) at = std::min(text.find('|', at), text.size());
+  const auto parsed = fields_.fields(index, text, at, values_);
+  if (parsed.fields == 0 && rule.kind == Kind::step) return 0;
+  const bool may_go_on = wraps_[index] && parsed.end == text.size();
+  if (!parsed.closed || may_go_on) {
+    give_up_held();
+    held_ = Held{.text = std::string(text.substr(0, kLongestRecord)),
+                 .label = std::string(where.label),
+                 .stamp = std::string(where.stamp),
+                 .rule = index,
+                 .line = where.line,
+                 .fields = parsed.fields,
+                 .whole = whole,
+                 .closed = parsed.closed};
+    return text.size();
+  }
+  if (rule.bar_at_end && parsed.end == text.size()) last_record_ = static_cast<int>(index);
+  ends_in_bar_[index] = true;
+  const bool last_may_be_cut = !whole && !rule.bar_at_end && parsed.end == text.size();
+  if (last_may_be_cut && parsed.last != Target::count_) values_.unset(parsed.last);
+  session_.take(rule, values_, where);
+  return parsed.end;
+}
+
+// Whether the text of the next line completes the record that was cut, or is more of it.
+bool Matcher::complete_held(std::string_view text) {
+  auto& held = *held_;
+  std::size_t blanks = 0, at = 0;
+  skip_blanks(text, blanks);
+  const bool is_record = blanks >= text.size() || fields_.begins_record(text.substr(blanks)) ||
+                         fields_.has_record(held.rule, text);
+  const bool may_be_rest = !is_record && text.find('|') != std::string_view::npos &&
+                           held.text.size() + text.size() < kLongestRecord;
+  auto joined = may_be_rest ? held.text + std::string(text) : std::string();
+  values_.clear();
+  if (may_be_rest && FieldsReader::head(patterns_.fields[held.rule], joined, at, values_)) {
+    const auto parsed = fields_.fields(held.rule, joined, at, values_);
+    const bool complete = parsed.closed && parsed.end == joined.size();
+    const bool says_more = parsed.fields > held.fields;
+    if ((complete && (says_more || !held.closed)) || (!parsed.closed && says_more)) {
+      held.fields = parsed.fields;
+      held.closed = parsed.closed;
+      held.text = std::move(joined);
+      if (complete && !wraps_[held.rule]) {
+        const auto whole = std::move(*held_);
+        held_.reset();
+        tell_held(whole);
+        last_record_ = static_cast<int>(whole.rule);
+      }
+      return true;
+    }
+  }
+  if (is_record || ++held.waited > kMostWaits) give_up_held();
+  return false;
+}
+
+void Matcher::give_up_held() {
+  if (!held_) return;
+  const auto held = std::move(*held_);
+  held_.reset();
+  tell_held(held);
+}
+
+// What is whole counts. Where lines of the kind end in a bar and this one does not, or the log ends
+// in it, its last value may be half of one.
+void Matcher::tell_held(const Held& held) {
+  const auto& rule = patterns_.fields[held.rule];
+  std::size_t at = 0;
+  values_.clear();
+  if (!FieldsReader::head(rule, held.text, at, values_)) return;
+  const auto parsed = fields_.fields(held.rule, held.text, at, values_);
+  const bool may_be_cut = !parsed.closed && (ends_in_bar_[held.rule] || !held.whole);
+  if (may_be_cut && parsed.last != Target::count_) values_.unset(parsed.last);
+  session_.take(rule, values_, {held.line, held.label, held.stamp, held.text});
+}
+
+bool Matcher::arguments(std::string_view text, std::string_view before, const Where& where) {
+  if (before.empty() && !text.starts_with("  ")) {
+    // "[…] [INFO] [config.py:1:print]   key .... value": the key is behind the last bracket.
+    const auto bracket = text.find("]  ");
+    if (!trim(text).starts_with('[') || bracket == std::string_view::npos) return false;
+    return arguments(text.substr(bracket + 1), text.substr(0, bracket + 1), where);
+  }
+  std::string_view key, value;
+  if (!split_argument(text, key, value)) return false;
+  bool known = false;
+  for (const auto& rule : patterns_.arguments) {
+    const bool fits =
+        rule.after.empty() ? before.empty() : before.find(rule.after) != std::string_view::npos;
+    const auto* meaning = fits ? rule.keys.find(key) : nullptr;
+    if (!meaning) continue;
+    known = true;
+    values_.clear();
+    put(*meaning, value, values_);
+    if (values_.empty()) continue;  // not with this value
+    session_.take(rule, values_, where);
+    break;
+  }
+  return known;
+}
+
+void Matcher::lines(std::string_view text, const Where& where) {
+  constexpr auto kNowhere = std::string_view::npos;
+  ++scan_;
+  hits_.clear();
+  std::size_t record_rule = 0, record_at = kNowhere;
+  text = text.substr(0, kLongestForRegex);
+  patterns_.literals.scan(text, [&](std::uint32_t id, std::size_t begin) {
+    if (id < Patterns::Impl::kFieldsId) {
+      if (hit_at_[id] == scan_) return;
+      hit_at_[id] = scan_;
+      hits_.push_back(id);
+    } else if (record_at == kNowhere && begin > 0) {
+      // A record in the middle of a line: the first place that has one.
+      std::size_t at = 0;
+      const auto rule = id - Patterns::Impl::kFieldsId;
+      if (!FieldsReader::head(patterns_.fields[rule], text.substr(begin), at, values_)) return;
+      record_rule = rule;
+      record_at = begin;
+    }
+  });
+  std::sort(hits_.begin(), hits_.end());
+  said_ = {};
+  for (const auto id : hits_) apply(patterns_.lines[id], text, where);
+  if (record_at == kNowhere || records_left_-- == 0) return;
+  const auto end = try_fields(record_rule, text.substr(record_at), where, true);
+  if (end > 0) scan(text.substr(record_at + end), where, true);
+}
+
+void Matcher::apply(const LineRule& rule, std::string_view text, const Where& where) {
+  const bool outside = section_ != rule.within || where.line > section_line_ + kSectionLines;
+  if (!rule.within.empty() && outside) return;
+  std::size_t from = 0;
+  const auto said = said_;  // by the rules before this one, which go first
+  // Two records may be on one line.
+  while (from <= text.size() && rule.regex.search(text, from)) {
+    if (!rule.below.empty()) {
+      close_block();
+      block_ = Block{
+          &rule, std::string(text), std::string(where.label), std::string(where.stamp), where.line,
+          {}};
+      return;
+    }
+    values_.clear();
+    read_match(rule);
+    if (!rule.opens.empty()) {
+      section_ = rule.opens;
+      section_line_ = where.line;
+    }
+    values_.remove(said);
+    said_[0] |= values_.mask()[0];
+    said_[1] |= values_.mask()[1];
+    session_.take(rule, values_, where);
+    if (rule.groups.empty()) return;
+    from = std::max(rule.regex.match_end(), from + 1);
+  }
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/ingest/fields.h"
+#include "core/record/ingest/reader.h"
+#include "core/record/ingest/rules.h"
+#include "core/record/ingest/session.h"
+
+namespace orch::ingest {
+
+// Finds in each line what the rules know, and tells the session. A record that was cut by the end
+// of its line is held until the next lines show whether they complete it.
+class Matcher {
+ public:
+  Matcher(const Patterns::Impl& patterns, Session& session);
+
+  void take(const Line& line);
+  void finish();  // the log is at its end
+
+ private:
+  struct Held {
+    std::string text, label, stamp;
+    std::size_t rule = 0;
+    std::uint64_t line = 0;
+    int waited = 0, fields = 0;
+    bool whole = true, closed = false;
+  };
+
+  // A line of a rule with lines below it, and what those said so far.
+  struct Block {
+    const LineRule* rule = nullptr;
+    std::string text, label, stamp;
+    std::uint64_t line = 0;
+    std::vector<std::pair<const Meaning*, std::string>> said;
+  };
+
+  void scan(std::string_view text, const Where& where, bool whole);
+  // Whether the line is one of the open block's.
+  bool extends_block(std::string_view text);
+  void close_block();
+  // A record of fields at the front of the text: where it ends, 0 if there is none.
+  std::size_t fields_at(std::string_view text, const Where& where, bool whole);
+  std::size_t try_fields(std::size_t rule, std::string_view text, const Where& where, bool whole);
+  bool complete_held(std::string_view text);
+  void give_up_held();
+  void tell_held(const Held& held);
+  bool arguments(std::string_view text, std::string_view before, const Where& where);
+  void lines(std::string_view text, const Where& where);
+  // What the last match of the rule's expression says.
+  void read_match(const LineRule& rule);
+  void apply(const LineRule& rule, std::string_view text, const Where& where);
+
+  const Patterns::Impl& patterns_;
+  Session& session_;
+  FieldsReader fields_;
+  Values values_;
+  std::optional<Held> held_;
+  std::optional<Block> block_;
+  std::vector<bool> ends_in_bar_;  // of each fields rule: lines have been seen that do
+  // Of each fields rule: its lines go on in the next one, even behind a bar.
+  std::vector<bool> wraps_;
+  // The rule of the line before and of this one, if all of it was a record; -1: it was none.
+  int before_ = -1, last_record_ = -1;
+  std::vector<std::uint32_t> hits_;
+  std::vector<std::uint64_t> hit_at_;  // of each line rule: the last scan that had its literal
+  std::uint64_t scan_ = 0;
+  int records_left_ = 0;  // of the line
+  Values::Mask said_{};   // of the line, by its rules so far
+  std::string section_;
+  std::uint64_t section_line_ = 0;
+};
+
+}  // namespace orch::ingest

@@ -1,0 +1,357 @@
+#include "core/record/ingest/notes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/base/text.h"
+#include "core/record/ingest/number.h"
+#include "core/record/ingest/prefix.h"
+#include "core/record/ingest/repeats.h"
+
+namespace orch::ingest {
+namespace {
+
+constexpr std::size_t kMostRanks = 16'384;
+constexpr std::size_t kMostNames = 200;  // timers, versions, other fields
+constexpr std::size_t kMostWords = 200;  // characters of a reason
+constexpr std::size_t kMostResumes = 1000;
+constexpr std::size_t kMostBars = 8;
+constexpr std::size_t kMostSizes = 4;
+constexpr int kSureWeight = 2;  // of settings that are in one framework's words alone
+constexpr int kKnowsGpus = 5;   // the weight of rules that tell the world size of the program
+
+std::string words_of(std::string_view line) {
+  auto text = trim(line);
+  const bool cut = text.size() > kMostWords;
+  text = text.substr(0, kMostWords);
+  // Not in the middle of a UTF-8 character.
+  while (cut && !text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
+    text.remove_suffix(1);
+  if (cut && !text.empty() && (static_cast<unsigned char>(text.back()) & 0x80) != 0)
+    text.remove_suffix(1);
+  return printable(text) + (cut ? "…" : "");
+}
+
+template <class Map>
+void keep(Map& map, std::string_view name, std::string_view value) {
+  if (map.size() >= kMostNames && map.find(std::string(name)) == map.end()) return;
+  map[std::string(name)] = printable(value.substr(0, kMostWords));
+}
+
+void raise(double& peak, double value) {
+  if (std::isfinite(value)) peak = std::max(peak, value);
+}
+
+void note_batch(const Values& values, Run& run) {
+  const double batch = values.number_or(Target::gbs, 0);
+  if (!(batch > 0)) return;
+  if (run.first_batch == 0) run.first_batch = batch;
+  if (run.batch > 0 && run.batch != batch) {
+    // Steps of another size are no repeats of one measurement.
+    run.ramp_steps += run.times.seen();
+    run.times.clear();
+    run.watch.clear();
+  }
+  run.batch = batch;
+}
+
+// A better kind of time replaces what was gathered of another.
+void note_pace(const Pace& pace, const Values& values, std::int64_t step, Run& run) {
+  if (pace.work == Work::none || pace.work > run.work) return;
+  if (pace.work < run.work) run.times.clear();
+  run.work = pace.work;
+  if (pace.seconds > 0 && std::isfinite(pace.seconds))
+    run.times.add({step, pace.seconds, run.start_waits}, shape_of(values, pace.seconds).mark);
+  else
+    ++run.timeless;
+}
+
+void note_stamp(std::string_view stamp, Run& run) {
+  if (stamp.empty()) return;
+  if (run.first_stamp.empty()) run.first_stamp = stamp;
+  run.last_stamp = stamp;
+}
+
+// Dates are read where lines do not say how long their steps took.
+void note_moment(const Values& values, const Where& where, std::int64_t step, Run& run) {
+  if (run.start_waits) run.watch.start();
+  const auto stamp = values.has(Target::time) ? values.text(Target::time) : where.stamp;
+  note_stamp(stamp.substr(0, kLongestStamp), run);
+  if (!stamp.empty()) run.watch.tell(step, seconds_of(stamp), tick_of(stamp));
+}
+
+void note_rates(const Values& values, std::int64_t step, Run& run) {
+  const auto add = [&](Target target, Sample& sample) {
+    if (values.has(target)) sample.add(values.number(target), step);
+  };
+  add(Target::samples_per_second, run.samples_per_second);
+  add(Target::samples_per_second_per_gpu, run.samples_per_second_per_gpu);
+  add(Target::tokens_per_second, run.tokens_per_second);
+  add(Target::tokens_per_second_per_gpu, run.tokens_per_second_per_gpu);
+  add(Target::tflops, run.tflops);
+  if (values.has(Target::samples)) run.samples.tell(step, values.number(Target::samples));
+  if (values.has(Target::tokens)) run.tokens.tell(step, values.number(Target::tokens));
+}
+
+void note_loss(const Rule& rule, const Values& values, std::int64_t step, Run& run) {
+  const bool lost = !values.has(Target::loss) && values.number_or(Target::nan, 0) > 0;
+  if (!(values.has(Target::loss) || lost) || rule.weight < run.loss_weight) return;
+  run.loss_weight = rule.weight;
+  if (lost) return run.losses.add({step, 0, std::numeric_limits<double>::quiet_NaN()});
+  double tokens = values.number_or(Target::tokens, 0);
+  if (tokens == 0) {
+    const auto seq = run.seq > 0 ? run.seq : run.settings.number(Target::seq).value_or(0);
+    tokens = values.number_or(Target::samples, 0) * seq;
+  }
+  run.losses.add({step, tokens, values.number(Target::loss)});
+}
+
+// A Trainer does not say at which step a loss is: the bar does, or the epoch.
+std::int64_t step_of_loss(const Values& values, const Run& run) {
+  if (values.has(Target::step)) return to_step(values.number(Target::step));
+  if (!run.bars.empty()) return run.bars.back().last;
+  const auto planned = run.settings.number(Target::steps_planned);
+  const auto epochs = run.settings.number(Target::epochs);
+  const double epoch = values.number_or(Target::epoch, -1);
+  if (!planned || !epochs || !(epoch >= 0) || epoch > 1e6) return run.loss_count;
+  return to_step(std::round(epoch * *planned / std::max(1.0, *epochs)));
+}
+
+// Where nothing but losses tells of steps, they tell of a resume, too.
+void note_step_of_loss(std::int64_t step, Run& run) {
+  if (run.resume_waits && run.last_step >= 0) {
+    const auto from = run.resumed_after >= 0 ? run.resumed_after + 1 : step;
+    ++run.restarts;
+    if (run.resumes.size() < kMostResumes) run.resumes.push_back(from);
+    run.repeated += std::max<std::int64_t>(0, run.last_step - from + 1);
+    run.losses.drop_from(from);
+    run.last_step = step;
+  }
+  run.resume_waits = false;
+  run.last_step = std::max(run.last_step, step);
+}
+
+}  // namespace
+
+std::int64_t to_step(double value) {
+  return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
+}
+
+double clock_seconds(std::string_view text) {
+  double seconds = 0, part = 0;
+  for (const char c : text) {
+    if (number_detail::is_digit(c)) {
+      part = part * 10 + (c - '0');
+    } else if (c == ':') {
+      seconds = (seconds + part) * 60;
+      part = 0;
+    }
+  }
+  return seconds + part;
+}
+
+Pace pace_of(const Values& values) {
+  if (values.has(Target::step_seconds)) return {values.number(Target::step_seconds), Work::step};
+  constexpr std::array kRates{std::pair{Target::steps_per_second, Work::step},
+                              std::pair{Target::samples_per_second, Work::sample},
+                              std::pair{Target::samples_per_second_per_gpu, Work::sample_of_gpu},
+                              std::pair{Target::tokens_per_second, Work::token},
+                              std::pair{Target::tokens_per_second_per_gpu, Work::token_of_gpu}};
+  for (const auto& [target, work] : kRates)
+    if (const double rate = values.number_or(target, 0); rate > 0) return {1 / rate, work};
+  return {};
+}
+
+void note_place(const Rule& rule, const Where& where, Run& run) {
+  if (run.first_line == 0) run.first_line = where.line;
+  run.last_line = where.line;
+  if (run.last_rule != &rule) {
+    run.last_rule = &rule;
+    // Timers, memory and progress bars look alike in several.
+    const bool tells =
+        rule.kind != Kind::timers && rule.kind != Kind::memory && rule.kind != Kind::bar;
+    const bool sure = rule.kind != Kind::facts || rule.begins || rule.finished || rule.stopped ||
+                      rule.weight >= kSureWeight;
+    if (tells && !rule.framework.empty())
+      (sure ? run.frameworks : run.hints).insert(rule.framework);
+  }
+  note_stamp(where.stamp, run);
+}
+
+void note_step(const Rule& rule, const Values& values, const Where& where, std::int64_t step,
+               const Pace& pace, Run& run) {
+  if (run.resume_waits) {
+    if (run.last_step >= 0) ++run.restarts;
+    if (run.resumes.size() < kMostResumes) run.resumes.push_back(step);
+    run.start_waits = true;
+  }
+  run.resume_waits = false;
+  if (run.failure_priority >= 0 && ++run.steps_since_failure >= 2) run.clear_failure();
+  note_place(rule, where, run);
+  if (run.first_step < 0) {
+    run.first_step = step;
+    run.settings.take(values, 0);
+    run.step_framework = rule.framework;
+  }
+  run.last_step = step;
+  note_batch(values, run);
+  if (values.has(Target::seq)) run.seq = values.number(Target::seq);
+  note_pace(pace, values, step, run);
+  if (pace.work != Work::step) note_moment(values, where, step, run);
+  run.means = run.means || values.has(Target::step_seconds);
+  run.start_waits = false;
+  note_rates(values, step, run);
+  run.skipped += std::max<std::int64_t>(0, to_step(values.number_or(Target::skipped, 0)));
+  // A line may both count them and show one.
+  const bool shown = !std::isfinite(values.number_or(Target::loss, 0));
+  run.nan += std::max<std::int64_t>(shown ? 1 : 0, to_step(values.number_or(Target::nan, 0)));
+  note_loss(rule, values, step, run);
+}
+
+void note_rank_pace(const Where& where, std::int64_t step, const Pace& pace, Run& run) {
+  const double seconds = pace.seconds;
+  if (where.label.empty() || !(seconds > 0) || !std::isfinite(seconds)) return;
+  if (pace.work != Work::step) return;
+  if (run.first_step < 0 || step == run.first_step) return;
+  auto found = run.rank_seconds.find(where.label);
+  if (found == run.rank_seconds.end()) {
+    if (run.rank_seconds.size() >= kMostRanks) return;
+    found = run.rank_seconds.emplace(where.label, Run::Mean{}).first;
+  }
+  found->second.sum += seconds;
+  ++found->second.count;
+}
+
+void note_settings(const Rule& rule, const Values& values, Run& run) {
+  for (const auto& [name, value] : values.more) {
+    if (value.empty() || value == "None") continue;
+    const bool version = name.starts_with("version_");
+    keep(version ? run.versions : run.more, name.substr(version ? 8 : 5), value);
+  }
+  if (values.has(Target::job) && run.jobs.size() < kMostNames)
+    run.jobs.insert(printable(values.text(Target::job).substr(0, 64)));
+  if (values.has(Target::time)) note_stamp(values.text(Target::time).substr(0, kLongestStamp), run);
+  if (values.has(Target::gpus) && rule.weight >= kKnowsGpus && run.world_sizes.size() < kMostSizes)
+    run.world_sizes.insert(to_step(values.number(Target::gpus)));
+  if (values.has(Target::rank_params) && run.rank_params.size() < kMostRanks) {
+    const auto tensor = to_step(values.number_or(Target::tensor_rank, 0));
+    const auto pipeline = to_step(values.number_or(Target::pipeline_rank, 0));
+    run.rank_params[{tensor, pipeline}] = values.number(Target::rank_params);
+  }
+  if (values.has(Target::host_memory) && run.last_step >= 0)
+    raise(run.host_memory, values.number(Target::host_memory));
+  run.settings.take(values, rule.weight, rule.assumed);
+}
+
+void note_totals(const Values& values, Run& run) {
+  for (const auto target : {Target::train_runtime, Target::train_samples_per_second,
+                            Target::train_steps_per_second, Target::train_loss})
+    if (values.has(target) && std::isfinite(values.number(target)))
+      run.totals.emplace(target, values.number(target));
+  if (!std::isfinite(values.number_or(Target::train_loss, 0))) run.mean_is_nan = true;
+  if (values.has(Target::tflops)) {
+    if (run.tflops.empty()) run.tflops_before = run.last_step < 0;
+    run.tflops.add(values.number(Target::tflops), run.last_step);
+  }
+  if (values.has(Target::tflops_profiler))
+    run.tflops_profiler.add(values.number(Target::tflops_profiler));
+  if (values.has(Target::resume_step)) {
+    run.resume_waits = true;
+    run.resumed_after = to_step(values.number(Target::resume_step));
+  }
+  if (values.has(Target::skipped)) ++run.overflows;
+}
+
+void note_end(const Rule& rule, const Where& where, Run& run) {
+  if (rule.failure != record::Failure::none || rule.cancelled) {
+    if (run.finished || run.stopped)
+      run.after_end = words_of(where.text);
+    else
+      run.note_failure(rule, words_of(where.text));
+  }
+  // A process that was told to stop ends well, too.
+  if ((rule.finished && !run.stopped) || rule.stopped) {
+    run.finished = run.finished || rule.finished;
+    run.stopped = run.stopped || rule.stopped;
+    run.end_words = words_of(where.text);
+    run.clear_failure();
+  }
+}
+
+void note_loss_line(const Rule& rule, const Values& values, const Where& where, Run& run) {
+  if (rule.weight < run.loss_weight) return;
+  if (rule.weight > run.loss_weight) {
+    run.losses = LossCurve();
+    run.loss_count = 0;
+    run.loss_label = where.label;
+    run.loss_weight = rule.weight;
+  }
+  // Every node may print the same line, and a callback print it once more in its own way.
+  const double loss = values.number(Target::loss), epoch = values.number_or(Target::epoch, -1);
+  const bool again = loss == run.last_loss && epoch == run.last_epoch && run.loss_count > 0;
+  if (run.loss_label != where.label || again) return;
+  run.last_loss = loss;
+  run.last_epoch = epoch;
+  ++run.loss_count;
+  const auto step = step_of_loss(values, run);
+  if (run.step_weight < 0) note_step_of_loss(step, run);
+  run.nan += std::isfinite(loss) ? 0 : 1;
+  run.losses.add({step, 0, loss});
+}
+
+bool tells_memory(const Values& values) {
+  return values.has(Target::max_reserved) || values.has(Target::max_allocated) ||
+         values.has(Target::max_cached) || values.has(Target::max_active);
+}
+
+void note_memory(const Values& values, const Where& where, Run& run) {
+  const bool named = values.has(Target::rank) && !values.text(Target::rank).empty();
+  const std::string rank(named ? values.text(Target::rank) : where.label);
+  if (!run.memory.contains(rank) && run.memory.size() >= kMostRanks) return;
+  auto& memory = run.memory[rank];
+  raise(memory.max_reserved, values.number_or(Target::max_reserved, 0));
+  raise(memory.max_allocated, values.number_or(Target::max_allocated, 0));
+  // What is printed before training begins is no peak of it.
+  if (run.last_step < 0) return;
+  raise(memory.max_cached, values.number_or(Target::max_cached, 0));
+  raise(memory.max_active, values.number_or(Target::max_active, 0));
+}
+
+void note_timer(const Values& values, Run& run) {
+  if (run.last_step < 0 || !values.has(Target::timer)) return;
+  const auto name = values.text(Target::timer);
+  auto found = run.timers.find(name);
+  if (found == run.timers.end()) {
+    if (run.timers.size() >= kMostNames || name.empty() || name.size() > 80) return;
+    found = run.timers.emplace(std::string(name), Sample(2048)).first;
+  }
+  found->second.add(values.number(Target::timer_seconds), run.last_step);
+}
+
+void note_bar(const Values& values, Run& run) {
+  const auto total = to_step(values.number(Target::bar_total));
+  const auto step = to_step(values.number(Target::bar_step));
+  if (total <= 1 || step < 0 || step > total) return;
+  auto found = std::find_if(run.bars.begin(), run.bars.end(),
+                            [&](const Bar& bar) { return bar.total == total; });
+  if (found == run.bars.end()) {
+    if (run.bars.size() >= kMostBars) return;
+    run.bars.emplace_back();
+    found = run.bars.end() - 1;
+    found->total = total;
+  }
+  if (step <= found->last) return;
+  const bool moves =
+      values.number_or(Target::bar_seconds, 0) > 0 || values.number_or(Target::bar_rate, 0) > 0;
+  found->last = step;
+  found->last_elapsed = clock_seconds(values.text(Target::bar_elapsed));
+  if (moves) {
+    if (found->moves++ == 0) found->first = step;
+    found->watch.tell(step, found->last_elapsed, 1);
+  }
+  std::rotate(found, found + 1, run.bars.end());  // the one in use is the last
+}
+
+}  // namespace orch::ingest

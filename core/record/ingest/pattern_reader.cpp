@@ -1,0 +1,332 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/record/ingest/checked_table.h"
+#include "core/record/ingest/rules.h"
+#include "core/plan/lua/sandbox.h"
+
+namespace orch::ingest {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Of a search: far beyond what any sensible expression needs on a line of a log.
+constexpr std::uint32_t kMostTries = 200'000;
+
+const Names kTopNames{"framework", "fields", "arguments", "lines", "timers"};
+const Names kKinds{"facts", "step", "loss", "memory", "timers", "bar", "none"};
+const Names kGroups{"compute", "communication", "bubble", "optimizer", "other", "none", "parts"};
+
+// The names that every rule may have, and those of its kind.
+Names rule_names(const Names& more) {
+  Names names{"name",    "kind",      "weight",  "begins_run", "finished",
+              "stopped", "cancelled", "failure", "priority",   "assumed"};
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+Names failure_names() {
+  Names names;
+  for (int i = 1; i <= static_cast<int>(record::Failure::lost); ++i)
+    names.emplace_back(record::name(static_cast<record::Failure>(i)));
+  return names;
+}
+
+// 0.001 is 1 / 1000.
+void set_scale(double scale, Meaning& meaning) {
+  meaning.scale = scale;
+  const double over = std::round(1 / scale);
+  if (scale >= 1 || !(over > 1) || std::abs(over * scale - 1) > 1e-12) return;
+  meaning.scale = 1;
+  meaning.over = over;
+}
+
+class Reader {
+ public:
+  Reader(const CheckedTable& top, const std::string& file, Patterns::Impl& out)
+      : top_(top), file_(file), out_(out) {}
+
+  void read() {
+    top_.names(kTopNames);
+    framework_ = top_.text("framework");
+    top_.each_rule("fields", [&](const CheckedTable& rule) { read_fields(rule); });
+    top_.each_rule("arguments", [&](const CheckedTable& rule) { read_arguments(rule); });
+    top_.each_rule("lines", [&](const CheckedTable& rule) { read_line(rule); });
+    if (top_.has("timers")) read_timers();
+  }
+
+ private:
+  void error(const std::string& place, std::string fact, std::string fix) {
+    ++mistakes_;
+    top_.error(place, std::move(fact), std::move(fix));
+  }
+
+  void read_rule(const CheckedTable& table, Rule& rule) {
+    rule.name = table.text("name");
+    rule.file = file_;
+    rule.framework = framework_;
+    rule.weight = table.whole("weight", 1);
+    rule.begins = table.flag("begins_run");
+    rule.finished = table.flag("finished");
+    rule.stopped = table.flag("stopped");
+    rule.cancelled = table.flag("cancelled");
+    rule.priority = table.whole("priority", 10);
+    rule.assumed = table.flag("assumed");
+    if (const auto kind = table.text("kind"); !kind.empty()) {
+      const auto found = std::find(kKinds.begin(), kKinds.end(), kind);
+      if (found != kKinds.end())
+        rule.kind = static_cast<Kind>(found - kKinds.begin());
+      else
+        error(table.below("kind"), fmt::format("no kind '{}'", printable(kind)),
+              suggestion(kind, kKinds));
+    }
+    if (const auto failure = table.text("failure"); !failure.empty()) {
+      if (const auto found = record::parse_failure(failure))
+        rule.failure = *found;
+      else
+        error(table.below("failure"), fmt::format("no failure '{}'", printable(failure)),
+              suggestion(failure, failure_names()));
+    }
+  }
+
+  // Where a value goes: one of our targets, more_… or version_….
+  bool read_target(const std::string& name, const std::string& place, Target& target,
+                   std::string& more) {
+    if ((name.starts_with("more_") && name.size() > 5) ||
+        (name.starts_with("version_") && name.size() > 8)) {
+      more = name;
+      return true;
+    }
+    if (const auto found = parse_target(name)) {
+      target = *found;
+      return true;
+    }
+    const auto near = nearest(name, target_names());
+    error(place, fmt::format("nothing is called '{}'", printable(name)),
+          near ? "did you mean '" + *near + "'?"
+               : "README.md beside the shipped patterns lists the names; your own are more_NAME");
+    return false;
+  }
+
+  std::optional<Setting> read_setting(const std::string& name, const sol::object& value,
+                                      const std::string& place) {
+    Setting setting;
+    if (!read_target(name, place, setting.target, setting.more)) return std::nullopt;
+    if (value.get_type() == sol::type::string)
+      setting.value = value.as<std::string>();
+    else if (value.get_type() == sol::type::boolean)
+      setting.value = value.as<bool>() ? "True" : "False";
+    else if (value.get_type() == sol::type::number)
+      setting.value = fmt::format("{}", value.as<double>());
+    Values probe;
+    const bool ours = setting.target != Target::count_;
+    if (!setting.value.empty() && (!ours || probe.read(setting.target, setting.value)))
+      return setting;
+    error(place,
+          setting.value.empty()
+              ? type_name(value) + " is not a value"
+              : fmt::format("'{}' is no value of {}", printable(setting.value), name),
+          "give a text, a number, true or false");
+    return std::nullopt;
+  }
+
+  // "loss", or { "step_seconds", scale = 1e-3 }, or { when = "True", dtype = "bf16" }.
+  std::optional<Meaning> read_meaning(const sol::object& value, const std::string& place) {
+    Meaning meaning;
+    const auto before = mistakes_;
+    if (value.get_type() == sol::type::string) {
+      read_target(value.as<std::string>(), place, meaning.target, meaning.more);
+    } else if (value.get_type() == sol::type::table) {
+      for (const auto& [key, held] : value.as<sol::table>()) read_part(key, held, place, meaning);
+    } else {
+      error(place, type_name(value) + " does not say what the value is",
+            "write \"loss\", or { \"step_seconds\", scale = 1e-3 }");
+    }
+    if (mistakes_ != before) return std::nullopt;
+    return meaning;
+  }
+
+  void read_part(const sol::object& key, const sol::object& held, const std::string& place,
+                 Meaning& meaning) {
+    const bool text = held.get_type() == sol::type::string;
+    if (key.get_type() == sol::type::number && text) {
+      read_target(held.as<std::string>(), place, meaning.target, meaning.more);
+      return;
+    }
+    const auto name = key.get_type() == sol::type::string ? key.as<std::string>() : "";
+    if (name == "scale") {
+      read_scale(held, place + ".scale", meaning);
+    } else if (name == "when") {
+      if (!text) return error(place + ".when", type_name(held) + " is not a text", "");
+      meaning.when = held.as<std::string>();
+    } else if (auto setting = read_setting(name, held, place + "." + name)) {
+      meaning.settings.push_back(std::move(*setting));
+    }
+  }
+
+  void read_scale(const sol::object& held, const std::string& place, Meaning& meaning) {
+    const double scale = held.get_type() == sol::type::number ? held.as<double>() : 0;
+    if (scale > 0 && std::isfinite(scale)) return set_scale(scale, meaning);
+    error(place, "not a number above 0", "");
+  }
+
+  void read_keys(const CheckedTable& table, Keys& keys, const char* name = "keys") {
+    const auto example = fmt::format("{} = {{ [\"lm loss\"] = \"loss\" }}", name);
+    table.each(name, example.c_str(), [&](const std::string& key, const sol::object& value) {
+      const auto place = fmt::format("{}.{}['{}']", table.place(), name, key);
+      if (auto meaning = read_meaning(value, place)) keys.add(key, std::move(*meaning));
+    });
+  }
+
+  void read_fields(const CheckedTable& table) {
+    table.names(rule_names({"begins", "keys", "bar_at_end"}));
+    FieldsRule rule;
+    read_rule(table, rule);
+    rule.bar_at_end = table.flag("bar_at_end");
+    read_head(table.text("begins"), table.below("begins"), rule);
+    if (rule.kind != Kind::timers && rule.kind != Kind::none) read_keys(table, rule.keys);
+    if (!rule.head.empty()) out_.fields.push_back(std::move(rule));
+  }
+
+  // "iteration {step}/{steps_planned}".
+  void read_head(const std::string& text, const std::string& place, FieldsRule& rule) {
+    for (std::size_t at = 0; at < text.size();) {
+      const auto open = std::min(text.find('{', at), text.size());
+      FieldsRule::Piece piece;
+      piece.literal = text.substr(at, open - at);
+      at = open;
+      if (open < text.size()) {
+        const auto close = text.find('}', open);
+        std::string more;
+        if (close == std::string::npos)
+          return error(place, "a '{' without its '}'", "write {step}");
+        if (!read_target(text.substr(open + 1, close - open - 1), place, piece.number, more))
+          return;
+        at = close + 1;
+      }
+      rule.head.push_back(std::move(piece));
+    }
+    const bool sound = !rule.head.empty() && rule.head.front().literal.size() >= 4 &&
+                       rule.head.front().literal.front() != ' ';
+    if (sound) return;
+    rule.head.clear();
+    error(place, "does not begin with at least four characters of text",
+          "write begins = \"iteration {step}/{steps_planned}\"");
+  }
+
+  void read_arguments(const CheckedTable& table) {
+    table.names(rule_names({"after", "keys"}));
+    ArgumentsRule rule;
+    read_rule(table, rule);
+    rule.after = table.text("after");
+    read_keys(table, rule.keys);
+    out_.arguments.push_back(std::move(rule));
+  }
+
+  void read_line(const CheckedTable& table) {
+    table.names(rule_names({"has", "match", "scale", "set", "opens", "within", "below"}));
+    const auto has = table.text("has");
+    if (has.size() < 3)
+      error(table.below("has"), "shorter than three characters",
+            "give a text that stands in every line that the rule is for");
+    auto regex = Regex::compile(table.has("match") ? table.text("match") : "(?s).*",
+                                {.most_tries = kMostTries});
+    if (!regex)
+      return error(table.below("match"), regex.error().front().fact, "mend the expression");
+    LineRule rule(std::move(*regex));
+    read_rule(table, rule);
+    rule.has = has;
+    rule.opens = table.text("opens");
+    rule.within = table.text("within");
+    read_groups(table, rule);
+    if (table.has("below")) read_keys(table, rule.below, "below");
+    if (table.has("set"))
+      table.each("set", "set = { dtype = \"bf16\" }",
+                 [&](const std::string& name, const sol::object& value) {
+                   if (auto setting = read_setting(name, value, table.below("set." + name)))
+                     rule.settings.push_back(std::move(*setting));
+                 });
+    out_.lines.push_back(std::move(rule));
+  }
+
+  void read_groups(const CheckedTable& table, LineRule& rule) {
+    for (const auto& [name, index] : rule.regex.groups()) {
+      LineRule::Group group;
+      group.index = index;
+      if (read_target(name, table.below("match"), group.meaning.target, group.meaning.more))
+        rule.groups.push_back(std::move(group));
+    }
+    if (!table.has("scale")) return;
+    table.each(
+        "scale", "scale = { params = 1e9 }",
+        [&](const std::string& name, const sol::object& value) {
+          bool found = false;
+          for (auto& group : rule.groups) {
+            const auto& meaning = group.meaning;
+            if (meaning.target == Target::count_ || name != orch::ingest::name(meaning.target))
+              continue;
+            read_scale(value, table.below("scale." + name), group.meaning);
+            found = true;
+          }
+          if (!found)
+            error(table.below("scale." + name), "the expression has no group of this name",
+                  fmt::format("write (?<{}>…) in match", printable(name)));
+        });
+  }
+
+  void read_timers() {
+    top_.each("timers", "timers = { compute = { \"forward\" } }",
+              [&](const std::string& group, const sol::object& list) {
+                if (std::find(kGroups.begin(), kGroups.end(), group) == kGroups.end())
+                  error("timers." + group, "no such group", suggestion(group, kGroups));
+                else if (list.get_type() != sol::type::table)
+                  error("timers." + group, type_name(list) + " is not a table", "");
+                else
+                  read_timer_group(group, list.as<sol::table>());
+              });
+  }
+
+  // emplace: an earlier file's word holds.
+  void read_timer_group(const std::string& group, const sol::table& list) {
+    for (const auto& [key, value] : list) {
+      const bool text = value.get_type() == sol::type::string;
+      if (text && group != "parts")
+        out_.timers.groups.emplace(value.as<std::string>(), group);
+      else if (text && key.get_type() == sol::type::string)
+        out_.timers.parts.emplace(key.as<std::string>(), value.as<std::string>());
+      else
+        error("timers." + group, "not the name of a timer",
+              group == "parts" ? "write parts = { [\"backward-allreduce\"] = \"backward\" }" : "");
+    }
+  }
+
+  const CheckedTable& top_;
+  const std::string& file_;
+  Patterns::Impl& out_;
+  std::string framework_;
+  int mistakes_ = 0;
+};
+
+}  // namespace
+
+void read_patterns(std::string_view text, const std::string& file, Patterns::Impl& out,
+                   Errors& errors) {
+  lua::Sandbox sandbox;
+  const auto result = sandbox.run(text, file);
+  if (!result) {
+    errors.insert(errors.end(), result.error().begin(), result.error().end());
+    return;
+  }
+  if (result->get_type() != sol::type::table) {
+    errors.push_back({file, "returns " + type_name(*result) + ", not a table",
+                      "end the file with return { … }"});
+    return;
+  }
+  const CheckedTable top(result->as<sol::table>(), "", file, errors);
+  Reader(top, file, out).read();
+}
+
+}  // namespace orch::ingest

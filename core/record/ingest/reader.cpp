@@ -1,0 +1,172 @@
+#include "core/record/ingest/reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/files.h"
+#include "core/record/ingest/clean.h"
+
+namespace orch::ingest {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::size_t kBeginning = 4096;  // by which a file is judged
+
+class Splitter {
+ public:
+  Splitter(const ReadOptions& options, ReadResult& result,
+           const std::function<void(const Line&)>& take)
+      : options_(options), result_(result), take_(take) {}
+
+  // The lines that end in the block; what is left at its end waits for the next one.
+  std::size_t split(std::string_view block) {
+    const bool clean = is_clean(block);
+    std::size_t at = 0;
+    while (at < block.size()) {
+      const void* found = std::memchr(block.data() + at, '\n', block.size() - at);
+      if (!found) break;
+      const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - block.data());
+      ++result_.lines;
+      if (skipping_)
+        skipping_ = false;
+      else
+        hand_on(block.substr(at, end - at), clean, true);
+      at = end + 1;
+    }
+    return at + too_long(block.substr(at), clean);
+  }
+
+  void last(std::string_view rest) {
+    if (rest.empty() || skipping_) return;
+    ++result_.lines;
+    hand_on(rest, is_clean(rest), false);
+  }
+
+ private:
+  void hand_on(std::string_view line, bool clean, bool whole) {
+    if (clean) return give(line, whole);
+    // Each state of a progress bar is a line. One that ends in "\r\n" has but one end.
+    while (!line.empty()) {
+      const auto end = std::min(line.find('\r'), line.size());
+      clean_line(line.substr(0, end), cleaned_);
+      if (!cleaned_.empty()) give(cleaned_, whole || end < line.size());
+      line.remove_prefix(std::min(end + 1, line.size()));
+    }
+  }
+
+  void give(std::string_view text, bool whole) {
+    if (text.size() > options_.longest_line) {
+      text = text.substr(0, options_.longest_line);
+      ++result_.cut_lines;
+    }
+    take_({text, result_.lines, whole});
+  }
+
+  // Of a line without end: its whole states of a progress bar, or its beginning.
+  std::size_t too_long(std::string_view rest, bool clean) {
+    if (skipping_) return rest.size();
+    if (rest.size() <= options_.longest_line) return 0;
+    const auto bar = clean ? std::string_view::npos : rest.rfind('\r');
+    const auto number = result_.lines;
+    ++result_.lines;  // the line it will be
+    if (bar != std::string_view::npos) {
+      hand_on(rest.substr(0, bar), false, true);
+      result_.lines = number;
+      return bar + 1;
+    }
+    hand_on(rest, clean, true);
+    result_.lines = number;
+    skipping_ = true;
+    return rest.size();
+  }
+
+  const ReadOptions& options_;
+  ReadResult& result_;
+  const std::function<void(const Line&)>& take_;
+  bool skipping_ = false;
+  std::string cleaned_;
+};
+
+bool begins(std::string_view text, std::string_view magic) { return text.starts_with(magic); }
+
+// Every other byte of plain text in UTF-16 is NUL.
+bool is_utf16(std::string_view text) {
+  if (begins(text, "\xff\xfe"sv) || begins(text, "\xfe\xff"sv)) return true;
+  std::size_t even = 0, odd = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) (i % 2 == 0 ? even : odd) += text[i] == '\0';
+  const auto half = text.size() / 2;
+  return half >= 16 && (even * 10 > half * 8) != (odd * 10 > half * 8);
+}
+
+}  // namespace
+
+std::string why_not_text(std::string_view text) {
+  if (begins(text, "\x1f\x8b"sv))
+    return "compressed (gzip): gunzip it first, or zcat FILE | orch ingest -";
+  if (begins(text, "\x28\xb5\x2f\xfd"sv)) return "compressed (zstd): zstdcat FILE | orch ingest -";
+  if (begins(text,
+             "\xfd"
+             "7zXZ\0"sv))
+    return "compressed (xz): xzcat FILE | orch ingest -";
+  if (begins(text, "BZh"sv) && text.size() > 4 && begins(text.substr(4), "\x31\x41\x59"sv))
+    return "compressed (bzip2): bzcat FILE | orch ingest -";
+  if (begins(text, "PK\x03\x04"sv)) return "an archive (zip): unpack it first";
+  if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
+  // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.
+  std::size_t odd = 0;
+  for (const char c : text)
+    odd += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r' &&
+            c != '\x1b' && c != '\b' && c != '\f' && c != '\a' && c != '\0') ||
+           c == '\x7f';
+  const auto zeros = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\0'));
+  if (odd * 20 > text.size() || zeros * 2 > text.size()) return "binary";
+  return "";
+}
+
+Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,
+                              const std::function<void(const Line&)>& take) {
+  ReadResult result;
+  Splitter splitter(options, result, take);
+  // Room for a line that began in the last block.
+  std::string buffer(options.block + options.longest_line, '\0');
+  std::size_t held = 0;
+  bool judged = false;
+  while (true) {
+    if (options.interrupted && options.interrupted()) {
+      result.interrupted = true;
+      return result;
+    }
+    const auto got = ::read(file, buffer.data() + held, buffer.size() - held);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error(name, "read", errno);
+    if (got == 0) break;
+    result.bytes += static_cast<std::uint64_t>(got);
+    held += static_cast<std::size_t>(got);
+    const std::string_view block(buffer.data(), held);
+    // A pipe may give a few bytes at a time.
+    if (!judged && held < std::min(kBeginning, buffer.size())) continue;
+    if (!judged) {
+      result.not_text = why_not_text(block.substr(0, kBeginning));
+      if (!result.not_text.empty()) return result;
+      judged = true;
+    }
+    const auto used = splitter.split(block);
+    std::memmove(buffer.data(), buffer.data() + used, held - used);
+    held -= used;
+    if (options.progress) options.progress(result.bytes);
+  }
+  const std::string_view rest(buffer.data(), held);
+  if (!judged) {
+    result.not_text = why_not_text(rest.substr(0, kBeginning));
+    if (!result.not_text.empty()) return result;
+  }
+  const auto used = splitter.split(rest);
+  splitter.last(rest.substr(used));
+  return result;
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,58 @@
+#include "core/record/ingest/rules.h"
+
+namespace orch::ingest {
+
+void Keys::add(std::string key, Meaning meaning) {
+  entries_.emplace_back(std::move(key), std::move(meaning));
+}
+
+void Keys::build() {
+  std::size_t size = 16;
+  while (size < 4 * entries_.size()) size *= 2;
+  slots_.assign(size, 0);
+  mask_ = size - 1;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    auto at = hash(entries_[i].first) & mask_;
+    while (slots_[at] != 0) at = (at + 1) & mask_;
+    slots_[at] = static_cast<std::uint16_t>(i + 1);
+  }
+}
+
+void Patterns::Impl::build() {
+  for (auto& rule : arguments) rule.keys.build();
+  for (auto& rule : lines) rule.below.build();
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    literals.add(lines[i].has, static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    fields[i].keys.build();
+    const auto& first = fields[i].head.front().literal;
+    fields_by_byte[static_cast<unsigned char>(first.front())].push_back(
+        static_cast<std::uint16_t>(i));
+    literals.add(first.substr(0, first.find_last_not_of(' ') + 1),
+                 kFieldsId + static_cast<std::uint32_t>(i));
+  }
+  literals.build();
+}
+
+Patterns::Patterns(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Patterns::Patterns(Patterns&&) noexcept = default;
+Patterns& Patterns::operator=(Patterns&&) noexcept = default;
+Patterns::~Patterns() = default;
+
+Result<Patterns> Patterns::load(const std::vector<fs::path>& files) {
+  auto impl = std::make_unique<Impl>();
+  Errors errors;
+  // Later files go before earlier ones, and the first rule that fits a line takes it.
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const auto text = read_file(*file);
+    if (text)
+      read_patterns(*text, file->string(), *impl, errors);
+    else
+      errors.insert(errors.end(), text.error().begin(), text.error().end());
+  }
+  if (!errors.empty()) return errors;
+  impl->build();
+  return Patterns(std::move(impl));
+}
+
+}  // namespace orch::ingest

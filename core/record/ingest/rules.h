@@ -1,0 +1,129 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/regex.h"
+#include "core/record/ingest/ingest.h"
+#include "core/record/ingest/literals.h"
+#include "core/record/ingest/targets.h"
+#include "core/record/verdict.h"
+
+namespace orch::ingest {
+
+// What a line is about.
+enum class Kind : std::uint8_t { facts, step, loss, memory, timers, bar, none };
+
+// A value that a rule sets where it matches: a target of ours, or more_… and version_….
+struct Setting {
+  Target target = Target::count_;
+  std::string more;  // the whole name, where it is none of ours
+  std::string value;
+};
+
+// What a value is for.
+struct Meaning {
+  Target target = Target::count_;  // count_: for `more`, or only for `settings`
+  std::string more;
+  double scale = 1, over = 1;     // value * scale / over: 0.001 is no number, 1000 is one
+  std::string when;               // only where the value is this word
+  std::vector<Setting> settings;  // and these are set then
+};
+
+// What every rule has.
+struct Rule {
+  std::string name, file, framework;
+  Kind kind = Kind::facts;
+  int weight = 1;  // a value is not replaced by one of a lighter rule
+  bool begins = false, finished = false, stopped = false, cancelled = false;
+  record::Failure failure = record::Failure::none;
+  int priority = 0;      // of the failure: the highest is the reason
+  bool assumed = false;  // what it sets is a habit of the framework: nobody said so
+};
+
+// Names with their meanings, found by length and a few characters.
+class Keys {
+ public:
+  void add(std::string key, Meaning meaning);
+  void build();
+  bool empty() const { return entries_.empty(); }
+  const Meaning* find(std::string_view key) const {
+    if (slots_.empty() || key.empty()) return nullptr;
+    for (auto at = hash(key) & mask_; slots_[at] != 0; at = (at + 1) & mask_) {
+      const auto& entry = entries_[slots_[at] - 1];
+      if (entry.first == key) return &entry.second;
+    }
+    return nullptr;
+  }
+
+ private:
+  static std::size_t hash(std::string_view key) {
+    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i]); };
+    return key.size() * 131 + at(0) * 7 + at(key.size() / 2) * 31 + at(key.size() - 1) * 3;
+  }
+  std::vector<std::pair<std::string, Meaning>> entries_;
+  std::vector<std::uint16_t> slots_;  // 1 + the place of an entry; 0: free
+  std::size_t mask_ = 0;
+};
+
+// `iteration {step}/{steps_planned} | key: value | …`
+struct FieldsRule : Rule {
+  struct Piece {
+    std::string literal;  // a blank stands for any number of them, also none
+    Target number = Target::count_;
+  };
+  std::vector<Piece> head;
+  bool bar_at_end = false;  // each line ends in '|': one that does not was cut
+  Keys keys;
+};
+
+// `  hidden_size ........ 1024`, or after a mark such as "print]" in the line.
+struct ArgumentsRule : Rule {
+  std::string after;
+  Keys keys;
+};
+
+struct LineRule : Rule {
+  struct Group {
+    std::size_t index = 0;
+    Meaning meaning;
+  };
+  std::string has;
+  Regex regex;
+  std::vector<Group> groups;
+  std::vector<Setting> settings;
+  std::string opens, within;  // a section of a nested dump, for the lines right below
+  Keys below;                 // of lines "key: value" or "key=value" below it, which are indented
+
+  explicit LineRule(Regex made) : regex(std::move(made)) {}
+};
+
+// Which group of time a timer belongs to.
+struct TimerGroups {
+  std::map<std::string, std::string, std::less<>> groups;  // timer -> group; "none": left out
+  std::map<std::string, std::string, std::less<>> parts;   // timer -> the one it is a part of
+};
+
+struct Patterns::Impl {
+  std::vector<FieldsRule> fields;
+  std::vector<ArgumentsRule> arguments;
+  std::vector<LineRule> lines;
+  TimerGroups timers;
+  std::array<std::vector<std::uint16_t>, 256> fields_by_byte;  // fields rules by their first byte
+  Literals literals;  // ids: of a line rule, or kFieldsId + of a fields rule
+
+  static constexpr std::uint32_t kFieldsId = 1u << 20;
+  void build();
+};
+
+// Adds the rules of a Lua text; its mistakes go to errors.
+void read_patterns(std::string_view text, const std::string& file, Patterns::Impl& out,
+                   Errors& errors);
+
+}  // namespace orch::ingest

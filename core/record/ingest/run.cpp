@@ -1,0 +1,172 @@
+#include "core/record/ingest/run.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orch::ingest {
+namespace {
+
+// "DeepSpeedCPUAdam" and "adamw" are two words for one optimizer.
+std::string_view family_of(Target target, std::string_view text) {
+  if (target != Target::optimizer) return text;
+  for (const std::string_view word : {"adam", "Adam", "ADAM"})
+    if (text.find(word) != std::string_view::npos) return "adam";
+  return text;
+}
+
+}  // namespace
+
+void Counter::tell(std::int64_t step, double value) {
+  if (!(value > 0) || !std::isfinite(value)) return;
+  // The first line of a training counts from its beginning.
+  const bool whole = step_ == 0 && step > 0;
+  const double each =
+      (value - value_) / static_cast<double>(std::max<std::int64_t>(1, step - step_));
+  if ((whole || step > step_) && each > 0) each_ = each;
+  step_ = step;
+  value_ = value;
+}
+
+void Settings::take(const Values& values, int weight, bool assumed) {
+  for (std::size_t i = 0; i < kSettings; ++i) {
+    const auto target = static_cast<Target>(i);
+    if (!values.has(target)) continue;
+    auto& cell = cells_[i];
+    if (cell.weight > weight) continue;
+    if (type(target) == Type::text) {
+      cell.text = values.text(target).substr(0, 256);
+    } else {
+      if (!std::isfinite(values.number(target))) continue;
+      cell.number = values.number(target);
+    }
+    if (cell.weight < 0) ++count_;
+    cell.weight = weight;
+    cell.assumed = assumed;
+  }
+}
+
+void Settings::fill(const Settings& other) {
+  for (std::size_t i = 0; i < kSettings; ++i) {
+    if (other.cells_[i].weight < 0 || cells_[i].weight >= 0) continue;
+    cells_[i] = other.cells_[i];
+    ++count_;
+  }
+}
+
+void Settings::merge(const Settings& later) {
+  for (std::size_t i = 0; i < kSettings; ++i) {
+    if (later.cells_[i].weight < 0 || later.cells_[i].weight < cells_[i].weight) continue;
+    if (cells_[i].weight < 0) ++count_;
+    cells_[i] = later.cells_[i];
+  }
+}
+
+std::optional<double> Settings::number(Target target) const {
+  if (!has(target)) return std::nullopt;
+  return cell(target).number;
+}
+
+std::optional<std::int64_t> Settings::whole(Target target) const {
+  const auto value = number(target);
+  if (!value || *value != std::floor(*value) || std::abs(*value) > 9e15) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<bool> Settings::flag(Target target) const {
+  if (!has(target)) return std::nullopt;
+  return cell(target).number != 0;
+}
+
+bool Settings::contradicts(const Settings& other) const {
+  for (std::size_t i = 0; i < kSettings; ++i) {
+    const auto target = static_cast<Target>(i);
+    if (!tells_apart(target) || !has(target) || !other.has(target)) continue;
+    if (cells_[i].number != other.cells_[i].number ||
+        family_of(target, cells_[i].text) != family_of(target, other.cells_[i].text))
+      return true;
+  }
+  return false;
+}
+
+bool Run::says_anything() const {
+  const bool failed = failure != record::Failure::none && failure != record::Failure::bad_exit;
+  const bool moved =
+      std::any_of(bars.begin(), bars.end(), [](const Bar& bar) { return bar.moves >= 2; });
+  return has_steps() || !marks.empty() || failed || moved || losses.last();
+}
+
+void Run::note_failure(const Rule& rule, std::string words) {
+  if (rule.priority <= failure_priority) return;
+  failure = rule.failure;
+  failure_priority = rule.priority;
+  failure_words = std::move(words);
+  cancelled = rule.cancelled;
+  steps_since_failure = 0;
+}
+
+void Run::clear_failure() {
+  failure = record::Failure::none;
+  failure_priority = -1;
+  failure_words.clear();
+  cancelled = false;
+}
+
+void Run::take_settings(const Run& before) {
+  settings = before.settings;
+  frameworks = before.frameworks;
+  more = before.more;
+  versions = before.versions;
+  jobs = before.jobs;
+  rank_params = before.rank_params;
+}
+
+void Run::merge_start(const Run& later) {
+  settings.merge(later.settings);
+  frameworks.insert(later.frameworks.begin(), later.frameworks.end());
+  hints.insert(later.hints.begin(), later.hints.end());
+  marks.insert(later.marks.begin(), later.marks.end());
+  for (const auto& [name, value] : later.more) more[name] = value;
+  for (const auto& [name, value] : later.versions) versions[name] = value;
+  jobs.insert(later.jobs.begin(), later.jobs.end());
+  if (world_sizes.size() < 2)
+    world_sizes.insert(later.world_sizes.begin(), later.world_sizes.end());
+  if (first_line == 0) first_line = later.first_line;
+  last_line = later.last_line;
+  if (first_stamp.empty()) first_stamp = later.first_stamp;
+  if (!later.last_stamp.empty()) last_stamp = later.last_stamp;
+  for (const auto& [place, params] : later.rank_params) rank_params[place] = params;
+  resumed_after = later.resumed_after;
+  merge_bars(later);
+  clear_failure();
+  finished = later.finished;
+  stopped = later.stopped;
+  end_words = later.end_words;
+  if (!later.totals.empty()) totals = later.totals;
+  if (later.failure_priority >= 0) {
+    failure = later.failure;
+    failure_priority = later.failure_priority;
+    failure_words = later.failure_words;
+    cancelled = later.cancelled;
+  }
+}
+
+// A bar falls back to where the start went on from.
+void Run::merge_bars(const Run& later) {
+  for (const auto& bar : later.bars) {
+    if (bar.moves == 0) continue;
+    auto found = std::find_if(bars.begin(), bars.end(),
+                              [&](const Bar& held) { return held.total == bar.total; });
+    if (found == bars.end()) {
+      bars.push_back(bar);
+      continue;
+    }
+    if (step_weight < 0 && last_step >= 0) last_step = std::max(last_step, found->last);
+    if (resumed_after < 0) resumed_after = bar.first - 1;
+    const auto elapsed = std::max(found->last_elapsed, bar.last_elapsed);
+    *found = bar;
+    found->last_elapsed = elapsed;
+    std::rotate(found, found + 1, bars.end());  // the one in use is the last
+  }
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,99 @@
+#include "core/record/ingest/run_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+
+#include "core/base/descriptor.h"
+#include "core/record/ingest/clean.h"
+#include "core/record/ingest/conclude.h"
+#include "core/record/ingest/known.h"
+#include "core/record/ingest/matcher.h"
+
+namespace orch::ingest {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kLongestLine = std::size_t{256} << 10;
+
+}  // namespace
+
+struct RunLog::Impl {
+  Impl(const Patterns& from, const Known& known)
+      : patterns(from.impl()),
+        beside(settings_of(known, 0)),
+        session([this](Run& run) { done = std::make_unique<Run>(std::move(run)); }),
+        matcher(patterns, session) {}
+
+  const Patterns::Impl& patterns;
+  Settings beside;
+  std::unique_ptr<Run> done;  // the last one that is over
+  Session session;
+  Matcher matcher;
+  std::map<fs::path, off_t> at;
+  fs::path file;  // the last one read
+  std::string rest, cleaned;
+  std::uint64_t lines = 0;
+
+  void take(std::string_view line) {
+    ++lines;
+    if (!is_clean(line)) {
+      clean_line(line, cleaned);
+      line = cleaned;
+    }
+    if (!line.empty()) matcher.take({line.substr(0, kLongestLine), lines, true});
+  }
+
+  // Each state of a progress bar is a line.
+  void split() {
+    std::size_t from = 0;
+    for (auto end = rest.find_first_of("\r\n"); end != std::string::npos;
+         end = rest.find_first_of("\r\n", from)) {
+      take(std::string_view(rest).substr(from, end - from));
+      from = end + 1;
+    }
+    rest.erase(0, from);
+    if (rest.size() > kLongestLine) rest.clear();  // no line of a log
+  }
+};
+
+RunLog::RunLog(const Patterns& patterns, const Known& beside)
+    : impl_(std::make_unique<Impl>(patterns, beside)) {}
+RunLog::RunLog(RunLog&&) noexcept = default;
+RunLog& RunLog::operator=(RunLog&&) noexcept = default;
+RunLog::~RunLog() = default;
+
+void RunLog::read(const fs::path& file) {
+  if (file != impl_->file) impl_->rest.clear();
+  impl_->file = file;
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!opened.is_open()) return;
+  auto& at = impl_->at[file];
+  std::string block(kBlock, '\0');
+  while (true) {
+    const auto got = ::pread(opened.get(), block.data(), block.size(), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return;
+    at += got;
+    impl_->rest.append(block, 0, static_cast<std::size_t>(got));
+    impl_->split();
+  }
+}
+
+void RunLog::end_file() {
+  if (!impl_->rest.empty()) impl_->take(std::exchange(impl_->rest, {}));
+  impl_->matcher.finish();
+}
+
+std::optional<Found> RunLog::found(const std::string& id) const {
+  const Run* run = impl_->session.latest();
+  if (run == nullptr || !run->says_anything()) run = impl_->done.get();
+  if (run == nullptr) return std::nullopt;
+  auto copy = *run;
+  copy.settings.fill(impl_->beside);
+  return conclude(copy, impl_->patterns.timers, impl_->file.string(), id);
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/record/published/conventions.h"
+#include "core/record/published/doubts_checks.h"
+#include "core/record/statistics/interval.h"
+
+namespace orch::published {
+namespace {
+
+constexpr double kApart = 1.3;        // times of one configuration that are further apart are odd
+constexpr double kMemoryApart = 0.1;  // the same of memory, besides 1 GB of rounding
+
+double apart(double a, double b) { return std::max(a, b) / std::min(a, b); }
+
+// A row of a set with something that was measured of it.
+struct Point {
+  std::size_t row = 0;
+  double value = 0;
+};
+
+template <class Value>
+std::vector<Point> points(const std::vector<std::size_t>& set, Value value) {
+  std::vector<Point> out;
+  for (const auto i : set)
+    if (const std::optional<double> found = value(i)) out.push_back({i, *found});
+  return out;
+}
+
+// Of two, the other one; of more, their median.
+double typical(const std::vector<Point>& points, std::size_t row) {
+  if (points.size() == 2) return points[points[0].row == row ? 1 : 0].value;
+  std::vector<double> values(points.size());
+  std::transform(points.begin(), points.end(), values.begin(),
+                 [](const Point& point) { return point.value; });
+  return statistics::median(std::move(values));
+}
+
+std::string others(const Inquiry& inquiry, const std::vector<Point>& points, std::size_t but_for) {
+  std::string out;
+  for (const auto& point : points)
+    if (point.row != but_for)
+      out +=
+          fmt::format("{}{:g} ({})", out.empty() ? "" : ", ", point.value, inquiry.name(point.row));
+  return out;
+}
+
+// Those that are far from the median while most are not. Of two, nobody knows which one is odd.
+void doubt_set(Inquiry& inquiry, const std::vector<Point>& set, const char* field, const char* unit,
+               const auto& is_far) {
+  if (set.size() < 2) return;
+  std::vector<std::size_t> odd;
+  for (const auto& point : set)
+    if (is_far(point.value, typical(set, point.row))) odd.push_back(point.row);
+  if (set.size() > 2 && 2 * odd.size() > set.size()) return;  // scattered, with no rule to break
+  for (const auto& point : set) {
+    if (std::find(odd.begin(), odd.end(), point.row) == odd.end()) continue;
+    inquiry.add(point.row, set.size() > 2 ? "repeat" : "disagree", field,
+                fmt::format("{:g} {} where the same configuration has {}", point.value, unit,
+                            others(inquiry, set, point.row)));
+  }
+}
+
+// Which of two rows has its columns swapped: the one whose time is further from what other rows of
+// the same configuration took; nothing if there are none.
+std::optional<std::size_t> swapped_one(const Inquiry& inquiry,
+                                       const std::vector<std::vector<std::size_t>>& sets,
+                                       std::size_t a, std::size_t b) {
+  for (const auto& set : sets) {
+    if (std::find(set.begin(), set.end(), a) == set.end() &&
+        std::find(set.begin(), set.end(), b) == set.end())
+      continue;
+    std::vector<double> times;
+    for (const auto i : set)
+      if (i != a && i != b && inquiry.rows[i].step_time_s)
+        times.push_back(*inquiry.rows[i].step_time_s);
+    if (times.empty()) continue;
+    const double usual = statistics::median(times);
+    return apart(*inquiry.rows[a].step_time_s, usual) > apart(*inquiry.rows[b].step_time_s, usual)
+               ? a
+               : b;
+  }
+  return std::nullopt;
+}
+
+bool same_run(const Row& a, const Row& b) {
+  return a.source == b.source && a.gpus == b.gpus && a.layers == b.layers && a.hidden == b.hidden &&
+         a.params_b == b.params_b && a.gbs == b.gbs;
+}
+
+void add_swap(Inquiry& inquiry, std::size_t i, std::size_t other, bool sure) {
+  const auto& row = inquiry.rows[i];
+  inquiry.add(i, "swapped", "step_seconds, tflops_per_gpu",
+              fmt::format("{:g} s and {:g} TFLOPs are those of {} swapped{}", *row.step_time_s,
+                          *row.tflops_per_gpu, inquiry.name(other),
+                          sure ? "" : ", and one of the two rows is wrong"));
+}
+
+}  // namespace
+
+void doubt_swaps(Inquiry& inquiry) {
+  const auto sets = alike(inquiry, {});
+  std::map<std::pair<double, double>, std::size_t> first;  // by time and TFLOPs
+  for (std::size_t i = 0; i < inquiry.rows.size(); ++i) {
+    const auto& row = inquiry.rows[i];
+    if (!row.step_time_s || !row.tflops_per_gpu || *row.step_time_s == *row.tflops_per_gpu)
+      continue;
+    first.try_emplace({*row.step_time_s, *row.tflops_per_gpu}, i);
+    const auto found = first.find({*row.tflops_per_gpu, *row.step_time_s});
+    if (found == first.end() || !same_run(row, inquiry.rows[found->second])) continue;
+    const auto other = found->second;
+    const auto wrong = swapped_one(inquiry, sets, other, i);
+    if (wrong.value_or(other) == other) add_swap(inquiry, other, i, wrong.has_value());
+    if (wrong.value_or(i) == i) add_swap(inquiry, i, other, wrong.has_value());
+  }
+}
+
+void doubt_repeats(Inquiry& inquiry) {
+  for (const auto& set : alike(inquiry, {})) {
+    const auto times = points(set, [&](std::size_t i) { return step_seconds(inquiry.rows[i]); });
+    doubt_set(inquiry, times, "step_seconds", "s",
+              [](double a, double b) { return apart(a, b) > kApart; });
+    const auto days =
+        points(set, [&](std::size_t i) { return inquiry.rows[i].days_per_100b_tokens; });
+    doubt_set(inquiry, days, "days_per_100b_tokens", "days",
+              [](double a, double b) { return apart(a, b) > kApart; });
+    const auto memory = points(set, [&](std::size_t i) { return inquiry.rows[i].mem_gb; });
+    doubt_set(inquiry, memory, "peak_memory", "GB", [](double a, double b) {
+      return std::abs(a - b) > kMemoryApart * std::min(a, b) + 1;
+    });
+  }
+}
+
+}  // namespace orch::published

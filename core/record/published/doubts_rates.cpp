@@ -1,0 +1,223 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/record/published/conventions.h"
+#include "core/record/published/doubts_checks.h"
+
+namespace orch::published {
+namespace {
+
+constexpr double kSame = 0.01;      // beyond the rounding of the digits
+constexpr double kOtherMean = 0.1;  // of a rate over a whole run, beside the median of steps
+constexpr std::size_t kUsual = 3;   // times as many rows use a formula that is usual
+constexpr double kLeastWays = 0.7, kMostWays = 1.4;  // how far other ways to count may be from ours
+
+bool is_whole(double value) {
+  return value >= 1 && std::abs(value - std::round(value)) < 0.005 * value;
+}
+
+// What follows from time and size, beside what is said.
+struct Check {
+  const Row* row = nullptr;
+  Rate rate;
+  Convention way;
+  double computed = 0;  // TFLOPs per GPU
+
+  double stated() const { return *row->tflops_per_gpu; }
+  double factor() const { return stated() / computed; }
+  double slack() const { return kSame + rate.rounding + rounding(stated()); }
+  bool agrees() const { return std::abs(factor() - 1) <= slack(); }
+};
+
+std::vector<Check> checks(const Row& row, const std::vector<Convention>& ways) {
+  std::vector<Check> out;
+  for (const auto& rate : rates(row))
+    for (const auto& way : ways)
+      out.push_back({&row, rate, way, tflops(way, rate, static_cast<double>(*row.gpus))});
+  std::stable_sort(out.begin(), out.end(), [](const Check& a, const Check& b) {
+    return std::abs(std::log(a.factor())) < std::abs(std::log(b.factor()));
+  });
+  return out;
+}
+
+// "8 GPUs or 29.36 s would fit": what would make stated and computed meet.
+std::string readings(const Check& check, bool batch_first) {
+  std::vector<std::string> out;
+  const double factor = check.factor();
+  const double times = std::max(factor, 1 / factor);
+  const auto& row = *check.row;
+  const double gpus = static_cast<double>(*row.gpus) / factor;
+  const double batch = row.gbs ? static_cast<double>(*row.gbs) * factor : 0;
+  if (times > 1.5 && is_whole(times)) {
+    if (batch_first && check.rate.field == "step_seconds" && is_whole(batch))
+      out.push_back(fmt::format("global_batch {:.0f}", batch));
+    else if (is_whole(gpus))
+      out.push_back(fmt::format("{:.0f} GPUs", gpus));
+  }
+  if (check.rate.field == "step_seconds")
+    out.push_back(fmt::format("{:.4g} s", *row.step_time_s / factor));
+  else if (check.rate.field == "samples_per_second")
+    out.push_back(fmt::format("{:.4g} samples/s", *row.samples_per_s * factor));
+  else
+    out.push_back(fmt::format("{:.4g} days", *row.days_per_100b_tokens / factor));
+  return join(out, " or ") + " would fit";
+}
+
+// "2.3 % more", "2.00 times as much"
+std::string factor_words(double factor) {
+  if (factor > 1.5 || factor < 0.667) return fmt::format("{:.2f} times as much", factor);
+  return fmt::format("{:.1f} % {}", 100 * std::abs(factor - 1), factor > 1 ? "more" : "less");
+}
+
+std::string computed_words(const Check& check) {
+  return fmt::format("{} on {} GPUs are {:.2f} TFLOPs per GPU ({})", check.rate.words,
+                     *check.row->gpus, check.computed, check.way.words());
+}
+
+// The first other way to count that agrees; "" if none.
+std::string agreeing(const Row& row) {
+  for (const auto& check : checks(row, conventions(row)))
+    if (check.agrees()) return check.way.words();
+  return "";
+}
+
+void doubt_throughput(Inquiry& inquiry, std::size_t i) {
+  const auto found = rates(inquiry.rows[i]);
+  for (std::size_t k = 1; k < found.size(); ++k) {
+    const auto &a = found[0], &b = found[k];
+    if (std::abs(a.samples_per_second / b.samples_per_second - 1) <=
+        kOtherMean + a.rounding + b.rounding)
+      continue;
+    inquiry.add(i, "throughput", a.field + ", " + b.field,
+                fmt::format("{} are {:.4g} samples/s, {} are {:.4g}", a.words, a.samples_per_second,
+                            b.words, b.samples_per_second));
+  }
+}
+
+// Time and TFLOPs in each other's column: their product is what it was.
+bool looks_swapped(const Row& row, double peak) {
+  return row.step_time_s && *row.tflops_per_gpu > peak && *row.step_time_s < peak;
+}
+
+bool doubt_stated_peak(Inquiry& inquiry, std::size_t i, double peak) {
+  const auto& row = inquiry.rows[i];
+  if (!row.tflops_per_gpu || *row.tflops_per_gpu <= peak) return false;
+  auto reason =
+      fmt::format("{:g} TFLOPs per GPU are above the peak of {:g}", *row.tflops_per_gpu, peak);
+  const bool swapped = looks_swapped(row, peak);
+  if (swapped)
+    reason += fmt::format("; {:g} s and {:g} TFLOPs would not be: columns swapped?",
+                          *row.tflops_per_gpu, *row.step_time_s);
+  inquiry.add(i, swapped ? "swapped" : "over_peak",
+              swapped ? "step_seconds, tflops_per_gpu" : "tflops_per_gpu", reason);
+  return true;
+}
+
+// By the way to count that finds least.
+bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Convention>& ways,
+                         double peak) {
+  const auto& row = inquiry.rows[i];
+  const auto found = rates(row);
+  if (found.empty() || ways.empty() || !row.gpus || *row.gpus < 1) return false;
+  const auto way = *std::min_element(
+      ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.flops < b.flops; });
+  const auto& rate = found.front();
+  const double computed = tflops(way, rate, static_cast<double>(*row.gpus));
+  if (computed * (1 - rate.rounding) <= peak) return false;
+  const Check check{&row, rate, way, computed};
+  auto reason = fmt::format("{}, above the peak of {:g}", computed_words(check), peak);
+  if (row.tflops_per_gpu)
+    reason += fmt::format("; for the stated {:g}, {}", *row.tflops_per_gpu, readings(check, true));
+  inquiry.add(i, "over_peak", rate.field + ", global_batch, gpus", reason);
+  return true;
+}
+
+void doubt_own_formula(Inquiry& inquiry, std::size_t i, const std::vector<Convention>& own) {
+  const auto& row = inquiry.rows[i];
+  const auto found = checks(row, own);
+  if (found.empty() || found.front().agrees()) return;
+  const auto& nearest = found.front();
+  auto reason =
+      fmt::format("{}, the row says {:g}: {}; {}", computed_words(nearest), nearest.stated(),
+                  factor_words(nearest.factor()), readings(nearest, false));
+  const auto other = agreeing(row);
+  if (!other.empty()) reason += ", and it agrees with " + other;
+  inquiry.add(i, "tflops", "tflops_per_gpu, " + nearest.rate.field, reason);
+}
+
+// TFLOPs by a formula that is not ours should be somewhere near to what ours find, if the model is
+// one that ours are made for.
+void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
+  const auto& row = inquiry.rows[i];
+  const auto found = checks(row, conventions(row));
+  if (found.empty() || !has_usual_size(row)) return;
+  const auto [least, most] =
+      std::minmax_element(found.begin(), found.end(),
+                          [](const Check& a, const Check& b) { return a.computed < b.computed; });
+  if (found.front().stated() >= kLeastWays * least->computed &&
+      found.front().stated() <= kMostWays * most->computed)
+    return;
+  inquiry.add(i, "tflops", "tflops_per_gpu, " + most->rate.field,
+              fmt::format("{} on {} GPUs are {:.1f} to {:.1f} TFLOPs per GPU by any way to count, "
+                          "the row says {:g}; {}",
+                          most->rate.words, *row.gpus, least->computed, most->computed,
+                          most->stated(), readings(found.front(), false)));
+}
+
+using Formulas = std::map<std::string, std::vector<std::size_t>>;  // the rows that use each
+
+void doubt_formula(Inquiry& inquiry, std::size_t i, const std::string& usual,
+                   const std::string& place) {
+  auto row = inquiry.rows[i];
+  const auto formula = std::exchange(row.tflops_formula, usual);
+  if (!row.gpus || *row.gpus < 1) return;
+  const auto found = checks(row, own_conventions(row, inquiry.peers));
+  if (found.empty() || found.front().agrees()) return;
+  inquiry.add(i, "tflops", "tflops_per_gpu",
+              fmt::format("{:g} TFLOPs are by {}, other rows of {} are by {}: {}",
+                          *row.tflops_per_gpu, printable(formula), printable(place),
+                          printable(usual), computed_words(found.front())));
+}
+
+}  // namespace
+
+void doubt_rates(Inquiry& inquiry, std::size_t i) {
+  const auto& row = inquiry.rows[i];
+  doubt_throughput(inquiry, i);
+  const auto own = own_conventions(row, inquiry.peers);
+  const auto& gpu = inquiry.gpus[i];
+  if (gpu && gpu->peak_tflops > 0) {
+    const double peak = gpu->peak_tflops;
+    if (doubt_stated_peak(inquiry, i, peak)) return;
+    if (doubt_computed_peak(inquiry, i, own.empty() ? conventions(row) : own, peak)) return;
+  }
+  if (!row.tflops_per_gpu || !(*row.tflops_per_gpu > 0) || !row.gpus || *row.gpus < 1) return;
+  if (own.empty())
+    doubt_unknown_formula(inquiry, i);
+  else
+    doubt_own_formula(inquiry, i, own);
+}
+
+void doubt_formulas(Inquiry& inquiry) {
+  std::map<std::pair<std::string, std::string>, Formulas> used;  // by source, and date or table
+  for (std::size_t i = 0; i < inquiry.rows.size(); ++i) {
+    const auto& row = inquiry.rows[i];
+    if (row.tflops_per_gpu && !row.tflops_formula.empty())
+      used[{row.source, row.date.empty() ? row.table : row.date}][row.tflops_formula].push_back(i);
+  }
+  for (const auto& [place, formulas] : used) {
+    const auto usual = std::max_element(
+        formulas.begin(), formulas.end(),
+        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    for (const auto& [formula, rows] : formulas)
+      if (formula != usual->first && usual->second.size() >= kUsual * rows.size())
+        for (const auto i : rows) doubt_formula(inquiry, i, usual->first, place.second);
+  }
+}
+
+}  // namespace orch::published

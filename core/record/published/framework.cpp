@@ -1,0 +1,226 @@
+#include "core/record/published/framework.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "core/base/text.h"
+
+namespace orch::published {
+namespace {
+
+using plan::Value;
+
+const std::vector<std::string>& frameworks() {
+  static const std::vector<std::string> kNames{"megatron",
+                                               "megatron-lm",
+                                               "megatron-deepspeed",
+                                               "megatron-deepspeed-zero3",
+                                               "hf-deepspeed-zero3",
+                                               "deepspeed",
+                                               "fsdp",
+                                               "ddp",
+                                               "megatron-core",
+                                               "nemo",
+                                               "nanotron",
+                                               "torchtitan",
+                                               "llm-foundry"};
+  return kNames;
+}
+
+bool is_megatron_deepspeed(const Row& row) {
+  return lower(row.framework).starts_with("megatron-deepspeed");
+}
+
+// From 2022-02-28 on, Megatron-DeepSpeed trains bf16 with an optimizer of its own: it shards the
+// states like ZeRO-1 and sums gradients in fp32, and is said to run "without ZeRO".
+bool has_bf16_optimizer(const Row& row) {
+  return is_megatron_deepspeed(row) && lower(row.dtype) == "bf16" && row.date >= "2022-02-28" &&
+         row.zero_stage.value_or(0) == 0;
+}
+
+// Plain Megatron of 2021 had no sharded optimizer; Megatron-DeepSpeed ran with ZeRO-1 wherever its
+// tables say a stage, and its memory on data-parallel ranks agrees where they do not.
+std::int64_t zero_stage_of(const Row& row, std::vector<std::string>& assumed) {
+  const bool deepspeed = is_megatron_deepspeed(row);
+  if (has_bf16_optimizer(row)) {
+    assumed.emplace_back("zero_stage 1 and sums in fp32: the BF16 optimizer of DeepSpeed");
+    return 1;
+  }
+  if (row.zero_stage) return *row.zero_stage;
+  if (lower(row.framework).ends_with("-zero3")) return 3;
+  if (deepspeed && row.dp.value_or(2) > 1) assumed.emplace_back("zero_stage 1");
+  return deepspeed ? 1 : 0;
+}
+
+// Megatron's own runs of the time were fp16; the others took what the GPU does best.
+std::string dtype_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
+  if (!row.dtype.empty()) return lower(row.dtype);
+  const bool then = lower(row.framework).starts_with("megatron");
+  const std::string dtype = then || gpu.peak("bf16").value <= 0 ? "fp16" : "bf16";
+  assumed.push_back("dtype " + dtype);
+  return dtype;
+}
+
+std::string optimizer_of(const Row& row, std::vector<std::string>& assumed) {
+  const auto name = lower(row.optimizer);
+  if (name.find("adafactor") != std::string::npos) return "adafactor";
+  if (!name.empty() && name.find("adam") == std::string::npos)
+    assumed.push_back("optimizer '" + printable(row.optimizer) + "' taken as adamw");
+  return "adamw";
+}
+
+// DeepSpeed deals what its pattern matches; without a pattern Megatron deals layers. Where that
+// would leave the last stage empty and counting the embeddings comes out even, that was meant.
+std::string partition_of(const Row& row, std::vector<std::string>& assumed) {
+  const auto method = lower(row.partition_method);
+  if (method.find("embed") != std::string::npos) return "transformer|embedding";
+  const auto pp = row.pp.value_or(1), layers = row.layers.value_or(0);
+  const auto chunks = pp * row.interleave.value_or(1);
+  if (chunks > pp && layers % chunks != 0 && (layers + 2) % chunks == 0) {
+    assumed.emplace_back("embeddings counted as layers, or the chunks would not be equal");
+    return "transformer|embedding";
+  }
+  const auto portion = (layers + pp - 1) / pp;
+  if (!method.empty() || portion * (pp - 1) < layers || (layers + 2) % pp != 0) return "uniform";
+  assumed.emplace_back("embeddings counted as layers, or the last stage would have none");
+  return "transformer|embedding";
+}
+
+std::string engine_of(const Row& row) {
+  if (!row.engine.empty()) return row.engine;
+  if (lower(row.stack).starts_with("orch-")) return "orch";
+  return is_megatron_deepspeed(row) ? "deepspeed" : "megatron";
+}
+
+// DeepSpeed's rows are older than its 0.12.5.
+std::string partition_rule(const std::string& engine) {
+  if (engine == "nanotron") return "costs";
+  return engine == "deepspeed" ? "portions" : "balanced";
+}
+
+// FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's words; HSDP and "inside the node" others'.
+std::string sharding_of(const Row& row) {
+  const auto words = lower(row.sharding);
+  const auto says = [&](std::string_view word) { return words.find(word) != std::string::npos; };
+  if (says("hybrid") || says("hsdp") || says("inside")) return "hybrid";
+  return says("grad_op") ? "grad_op" : "full";
+}
+
+void add_common(const Row& row, const plan::Gpu& gpu, Way& way, std::vector<std::string>& assumed) {
+  const auto recompute = recompute_of(row);
+  if (row.act_ckpt.empty()) assumed.push_back("recompute " + recompute);
+  way.settings.emplace_back("recompute", recompute);
+  way.settings.emplace_back("dtype", dtype_of(row, gpu, assumed));
+  way.settings.emplace_back("optimizer", optimizer_of(row, assumed));
+  way.settings.emplace_back("flash_attention", row.flash_attn.value_or(false));
+  way.settings.emplace_back("tensor_parallel", row.tp.value_or(1));
+  way.settings.emplace_back("pipeline_parallel", row.pp.value_or(1));
+  way.settings.emplace_back("context_parallel", row.context_parallel.value_or(1));
+  way.settings.emplace_back("interleave", row.interleave.value_or(1));
+  way.settings.emplace_back("sequence_parallel", row.sequence_parallel.value_or(false));
+  if (row.offload_activations)
+    way.settings.emplace_back("offload_activations", *row.offload_activations);
+  if (!row.cross_entropy.empty())
+    way.settings.emplace_back("cross_entropy", row.cross_entropy);
+  if (row.master_weights) way.settings.emplace_back("master_weights", *row.master_weights);
+  way.settings.emplace_back("launch_blocking", row.launch_blocking.value_or(false));
+  const auto offload = lower(row.offload), compression = lower(row.grad_compression);
+  way.settings.emplace_back("offload", offload.empty() ? "none" : offload);
+  way.settings.emplace_back("compression", compression.empty() ? "none" : compression);
+}
+
+// What a run does anyway when a strategy has no such parameter.
+bool happens_anyway(const std::string& setting, const Value& value) {
+  if (setting == "tensor_parallel" || setting == "pipeline_parallel" || setting == "context_parallel" ||
+      setting == "interleave")
+    return value == Value(std::int64_t{1});
+  if (setting == "offload" || setting == "compression") return value == Value(std::string("none"));
+  return value == Value(false);
+}
+
+}  // namespace
+
+std::string strategy_of(const Row& row) {
+  std::vector<std::string> assumed;
+  const auto name = lower(row.framework);
+  if (name == "ddp" || name == "fsdp") return name;
+  if (name == "torchtitan" || name == "llm-foundry") return "fsdp";
+  if (is_megatron(row))
+    return zero_stage_of(row, assumed) >= 2 ? "deepspeed" : "megatron";
+  return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
+}
+
+bool is_megatron(const Row& row) {
+  const auto name = lower(row.framework);
+  return name.starts_with("megatron") || name == "nemo" || name == "nanotron";
+}
+
+std::string recompute_of(const Row& row) {
+  const auto cell = lower(row.act_ckpt);
+  if (cell == "true" || cell == "yes" || cell == "1") return "full";
+  if (cell == "false" || cell == "no" || cell == "0") return "none";
+  if (!cell.empty()) return cell;
+  // Whoever needs Megatron's parallelism recomputes; the others name it when they do.
+  return is_megatron(row) ? "full" : "none";
+}
+
+Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
+  Way way;
+  const auto zero_stage = zero_stage_of(row, assumed);
+  way.strategy = strategy_of(row);
+  if (way.strategy.empty())
+    return Error{
+        "framework",
+        row.framework.empty() ? "names none" : "no '" + printable(row.framework) + "' here",
+        suggestion(lower(row.framework), frameworks())};
+  add_common(row, gpu, way, assumed);
+  if (way.strategy == "megatron") {
+    way.settings.emplace_back("zero_stage", zero_stage);
+    way.settings.emplace_back("fp32_accumulate",
+                              row.fp32_accumulate.value_or(has_bf16_optimizer(row)));
+    way.settings.emplace_back("stage_partition", partition_of(row, assumed));
+    const auto engine = engine_of(row);
+    way.settings.emplace_back("partition_rule", partition_rule(engine));
+    way.settings.emplace_back("engine", engine);
+  }
+  if (way.strategy == "deepspeed") {
+    if (zero_stage == 0)
+      return Error{"zero_stage", "says none: which stage of ZeRO it was is open", "give 1, 2 or 3"};
+    way.settings.emplace_back("stage", zero_stage);
+  }
+  if (way.strategy == "fsdp") way.settings.emplace_back("sharding", sharding_of(row));
+  const bool own = lower(row.stack).starts_with("orch-");  // our own trainer
+  if (way.strategy == "deepspeed" || way.strategy == "fsdp" || way.strategy == "ddp")
+    way.settings.emplace_back("engine", own ? "orch" : "framework");
+  return way;
+}
+
+Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& strategy) {
+  std::vector<Value> settings;
+  for (const auto& param : strategy.params) settings.push_back(param.default_value);
+  Errors errors;
+  for (const auto& [name, value] : way.settings) {
+    const int index = strategy.index(name);
+    if (index < 0) {
+      if (!happens_anyway(name, value))
+        errors.push_back(
+            {name,
+             fmt::format("{} has none, and the row says {}", strategy.name, plan::show(value)),
+             ""});
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(index);
+    const auto conformed = plan::conform(strategy.params[at], value, name);
+    if (conformed)
+      settings[at] = *conformed;
+    else
+      errors.insert(errors.end(), conformed.error().begin(), conformed.error().end());
+  }
+  if (!errors.empty()) return errors;
+  return settings;
+}
+
+}  // namespace orch::published

@@ -1,0 +1,134 @@
+#include "core/record/published/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/text.h"
+
+namespace orch::published {
+namespace {
+
+using plan::Cluster, plan::Partition;
+using ClusterPtr = std::shared_ptr<const Cluster>;
+
+bool is(const Partition& partition, const std::string& gpu) {
+  return partition.gpu.name == gpu || partition.name == gpu;
+}
+
+// "a100" is any of its kind.
+std::vector<const Partition*> like(const Cluster& cluster, const std::string& gpu) {
+  std::vector<const Partition*> found;
+  for (const auto& partition : cluster.partitions)
+    if (is(partition, gpu) || partition.gpu.name.starts_with(gpu + "-"))
+      found.push_back(&partition);
+  const auto exact = std::find_if(found.begin(), found.end(),
+                                  [&](const Partition* partition) { return is(*partition, gpu); });
+  return exact == found.end() ? found : std::vector{*exact};
+}
+
+// A row that is of nodes with other GPUs, or of more than there are, was not here.
+bool contradicts(const Row& row, const Partition& partition) {
+  return row.gpus_per_node.value_or(partition.gpus_per_node) != partition.gpus_per_node ||
+         row.gpus.value_or(0) > partition.gpus_per_node * partition.nodes;
+}
+
+bool may_have(const Cluster& cluster, const Row& row, const std::string& gpu) {
+  const auto found = like(cluster, gpu);
+  return std::any_of(found.begin(), found.end(),
+                     [&](const Partition* partition) { return !contradicts(row, *partition); });
+}
+
+bool known(const Machines& machines, const std::string& name) {
+  return std::find(machines.names.begin(), machines.names.end(), name) != machines.names.end();
+}
+
+Result<ClusterPtr> by_gpu(const Row& row, const std::string& gpu, const Machines& machines,
+                          std::vector<std::string>& assumed) {
+  if (gpu.empty())
+    return Error{"site", "neither the site nor the GPU is said",
+                 "--cluster and --set gpu=… say them"};
+  std::vector<std::string> owners;
+  ClusterPtr owner;
+  for (const auto& name : machines.names) {
+    const auto cluster = machines.find(name);
+    if (!cluster || !may_have(**cluster, row, gpu)) continue;
+    owners.push_back(name);
+    owner = *cluster;
+  }
+  if (owners.size() == 1) {
+    assumed.push_back(fmt::format("site {}: the one cluster with {}", owners.front(), gpu));
+    return owner;
+  }
+  if (owners.empty())
+    return Error{"site", fmt::format("names none, and no cluster has the GPU '{}'{}", printable(gpu),
+                                     row.gpus_per_node
+                                         ? fmt::format(" on nodes of {}", *row.gpus_per_node)
+                                         : std::string()),
+                 "name a cluster with --cluster"};
+  return Error{"site", fmt::format("names none, and {} have {}", join(owners, ", "), gpu),
+               "name a cluster with --cluster"};
+}
+
+Result<ClusterPtr> cluster_of(const Row& row, const Machines& machines,
+                              std::vector<std::string>& assumed) {
+  if (known(machines, row.site)) return machines.find(row.site);
+  if (!machines.otherwise.empty()) {
+    assumed.push_back("site " + machines.otherwise + ", as asked");
+    return machines.find(machines.otherwise);
+  }
+  if (row.site.empty()) return by_gpu(row, plain_gpu(row.gpu), machines, assumed);
+  const auto near = nearest(row.site, machines.names);
+  return Error{"site", "no cluster '" + printable(row.site) + "'",
+               near ? "did you mean '" + *near + "'?" : "name a cluster with --cluster"};
+}
+
+Result<const Partition*> partition_of(const Row& row, const Cluster& cluster,
+                                      std::vector<std::string>& assumed) {
+  std::vector<std::string> gpus;
+  for (const auto& partition : cluster.partitions) gpus.push_back(partition.gpu.name);
+  if (row.gpu.empty() && cluster.partitions.size() > 1)
+    return Error{"gpu", "names none, and " + cluster.name + " has several",
+                 "one of: " + join(gpus, ", ")};
+  const auto gpu = plain_gpu(row.gpu);
+  const auto found =
+      row.gpu.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
+  if (found.size() != 1)
+    return Error{"gpu", fmt::format("{} has no '{}'", cluster.name, printable(row.gpu)),
+                 suggestion(gpu, gpus)};
+  if (found.front()->gpu.name != gpu) assumed.push_back("gpu " + found.front()->gpu.name);
+  return found.front();
+}
+
+}  // namespace
+
+std::string plain_gpu(std::string_view gpu) {
+  std::string out;
+  for (const char c : gpu) {
+    const bool gap = c == ' ' || c == '_' || c == '-';
+    if (gap && (out.empty() || out.back() == '-')) continue;
+    out += gap ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (out.starts_with("nvidia-")) out.erase(0, 7);
+  if (out.starts_with("tesla-")) out.erase(0, 6);
+  for (const std::string_view form : {"-sxm5", "-sxm4", "-sxm3", "-sxm2", "-sxm"})
+    if (const auto at = out.find(form); at != std::string::npos) out.erase(at, form.size());
+  if (out.ends_with("gb")) out.pop_back();
+  return out;
+}
+
+Result<Machine> machine_of(const Row& row, const Machines& machines,
+                           std::vector<std::string>& assumed) {
+  const auto cluster = cluster_of(row, machines, assumed);
+  if (!cluster) return cluster.error();
+  const auto partition = partition_of(row, **cluster, assumed);
+  if (!partition) return partition.error();
+  const auto per_node = (*partition)->gpus_per_node;
+  if (row.gpus_per_node.value_or(per_node) != per_node)
+    assumed.push_back(fmt::format("nodes of {} GPUs, as {} has them, not of {}", per_node,
+                                  (*cluster)->name, *row.gpus_per_node));
+  return Machine{*cluster, *partition};
+}
+
+}  // namespace orch::published

@@ -1,0 +1,215 @@
+#include "core/record/published/samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/record/published/framework.h"
+#include "core/record/published/sizes.h"
+#include "core/record/published/stack.h"
+#include "core/plan/check.h"
+
+namespace orch::published {
+namespace {
+
+using Assumed = std::vector<std::string>;
+
+// Fuller than this, a GPU may have run out of memory; emptier, it was the host.
+constexpr double kNearlyFull = 0.8;
+
+std::string reason_text(const Error& error) {
+  std::string out = error.place;
+  if (!out.empty()) out += ": ";
+  out += error.fact;
+  if (!error.fix.empty()) out += "; " + error.fix;
+  return out;
+}
+
+std::string reason_text(const std::vector<Error>& errors) {
+  std::vector<std::string> parts;
+  for (const auto& error : errors) parts.push_back(reason_text(error));
+  return join(parts, "; ");
+}
+
+// A run in the making: the first step that fails leaves its reasons.
+class Maker {
+ public:
+  Maker(const Machines& machines, const std::vector<plan::StrategyPtr>& strategies,
+        const plan::CheckBackend& check_backend, const Peers& peers)
+      : machines_(machines),
+        strategies_(strategies),
+        check_backend_(check_backend),
+        peers_(peers) {}
+
+  Result<plan::Run> run(const Row& row, Assumed& assumed) const {
+    plan::Run run;
+    run.experiment = row.source;
+    run.tokens = 100e9;
+    const auto machine = machine_of(row, machines_, assumed);
+    const auto layout = layout_of(row, assumed);
+    auto model = model_of(row, peers_, assumed);
+    Errors errors;
+    gather(machine, errors);
+    gather(layout, errors);
+    gather(model, errors);
+    if (!errors.empty()) return errors;
+    run.cluster = machine->cluster;
+    run.partition = machine->partition;
+    run.layout = *layout;
+    run.model = std::move(*model);
+    run.gpus = layout->ranks();
+    const auto per_node = run.partition->gpus_per_node;
+    run.nodes = (run.gpus + per_node - 1) / per_node;
+    if (auto status = set_strategy(row, run, assumed); !status) return status.error();
+    const auto batch = batch_of(row, run.layout, assumed);
+    if (!batch) return batch.error();
+    run.batch = *batch;
+    std::vector<Error> reasons;
+    plan::check_anywhere(run, reasons);
+    check_backend_(run, reasons, run.warnings);
+    if (!reasons.empty()) return Errors(reasons.begin(), reasons.end());
+    return run;
+  }
+
+ private:
+  template <class T>
+  static void gather(const Result<T>& result, Errors& errors) {
+    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
+  }
+
+  Status set_strategy(const Row& row, plan::Run& run, Assumed& assumed) const {
+    const auto way = way_of(row, run.partition->gpu, assumed);
+    if (!way) return way.error();
+    const auto found = std::find_if(strategies_.begin(), strategies_.end(),
+                                    [&](const auto& s) { return s->name == way->strategy; });
+    if (found == strategies_.end())
+      return Error{"framework", "no backend offers " + way->strategy, "orch backends lists them"};
+    run.strategy = *found;
+    auto settings = settings_of(*way, *run.strategy);
+    if (!settings) return settings.error();
+    run.settings = std::move(*settings);
+    run.stack = stack_of(row, *run.partition);
+    return {};
+  }
+
+  const Machines& machines_;
+  const std::vector<plan::StrategyPtr>& strategies_;
+  const plan::CheckBackend& check_backend_;
+  const Peers& peers_;
+};
+
+// A step's seconds, from the cell that says it most directly.
+std::optional<double> seconds_of(const Row& row, const plan::Run& run, const Peers& peers) {
+  if (row.status == "oom") return std::nullopt;  // what it managed before is no steady state
+  const auto batch = static_cast<double>(row.gbs.value_or(run.batch.global_batch));
+  if (row.step_time_s) return row.step_time_s;
+  if (row.samples_per_s) return batch / *row.samples_per_s;
+  if (row.days_per_100b_tokens)
+    return *row.days_per_100b_tokens * kDay / 100e9 * run.tokens_per_step();
+  if (!row.tflops_per_gpu) return std::nullopt;
+  auto model = run.model;
+  model.vocab = padded_vocab(model.vocab, run.layout.tensor_parallel);
+  const auto flops = formula_flops(peers.formula(row), model, row.params_b.value_or(0) * 1e9,
+                                   peers.counted(row), batch, recompute_of(row) == "full");
+  if (!flops) return std::nullopt;
+  return *flops / (*row.tflops_per_gpu * 1e12 * static_cast<double>(run.gpus));
+}
+
+Sample make_sample(const Row& row, plan::Run run, Assumed assumed, const Peers& peers) {
+  Sample sample;
+  sample.id = row.id;
+  sample.source = row.source;
+  sample.table = row.table;
+  sample.date = row.date;
+  sample.status = row.status;
+  sample.oom = row.status == "oom";
+  sample.step_seconds = seconds_of(row, run, peers);
+  if (row.mem_gb) {
+    const double bytes = *row.mem_gb * kGiB;
+    sample.host_oom = sample.oom && bytes < kNearlyFull * run.partition->gpu.memory.value;
+    if (!sample.oom) sample.memory_bytes = bytes;
+    sample.first_stage = row.mem_of == "first";
+  }
+  sample.assumed_sizes = !row.layers;
+  for (const auto& habit : row.assumed)
+    if (!habit.starts_with("mem_of")) sample.inferred.push_back(habit.substr(0, habit.find(" (")));
+  sample.run = std::move(run);
+  sample.assumed = std::move(assumed);
+  return sample;
+}
+
+Result<Sample> sample_of(const Row& row, const Maker& maker, const Peers& peers) {
+  if (!row.flaws.empty()) return row.flaws;
+  Assumed assumed = row.assumed;
+  auto run = maker.run(row, assumed);
+  if (!run) return run.error();
+  return make_sample(row, std::move(*run), std::move(assumed), peers);
+}
+
+// Why a row says nothing that a prediction could be held against; "" if it does.
+std::string says_nothing(const Sample& sample) {
+  if (sample.step_seconds || sample.memory_bytes || sample.oom || sample.status == "ok") return "";
+  if (sample.status == "failed") return "status: it failed, and no time is given";
+  if (sample.status == "hang") return "status: it hung, and no time is given";
+  return "status: neither a result nor whether it ran is given";
+}
+
+}  // namespace
+
+Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
+                   const std::vector<plan::StrategyPtr>& strategies,
+                   const plan::CheckBackend& check_backend) {
+  Samples out;
+  const Peers peers(rows);
+  const Maker maker(machines, strategies, check_backend, peers);
+  for (const auto& row : rows) {
+    if (row.suspect.value_or(false))
+      ++out.suspect;
+    else if (!row.dup_of.empty())
+      ++out.duplicates;
+    if (row.left_out()) continue;
+    auto sample = sample_of(row, maker, peers);
+    const auto reason = sample ? says_nothing(*sample) : reason_text(sample.error());
+    if (reason.empty())
+      out.samples.push_back(std::move(*sample));
+    else
+      out.skipped.push_back({row.id, row.source, row.table, reason});
+  }
+  return out;
+}
+
+std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines& machines,
+                                    const std::vector<plan::StrategyPtr>& strategies,
+                                    const plan::CheckBackend& check_backend) {
+  const Peers peers(rows);
+  const Maker maker(machines, strategies, check_backend, peers);
+  std::vector<Result<Sample>> out;
+  out.reserve(rows.size());
+  for (const auto& row : rows) out.push_back(sample_of(row, maker, peers));
+  return out;
+}
+
+std::vector<std::string> folds(const std::vector<Sample>& samples) {
+  constexpr std::size_t kTables = 3, kFolds = 5;
+  const auto origin = [](const Sample& sample) {
+    return sample.source + "@" + sample.run.cluster->name;
+  };
+  std::map<std::string, std::set<std::string>> tables;
+  for (const auto& sample : samples)
+    if (sample.step_seconds) tables[origin(sample)].insert(sample.table);
+  std::map<std::string, std::size_t> seen;
+  std::vector<std::string> names;
+  for (const auto& sample : samples) {
+    const auto turn = seen[origin(sample)]++ % kFolds;
+    names.push_back(tables[origin(sample)].size() >= kTables
+                        ? origin(sample) + "/" + sample.table
+                        : fmt::format("{}#{}", origin(sample), turn));
+  }
+  return names;
+}
+
+}  // namespace orch::published

@@ -1,0 +1,28 @@
+#include "core/record/published/stack.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/plan/stack.h"
+
+namespace orch::published {
+
+std::string stack_of(const Row& row, const plan::Partition& partition) {
+  if (!row.stack.empty()) return row.stack;
+  const auto framework = lower(row.framework);
+  const double date = plan::years_of(row.date);
+  const plan::Stack* best = nullptr;
+  double least = 0;
+  for (const auto& [stack, at] : partition.stacks) {
+    const auto& names = stack->frameworks;
+    if (std::find(names.begin(), names.end(), framework) == names.end()) continue;
+    // Rows without a date are taken as of today: the newest.
+    const double years = plan::years_of(stack->date);
+    const double off = date > 0 ? std::fabs(years - date) : -years;
+    if (!best || off < least) best = stack.get(), least = off;
+  }
+  return best ? best->name : "";
+}
+
+}  // namespace orch::published

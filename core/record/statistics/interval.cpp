@@ -1,0 +1,192 @@
+#include "core/record/statistics/interval.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/result.h"
+#include "core/record/statistics/student.h"
+
+namespace orch::statistics {
+namespace {
+
+constexpr std::size_t kOrderStatistics = 6;  // of fewer, even the extremes cover less than 95 %
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double deviation(const std::vector<double>& values) {  // at least two
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+std::vector<double> usable(std::vector<double> values, bool positive) {
+  std::erase_if(values,
+                [&](double value) { return !std::isfinite(value) || (positive && value <= 0); });
+  return values;
+}
+
+std::vector<double> logarithms(std::vector<double> values) {
+  for (auto& value : values) value = std::log(value);
+  return values;
+}
+
+// Ranks from 1; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::vector<double> out(values.size());
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    for (auto i = first; i < last; ++i) out[order[i]] = static_cast<double>(first + last + 1) / 2;
+  }
+  return out;
+}
+
+// The correlation of neighbours by their ranks, which one step of a thousand seconds cannot hide.
+double neighbours(const std::vector<double>& values) {
+  const auto rank = ranks(values);
+  const auto n = static_cast<double>(values.size());
+  const double middle = (n + 1) / 2;
+  double both = 0, alone = 0;
+  for (std::size_t i = 0; i < rank.size(); ++i) {
+    alone += (rank[i] - middle) * (rank[i] - middle);
+    if (i > 0) both += (rank[i] - middle) * (rank[i - 1] - middle);
+  }
+  return alone > 0 ? both / alone : 0;
+}
+
+// As many independent values as these are worth. A correlation within a standard error of nothing
+// (1 / sqrt(n)) is nothing: otherwise half of all independent series would be corrected.
+double independent(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  if (values.size() < kOrderStatistics) return n;
+  const double r = std::min(neighbours(values) + 1 / n, 0.99);  // it is biased by -1 / n
+  return r > 1 / std::sqrt(n) ? std::max(2.0, n * (1 - r) / (1 + r)) : n;
+}
+
+// The greatest k so that the k-th of n values lies above the median with at most 2.5 %.
+std::size_t lower_rank(std::size_t n) {
+  const auto count = static_cast<double>(n);
+  if (n > 500)  // the normal distribution, exact enough
+    return static_cast<std::size_t>((count + 1) / 2 - 1.959964 * std::sqrt(count) / 2);
+  double term = std::pow(0.5, count), below = 0;  // of exactly k, of at most k
+  for (std::size_t k = 0;; ++k) {
+    below += term;
+    if (below > 0.025) return k;
+    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+  }
+}
+
+// Order statistics of n sorted values that are worth `worth` independent ones: as far from the
+// middle, as a share of all, as the ranks of so few.
+void order_limits(const std::vector<double>& sorted, double worth, Interval& out) {
+  const auto n = static_cast<double>(sorted.size());
+  const auto few = std::floor(worth);
+  const double reach =
+      ((few + 1) / 2 - static_cast<double>(lower_rank(static_cast<std::size_t>(few)))) * n / few;
+  const auto rank = static_cast<std::size_t>((n + 1) / 2 - reach + 1e-9);
+  out.low = sorted[rank - 1];
+  out.high = sorted[sorted.size() - rank];
+}
+
+// The standard deviation of the median of so many normal values over that of their mean.
+double against_mean(std::size_t n) {
+  constexpr std::array<double, 6> kExact = {1, 1, 1, 1.1602, 1.0922, 1.1976};
+  return n < kExact.size() ? kExact[n] : std::sqrt(std::acos(-1.0) / 2);
+}
+
+void student_limits(const std::vector<double>& values, double worth, Interval& out) {
+  const bool positive = *std::min_element(values.begin(), values.end()) > 0;
+  const double error = deviation(positive ? logarithms(values) : values) *
+                       against_mean(values.size()) / std::sqrt(worth);
+  const double reach = student_t(0.975, worth - 1) * error;
+  const double high = positive ? out.value * std::exp(reach) : out.value + reach;
+  if (!std::isfinite(high)) return;  // 1e-300 and 1e300: nothing is known
+  out.low = positive ? out.value * std::exp(-reach) : out.value - reach;
+  out.high = high;
+}
+
+// Many values that are alike say little of how they are spread, but of six or more some are on
+// either side of the median: the limits need not go beyond what was seen.
+void keep_within(const std::vector<double>& values, Interval& out) {
+  if (!out.has_limits()) return;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  out.low = std::max(*out.low, *least);
+  out.high = std::min(*out.high, *most);
+}
+
+// How far the limits are from the value, in logarithms.
+double below(const Interval& i) { return std::log(i.value / *i.low); }
+double above(const Interval& i) { return std::log(*i.high / i.value); }
+
+}  // namespace
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double quantile(std::vector<double> values, double q) {
+  ORCH_CHECK(!values.empty(), "a quantile of nothing");
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(at);
+  std::nth_element(values.begin(), place, values.end());
+  const double share = at - std::floor(at);
+  if (share == 0) return *place;
+  return *place + share * (*std::min_element(place + 1, values.end()) - *place);
+}
+
+double spread(const std::vector<double>& values) {
+  const double middle = median(values);
+  auto distances = values;
+  for (auto& value : distances) value = std::abs(value - middle);
+  return 1.4826 * median(std::move(distances));
+}
+
+Interval median_interval(const std::vector<double>& all) {
+  auto values = usable(all, false);
+  Interval out;
+  out.n = values.size();
+  if (values.empty()) return out;
+  out.value = median(values);
+  if (out.n == 1) return out;
+  const double worth = independent(values);
+  if (worth < kOrderStatistics) {
+    student_limits(values, worth, out);
+    if (out.n >= kOrderStatistics) keep_within(values, out);
+  } else {
+    std::sort(values.begin(), values.end());
+    order_limits(values, worth, out);
+  }
+  return out;
+}
+
+Interval repeats_interval(const std::vector<double>& medians) {
+  const auto values = logarithms(usable(medians, true));
+  Interval out;
+  out.n = values.size();
+  if (values.empty()) return out;
+  out.value = std::exp(mean(values));
+  if (out.n == 1) return out;
+  const auto n = static_cast<double>(out.n);
+  const double reach = student_t(0.975, n - 1) * deviation(values) / std::sqrt(n);
+  if (!std::isfinite(out.value * std::exp(reach))) return out;
+  out.low = out.value * std::exp(-reach);
+  out.high = out.value * std::exp(reach);
+  return out;
+}
+
+Interval ratio(const Interval& a, const Interval& b) {
+  Interval out;
+  out.n = std::min(a.n, b.n);
+  out.value = a.value / b.value;
+  if (!a.has_limits() || !b.has_limits() || !(*a.low > 0) || !(*b.low > 0)) return out;
+  out.low = out.value * std::exp(-std::hypot(below(a), above(b)));
+  out.high = out.value * std::exp(std::hypot(above(a), below(b)));
+  return out;
+}
+
+}  // namespace orch::statistics

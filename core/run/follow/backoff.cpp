@@ -1,0 +1,30 @@
+#include "core/run/follow/backoff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace orch::follow {
+
+bool Backoff::wait(const World& world) {
+  const double left = began_ + patience_ - clock_.steady();
+  if (left <= 0 || world.interrupted()) return false;
+  const double delay = std::min(delay_, left);
+  world.say(fmt::format("the scheduler does not answer; next try in {:.0f} s", delay));
+  const double until = clock_.steady() + delay;
+  while (clock_.steady() < until && !world.interrupted())
+    clock_.sleep(std::min(0.2, until - clock_.steady()));
+  delay_ = std::min(2 * delay_, 60.0);
+  return !world.interrupted();
+}
+
+double Pace::next(bool changed, double poll_seconds) {
+  delay_ = changed ? limits_.least : std::min(1.5 * delay_, limits_.most);
+  // At most a twentieth of the time is spent asking. One slow answer is no slow scheduler: a machine
+  // that was busy, or we were stopped.
+  const double cost = std::min(std::exchange(last_poll_, poll_seconds), poll_seconds);
+  return std::clamp(20 * cost, delay_, std::max(delay_, 300.0));
+}
+
+}  // namespace orch::follow

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/run/follow/options.h"
+
+namespace orch::follow {
+
+// Waits 1, 2, 4, … up to 60 seconds between tries, as long as there is patience.
+class Backoff {
+ public:
+  Backoff(Clock& clock, double patience_seconds)
+      : clock_(clock), began_(clock.steady()), patience_(patience_seconds) {}
+
+  // False when the patience is over, or someone pressed Ctrl-C.
+  bool wait(const World& world);
+
+ private:
+  Clock& clock_;
+  double began_;
+  double patience_;
+  double delay_ = 1;
+};
+
+// How long to wait between polls: short after a change, longer the longer nothing happens, and
+// never so often that polling itself is a load.
+class Pace {
+ public:
+  struct Limits {
+    double least = 1;
+    double most = 30;
+  };
+  explicit Pace(Limits limits) : limits_(limits), delay_(limits.least) {}
+
+  // After a poll that took so long: whether something changed.
+  double next(bool changed, double poll_seconds);
+
+ private:
+  Limits limits_;
+  double delay_;
+  double last_poll_ = 0;
+};
+
+}  // namespace orch::follow

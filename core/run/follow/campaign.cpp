@@ -1,0 +1,461 @@
+#include "core/run/follow/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/record/events/collect.h"
+
+namespace orch::follow {
+
+using record::State;
+
+Campaign::Campaign(const fs::path& root, const std::string& experiment, World world,
+                   Options options)
+    : folder_(root / experiment),
+      world_(std::move(world)),
+      options_(options),
+      index_(store::Index::open(root)),
+      ledger_(folder_) {
+  experiment_.name = experiment;
+}
+
+// --- reading ---
+
+Status Campaign::open() {
+  damaged_.clear();
+  auto facts = store::read_experiment(folder_);
+  if (facts && *facts) {
+    experiment_ = **facts;
+    experiment_.name = folder_.filename().string();  // it may have been renamed
+  }
+  if (!facts) damaged_ = facts.error();
+  if (auto status = ledger_.read(damaged_); !status) return status;
+  if (auto status = read_runs(); !status) return status;
+  note_trouble(damaged_);
+  return {};
+}
+
+void Campaign::note_trouble(const Errors& errors) {
+  for (const auto& error : errors)
+    if (told_.insert(error.text()).second) trouble_.push_back(error);
+}
+
+Status Campaign::read_runs() {
+  const auto ids = store::run_ids(folder_);
+  const auto wanted = store::read_wanted(folder_);
+  if (!wanted) damaged_.insert(damaged_.end(), wanted.error().begin(), wanted.error().end());
+  std::map<std::string, store::Index::Row> known;
+  for (auto& row : index_.rows(experiment_.name)) {
+    auto id = row.facts.id;
+    known.emplace(std::move(id), std::move(row));
+  }
+  std::vector<RunView> runs;
+  std::map<std::string, std::size_t> place;
+  unindexed_.clear();
+  for (const auto& id : ids) {
+    RunView view;
+    // What has not ended may have been planned anew since.
+    if (const auto row = known.find(id);
+        row != known.end() && row->second.outcome.verdict.is_final()) {
+      view.facts = std::move(row->second.facts);
+      view.outcome = std::move(row->second.outcome);
+    } else {
+      auto facts = store::read_run_facts(folder_ / id);
+      if (!facts) {
+        note_trouble(facts.error());
+        continue;
+      }
+      view.facts = std::move(*facts);
+      unindexed_.insert(runs.size());
+    }
+    view.wanted = wanted && wanted->contains(id);
+    if (const auto before = find(id)) view.unheard_since = runs_[*before].unheard_since;
+    read_run(view, folder_ / id);
+    place[id] = runs.size();
+    runs.push_back(std::move(view));
+  }
+  runs_ = std::move(runs);
+  place_ = std::move(place);
+  unnoted_.clear();
+  index_.keep_only(experiment_.name, ids);
+  return {};
+}
+
+void Campaign::damage(RunView& view, const Errors& errors) {
+  note_trouble(errors);
+  const auto& first = errors.front();
+  view.damage = fs::path(first.place).filename().string() + " " + first.fact;
+}
+
+// Of a run that ended, the index has all that is needed, as long as nobody submitted it again.
+void Campaign::read_run(RunView& view, const fs::path& folder) {
+  const auto& entries = ledger_.of(view.facts.id);
+  const auto last = entries.empty() ? "" : ledger_.at(entries.back()).submission.id;
+  const auto ended = [&] { return view.verdict().is_final() && view.outcome.submission == last; };
+  if (!ended()) {
+    auto outcome = store::read_outcome(folder);
+    view.outcome = outcome && *outcome ? **outcome : record::Outcome{};
+    if (!outcome) damage(view, outcome.error());
+    view.damage_stays = !outcome;
+  }
+  view.settled = ended();
+  read_marks(view);
+  if (!view.settled || record::is_transient(view.verdict().failure)) read_attempts(view);
+}
+
+void Campaign::read_marks(RunView& view) {
+  const auto folder = folder_ / view.facts.id;
+  std::error_code ignored;
+  view.stop_file = fs::exists(folder / "stop", ignored) || fs::exists(folder_ / "stop", ignored);
+  const auto checkpoints = fs::directory_iterator(folder / "checkpoints", ignored);
+  view.has_checkpoint = !ignored && checkpoints != fs::directory_iterator();
+}
+
+std::optional<std::size_t> Campaign::find(const std::string& id) const {
+  const auto found = place_.find(id);
+  if (found == place_.end()) return std::nullopt;
+  return found->second;
+}
+
+// Attempts that said how they ended do not change any more. The first phase that none of them has
+// finished is the current one.
+void Campaign::read_attempts(RunView& view) {
+  auto& attempts = view.attempts;
+  if (!view.damage_stays) view.damage.clear();
+  while (!attempts.empty() && attempts.back().state == "running") attempts.pop_back();
+  const int from = attempts.empty() ? 1 : attempts.back().number + 1;
+  auto more = store::read_attempts(folder_ / view.facts.id, from);
+  if (!more) {
+    damage(view, more.error());
+    return;
+  }
+  std::move(more->begin(), more->end(), std::back_inserter(attempts));
+  const auto has_finished = [&](int phase) {
+    return std::any_of(attempts.begin(), attempts.end(), [&](const auto& attempt) {
+      return attempt.phase == phase && attempt.state == "finished";
+    });
+  };
+  view.phase = 1;
+  while (view.phase < view.facts.phases && has_finished(view.phase)) ++view.phase;
+}
+
+double Campaign::file_system_now() {
+  if (!now_) now_ = events::file_system_now(folder_);
+  return *now_;
+}
+
+fs::path Campaign::attempt_folder(const RunView& view, const record::Attempt& attempt) const {
+  return folder_ / view.facts.id / "attempts" / std::to_string(attempt.number);
+}
+
+// Of the last attempt; what an earlier one reached stays until this one has made a step.
+std::optional<record::Progress> Campaign::read_progress(RunView& view) {
+  if (view.attempts.empty()) return std::nullopt;
+  const auto folder = attempt_folder(view, view.attempts.back());
+  auto progress = events::read_progress(folder, file_system_now());
+  if (!progress && world_.log_progress) progress = world_.log_progress(folder, file_system_now());
+  if (progress) view.outcome.progress = progress;
+  return progress;
+}
+
+// --- polling and judging ---
+
+record::JobFacts Campaign::poll(bool& answered) {
+  std::map<std::string, std::set<std::size_t>> asked;  // executor -> submissions
+  for (const auto& view : runs_) {
+    if (view.settled) continue;
+    for (const auto& entry : ledger_.of(view.facts.id))
+      if (const auto& submission = ledger_.at(entry).submission;
+          !submission.job.empty() && submission.phase >= view.phase)
+        asked[submission.executor].insert(entry.submission);
+  }
+  record::JobFacts facts;
+  answered = true;
+  silent_.clear();
+  for (const auto& [name, places] : asked) {
+    std::vector<const record::Submission*> submissions;
+    for (const auto place : places) submissions.push_back(&ledger_.all()[place].submission);
+    auto* executor = world_.executor(name);
+    auto got = executor ? executor->poll(submissions)
+                        : Result<record::JobFacts>(Error{name, "there is none here", ""});
+    if (got) {
+      facts.merge(*got);
+    } else {
+      answered = false;
+      silent_.insert(name);
+    }
+  }
+  return facts;
+}
+
+// Submissions that another orch made meanwhile count.
+void Campaign::look_at_ledger() {
+  if (!ledger_.has_changed()) return;
+  Errors damaged;
+  if (auto status = ledger_.read(damaged); !status) note_trouble(status.error());
+  for (auto& view : runs_) {
+    const auto& entries = ledger_.of(view.facts.id);
+    if (!entries.empty() && ledger_.at(entries.back()).submission.id != view.outcome.submission)
+      view.settled = false;
+  }
+}
+
+void Campaign::refresh() {
+  now_.reset();
+  look_at_ledger();
+  bool answered = true;
+  const auto facts = poll(answered);
+  if (answered)
+    silent_since_.reset();
+  else if (!silent_since_)
+    silent_since_ = world_.clock->steady();
+  for (auto& view : runs_)
+    if (!view.settled) judge(view, facts);
+  if (auto status = note_outcomes(); !status) note_trouble(status.error());
+}
+
+void Campaign::settle_lost() {
+  const auto waits = [](const RunView& view) { return view.unheard_since >= 0 && !view.settled; };
+  bool told = false;
+  while (std::any_of(runs_.begin(), runs_.end(), waits) && !world_.interrupted()) {
+    if (!told) world_.say("jobs without a trace: waiting for their files to arrive");
+    told = true;
+    world_.clock->sleep(std::clamp(options_.settle_seconds / 4, 0.5, 5.0));
+    refresh();
+  }
+}
+
+Errors Campaign::take_troubles() { return std::exchange(trouble_, {}); }
+
+const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
+                                         const record::JobFacts& facts) const {
+  const auto entry = ledger_.last(view.facts.id, phase);
+  if (!entry) return nullptr;
+  const auto found = facts.find({ledger_.at(*entry).submission.id, entry->task});
+  return found == facts.end() ? nullptr : &found->second;
+}
+
+void Campaign::judge(RunView& view, const record::JobFacts& facts) {
+  const auto* fact = fact_of(view, view.phase, facts);
+  // Thousands may wait: as long as one does, its folder does not change.
+  const bool still_waits = view.judged && view.job && fact && view.job->state == "PENDING" &&
+                           fact->state == "PENDING" && view.job->job == fact->job;
+  const bool never_submitted = view.judged && ledger_.of(view.facts.id).empty();
+  if (!still_waits && !never_submitted) read_attempts(view);
+  view.judged = true;
+
+  const auto before = view.outcome.verdict;
+  auto verdict = judge_phase(view, view.phase, facts);
+  // We cancelled it because it hung; SLURM only knows that it was cancelled.
+  if (verdict.state == State::cancelled && !view.outcome.cancel_asked &&
+      before.failure == record::Failure::hang)
+    verdict = {State::failed, record::Failure::hang, before.reason + "; cancelled"};
+  // SLURM forgets a task that is cancelled before it starts.
+  if (view.outcome.cancel_asked &&
+      (verdict.state == State::cancelled || verdict.state == State::stopped ||
+       verdict.failure == record::Failure::lost))
+    verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+  // What is still in the queue can be told without its files; how it ended cannot.
+  if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
+    verdict = {State::failed, record::Failure::none, view.damage};
+  view.outcome.verdict = verdict;
+  if (verdict.state == State::finished || verdict.state == State::stopped) read_progress(view);
+  view.outcome.elapsed_seconds = elapsed(view, world_.clock->now());
+  view.outcome.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
+  settle(view);
+}
+
+namespace {
+
+// A site's own template may not say whose job it is: then the time tells, roughly, since clocks of
+// hosts differ.
+bool belongs(const record::Attempt& attempt, const record::Submission& submission) {
+  if (!attempt.submission.empty()) return attempt.submission == submission.id;
+  return attempt.start == 0 || attempt.start + 600 > submission.time;
+}
+
+}  // namespace
+
+record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::JobFacts& facts) {
+  record::Evidence evidence;
+  const auto entry = ledger_.last(view.facts.id, phase);
+  const auto* fact = fact_of(view, phase, facts);
+  if (fact)
+    view.job = *fact;
+  else if (!entry || silent_.empty())
+    view.job.reset();
+  if (entry && ledger_.at(*entry).submission.job.empty() &&
+      ledger_.at(*entry).submission.refused.empty())
+    return {State::pending, record::Failure::none,
+            "not known whether it was submitted: orch resume finds out"};
+  if (entry) {
+    evidence.submission = &ledger_.at(*entry).submission;
+    evidence.executor_answered =
+        !silent_.contains(evidence.submission->executor) && !evidence.submission->job.empty();
+  }
+  evidence.job = fact;
+  for (const auto& attempt : view.attempts)
+    if (attempt.phase == phase &&
+        (!entry || attempt.state == "finished" || belongs(attempt, *evidence.submission)))
+      evidence.attempts.push_back(&attempt);
+  evidence.steps = view.facts.steps;
+  evidence.step_seconds = view.facts.step_seconds;
+  evidence.hang_seconds = options_.hang_seconds;
+  if (!evidence.attempts.empty()) {
+    const auto& last = *evidence.attempts.back();
+    if (last.state == "running" || last.state == "left") evidence.progress = read_progress(view);
+    if (last.state == "failed" || last.state == "left")
+      evidence.confession = read_confession(attempt_folder(view, last));
+  }
+  return record::judge(evidence);
+}
+
+// The patterns know more ways to fail than the few signs that every log is searched for.
+record::Confession Campaign::read_confession(const fs::path& folder) const {
+  auto confession = events::read_confession(folder);
+  const bool vague =
+      confession.symptom == record::Symptom::none || confession.symptom == record::Symptom::other;
+  if (!vague || !world_.log_confession) return confession;
+  auto told = world_.log_confession(folder);
+  return told.symptom == record::Symptom::none ? confession : told;
+}
+
+// What the script did not say itself may only not be seen yet: files of other hosts come late.
+bool Campaign::is_certain(RunView& view) {
+  if (view.verdict().heard) return true;
+  if (view.unheard_since < 0) view.unheard_since = world_.clock->steady();
+  const bool long_ago =
+      view.job && view.job->end > 0 &&
+      world_.clock->now() - view.job->end > std::max(600.0, 10 * options_.settle_seconds);
+  return long_ago || world_.clock->steady() - view.unheard_since >= options_.settle_seconds;
+}
+
+void Campaign::settle(RunView& view) {
+  const bool ended = view.verdict().is_final() || !view.verdict().heard;
+  if (!ended || !view.damage.empty()) {
+    view.unheard_since = -1;
+    return;
+  }
+  merge_orders(view);
+  if (!is_certain(view)) return;
+  read_progress(view);
+  read_marks(view);
+  if (const auto& entries = ledger_.of(view.facts.id); !entries.empty())
+    view.outcome.submission = ledger_.at(entries.back()).submission.id;
+  for (const auto& attempt : view.attempts)
+    view.outcome.end = std::max({view.outcome.end, attempt.end, attempt.seen});
+  view.settled = true;
+  unnoted_.insert(place_.at(view.facts.id));
+}
+
+// Another orch may have cancelled it, or given it new tries, since we read the folder.
+void Campaign::merge_orders(RunView& view) {
+  const auto noted = store::read_outcome(folder_ / view.facts.id);
+  if (!noted || !*noted) return;
+  const bool newer = (*noted)->retries_from >= view.outcome.retries_from;
+  view.outcome.retries_from = std::max(view.outcome.retries_from, (*noted)->retries_from);
+  if (!(*noted)->cancel_asked || !newer) return;
+  view.outcome.cancel_asked = true;
+  if (view.verdict().failure == record::Failure::lost || view.verdict().state == State::stopped)
+    view.outcome.verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+}
+
+// All at once: the disk is waited for but once.
+Status Campaign::note_outcomes() {
+  std::vector<store::OutcomeOf> outcomes;
+  for (const auto place : unnoted_)
+    outcomes.push_back({folder_ / runs_[place].facts.id, runs_[place].outcome});
+  if (auto status = outcomes.empty() ? Status() : store::write_outcomes(outcomes); !status)
+    return status;  // again with the next look
+  unindexed_.insert(unnoted_.begin(), unnoted_.end());
+  unnoted_.clear();
+  update_index();
+  return {};
+}
+
+void Campaign::update_index() {
+  if (unindexed_.empty()) return;
+  std::vector<store::Index::Row> rows;
+  for (const auto place : unindexed_)
+    rows.push_back({runs_[place].facts, runs_[place].outcome, world_.clock->now()});
+  index_.put(rows);
+  unindexed_.clear();
+}
+
+void Campaign::submitted(std::size_t run) {
+  auto& view = runs_[run];
+  view.settled = view.judged = false;
+  view.unheard_since = -1;
+  view.job.reset();
+  view.attempts.clear();
+  view.outcome.verdict = {State::pending, record::Failure::none, ""};
+}
+
+// --- sums ---
+
+bool Campaign::would_be_due(std::size_t run) const {
+  auto view = runs_[run];
+  view.stop_file = false;
+  return damaged_.empty() && follow::is_due(view, ledger_, options_);
+}
+
+std::vector<std::size_t> Campaign::due() const {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (is_due(i)) out.push_back(i);
+  return out;
+}
+
+double Campaign::gpu_hours_used() const {
+  double hours = 0;
+  for (const auto& view : runs_) hours += view.outcome.gpu_hours;
+  return hours;
+}
+
+// Without a checkpoint it begins anew.
+double Campaign::gpu_hours_left(std::size_t run) const {
+  const auto& view = runs_[run];
+  const bool anew = !is_open(view) && !view.has_checkpoint;
+  return anew ? view.facts.gpu_hours : std::max(0.0, view.facts.gpu_hours - view.outcome.gpu_hours);
+}
+
+Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
+  const double budget = experiment_.gpu_hours;
+  if (budget <= 0 || options_.over_budget) return {};
+  // What is due is committed already; the rest comes on top.
+  double spent = gpu_hours_used() + gpu_hours_committed(), asked = 0;
+  for (const auto run : more) {
+    asked += gpu_hours_left(run);
+    if (is_due(run)) spent -= gpu_hours_left(run);
+  }
+  if (spent + asked <= budget) return {};
+  std::size_t possible = 0;
+  double sum = spent;
+  for (const auto run : more)
+    if (sum += gpu_hours_left(run); sum <= budget) ++possible;
+  std::string fix = "--over-budget submits them all the same";
+  if (possible > 0) fix = fmt::format("orch run --take {} keeps it; ", possible) + fix;
+  return Error{experiment_.name + ": budget",
+               fmt::format("{} run{} would take {:.3g} GPU-hours and {:.3g} are used or committed, "
+                           "of {:.6g}",
+                           more.size(), more.size() == 1 ? "" : "s", asked, spent, budget),
+               fix};
+}
+
+void Campaign::look_at_progress() {
+  now_.reset();
+  for (auto& view : runs_)
+    if (view.verdict().state == State::running) read_progress(view);
+}
+
+double Campaign::gpu_hours_committed() const {
+  double hours = 0;
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (is_open(runs_[i]) || is_due(i)) hours += gpu_hours_left(i);
+  return hours;
+}
+
+}  // namespace orch::follow

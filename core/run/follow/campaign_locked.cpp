@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/run/follow/backoff.h"
+#include "core/run/follow/campaign.h"
+
+namespace orch::follow {
+
+using record::State;
+
+Result<bool> Campaign::begin(FileLock::Wait wait) {
+  if (auto status = store::check_owner(folder_); !status) return status.error();
+  auto lock = FileLock::take(folder_ / "lock", FileLock::Wait::no);
+  if (lock && !lock->held() && lock->supported() && wait == FileLock::Wait::yes) {
+    world_.say("another orch is at work on this experiment, or its sbatch: waiting for it");
+    lock = FileLock::take(folder_ / "lock", wait);
+  }
+  if (!lock) return lock.error();
+  if (!lock->held() && lock->supported()) return false;
+  if (!lock->supported() && !lock_)
+    world_.say("this file system cannot lock: let only one orch work on this experiment");
+  lock_ = std::move(*lock);
+  if (auto status = look_again(); !status) {
+    lock_.reset();
+    return status.error();
+  }
+  return true;
+}
+
+Status Campaign::look_again() {
+  if (auto status = open(); !status) return status;
+  if (!damaged_.empty()) return damaged_;
+  if (auto status = resolve_unanswered(); !status) return status;
+  refresh();
+  return {};
+}
+
+// Under the lock no sbatch of ours is on its way any more: what SLURM does not have, it never got.
+Status Campaign::resolve_unanswered() {
+  for (const auto submission : ledger_.unanswered())
+    if (auto status = resolve(submission); !status) return status;
+  return {};
+}
+
+Status Campaign::resolve(std::size_t place) {
+  const auto submission = ledger_.all()[place].submission;
+  const auto told = job_by_attempts(submission);
+  // Tasks of an array know their own id, not the array's; the scheduler does, unless it forgot all.
+  if (told && !submission.array) return ledger_.note_job(place, *told);
+  auto* executor = world_.executor(submission.executor);
+  if (!executor)
+    return Error{submission.executor, fmt::format("cannot ask what became of {}", submission.id),
+                 "run orch where it was submitted from"};
+  Backoff backoff(*world_.clock, options_.patience_seconds);
+  while (true) {
+    const auto job = executor->find(submission);
+    if (job && *job) {
+      world_.say(fmt::format("found job {} of an interrupted submission ({} runs)", **job,
+                             submission.runs.size()));
+      return ledger_.note_job(place, **job);
+    }
+    if (job) break;
+    if (world_.interrupted() || !backoff.wait(world_)) return job.error();
+  }
+  if (told) return ledger_.note_job(place, *told);
+  ledger_.drop(place);
+  return {};
+}
+
+// A job that ran told the run folder; SLURM may have forgotten it.
+std::optional<std::string> Campaign::job_by_attempts(const record::Submission& submission) const {
+  for (const auto& run : submission.runs) {
+    const auto place = find(run);
+    if (!place) continue;
+    for (const auto& attempt : runs_[*place].attempts)
+      if (attempt.submission == submission.id && !attempt.job.empty()) return attempt.job;
+  }
+  return std::nullopt;
+}
+
+launch::Executor* Campaign::executor_of(const RunView& view) const {
+  return view.facts.phases > 0 ? world_.slurm : world_.local;
+}
+
+Status Campaign::want(const std::vector<std::size_t>& which) {
+  std::vector<std::string> ids;
+  for (const auto run : which) {
+    ids.push_back(runs_[run].facts.id);
+    runs_[run].wanted = true;
+  }
+  return store::add_wanted(folder_, ids);
+}
+
+// The order is noted before it is given: whoever resumes after a crash does not start them again.
+Status Campaign::cancel(const std::vector<std::size_t>& which) {
+  std::vector<Ledger::Entry> entries;
+  for (const auto run : which) {
+    auto& view = runs_[run];
+    if (view.verdict().state == State::finished) continue;
+    view.outcome.cancel_asked = true;
+    if (ledger_.of(view.facts.id).empty()) {
+      view.outcome.verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+      view.settled = true;
+    }
+    unnoted_.insert(run);
+    for (const auto& entry : ledger_.of(view.facts.id)) {
+      const auto& submission = ledger_.at(entry).submission;
+      if (!submission.job.empty() && submission.phase >= view.phase) entries.push_back(entry);
+    }
+  }
+  if (auto status = note_outcomes(); !status) return status;
+  return cancel_jobs(entries);
+}
+
+Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
+  std::vector<Ledger::Entry> entries;
+  for (const auto run : which) {
+    unnoted_.insert(run);
+    if (const auto entry = ledger_.last(runs_[run].facts.id, runs_[run].phase))
+      entries.push_back(*entry);
+  }
+  if (auto status = note_outcomes(); !status) return status;
+  return cancel_jobs(entries);
+}
+
+// Only what the executor itself calls ours: it may have given the id of a job that it forgot to
+// someone else.
+Status Campaign::cancel_jobs(const std::vector<Ledger::Entry>& entries) {
+  std::map<std::string, std::set<std::size_t>> asked;  // executor -> submissions
+  for (const auto& entry : entries)
+    asked[ledger_.at(entry).submission.executor].insert(entry.submission);
+  for (const auto& [name, places] : asked) {
+    auto* executor = world_.executor(name);
+    if (!executor) return Error{name, "there is none here", "cancel where it was submitted from"};
+    std::vector<const record::Submission*> submissions;
+    for (const auto place : places) submissions.push_back(&ledger_.all()[place].submission);
+    const auto facts = executor->poll(submissions);
+    if (!facts) return facts.error();
+    std::vector<record::JobFact> tasks;
+    for (const auto& entry : entries)
+      if (const auto fact = facts->find({ledger_.at(entry).submission.id, entry.task});
+          places.contains(entry.submission) && fact != facts->end())
+        tasks.push_back(fact->second);
+    if (auto status = executor->cancel(tasks); !status) return status;
+  }
+  return {};
+}
+
+Status Campaign::ask_to_stop(const std::vector<std::size_t>& which) {
+  for (const auto run : which) {
+    if (auto status = write_file_atomically(folder_ / runs_[run].facts.id / "stop", ""); !status)
+      return status;
+    runs_[run].stop_file = true;
+  }
+  return {};
+}
+
+Status Campaign::forget_failures(const std::vector<std::size_t>& which) {
+  for (const auto run : which) {
+    auto& view = runs_[run];
+    if (view.verdict().state == State::finished) continue;
+    read_attempts(view);
+    const auto tries = static_cast<int>(ledger_.of(view.facts.id).size());
+    record::Outcome fresh;
+    fresh.retries_from = tries;
+    fresh.gpu_hours = view.outcome.gpu_hours;
+    fresh.progress = view.outcome.progress;
+    view.outcome = fresh;
+    view.settled = false;
+    unnoted_.insert(run);
+  }
+  if (auto status = note_outcomes(); !status) return status;
+  return want(which);
+}
+
+void Campaign::clear_stop_files(const std::vector<std::size_t>& which) {
+  std::error_code ignored;
+  if (which.size() == runs_.size()) fs::remove(folder_ / "stop", ignored);
+  for (const auto run : which) {
+    fs::remove(folder_ / runs_[run].facts.id / "stop", ignored);
+    runs_[run].stop_file = false;
+  }
+}
+
+}  // namespace orch::follow

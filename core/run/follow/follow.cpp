@@ -1,0 +1,163 @@
+#include "core/run/follow/follow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/text.h"
+
+namespace orch::follow {
+namespace {
+
+using record::State;
+
+// What a look saw, to tell whether the next one sees something else.
+std::size_t digest(const Campaign& campaign) {
+  std::size_t out = 0;
+  for (const auto& view : campaign.runs()) {
+    out = out * 31 + static_cast<std::size_t>(view.verdict().state);
+    out = out * 31 + view.attempts.size();
+  }
+  return out;
+}
+
+std::size_t count_open(const Campaign& campaign) {
+  return static_cast<std::size_t>(
+      std::count_if(campaign.runs().begin(), campaign.runs().end(), is_open));
+}
+
+void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
+  for (const auto run : due) {
+    const auto& view = campaign.runs()[run];
+    if (view.verdict().state == State::failed)
+      campaign.world().say(fmt::format("{}: {} ({}); try {} of {}", view.facts.id,
+                                       name(view.verdict().failure), view.verdict().reason,
+                                       tries(view, campaign.ledger()) + 1,
+                                       campaign.options().retries + 1));
+    if (view.verdict().state == State::stopped)
+      campaign.world().say(
+          fmt::format("{}: goes on after: {}", view.facts.id, view.verdict().reason));
+  }
+}
+
+// The hang is noted first: SLURM will only know that it was cancelled.
+Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
+  std::vector<std::size_t> hung;
+  for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
+    const auto& view = campaign.runs()[i];
+    if (view.verdict().state != State::running || !view.job ||
+        view.verdict().failure != record::Failure::hang || !cancelled.insert(view.job->job).second)
+      continue;
+    campaign.world().say(
+        fmt::format("{}: hangs ({}); cancelled", view.facts.id, view.verdict().reason));
+    hung.push_back(i);
+  }
+  return hung.empty() ? Status() : campaign.cancel_hung(hung);
+}
+
+std::vector<std::size_t> due_of(const Campaign& campaign, const std::set<std::string>& only) {
+  auto due = campaign.due();
+  std::erase_if(due, [&](std::size_t run) {
+    return !only.empty() && !only.contains(campaign.runs()[run].facts.id);
+  });
+  return due;
+}
+
+// Says each trouble once, however often it comes back.
+class Troubles {
+ public:
+  explicit Troubles(const Campaign& campaign) : campaign_(campaign) {}
+  void tell(const Errors& errors) {
+    for (const auto& error : errors)
+      if (told_.insert(error.text()).second) campaign_.world().say(error.text());
+  }
+  void tell(const Status& status) { tell(status.error()); }
+
+ private:
+  const Campaign& campaign_;
+  std::set<std::string> told_;
+};
+
+void sleep(const World& world, double seconds) {
+  const double until = world.clock->steady() + seconds;
+  while (world.clock->steady() < until && !world.interrupted())
+    world.clock->sleep(std::min(0.2, until - world.clock->steady()));
+}
+
+}  // namespace
+
+Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::string>& only,
+                Handed& handed) {
+  const auto began = campaign.begin(wait);
+  if (!began) return began.error();
+  if (!*began) return {};  // another orch does it
+  const auto due = due_of(campaign, only);
+  auto status = campaign.check_budget(due);
+  if (status) {
+    announce(campaign, due);
+    Submitter submitter(campaign);
+    status = submitter.submit(due);
+    handed = submitter.handed();
+  }
+  campaign.end();
+  return status;
+}
+
+namespace {
+
+// Until the next poll; what trainers write is looked at more often, for it is no load on SLURM.
+void wait_and_look(Campaign& campaign, const FollowOptions& options, double seconds) {
+  const auto& world = campaign.world();
+  const double until = world.clock->steady() + seconds;
+  while (world.clock->steady() < until && !world.interrupted()) {
+    sleep(world, std::min(2.0, until - world.clock->steady()));
+    if (!options.drawn || world.clock->steady() >= until) continue;
+    campaign.look_at_progress();
+    options.drawn(campaign);
+  }
+}
+
+}  // namespace
+
+bool follow(Campaign& campaign, const FollowOptions& options) {
+  const auto& world = campaign.world();
+  Pace pace(options.pace);
+  Troubles troubles(campaign);
+  bool silent = false;
+  std::set<std::string> cancelled;  // jobs that hung
+  std::size_t seen = 0;
+  const std::vector<std::size_t> kNone;
+  bool stuck = false;
+  double submit_at = 0;  // not before: there was no room, or another orch was at it
+  while (true) {
+    const double began = world.clock->steady();
+    campaign.refresh();
+    const double took = world.clock->steady() - began;
+    const bool turned = silent != campaign.silent_since().has_value();
+    silent = campaign.silent_since().has_value();
+    if (turned) world.say(silent ? "the scheduler does not answer" : "the scheduler answers again");
+    if (options.carry_on && campaign.options().cancel_hung)
+      troubles.tell(cancel_hung(campaign, cancelled));
+    const auto due = [&] { return options.carry_on ? due_of(campaign, options.only) : kNone; };
+    if (began >= submit_at && !silent && !due().empty()) {
+      Handed handed;
+      const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
+      troubles.tell(status);
+      stuck = !status;
+      submit_at = world.clock->steady() + (handed.jobs > 0 && handed.waiting == 0 ? 0 : 30);
+    }
+    const auto open = count_open(campaign);
+    troubles.tell(campaign.take_troubles());
+    if (options.drawn) options.drawn(campaign);
+    // What cannot be submitted now, with nothing on its way, will not be by waiting.
+    if (open == 0 && (stuck || due().empty())) return true;
+    const auto now = digest(campaign);
+    // How long we waited in vain for an answer says nothing of what an answer costs.
+    wait_and_look(campaign, options, pace.next(now != seen || turned, silent ? 0 : took));
+    seen = now;
+    if (world.interrupted()) return false;
+  }
+}
+
+}  // namespace orch::follow

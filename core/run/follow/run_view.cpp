@@ -1,0 +1,82 @@
+#include "core/run/follow/run_view.h"
+
+#include <algorithm>
+
+namespace orch::follow {
+
+using record::Failure;
+using record::State;
+
+bool is_open(const RunView& view) {
+  const auto& verdict = view.verdict();
+  return verdict.state == State::pending || verdict.state == State::running ||
+         ((verdict.is_final() || !verdict.heard) && !view.settled && view.damage.empty());
+}
+
+int tries(const RunView& view, const Ledger& ledger) {
+  const auto& entries = ledger.of(view.facts.id);
+  int count = 0;
+  for (auto i = static_cast<std::size_t>(view.outcome.retries_from); i < entries.size(); ++i) {
+    const auto& submission = ledger.at(entries[i]).submission;
+    if (submission.phase != view.phase) continue;
+    const bool saved = std::any_of(
+        view.attempts.begin(), view.attempts.end(), [&](const record::Attempt& attempt) {
+          return attempt.submission == submission.id && attempt.state == "stopped" &&
+                 attempt.message.find("before the training began") == std::string::npos;
+        });
+    count += !saved;
+  }
+  return count;
+}
+
+namespace {
+
+// After a time limit only what was saved gives another try a chance to get further.
+bool may_succeed(const RunView& view) {
+  const auto failure = view.verdict().failure;
+  return record::is_transient(failure) || (failure == Failure::timeout && view.has_checkpoint);
+}
+
+}  // namespace
+
+bool is_due(const RunView& view, const Ledger& ledger, const Options& options) {
+  if (view.outcome.cancel_asked || view.stop_file || !view.damage.empty()) return false;
+  const auto& verdict = view.verdict();
+  switch (verdict.state) {
+    case State::planned:
+      return view.wanted;
+    case State::stopped:
+      return (verdict.heard || view.settled) && tries(view, ledger) <= options.retries;
+    case State::failed:
+      if (!view.settled) return false;
+      return may_succeed(view) && tries(view, ledger) <= options.retries;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+// Clocks of hosts differ: never less than nothing.
+double seconds_of(const RunView& view, const record::Attempt& attempt, double now) {
+  const bool runs = view.verdict().state == State::running && &attempt == &view.attempts.back();
+  const double end = attempt.end > 0 ? attempt.end : runs ? now : attempt.seen;
+  return attempt.start > 0 ? std::max(0.0, end - attempt.start) : 0;
+}
+
+}  // namespace
+
+double elapsed(const RunView& view, double now) {
+  return view.attempts.empty() ? 0 : seconds_of(view, view.attempts.back(), now);
+}
+
+double gpu_hours_used(const RunView& view, double now) {
+  double hours = 0;
+  for (const auto& attempt : view.attempts) {
+    const auto gpus = attempt.gpus > 0 ? attempt.gpus : view.facts.gpus;
+    hours += seconds_of(view, attempt, now) / 3600 * static_cast<double>(gpus);
+  }
+  return std::max(hours, view.job ? view.job->gpu_hours : 0);
+}
+
+}  // namespace orch::follow

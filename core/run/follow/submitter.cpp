@@ -1,0 +1,291 @@
+#include "core/run/follow/submitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <tuple>
+
+#include "core/base/text.h"
+#include "core/run/follow/backoff.h"
+#include "core/run/launch/slurm/array_script.h"
+
+namespace orch::follow {
+namespace {
+
+using Outcome = launch::Submitted::Outcome;
+
+constexpr int kUnclearAnswers = 4;  // in a row, and nothing was taken
+
+std::string script_name(int phase) {
+  return phase == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", phase);
+}
+
+// Nodes that failed the check of an earlier attempt.
+std::vector<std::string> bad_nodes(const fs::path& run_folder) {
+  std::vector<std::string> nodes;
+  const auto text = read_file(run_folder / "exclude");
+  if (!text) return nodes;
+  for (const auto& line : split(*text, '\n'))
+    if (is_plain_name(line)) nodes.push_back(line);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+fs::path Submitter::folder(std::size_t run) const {
+  return fs::absolute(campaign_.folder() / campaign_.runs()[run].facts.id);
+}
+
+Status Submitter::submit(const std::vector<std::size_t>& runs) {
+  const auto made = groups(runs);
+  if (!made) return made.error();
+  for (const auto& group : *made) {
+    const bool phases = view(group).facts.phases > 1;
+    if (auto status = phases ? submit_phases(group.runs.front()) : submit_array(group); !status)
+      return status;
+    if (campaign_.world().interrupted()) break;
+  }
+  return {};
+}
+
+Result<std::size_t> Submitter::count_jobs(const std::vector<std::size_t>& runs) {
+  const auto made = groups(runs);
+  if (!made) return made.error();
+  std::size_t jobs = 0;
+  for (const auto& group : *made) {
+    const auto phases = static_cast<std::size_t>(view(group).facts.phases);
+    const auto largest =
+        std::max<std::size_t>(1, campaign_.executor_of(view(group))->largest_array());
+    jobs += phases > 1 ? phases : (group.runs.size() + largest - 1) / largest;
+  }
+  return jobs;
+}
+
+Status Submitter::test(const std::vector<std::size_t>& runs) {
+  const auto made = groups(runs);
+  if (!made) return made.error();
+  Errors errors;
+  std::set<std::string> tested;  // what is asked for, once each
+  for (const auto& group : *made) {
+    auto* executor = campaign_.executor_of(view(group));
+    for (int phase = 1; phase <= std::max(1, view(group).facts.phases); ++phase) {
+      const auto script = read_file(folder(group.runs.front()) / script_name(phase));
+      if (script && !tested.insert(launch::header_of(*script)).second) continue;
+      Group one = group;
+      one.runs.resize(1);
+      one.phase = phase;
+      record::Submission submission;
+      submission.executor = executor->name();
+      submission.runs = {view(one).facts.id};
+      auto asked = request(one, folder(one.runs.front()));
+      asked.submission = &submission;
+      const auto status = executor->test(asked);
+      errors.insert(errors.end(), status.error().begin(), status.error().end());
+    }
+  }
+  if (!errors.empty()) return errors;
+  return {};
+}
+
+// Ramp-ups alone, local runs together, the others by what they ask for, in the order of the runs.
+Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::size_t>& runs) {
+  std::vector<Group> out;
+  std::map<std::tuple<std::string, std::vector<std::string>>, std::size_t> known;
+  for (const auto run : runs) {
+    const auto& facts = campaign_.runs()[run].facts;
+    if (!campaign_.executor_of(campaign_.runs()[run]))
+      return Error{facts.id, "there is no SLURM here", "submit it on the cluster"};
+    Group group;
+    group.runs = {run};
+    if (facts.phases > 1) {
+      out.push_back(std::move(group));
+      continue;
+    }
+    if (facts.phases == 1) {
+      const auto script = read_file(folder(run) / script_name(1));
+      if (!script) return script.error();
+      group.header = launch::header_of(*script);
+      group.exclude = bad_nodes(folder(run));
+    }
+    const auto [at, fresh] = known.emplace(std::tuple(group.header, group.exclude), out.size());
+    if (fresh)
+      out.push_back(std::move(group));
+    else
+      out[at->second].runs.push_back(run);
+  }
+  return out;
+}
+
+// As large as it may be; where there is no room for so many, half as many.
+Status Submitter::submit_array(Group group) {
+  auto* executor = campaign_.executor_of(view(group));
+  std::size_t size = std::max<std::size_t>(1, executor->largest_array());
+  // Where there was no room for so many, it is not asked for again at once.
+  if (campaign_.room > 0) size = std::min(size, 2 * campaign_.room);
+  std::size_t done = 0;
+  while (done < group.runs.size() && !campaign_.world().interrupted()) {
+    Group part = group;
+    const auto first = group.runs.begin() + static_cast<std::ptrdiff_t>(done);
+    size = std::min(size, group.runs.size() - done);
+    part.runs.assign(first, first + static_cast<std::ptrdiff_t>(size));
+    const auto result = hand_over(part);
+    if (!result) return result.error();
+    if (*result != Done::no_room) {
+      done += size;
+      continue;
+    }
+    campaign_.room = std::max<std::size_t>(1, size / 2);
+    if (done > 0) break;
+    if (size > 1) {
+      size /= 2;
+    } else {
+      break;
+    }
+  }
+  handed_.waiting += group.runs.size() - done;
+  return {};
+}
+
+Status Submitter::submit_phases(std::size_t run) {
+  const auto& view = campaign_.runs()[run];
+  cancel_later_phases(view);
+  Group group;
+  group.runs = {run};
+  group.exclude = bad_nodes(folder(run));
+  for (group.phase = view.phase; group.phase <= view.facts.phases; ++group.phase) {
+    const auto result = hand_over(group);
+    if (!result) return result.error();
+    if (*result != Done::accepted) {
+      handed_.waiting += *result == Done::no_room;
+      return {};
+    }
+    const auto entry = campaign_.ledger().last(view.facts.id, group.phase);
+    group.after = campaign_.ledger().at(*entry).submission.id;
+    group.after_job = campaign_.ledger().at(*entry).submission.job;
+  }
+  return {};
+}
+
+// They wait for a job that will not come back.
+void Submitter::cancel_later_phases(const RunView& view) {
+  std::vector<Ledger::Entry> later;
+  for (const auto& entry : campaign_.ledger().of(view.facts.id)) {
+    const auto& submission = campaign_.ledger().at(entry).submission;
+    if (submission.phase > view.phase && !submission.job.empty()) later.push_back(entry);
+  }
+  (void)campaign_.cancel_jobs(later);
+}
+
+launch::Request Submitter::request(const Group& group, const fs::path& at) const {
+  launch::Request out;
+  out.folder = at;
+  out.after = group.after_job;
+  out.exclude = group.exclude;
+  out.lock = campaign_.lock_descriptor();
+  const bool array = group.runs.size() > 1;
+  out.directory = array ? at : folder(group.runs.front());
+  out.script = array ? at / "array.sbatch" : folder(group.runs.front()) / script_name(group.phase);
+  out.job_name = array ? campaign_.experiment().name : view(group).facts.id;
+  out.log = array ? "%a.log" : "slurm-%j.log";
+  if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
+  if (array) out.at_a_time = campaign_.options().at_a_time;
+  return out;
+}
+
+// On disk before anyone is called.
+Result<std::size_t> Submitter::write(const Group& group) {
+  record::Submission submission;
+  submission.executor = campaign_.executor_of(view(group))->name();
+  submission.time = campaign_.world().clock->now();
+  submission.array = group.runs.size() > 1 || submission.executor == "local";
+  submission.phase = group.phase;
+  submission.after = group.after;
+  std::vector<fs::path> folders;
+  for (const auto run : group.runs) {
+    submission.runs.push_back(campaign_.runs()[run].facts.id);
+    folders.push_back(folder(run));
+  }
+  std::string script;
+  if (group.runs.size() > 1 && submission.executor == "slurm")
+    script = launch::array_script(group.header, folders);
+  auto place = store::write_submission(campaign_.folder(), submission, script);
+  if (!place) return place.error();
+  campaign_.ledger().add({submission, fs::absolute(*place)});
+  return campaign_.ledger().all().size() - 1;
+}
+
+Result<Submitter::Done> Submitter::hand_over(const Group& group) {
+  const auto& world = campaign_.world();
+  auto* executor = campaign_.executor_of(view(group));
+  Backoff backoff(*world.clock, campaign_.options().patience_seconds);
+  while (true) {
+    const auto place = write(group);
+    if (!place) return place.error();
+    const auto& opened = campaign_.ledger().all()[*place];
+    auto asked = request(group, opened.folder);
+    asked.submission = &opened.submission;
+    const auto answer = executor->submit(asked);
+    if (answer.outcome != Outcome::unreachable) return settle(*place, group, answer);
+    campaign_.ledger().drop(*place);
+    handed_.silent = !backoff.wait(world);
+    if (handed_.silent)
+      return Error{std::string(executor->name()), "does not answer: " + printable(answer.message),
+                   "orch resume goes on when it does"};
+  }
+}
+
+Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
+                                          launch::Submitted answer) {
+  auto& ledger = campaign_.ledger();
+  const auto& world = campaign_.world();
+  if (answer.outcome == Outcome::unclear) {
+    Backoff backoff(*world.clock, campaign_.options().patience_seconds);
+    auto found = campaign_.executor_of(view(group))->find(ledger.all()[place].submission);
+    // The controller may still be working on it: nothing found counts only the second time.
+    for (int nothing = 0; !found || (!*found && ++nothing < 3);) {
+      handed_.silent = !backoff.wait(world);
+      if (handed_.silent)
+        return Error{std::string(ledger.all()[place].submission.executor),
+                     "not known whether it took a job: " + printable(answer.message),
+                     "orch resume finds out when it answers"};
+      found = campaign_.executor_of(view(group))->find(ledger.all()[place].submission);
+    }
+    if (!*found) {
+      ledger.drop(place);
+      handed_.silent = ++unclear_ >= kUnclearAnswers;
+      if (!handed_.silent) return hand_over(group);
+      return Error{std::string(campaign_.executor_of(view(group))->name()),
+                   "takes nothing and does not say why: " + printable(answer.message),
+                   "orch resume goes on when it does"};
+    }
+    answer = {Outcome::accepted, **found, ""};
+  }
+  unclear_ = 0;
+  if (answer.outcome == Outcome::no_room) {
+    ledger.drop(place);
+    if (group.runs.size() == 1)
+      world.say("no room for more jobs now: " + printable(answer.message));
+    return Done::no_room;
+  }
+  if (answer.outcome == Outcome::refused) {
+    if (auto status = ledger.note_refusal(place, answer.message); !status) return status.error();
+    world.say(fmt::format("{} refused {}: {}", campaign_.executor_of(view(group))->name(),
+                          printable(view(group).facts.id), printable(answer.message)));
+    handed_.refused += group.runs.size();
+    return Done::refused;
+  }
+  if (auto status = ledger.note_job(place, answer.job); !status) return status.error();
+  if (group.phase == view(group).phase) {
+    handed_.runs += group.runs.size();
+    for (const auto run : group.runs) campaign_.submitted(run);
+  }
+  ++handed_.jobs;
+  return Done::accepted;
+}
+
+}  // namespace orch::follow

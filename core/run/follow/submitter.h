@@ -1,0 +1,65 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/run/follow/campaign.h"
+
+namespace orch::follow {
+
+// What became of runs that were to be submitted.
+struct Handed {
+  std::size_t runs = 0;     // that were accepted
+  std::size_t jobs = 0;     // calls
+  std::size_t waiting = 0;  // runs for which there is no room now; they stay due
+  std::size_t refused = 0;  // runs
+  bool silent = false;      // an error of submit(): the executor did not answer in time
+};
+
+// Hands runs of a campaign to their executors: runs that ask for the same go as arrays, the phases
+// of a ramp-up as jobs that wait for each other. The campaign holds its lock.
+class Submitter {
+ public:
+  explicit Submitter(Campaign& campaign) : campaign_(campaign) {}
+
+  // An error if the scheduler cannot be reached in time or the disk does not take it; what was
+  // handed over until then stays, and the rest is still due.
+  Status submit(const std::vector<std::size_t>& runs);
+
+  // Asks the executor about one run of each kind, without submitting. All refusals at once.
+  Status test(const std::vector<std::size_t>& runs);
+
+  // How many jobs these runs would be.
+  Result<std::size_t> count_jobs(const std::vector<std::size_t>& runs);
+
+  const Handed& handed() const { return handed_; }
+
+ private:
+  // Runs that go as one submission.
+  struct Group {
+    std::vector<std::size_t> runs;
+    std::string header;                // of an array's script
+    std::vector<std::string> exclude;  // nodes
+    int phase = 1;
+    std::string after;      // submission of the phase before
+    std::string after_job;  // and its job, if that has not ended
+  };
+  enum class Done { accepted, refused, no_room };
+
+  Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
+  launch::Request request(const Group& group, const fs::path& folder) const;
+  Status submit_array(Group group);
+  Status submit_phases(std::size_t run);
+  void cancel_later_phases(const RunView& view);
+  Result<Done> hand_over(const Group& group);
+  Result<std::size_t> write(const Group& group);
+  Result<Done> settle(std::size_t submission, const Group& group, launch::Submitted answer);
+  const RunView& view(const Group& group) const { return campaign_.runs()[group.runs.front()]; }
+  fs::path folder(std::size_t run) const;
+
+  Campaign& campaign_;
+  Handed handed_;
+  int unclear_ = 0;  // answers in a row after which nothing was found
+};
+
+}  // namespace orch::follow

@@ -1,0 +1,160 @@
+#include "core/run/launch/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <tuple>
+
+#include "core/base/flight.h"
+#include "core/base/text.h"
+
+namespace orch::launch {
+namespace {
+
+constexpr std::string_view kPrefix = "rank-";
+
+std::optional<int> rank_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int rank = 0;
+  const char* end = name.data() + name.size();
+  const auto [stop, code] = std::from_chars(name.data() + kPrefix.size(), end, rank);
+  if (code != std::errc() || stop != end || rank < 0) return std::nullopt;
+  return rank;
+}
+
+const flight::Collective* at_hand(const flight::Recording& recording) {
+  for (const auto& collective : recording.collectives)
+    if (collective.end == 0) return &collective;
+  return recording.collectives.empty() ? nullptr : &recording.collectives.back();
+}
+
+RankReport report_of(int rank, const flight::Recording& recording, double now) {
+  RankReport report;
+  report.rank = rank;
+  report.recorded = true;
+  report.step = recording.step;
+  if (recording.step_time > 0) report.step_seconds = std::max(0.0, now - recording.step_time);
+  report.begun = recording.last;
+  if (const auto* seen = at_hand(recording)) {
+    const bool inside = seen->end == 0;
+    const double since = now - (inside ? seen->start : seen->end);
+    report.collective = RankCollective{seen->kind,     seen->group,
+                                       seen->sequence, static_cast<double>(seen->bytes),
+                                       inside,         std::max(0.0, since)};
+  }
+  return report;
+}
+
+// By rank; the name of a file counts, not what a damaged one says of itself.
+std::map<int, RankReport> read_recordings(const fs::path& folder, double now,
+                                          std::vector<std::string>& notes) {
+  std::map<int, RankReport> reports;
+  for (const auto& file : entries_of(folder)) {
+    const auto name = file.filename().string();
+    const auto rank = rank_of(name);
+    if (!rank) continue;
+    if (const auto recording = flight::read(file.string()))
+      reports[*rank] = report_of(*rank, *recording, now);
+    else
+      notes.push_back(fmt::format("flight/{} is damaged", printable(name)));
+  }
+  return reports;
+}
+
+using Place = std::tuple<std::string, std::string, bool>;
+
+Place place_of(const RankReport& report) {
+  if (!report.collective || !report.collective->inside) return {"", "", false};
+  return {report.collective->kind, report.collective->group, true};
+}
+
+std::string describe(const Place& place) {
+  const auto& [kind, group, inside] = place;
+  return inside ? fmt::format("in {} of {}", kind, group) : "in none";
+}
+
+// Those that are somewhere else than more than half of all.
+void suspect_strangers(std::vector<RankReport>& ranks) {
+  std::map<Place, std::size_t> count;
+  std::size_t recorded = 0;
+  for (const auto& report : ranks) {
+    if (!report.recorded) continue;
+    ++count[place_of(report)];
+    ++recorded;
+  }
+  for (const auto& [place, size] : count) {
+    if (2 * size <= recorded || size == recorded) continue;
+    for (auto& report : ranks)
+      if (report.recorded && place_of(report) != place)
+        report.suspicion = fmt::format("{}, while {} ranks are {}", describe(place_of(report)),
+                                       size, describe(place));
+  }
+}
+
+// Channels between stages, by the names that our trainers give them.
+bool waits_in_channel(const RankReport& report) {
+  const auto& c = report.collective;
+  return c && c->inside && (c->group.starts_with("up ") || c->group.starts_with("down "));
+}
+
+// Stages wait for each other in a chain, and each counts differently: at its end is who does not.
+bool suspect_ends_of_chains(std::vector<RankReport>& ranks) {
+  const auto waiting = std::count_if(ranks.begin(), ranks.end(), waits_in_channel);
+  if (waiting == 0) return false;
+  for (auto& report : ranks)
+    if (report.recorded && !waits_in_channel(report))
+      report.suspicion = fmt::format("{}, while {} ranks wait for another stage",
+                                     describe(place_of(report)), waiting);
+  return true;
+}
+
+}  // namespace
+
+void find_suspects(std::vector<RankReport>& ranks) {
+  std::uint64_t lowest = UINT64_MAX;
+  std::uint64_t highest = 0;
+  for (const auto& report : ranks) {
+    if (!report.recorded) continue;
+    lowest = std::min(lowest, report.begun);
+    highest = std::max(highest, report.begun);
+  }
+  if (lowest > highest) return;  // there is no recording at all
+  const bool is_chain = suspect_ends_of_chains(ranks);
+  for (auto& report : ranks) {
+    if (report.process && report.process->state == 'T')
+      report.suspicion = "its process is stopped";
+    else if (!report.recorded)
+      report.suspicion = "left no recording";
+    else if (!is_chain && report.begun == lowest && lowest < highest)
+      report.suspicion = fmt::format("has begun {} collectives, others up to {}", lowest, highest);
+  }
+  if (lowest == highest && !is_chain) suspect_strangers(ranks);
+}
+
+Result<Inspection> inspect_run(Shell& shell, const InspectRequest& request) {
+  Inspection inspection;
+  inspection.attempt = request.attempt;
+  const auto folder = request.run_folder / "attempts" / std::to_string(request.attempt);
+  std::error_code code;
+  if (!fs::is_directory(folder, code))
+    return Error{printable(request.run_folder.string()),
+                 fmt::format("has no attempt {}", request.attempt), "see orch status"};
+  auto reports = read_recordings(folder / "flight", request.now, inspection.notes);
+  if (reports.empty())
+    inspection.notes.push_back(
+        "no rank left a flight recording: the trainer keeps none, or has "
+        "not come that far");
+  for (int rank = 0; rank < std::min(request.ranks, 1 << 20); ++rank)
+    reports.try_emplace(rank).first->second.rank = rank;
+  for (auto& [rank, report] : reports) inspection.ranks.push_back(std::move(report));
+  if (request.job.state == "RUNNING") {
+    if (auto status = probe_processes(shell, request, inspection); !status)
+      inspection.notes.push_back(orch::text(status.error()));
+  }
+  find_suspects(inspection.ranks);
+  return inspection;
+}
+
+}  // namespace orch::launch

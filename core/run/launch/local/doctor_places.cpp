@@ -1,0 +1,121 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "core/base/descriptor.h"
+#include "core/base/lock.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/run/launch/local/doctor.h"
+#include "core/run/launch/local/supervisor.h"
+
+namespace orch::launch {
+namespace {
+
+using State = Check::State;
+
+constexpr double kLittleSpace = 10e9;  // bytes; a checkpoint of a small model is a few
+constexpr double kFewFiles = 100'000;  // a sweep of 5,000 runs makes about ten each
+constexpr double kSkewSeconds = 5;
+
+// The folder itself, or the nearest above it that is there.
+fs::path nearest_folder(const fs::path& path) {
+  std::error_code code;
+  auto folder = fs::absolute(path.empty() ? fs::path(".") : path, code);
+  while (folder.has_relative_path() && !fs::is_directory(folder, code))
+    folder = folder.parent_path();
+  return folder;
+}
+
+Check check_space(const fs::path& folder) {
+  struct statvfs facts = {};
+  const auto what = "disk of " + printable(folder.string());
+  if (::statvfs(folder.c_str(), &facts) != 0)
+    return {what, State::note, std::strerror(errno), "check the path"};
+  const double block = static_cast<double>(facts.f_frsize);
+  const double free = static_cast<double>(facts.f_bavail) * block;
+  const double all = static_cast<double>(facts.f_blocks) * block;
+  const auto found = fmt::format("{} free of {}", format_bytes(free), format_bytes(all));
+  if (free < kLittleSpace)
+    return {what, State::note, found, "free some space, or name another place with --runs"};
+  // Some file systems have no fixed number of files, and say 0 of 0.
+  if (facts.f_files > 0 && static_cast<double>(facts.f_favail) < kFewFiles)
+    return {what, State::note, fmt::format("{}, {} files left", found, facts.f_favail),
+            "remove files there, or name another place with --runs"};
+  return {what, State::ok, found, ""};
+}
+
+// A quota is only felt by who writes: a few MiB tell at least whether it is used up.
+Check check_writing(const fs::path& file) {
+  const Descriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!opened.is_open())
+    return {"writing there", State::missing, std::strerror(errno),
+            "check its permissions, or name another place with --runs"};
+  const std::string text(std::size_t{4} << 20, 'x');
+  int code = write_all(opened.get(), text);
+  if (code == 0 && ::fsync(opened.get()) != 0) code = errno;
+  if (code == 0) return {"writing there", State::ok, "a file of 4 MiB was written", ""};
+  return {"writing there", State::missing,
+          code == EDQUOT ? std::string("your quota is used up") : std::strerror(code),
+          "free some space or quota ('quota -s', on Lustre 'lfs quota -h -u $USER .')"};
+}
+
+Check check_lock(const fs::path& file) {
+  const auto first = FileLock::take(file, FileLock::Wait::no);
+  if (first && first->held()) {
+    const auto second = FileLock::take(file, FileLock::Wait::no);
+    if (second && !second->held()) return {"locks there", State::ok, "they work", ""};
+    return {"locks there", State::note, "two could take the same one",
+            "let only one orch at a time work on an experiment"};
+  }
+  return {"locks there", State::note,
+          first ? "the file system cannot lock" : first.error().front().fact,
+          "let only one orch at a time work on an experiment, or ask for the mount option flock "
+          "(Lustre: -o flock)"};
+}
+
+Check check_clock(const fs::path& file, const Clock& clock) {
+  struct stat facts = {};
+  const double now = clock.now();
+  if (::utimensat(AT_FDCWD, file.c_str(), nullptr, 0) != 0 || ::stat(file.c_str(), &facts) != 0)
+    return {"clock there", State::note, std::strerror(errno), ""};
+  const double theirs =
+      static_cast<double>(facts.st_mtim.tv_sec) + static_cast<double>(facts.st_mtim.tv_nsec) / 1e9;
+  const double skew = theirs - now;
+  if (std::abs(skew) < kSkewSeconds) return {"clock there", State::ok, "agrees with ours", ""};
+  return {"clock there", State::note,
+          fmt::format("is {} {} ours", format_seconds(std::abs(skew)),
+                      skew > 0 ? "ahead of" : "behind"),
+          "Debian: apt install chrony; elsewhere let both machines follow the same time server"};
+}
+
+Check check_local_lock() {
+  const auto file = local_lock_file();
+  if (file) return {"local runs", State::ok, "take turns by " + printable(file->string()), ""};
+  const auto& error = file.error().front();
+  return {"local runs", State::note, "do not take turns: " + error.place + " " + error.fact,
+          error.fix};
+}
+
+}  // namespace
+
+std::vector<Check> examine_places(const Clock& clock, const fs::path& runs) {
+  const auto folder = nearest_folder(runs);
+  const auto file = folder / fmt::format(".orch-doctor-{}", ::getpid());
+  std::vector<Check> checks = {check_space(folder), check_writing(file)};
+  if (checks.back().state == State::ok) {
+    checks.push_back(check_lock(file));
+    checks.push_back(check_clock(file, clock));
+  }
+  ::unlink(file.c_str());
+  checks.push_back(check_local_lock());
+  return checks;
+}
+
+}  // namespace orch::launch

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/run/launch/executor.h"
+#include "core/run/launch/local/local_run.h"
+
+namespace orch::launch {
+
+struct LocalOptions {
+  fs::path experiment_folder;           // runs/<experiment>; submissions are below it
+  std::vector<std::string> supervisor;  // words before the submission's folder: orch, _local
+  fs::path trainers;                    // for test(): the folder of orch-train-<backend>
+  double answer_seconds = 30;           // for a supervisor to say that it is there
+};
+
+// Runs on this machine, one after the other, under a supervisor that outlives us as a SLURM job
+// would. What it says is in the submission's folder: poll() asks /proc whether it is still there.
+class LocalExecutor : public Executor {
+ public:
+  LocalExecutor(LocalOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
+
+  std::string_view name() const override { return "local"; }
+  std::size_t largest_array() override { return 1'000'000; }
+  Status test(const Request& request) override;
+  Submitted submit(const Request& request) override;
+  Result<std::optional<std::string>> find(const record::Submission& submission) override;
+  Result<record::JobFacts> poll(const std::vector<const record::Submission*>& of) override;
+  // Returns at once; the supervisor ends the run within seconds.
+  Status cancel(const std::vector<record::JobFact>& tasks) override;
+
+ private:
+  fs::path folder_of(const std::string& submission) const;
+  void poll_one(const record::Submission& submission, record::JobFacts& facts) const;
+
+  LocalOptions options_;
+  Clock& clock_;
+};
+
+}  // namespace orch::launch

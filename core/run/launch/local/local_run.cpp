@@ -1,0 +1,85 @@
+#include "core/run/launch/local/local_run.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/plan/run_json.h"
+#include "core/plan/slurm.h"
+
+namespace orch::launch {
+namespace {
+
+constexpr std::int64_t kMostRanks = 1024;  // of one machine; more is a damaged file
+
+void check_files(const LocalRun& local, const std::string& place, Errors& errors) {
+  std::error_code code;
+  const auto& training = local.run.training;
+  const auto data = local.run.resolve(training.data, local.folder.string());
+  for (const char* ending : {".idx", ".bin"})
+    if (!data.empty() && !fs::exists(data + ending, code))
+      errors.push_back({place, fmt::format("no such file: {}{}", printable(data), ending),
+                        "name the prefix of both in training.data; empty: synthetic tokens"});
+  const auto init = local.run.resolve(training.init, local.folder.string());
+  if (!init.empty() && !fs::exists(init, code))
+    errors.push_back({place, fmt::format("no such checkpoint: {}", printable(init)),
+                      "name another in training.init; empty: random weights"});
+}
+
+}  // namespace
+
+Result<LocalRun> read_local_run(const fs::path& run_folder) {
+  const auto file = run_folder / "run.json";
+  auto run = plan::read_run(file);
+  if (!run) return run.error();
+  LocalRun local{run_folder, std::move(*run), std::nullopt};
+  const auto place = printable(file.string());
+  if (local.run.gpus > kMostRanks)
+    return Error{place, fmt::format("{} ranks on one machine", local.run.gpus),
+                 fmt::format("a local run has 1 to {}", kMostRanks)};
+  const auto& time = local.run.job.time;
+  if (!time.empty()) local.time_limit = plan::parse_slurm_time(time);
+  if (!time.empty() && !local.time_limit)
+    return Error{place, fmt::format("job.time '{}' is not a time", printable(time)),
+                 "write HH:MM:SS or minutes"};
+  return local;
+}
+
+Trainer find_trainer(const plan::Run& run, const fs::path& trainers) {
+  Trainer trainer;
+  const auto own = "orch-train-" + run.strategy->backend;
+  trainer.wanted = run.trainer.empty() ? (trainers / own).string() : run.trainer;
+  trainer.path = find_program(trainer.wanted);
+  if (trainer.path.empty() && run.trainer.empty()) trainer.path = find_program(own);
+  return trainer;
+}
+
+Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
+  Errors errors;
+  const auto& [folder, run, time_limit] = local;
+  const auto place = folder.filename().string();
+  std::error_code none;
+  if (!run.framework.empty()) {
+    if (!fs::exists(folder / kStart, none))
+      errors.push_back({place, fmt::format("{} cannot be started: there is no file {}", run.framework, kStart),
+                        "plan the experiment again"});
+  } else if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())
+    errors.push_back({place, fmt::format("no such program: {}", printable(trainer.wanted)),
+                      "plan with another: trainer = ... in the experiment, or ORCH_TRAINER"});
+  check_files(local, place, errors);
+  if (time_limit && static_cast<double>(run.job.signal_seconds) >= *time_limit)
+    errors.push_back({place,
+                      fmt::format("job.time is {:.0f} s, but signal_seconds {}: it would be "
+                                  "told to stop before it began",
+                                  *time_limit, run.job.signal_seconds),
+                      "make job.time longer or signal_seconds shorter"});
+  const auto own = run.job.environment.find("CUDA_VISIBLE_DEVICES");
+  const auto gpus = visible_gpus(own == run.job.environment.end() ? nullptr : &own->second);
+  if (gpus > 0 && run.gpus > gpus)
+    errors.push_back(
+        {place, fmt::format("{} ranks, but {} GPUs are visible", run.gpus, gpus),
+         "use fewer gpus, or set CUDA_VISIBLE_DEVICES to nothing to train on the CPU"});
+  return errors;
+}
+
+}  // namespace orch::launch

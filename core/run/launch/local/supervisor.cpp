@@ -1,0 +1,190 @@
+#include "core/run/launch/local/supervisor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/base/lock.h"
+#include "core/base/text.h"
+#include "core/run/launch/close_all.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/supervisor_run.h"
+
+namespace orch::launch {
+namespace {
+
+// Linked into its place, not renamed: of two supervisors of one submission only one gets there.
+Status answer(const fs::path& folder, const std::string& job) {
+  const auto target = answer_file(folder);
+  const auto temporary = folder / fmt::format(".answer.{}", ::getpid());
+  if (auto status = write_file_atomically(temporary, job + "\n"); !status) return status;
+  const int code = ::link(temporary.c_str(), target.c_str()) == 0 ? 0 : errno;
+  ::unlink(temporary.c_str());
+  if (code == EEXIST)
+    return Error{printable(folder.string()), "has a supervisor already", "submit the runs anew"};
+  if (code != 0) return file_error(target, "cannot put in place", code);
+  sync_folder(folder);
+  return {};
+}
+
+// The lock of whoever started us, and the pipe on which it waits.
+void close_inherited(int keep) {
+  close_all(STDERR_FILENO + 1, static_cast<unsigned>(keep) - 1);
+  close_all(static_cast<unsigned>(keep) + 1);
+}
+
+LocalTask cancelled_before_it_began(double now) {
+  LocalTask task;
+  task.state = "CANCELLED";
+  task.reason = "cancelled before it began";
+  task.exit_code = 143;
+  task.start = task.end = now;
+  return task;
+}
+
+class Supervisor {
+ public:
+  Supervisor(fs::path folder, const SupervisorOptions& options)
+      : folder_(std::move(folder)), options_(options) {}
+
+  int descriptor() const { return signals_.descriptor(); }
+
+  int work() {
+    take_lock();
+    for (std::size_t index = 0; index < options_.submission.runs.size(); ++index) {
+      signals_.read();
+      if (cancelled(index))
+        note_cancelled(index);
+      else
+        SupervisedRun(folder_, index, options_, signals_).work();
+    }
+    return 0;
+  }
+
+ private:
+  bool cancelled(std::size_t index) const {
+    std::error_code ignored;
+    return signals_.terminated() || fs::exists(cancel_mark(folder_, index), ignored);
+  }
+
+  bool all_cancelled() const {
+    for (std::size_t index = 0; index < options_.submission.runs.size(); ++index)
+      if (!cancelled(index)) return false;
+    return true;
+  }
+
+  void note_cancelled(std::size_t index) {
+    const auto task = cancelled_before_it_began(clock_.now());
+    if (auto status = write_task(folder_, index, task); !status) complain(status.error());
+  }
+
+  static void complain(const Errors& errors) {
+    std::fprintf(stderr, "%s\n", orch::text(errors).c_str());
+  }
+
+  // Waits for its turn, or until there is nothing left to wait for. A machine that cannot lock is
+  // no reason not to train.
+  void take_lock() {
+    auto path = options_.lock.empty() ? local_lock_file() : Result<fs::path>(options_.lock);
+    if (!path) complain(path.error());
+    std::string waits_for;
+    note({});
+    while (path) {
+      auto lock = FileLock::take(*path, FileLock::Wait::no);
+      if (!lock || !lock->supported()) {
+        complain(lock ? Errors(Error{path->string(), "cannot be locked: not waiting", ""})
+                      : lock.error());
+        return;
+      }
+      if (lock->held()) {
+        lock_ = std::move(*lock);
+        leave_pid();
+        break;
+      }
+      if (all_cancelled()) return;
+      if (const auto holder = holder_of(*path); holder != waits_for) note(waits_for = holder);
+      signals_.wait(200);
+    }
+    if (!waits_for.empty()) note({});
+  }
+
+  void leave_pid() {
+    const auto text = fmt::format("{}\n", ::getpid());
+    if (::ftruncate(lock_.descriptor(), 0) != 0 ||
+        ::pwrite(lock_.descriptor(), text.data(), text.size(), 0) < 0)
+      std::fprintf(stderr, "orch: cannot write the lock file: %s\n", std::strerror(errno));
+  }
+
+  static std::string holder_of(const fs::path& path) {
+    const auto content = read_file(path);
+    const auto pid = content ? printable(trim(*content).substr(0, 20)) : std::string();
+    return fmt::format("another local run is going on ({})", pid.empty() ? "just begun" : pid);
+  }
+
+  void note(const std::string& waits_for) {
+    if (auto status = write_note(folder_, {json_safe(host_name()), waits_for}); !status)
+      complain(status.error());
+  }
+
+  const fs::path folder_;
+  const SupervisorOptions& options_;
+  SupervisorSignals signals_;
+  SystemClock clock_;
+  FileLock lock_;
+};
+
+}  // namespace
+
+int supervise(const fs::path& submission_folder, const SupervisorOptions& options) {
+  std::error_code code;
+  const auto folder = fs::canonical(submission_folder, code);
+  if (code) {
+    std::fprintf(stderr, "%s: %s\n", submission_folder.c_str(), code.message().c_str());
+    return 1;
+  }
+  for (const auto& run : options.submission.runs) {
+    if (is_plain_name(run)) continue;
+    std::fprintf(stderr, "'%s' is no run of this experiment\n", printable(run).c_str());
+    return 1;
+  }
+  // Whoever reads the answer may signal at once: the signals are blocked before it is there.
+  Supervisor supervisor(folder, options);
+  if (auto status = answer(folder, text(own_supervisor_id())); !status) {
+    std::fprintf(stderr, "%s\n", orch::text(status.error()).c_str());
+    return 1;
+  }
+  close_inherited(supervisor.descriptor());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what ranks leave behind becomes ours to end
+  return supervisor.work();
+}
+
+Result<fs::path> lock_file_in(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return file_error(folder, "cannot create", errno);
+  // Not stat: in /tmp anyone may have left a link of this name that leads elsewhere.
+  struct stat facts = {};
+  if (::lstat(folder.c_str(), &facts) != 0) return file_error(folder, "cannot look at", errno);
+  if (!S_ISDIR(facts.st_mode) || facts.st_uid != ::getuid() || (facts.st_mode & 022) != 0)
+    return Error{printable(folder.string()), "is not a folder that only we can write in",
+                 "remove it, or set XDG_RUNTIME_DIR"};
+  return folder / "orch-local.lock";
+}
+
+// Not first in XDG_RUNTIME_DIR: it goes away with the last login, which a supervisor outlives, and
+// the next one would make a lock of its own.
+Result<fs::path> local_lock_file() {
+  auto file = lock_file_in(fs::path("/tmp") / fmt::format("orch-{}", ::getuid()));
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (file || !runtime || *runtime != '/') return file;
+  return lock_file_in(runtime);
+}
+
+}  // namespace orch::launch

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/run/launch/local/local_tasks.h"
+#include "core/run/launch/local/supervisor.h"
+#include "core/run/launch/local/supervisor_attempt.h"
+#include "core/run/launch/local/supervisor_ranks.h"
+#include "core/run/launch/local/supervisor_signals.h"
+
+namespace orch::launch {
+
+// One run under a supervisor, from the claim of an attempt to its last word.
+class SupervisedRun {
+ public:
+  SupervisedRun(const fs::path& submission_folder, std::size_t index,
+                const SupervisorOptions& options, SupervisorSignals& signals);
+
+  // Returns what it has written as task.<n>.json.
+  LocalTask work();
+
+ private:
+  enum class Why { none, cancelled, time, memory, failed, deserted };
+
+  LocalTask conclude(const char* word, const char* state, int code, const std::string& message);
+  std::optional<LocalTask> prepare();
+  std::optional<LocalTask> check_node();
+  LocalTask train();
+  LocalTask judge(const Ranks& ranks);
+  LocalTask stopped();
+
+  void heed(Ranks& ranks);  // everything that may end the ranks early
+  void heed_time(Ranks& ranks);
+  void heed_memory(Ranks& ranks);
+  void heed_ends(Ranks& ranks);
+  void warn(Ranks& ranks, const std::string& why);  // USR1, once
+  void finish(Ranks& ranks, Why why, const std::string& message, int number);
+  bool stop_asked() const;
+  bool cancel_asked();
+  void say(const std::string& line);
+
+  const fs::path submission_folder_;
+  const std::size_t index_;
+  const SupervisorOptions& options_;
+  SupervisorSignals& signals_;
+  SystemClock clock_;
+  fs::path folder_;
+  LocalRun run_;
+  std::optional<LocalAttempt> attempt_;
+  std::unique_ptr<RankLog> log_;
+  LocalTask task_;
+  double began_ = 0;  // steady
+  double looked_at_memory_ = 0;
+  double looked_for_stop_ = 0;
+  double kill_at_ = 0;
+  std::uint64_t memory_limit_ = 0;
+  std::uint64_t oom_kills_ = 0;
+  bool warned_ = false;
+  Why why_ = Why::none;
+  std::string because_;
+};
+
+}  // namespace orch::launch

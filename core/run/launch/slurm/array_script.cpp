@@ -1,0 +1,63 @@
+#include "core/run/launch/slurm/array_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace orch::launch {
+namespace {
+
+constexpr std::string_view kMagic = "#SBATCH";
+
+// A line with further options is kept: what it says of the run itself, sbatch's command line
+// overrules.
+bool is_the_runs_own(std::string_view line) {
+  const auto option = trim(line.substr(kMagic.size()));
+  for (const std::string_view name : {"--job-name", "--comment", "--output", "-J", "-o"})
+    if (option.starts_with(name)) return option.find(" -") == std::string_view::npos;
+  return false;
+}
+
+// A word of bash in one line: a script with "\r\n" anywhere in it is refused.
+std::string quote(const std::string& text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::ranges::none_of(text, is_control)) return shell_quote(text);
+  std::string word = "$'";
+  for (const char c : text) {
+    if (is_control(static_cast<unsigned char>(c)))
+      word += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    else if (c == '\'' || c == '\\')
+      word += {'\\', c};
+    else
+      word += c;
+  }
+  return word + "'";
+}
+
+}  // namespace
+
+std::string header_of(std::string_view script) {
+  std::string header;
+  for (const auto& line : split(script, '\n')) {
+    if (!trim(line).empty() && line[0] != '#') break;  // so does sbatch
+    if (line.starts_with(kMagic) && !is_the_runs_own(line)) header += line + "\n";
+  }
+  return header;
+}
+
+std::string array_script(std::string_view header, const std::vector<fs::path>& run_folders) {
+  std::string script = "#!/bin/bash\n";
+  script += header;
+  script += "#\n# Independent runs with the same header as one array; written by orch.\nruns=(\n";
+  for (const auto& folder : run_folders) script += "  " + quote(folder.string()) + "\n";
+  script += ")\nexec bash -- \"${runs[SLURM_ARRAY_TASK_ID]}/job.sbatch\"\n";
+  return script;
+}
+
+bool can_log_below(const fs::path& folder) {
+  return folder.string().find_first_of("%\\") == std::string::npos;
+}
+
+}  // namespace orch::launch

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/run/launch/slurm/slurm_client.h"
+#include "core/run/launch/slurm/slurm_facts.h"
+
+namespace orch::launch {
+
+// What a job asks of a cluster, in the words of its #SBATCH lines. Empty or 0: not asked.
+struct Ask {
+  std::string place;      // for messages: the cluster file, and its name of the partition
+  std::string partition;  // empty: the default one
+  std::string time;       // "20:00:00"
+  std::int64_t nodes = 1;
+  std::string gres;        // "gpu:8", "gpu:a100:8"
+  std::string constraint;  // "a100&nvme"
+  std::string account;
+  std::string qos;
+  auto operator<=>(const Ask&) const = default;
+};
+
+// Every contradiction between what is asked and what the cluster has, each once. SLURM itself
+// takes many such jobs and lets them wait for ever.
+std::vector<Error> check_asks(const std::vector<Ask>& asks, const ClusterFacts& facts);
+
+// The same with the facts of the cluster that answers.
+Result<std::vector<Error>> preflight(SlurmClient& client, const std::vector<Ask>& asks);
+
+}  // namespace orch::launch

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/shell.h"
+#include "core/run/launch/executor.h"
+#include "core/run/launch/slurm/slurm_client.h"
+
+namespace orch::launch {
+
+struct SlurmOptions {
+  double settle_seconds = 2;    // find(): a controller that was busy may take a job a bit later
+  double accounting_lag = 120;  // so long sacct may know less of a job than squeue did
+  double submit_seconds = 180;  // sbatch itself waits two minutes for room in a full queue
+};
+
+// Jobs on a SLURM cluster. A job counts as a submission's only if it says so itself (its comment,
+// or the command line that accounting stored): ids alone are given out again after a reset.
+//
+// What sacct says of a task that has ended is asked for once and kept. Where there is no
+// accounting, squeue's word stands, and tasks it has forgotten are not in a poll's answer.
+class SlurmExecutor : public Executor {
+ public:
+  // Both outlive it.
+  SlurmExecutor(Shell& shell, Clock& clock, SlurmOptions options = {})
+      : shell_(shell), clock_(clock), options_(options), client_(shell) {}
+
+  std::string_view name() const override { return "slurm"; }
+  std::size_t largest_array() override;
+  Status test(const Request& request) override;
+  // The job sees the submission's id as $ORCH_SUBMISSION, after a requeue too.
+  Submitted submit(const Request& request) override;
+  // A job that ended longer ago than the controller remembers (MinJobAge) is not found without
+  // accounting, nor with it if it was cancelled before it could start: look into the run folder
+  // first.
+  Result<std::optional<std::string>> find(const record::Submission& submission) override;
+  Result<record::JobFacts> poll(const std::vector<const record::Submission*>& of) override;
+  Status cancel(const std::vector<record::JobFact>& tasks) override;
+
+  SlurmClient& client() { return client_; }
+
+ private:
+  // A task that squeue shows as ended or not at all, until accounting has told its end.
+  struct Waiting {
+    double since = 0;
+    double next = 0;  // when to ask again
+  };
+
+  bool misses_nodes();
+  bool accounting_may_answer() const;
+  record::JobFacts from_queue(const std::vector<const record::Submission*>& of,
+                              const std::vector<QueueRow>& rows) const;
+  void ask_accounting(const std::vector<const record::Submission*>& of,
+                      const record::JobFacts& queued);
+  void settle(const record::TaskId& task, const record::JobFact* told,
+              const record::JobFact* queued);
+  std::optional<std::string> job_in_queue(const std::vector<QueueRow>& rows,
+                                          const record::Submission& submission) const;
+
+  Shell& shell_;
+  Clock& clock_;
+  SlurmOptions options_;
+  SlurmClient client_;
+  std::size_t largest_array_ = 0;      // 0: not asked yet
+  double accounting_failed_ = -1e300;  // when; by the steady clock
+  std::map<record::TaskId, Waiting> waiting_;
+  record::JobFacts final_;
+  std::set<record::TaskId> gone_;  // nobody knows them
+};
+
+}  // namespace orch::launch

@@ -1,0 +1,142 @@
+#include "core/run/launch/slurm/slurm_reply.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+
+#include "core/base/text.h"
+
+namespace orch::launch {
+namespace {
+
+using std::string_view_literals::operator""sv;
+using Outcome = Submitted::Outcome;
+
+// SLURM's texts of src/common/slurm_errno.c, old and new.
+
+// The request never left, or was turned away at the door.
+constexpr std::array kUnreachable{
+    "(connect failure)"sv,
+    "Communication connection failure"sv,
+    "Connection timed out establishing"sv,
+    "in standby mode"sv,
+    "Rate limit exceeded"sv,
+    "Munge encode failed"sv,
+    "Could not establish a configuration source"sv,
+    "Unable to process configuration file"sv,
+};
+
+// It may have arrived: sending or receiving went wrong.
+constexpr std::array kUnclear{
+    "Socket timed out"sv,
+    "(send failure)"sv,
+    "(receive failure)"sv,
+    "(shutdown failure)"sv,
+    "Message send failure"sv,
+    "Message receive failure"sv,
+    "shutdown failure"sv,
+    "Zero Bytes were transmitted"sv,
+    "zero length message"sv,
+    "message length"sv,
+    "Failed to send entire"sv,
+    "Header lengths"sv,
+    "Unexpected message"sv,
+    "Protocol authentication error"sv,
+    "Connection reset"sv,
+    "Broken pipe"sv,
+    "Connection timed out"sv,
+    "delayed socket error"sv,
+    "missing socket"sv,
+    "Unspecified error"sv,
+    "shutting down and closing"sv,
+    "Incompatible versions"sv,
+};
+
+// The queue is full, or submitting is switched off for a while.
+constexpr std::array kNoRoom{
+    "SubmitJob"sv,  // AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, ...
+    "Unable to create job record, try again"sv,
+    "MaxJobCount limit reached"sv,
+    "Resource temporarily unavailable"sv,
+    "temporarily unable to accept job"sv,
+    "System submissions disabled"sv,
+    "I/O error writing script/environment to file"sv,
+};
+
+constexpr auto kPolicy = "violates accounting/QOS policy"sv;
+
+template <std::size_t count>
+bool has_any(std::string_view text, const std::array<std::string_view, count>& parts) {
+  return std::ranges::any_of(parts,
+                             [&](auto part) { return text.find(part) != std::string_view::npos; });
+}
+
+// "QOSMaxWallDurationPerJobLimit" on a line of its own names a limit that stays in the way.
+bool names_limit(std::string_view text) {
+  for (const auto prefix : {"error: QOS"sv, "error: Assoc"sv}) {
+    const auto at = text.find(prefix);
+    if (at == std::string_view::npos) continue;
+    const auto next = at + prefix.size();
+    if (next < text.size() && std::isalpha(static_cast<unsigned char>(text[next]))) return true;
+  }
+  return false;
+}
+
+Outcome outcome_of(std::string_view said) {
+  if (has_any(said, kUnclear)) return Outcome::unclear;
+  if (has_any(said, kUnreachable)) return Outcome::unreachable;
+  if (has_any(said, kNoRoom)) return Outcome::no_room;
+  if (said.find(kPolicy) != std::string_view::npos)
+    return names_limit(said) ? Outcome::refused : Outcome::no_room;
+  return Outcome::refused;
+}
+
+// "123" or "123;cluster"; other lines are a site's greetings. A line without an end may be half.
+std::optional<std::string> job_in(std::string_view out) {
+  out = out.substr(0, out.rfind('\n') + 1);
+  for (const auto& line : split(out, '\n')) {
+    const auto text = trim(line);
+    const auto id = trim(text.substr(0, text.find(';')));
+    if (!id.empty() && std::ranges::all_of(id, [](unsigned char c) { return std::isdigit(c); }))
+      return std::string(id);
+  }
+  return {};
+}
+
+// All of what it said in one line, without its own name before each part.
+std::string message_of(std::string_view err) {
+  std::string message;
+  for (const auto& line : split(err, '\n')) {
+    std::string_view part = trim(line);
+    for (const auto prefix : {"sbatch: "sv, "error: "sv, "fatal: "sv, "allocation failure: "sv})
+      if (part.starts_with(prefix)) part.remove_prefix(prefix.size());
+    if (part.empty()) continue;
+    if (!message.empty()) message += "; ";
+    message += printable(part);
+  }
+  return message.empty() ? "sbatch did not say why" : message;
+}
+
+}  // namespace
+
+Submitted read_reply(const Output& output) {
+  // Whatever else went wrong: an id is given out for jobs that exist.
+  if (const auto job = job_in(output.out)) return {Outcome::accepted, *job, ""};
+  if (output.timed_out)
+    return {Outcome::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
+  if (output.code > 128)
+    return {Outcome::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
+  if (output.code == 0)
+    return {Outcome::unclear, "", "sbatch succeeded but its answer has no job id"};
+  // One that says nothing of a failure may have died after its job was taken.
+  if (trim(output.err).empty())
+    return {Outcome::unclear, "",
+            fmt::format("sbatch left with exit code {} and without a word", output.code)};
+  return {outcome_of(output.err), "", message_of(output.err)};
+}
+
+}  // namespace orch::launch

@@ -1,0 +1,334 @@
+// A template is executed anew for every run: it returns a table with its versions and a function
+// render(), which finds the run in globals and returns how to start it. What it reads of the run's
+// settings, training and model is noted, and what is not as by default and was never looked at is
+// refused: nothing that was asked for is dropped in silence.
+#include "core/run/render/framework.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/plan/lua/sandbox.h"
+#include "core/plan/family.h"
+#include "core/plan/slurm.h"
+#include "core/run/render/framework_reader.h"
+#include "core/run/render/values.h"
+
+namespace orch::render {
+namespace {
+
+constexpr const char* kCommon = "common";  // what templates share; no framework
+
+// A field of a watched table: upvalues are the table itself, its name, and the set of what was read.
+int watched_index(lua_State* L) {
+  const char* table = lua_tostring(L, lua_upvalueindex(2));
+  auto& seen = *static_cast<std::set<std::string>*>(lua_touserdata(L, lua_upvalueindex(3)));
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  if (lua_type(L, 2) != LUA_TSTRING) return 1;
+  if (lua_isnil(L, -1) && std::string_view(table) != "settings")
+    return luaL_error(L, "no such name '%s.%s'", table, lua_tostring(L, 2));
+  [&]() noexcept { seen.insert(fmt::format("{}.{}", table, lua_tostring(L, 2))); }();
+  return 1;
+}
+
+// Puts an empty table in the place of a global one, which answers for it and notes who asks.
+void watch(lua_State* L, const char* name, std::set<std::string>& seen) {
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_getglobal(L, name);
+  lua_pushstring(L, name);
+  lua_pushlightuserdata(L, &seen);
+  lua_pushcclosure(L, &watched_index, 3);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_setglobal(L, name);
+}
+
+std::string title(const std::string& field) { return field.substr(field.find('.') + 1); }
+
+// Where else in the run a template finds what a field says: its layout, and steps as samples.
+std::string same_as(const std::string& field) {
+  if (field == "training.warmup_steps") return "run.warmup_samples";
+  if (field == "training.decay_steps") return "run.decay_samples";
+  return field.starts_with("settings.") ? "run." + title(field) : "";
+}
+
+// Fields of the run that are not as by default, and were not read.
+void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Launch& launch) {
+  const auto refuse = [&](const std::string& field, const plan::Value& value) {
+    if (seen.contains(field) || seen.contains(same_as(field))) return;
+    launch.refused.push_back(
+        {title(field),
+         fmt::format("the template of {} does not know it, and {} would be dropped",
+                     plan::framework_name(run.framework).name, plan::show(value)),
+         "leave it as by default, or teach the template"});
+  };
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
+      refuse("settings." + param.name, run.settings[i]);
+  for (const auto& field : plan::training_fields())
+    if (const auto value = get(run.training, field); value != field.param.default_value)
+      refuse("training." + field.param.name, value);
+  for (const auto& size : family_of(run.model).sizes)
+    if (is_unusual(run.model, size.field))
+      refuse("model." + plan::param_of(size.field).name, get(run.model, size.field));
+}
+
+// A ramp-up on fewer nodes is several jobs, and no framework changes its ranks between them alone.
+void refuse_phases(const plan::Run& run, Launch& launch) {
+  if (const auto jobs = plan::phases(run).size(); jobs > 1)
+    launch.refused.push_back(
+        {"batch.rampup.fewer_nodes",
+         fmt::format("{} jobs on different numbers of nodes, and a framework trains in one", jobs),
+         "set fewer_nodes = false, or train with orch's own trainer"});
+}
+
+// As parsers of command lines compare flags: --learning_rate is --learning-rate.
+std::string flag_of(std::string_view word) {
+  std::string flag(word.substr(0, word.find('=')));
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+bool is_flag(std::string_view word) { return word.size() > 2 && word.starts_with("--"); }
+
+// Flags that follow from the run, each with what it says there.
+using Flags = std::map<std::string, std::string>;
+
+Flags rendered_flags(const std::vector<Word>& argv) {
+  Flags flags;
+  std::string* last = nullptr;
+  for (const auto& word : argv) {
+    if (is_flag(word.text) && !word.expands)
+      last = &(flags[flag_of(word.text)] = word.text);
+    else if (last)
+      *last += " " + word.text;
+  }
+  return flags;
+}
+
+// An argument that says again what a field says: which of the two wins is not ours to guess. One
+// that only begins like a flag is that flag to most parsers.
+void add_args(const plan::Run& run, const Flags& fields, Launch& launch) {
+  const auto flags = rendered_flags(launch.argv);
+  Flags owned;
+  for (const auto& [flag, field] : fields) owned[flag_of(flag)] = field;
+  for (const auto& word : run.args) {
+    if (is_flag(word)) {
+      const auto flag = flag_of(word);
+      const auto is_same = [&](const auto& known) {
+        const bool is_section = known.first.ends_with('.');
+        return is_section ? flag.starts_with(known.first) : known.first.starts_with(flag);
+      };
+      if (const auto found = std::find_if(flags.begin(), flags.end(), is_same); found != flags.end())
+        launch.refused.push_back(
+            {"args", fmt::format("'{}' is said already: {}", printable(word), printable(found->second)),
+             "change the field that it follows from, or leave it out"});
+      else if (const auto own = std::find_if(owned.begin(), owned.end(), is_same); own != owned.end())
+        launch.refused.push_back(
+            {"args", fmt::format("'{}' is for {} to say", printable(word), own->second),
+             fmt::format("give {} in the experiment, and leave it out here", own->second)});
+    }
+    launch.argv.push_back({word, false});
+  }
+}
+
+}  // namespace
+
+std::string Word::shell() const {
+  return expands ? shell_expand(text).value_or(shell_quote(text)) : shell_quote(text);
+}
+
+// One template, compiled.
+class Frameworks::Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> load(const fs::path& file, const fs::path& common);
+
+  Result<About> about();
+  Status choose(const std::string& framework, const std::string& place);  // for launch()
+  Result<Launch> launch(const plan::Run& run);
+
+ private:
+  explicit Engine(fs::path file) : file_(std::move(file)) {}
+  Result<sol::table> run_template();
+  void define_complaint(const char* name, std::vector<Error>& to);
+  Status define_common(const fs::path& file);
+
+  fs::path file_;
+  lua::Sandbox sandbox_;
+  sol::object chunk_;
+  std::string chosen_;  // the framework whose version the template is told
+  std::set<std::string> seen_;
+  std::vector<Error> refused_, unequal_;
+};
+
+Result<std::unique_ptr<Frameworks::Engine>> Frameworks::Engine::load(const fs::path& file,
+                                                                     const fs::path& common) {
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  auto engine = std::unique_ptr<Engine>(new Engine(file));
+  engine->define_complaint("refuse", engine->refused_);
+  engine->define_complaint("unequal", engine->unequal_);
+  if (auto status = engine->define_common(common); !status) return status.error();
+  auto chunk = engine->sandbox_.load(*text, file.string());
+  if (!chunk) return chunk.error();
+  engine->chunk_ = *chunk;
+  return engine;
+}
+
+// refuse(place, fact, fix) and unequal(place, fact, fix).
+void Frameworks::Engine::define_complaint(const char* name, std::vector<Error>& to) {
+  sandbox_.state()[name] = [&to, name](const sol::object& place, const sol::object& fact,
+                                       const sol::object& fix) {
+    const auto text = [&](const sol::object& part, bool required) -> std::string {
+      if (part.get_type() == sol::type::string) return part.as<std::string>();
+      if (required) throw std::runtime_error(fmt::format("{} takes texts: {}(place, fact, fix)", name, name));
+      return {};
+    };
+    Error error{text(place, true), text(fact, true), text(fix, false)};
+    if (std::find(to.begin(), to.end(), error) == to.end()) to.push_back(std::move(error));
+  };
+}
+
+// The functions that templates share become globals.
+Status Frameworks::Engine::define_common(const fs::path& file) {
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  const auto result = sandbox_.run(*text, file.string());
+  if (!result) return result.error();
+  if (result->get_type() != sol::type::table)
+    return Error{file.string(), "does not return a table of functions", "end it with: return { ... }"};
+  for (const auto& [key, value] : result->as<sol::table>())
+    if (key.get_type() == sol::type::string) sandbox_.state()[key.as<std::string>()] = value;
+  return {};
+}
+
+Result<sol::table> Frameworks::Engine::run_template() {
+  const auto result = sandbox_.call(chunk_);
+  if (!result) return result.error();
+  if (result->get_type() != sol::type::table ||
+      result->as<sol::table>().raw_get<sol::object>("render").get_type() != sol::type::function)
+    return Error{file_.string(), "does not return a table with a function render",
+                 "end it with: return { versions = { ... }, render = function() ... end }"};
+  return result->as<sol::table>();
+}
+
+Result<Frameworks::About> Frameworks::Engine::about() {
+  const auto table = run_template();
+  if (!table) return table.error();
+  LaunchReader reader(file_);
+  About about{reader.text(*table, "doc"), reader.texts(*table, "versions"), file_};
+  if (!reader.errors().empty()) return reader.errors();
+  return about;
+}
+
+// The version as the template knows it: 0.12 for 0.12.1.
+Status Frameworks::Engine::choose(const std::string& framework, const std::string& place) {
+  if (framework == chosen_) return {};
+  const auto [name, version] = plan::framework_name(framework);
+  const auto facts = about();
+  if (!facts) return facts.error();
+  if (!version.empty() && !is_plain_name(version))
+    return Error{place, fmt::format("'{}' is no version", printable(version)),
+                 "use letters, digits, '.', '_' and '-'"};
+  auto values = sandbox_.state().create_table();
+  values["name"] = name;
+  values["version"] = version;
+  values["place"] = 0;  // in the list of versions
+  auto list = sandbox_.state().create_table();
+  for (std::size_t i = 0; i < facts->versions.size(); ++i) {
+    const auto& known = facts->versions[i];
+    list[i + 1] = known;
+    if (version == known || version.starts_with(known + ".")) values["place"] = i + 1;
+  }
+  values["versions"] = list;
+  sandbox_.state()["framework"] = values;
+  if (facts->versions.empty() || values.get<std::size_t>("place") > 0) {
+    chosen_ = framework;
+    return {};
+  }
+  chosen_.clear();
+  if (version.empty())
+    return Error{place, fmt::format("'{}' names no version, and flags differ between them", name),
+                 fmt::format("write \"{}@{}\"; one of: {}", name, facts->versions.back(),
+                             join(facts->versions, ", "))};
+  return Error{place, fmt::format("{} has no version '{}' here", name, printable(version)),
+               "one of: " + join(facts->versions, ", ")};
+}
+
+Result<Launch> Frameworks::Engine::launch(const plan::Run& run) {
+  if (auto status = choose(run.framework, "framework"); !status) return status.error();
+  seen_.clear();
+  refused_.clear();
+  unequal_.clear();
+  set_values(sandbox_.state(), run, {plan::phases(run).back(), 1, 1}, {});
+  lua_State* L = sandbox_.state().lua_state();
+  for (const char* name : {"settings", "training", "model", "run"}) watch(L, name, seen_);
+  const auto table = run_template();
+  if (!table) return table.error();
+  const auto made = sandbox_.call(table->raw_get<sol::object>("render"));
+  if (!made) return made.error();
+  LaunchReader reader(file_);
+  auto launch = reader.read(*made);
+  if (!reader.errors().empty()) return reader.errors();
+  launch.refused = refused_;
+  launch.unequal = unequal_;
+  refuse_unread(run, seen_, launch);
+  refuse_phases(run, launch);
+  add_args(run, reader.owned(), launch);
+  return launch;
+}
+
+Frameworks::Frameworks(std::vector<fs::path> folders) : folders_(std::move(folders)) {}
+Frameworks::Frameworks(Frameworks&&) noexcept = default;
+Frameworks& Frameworks::operator=(Frameworks&&) noexcept = default;
+Frameworks::~Frameworks() = default;
+
+std::vector<std::string> Frameworks::names() const {
+  std::set<std::string> names;
+  for (const auto& folder : folders_)
+    for (const auto& file : entries_of(folder))
+      if (file.extension() == ".lua" && file.stem() != kCommon) names.insert(file.stem().string());
+  return {names.begin(), names.end()};
+}
+
+Result<Frameworks::Engine*> Frameworks::engine(const std::string& name) {
+  if (const auto found = engines_.find(name); found != engines_.end()) return found->second.get();
+  for (const auto& folder : folders_) {
+    const auto file = folder / (name + ".lua");
+    std::error_code none;
+    // A name from an experiment must not lead out of the folder.
+    if (!is_plain_name(name) || name == kCommon || !fs::exists(file, none)) continue;
+    auto engine = Engine::load(file, folders_.back() / (std::string(kCommon) + ".lua"));
+    if (!engine) return engine.error();
+    return (engines_[name] = std::move(*engine)).get();
+  }
+  return Error{"framework", fmt::format("no framework '{}'", printable(name)),
+               suggestion(name, names())};
+}
+
+Result<Frameworks::About> Frameworks::about(const std::string& name) {
+  const auto found = engine(name);
+  if (!found) return found.error();
+  return (*found)->about();
+}
+
+Status Frameworks::check(const std::string& framework, const std::string& place) {
+  const auto found = engine(plan::framework_name(framework).name);
+  if (found) return (*found)->choose(framework, place);
+  auto errors = found.error();
+  for (auto& error : errors)
+    if (error.place == "framework") error.place = place;
+  return errors;
+}
+
+Result<Launch> Frameworks::launch(const plan::Run& run) {
+  const auto found = engine(plan::framework_name(run.framework).name);
+  if (!found) return found.error();
+  return (*found)->launch(run);
+}
+
+}  // namespace orch::render

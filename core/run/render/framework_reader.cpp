@@ -1,0 +1,170 @@
+#include "core/run/render/framework_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/text.h"
+#include "core/plan/slurm.h"
+
+namespace orch::render {
+namespace {
+
+const std::vector<std::string> kFields{"program", "argv",  "environment", "needs", "files",
+                                       "copies",  "owns",  "version",     "stop"};
+constexpr std::array<std::string_view, 12> kOurs{
+    "run.json", "estimate.json", "provenance.json", "state.json", "launch.json", "start",
+    "stop",     "exclude",       "attempts",        "checkpoints", "lock",       "wanted"};
+
+std::string kind(const sol::object& object) {
+  return object.valid() ? "a " + std::string(sol::type_name(object.lua_state(), object.get_type()))
+                        : "nothing";
+}
+
+}  // namespace
+
+void LaunchReader::error(const std::string& place, std::string fact, std::string fix) {
+  errors_.push_back({fmt::format("{}: {}", file_.string(), place), std::move(fact), std::move(fix)});
+}
+
+std::string LaunchReader::text(const sol::table& table, const char* name) {
+  const auto held = table.raw_get<sol::object>(name);
+  if (held.get_type() == sol::type::string) return held.as<std::string>();
+  if (held.valid()) error(name, fmt::format("{} is not a text", kind(held)), "write it in quotes");
+  return {};
+}
+
+std::vector<std::string> LaunchReader::texts(const sol::table& table, const char* name) {
+  std::vector<std::string> out;
+  for (const auto& word : words(table, name)) out.push_back(word.text);
+  return out;
+}
+
+// A text, a number, or expand "...".
+Word LaunchReader::word(const sol::object& held, const std::string& place) {
+  if (held.get_type() == sol::type::string || held.get_type() == sol::type::number) {
+    held.push();
+    std::size_t size = 0;
+    const char* start = luaL_tolstring(held.lua_state(), -1, &size);
+    Word out{std::string(start, size), false};
+    lua_pop(held.lua_state(), 2);
+    if (out.text.find('\0') != std::string::npos) error(place, "holds a zero byte", "no shell can hold it");
+    return out;
+  }
+  if (held.get_type() == sol::type::table) {
+    const auto expands = held.as<sol::table>().raw_get<sol::object>("expand");
+    if (expands.get_type() == sol::type::string && shell_expand(expands.as<std::string>()))
+      return {expands.as<std::string>(), true};
+  }
+  error(place, fmt::format("{} is not a word", kind(held)),
+        "give a text, a number, or expand \"$NAME/...\"");
+  return {};
+}
+
+std::vector<Word> LaunchReader::words(const sol::table& table, const char* name) {
+  std::vector<Word> out;
+  const auto held = table.raw_get<sol::object>(name);
+  if (!held.valid()) return out;
+  if (held.get_type() != sol::type::table) {
+    error(name, fmt::format("{} is not a list", kind(held)), "write { \"...\", \"...\" }");
+    return out;
+  }
+  const auto list = held.as<sol::table>();
+  for (std::size_t i = 1; i <= list.size(); ++i)
+    out.push_back(word(list.raw_get<sol::object>(i), fmt::format("{}[{}]", name, i)));
+  return out;
+}
+
+std::map<std::string, Word> LaunchReader::named_words(const sol::table& table, const char* name) {
+  std::map<std::string, Word> out;
+  const auto held = table.raw_get<sol::object>(name);
+  if (!held.valid()) return out;
+  if (held.get_type() != sol::type::table) {
+    error(name, fmt::format("{} is not a table", kind(held)), "write { name = \"...\" }");
+    return out;
+  }
+  for (const auto& [key, value] : held.as<sol::table>()) {
+    if (key.get_type() != sol::type::string)
+      error(name, "an entry has no name", "write { name = \"...\" }");
+    else
+      out[key.as<std::string>()] = word(value, fmt::format("{}.{}", name, key.as<std::string>()));
+  }
+  return out;
+}
+
+void LaunchReader::add_file(const std::string& name, std::string text, const std::string& place,
+                            Launch& launch) {
+  const bool ours = std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end() ||
+                    name.ends_with(".sbatch");
+  if (ours || !is_plain_name(name))
+    return error(place, fmt::format("'{}' cannot be a file of its own in a run's folder", printable(name)),
+                 "give it another name: letters, digits, '.', '_' and '-'");
+  launch.files.push_back({name, std::move(text)});
+}
+
+// Written by the template, or copied from beside it.
+void LaunchReader::read_files(const sol::table& table, Launch& launch) {
+  for (const auto& [name, text] : named_words(table, "files"))
+    add_file(name, text.text, "files", launch);
+  for (const auto& name : texts(table, "copies")) {
+    if (!is_plain_name(name)) {
+      error("copies", fmt::format("'{}' is no file beside the template", printable(name)), "name one");
+      continue;
+    }
+    auto text = read_file(file_.parent_path() / name);
+    if (!text)
+      errors_.insert(errors_.end(), text.error().begin(), text.error().end());
+    else
+      add_file(name, std::move(*text), "copies", launch);
+  }
+}
+
+// stop = { signal = "TERM" } or { file = "kill-switch" }.
+void LaunchReader::read_stop(const sol::table& table, Launch& launch) {
+  const auto stop = named_words(table, "stop");
+  for (const auto& [name, held] : stop) {
+    if (name == "signal" && (held.text == "TERM" || held.text == "USR1"))
+      launch.stop_signal = held.text;
+    else if (name == "file" && is_plain_name(held.text))
+      launch.stop_file = held.text;
+    else
+      error("stop." + name, fmt::format("'{}' is no way to tell a program to save and leave", held.text),
+            "write stop = { signal = \"TERM\" } or stop = { file = \"kill-switch\" }");
+  }
+}
+
+Launch LaunchReader::read(const sol::object& made) {
+  Launch launch;
+  if (made.get_type() != sol::type::table) {
+    error("render", fmt::format("returned {}", kind(made)), "return { argv = { ... } }");
+    return launch;
+  }
+  const auto table = made.as<sol::table>();
+  for (const auto& [key, value] : table) {
+    const auto name = key.get_type() == sol::type::string ? key.as<std::string>() : std::string();
+    if (std::find(kFields.begin(), kFields.end(), name) == kFields.end())
+      error("render", fmt::format("returned '{}', which is no field of a launch", printable(name)),
+            suggestion(name, kFields));
+  }
+  launch.program = words(table, "program");
+  if (launch.program.empty()) launch.program = {{"python3", false}, {"-u", false}};
+  launch.argv = words(table, "argv");
+  if (launch.argv.empty()) error("argv", "is empty", "name the program's script and its arguments");
+  launch.version = words(table, "version");
+  launch.environment = named_words(table, "environment");
+  for (const auto& [name, held] : launch.environment)
+    if (const auto status = plan::check_environment_name(name, file_.string() + ": environment"); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+  for (const auto& [name, doc] : named_words(table, "needs")) {
+    if (const auto status = plan::check_environment_name(name, file_.string() + ": needs"); !status)
+      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    launch.needs[name] = doc.text;
+  }
+  for (const auto& [name, field] : named_words(table, "owns")) owned_[name] = field.text;
+  read_files(table, launch);
+  read_stop(table, launch);
+  return launch;
+}
+
+}  // namespace orch::render

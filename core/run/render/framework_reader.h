@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plan/lua/sandbox.h"
+#include "core/run/render/framework.h"
+
+namespace orch::render {
+
+// Turns what a framework's template returned into a Launch, with every mistake in it at once.
+class LaunchReader {
+ public:
+  explicit LaunchReader(const fs::path& file) : file_(file) {}
+
+  Launch read(const sol::object& made);
+  const Errors& errors() const { return errors_; }
+  // Flags that a field of the run decides, though they are not on the command line.
+  const std::map<std::string, std::string>& owned() const { return owned_; }
+
+  std::string text(const sol::table& table, const char* name);                // "" where there is none
+  std::vector<std::string> texts(const sol::table& table, const char* name);  // in order
+
+ private:
+  std::vector<Word> words(const sol::table& table, const char* name);
+  Word word(const sol::object& held, const std::string& place);
+  std::map<std::string, Word> named_words(const sol::table& table, const char* name);
+  void read_files(const sol::table& table, Launch& launch);
+  void add_file(const std::string& name, std::string text, const std::string& place, Launch& launch);
+  void read_stop(const sol::table& table, Launch& launch);
+  void error(const std::string& place, std::string fact, std::string fix);
+
+  const fs::path& file_;
+  Errors errors_;
+  std::map<std::string, std::string> owned_;
+};
+
+}  // namespace orch::render

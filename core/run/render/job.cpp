@@ -1,0 +1,94 @@
+#include "core/run/render/job.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/plan/slurm.h"
+
+namespace orch::render {
+namespace {
+
+void add(Errors& errors, Status status) {
+  errors.insert(errors.end(), status.error().begin(), status.error().end());
+}
+
+void check_words(const plan::Slurm& job, Errors& errors) {
+  const std::pair<const char*, const std::string&> words[] = {
+      {"partition", job.partition},     {"account", job.account}, {"qos", job.qos},
+      {"constraint", job.constraint},   {"hint", job.hint},       {"gres", job.gres},
+      {"reservation", job.reservation}, {"time", job.time}};
+  for (const auto& [field, value] : words)
+    add(errors, plan::check_sbatch_word(field, value, fmt::format("job.{}", field)));
+  for (std::size_t i = 0; i < job.options.size(); ++i)
+    add(errors,
+        plan::check_sbatch_word("options", job.options[i], fmt::format("job.options[{}]", i + 1)));
+}
+
+void check_environment(const plan::Slurm& job, Errors& errors) {
+  for (const auto& [name, value] : job.environment) {
+    const auto place = fmt::format("job.environment.{}", printable(name));
+    add(errors, plan::check_environment_name(name, place));
+    if (value.find('\0') != std::string::npos)
+      errors.push_back({place, "holds a NUL character", "no shell can hold it"});
+  }
+}
+
+void check_names(const plan::Run& run, const Context& context, Errors& errors) {
+  const auto check = [&](const char* place, const std::string& text) {
+    if (!is_plain_name(text))
+      errors.push_back({place, fmt::format("'{}' cannot stand on an #SBATCH line", printable(text)),
+                        "use letters, digits, '.', '_' and '-', at most 100 of them"});
+  };
+  check("run.id", run.id);
+  check("orch.version", context.version);
+}
+
+std::string script_name(std::size_t index) {
+  return index == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", index);
+}
+
+}  // namespace
+
+fs::path template_for(const fs::path& folder, const std::string& cluster, const std::string& like) {
+  for (const auto& name : {cluster, like}) {
+    // A cluster's name comes from a file that a user wrote: it must not lead out of the folder.
+    const auto own = folder / (name + ".sbatch");
+    std::error_code ignored;
+    if (is_plain_name(name) && fs::exists(own, ignored)) return own;
+  }
+  return folder / "default.sbatch";
+}
+
+Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
+                                       const Context& context) {
+  Errors errors;
+  check_words(run.job, errors);
+  check_environment(run.job, errors);
+  check_names(run, context, errors);
+  if (!errors.empty()) return errors;
+
+  const auto phases = plan::phases(run);
+  std::vector<Script> scripts;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    auto text = source.render(run, {phases[i], i + 1, phases.size()}, context);
+    if (!text) return text.error();
+    if (!run.framework.empty() && text->find("$folder/start") == std::string::npos)
+      return Error{"framework", "the job template of this cluster starts our trainers only",
+                   "take find_trainer and train from templates/slurm/default.sbatch into it"};
+    scripts.push_back({script_name(i + 1), std::move(*text)});
+  }
+  return scripts;
+}
+
+Result<std::vector<Script>> Renderer::render(const plan::Run& run, const Context& context) {
+  const auto& cluster = run.cluster->name;
+  auto found = compiled_.find(cluster);
+  if (found == compiled_.end()) {
+    auto compiled = Template::load(template_for(templates_, cluster, run.cluster->like));
+    if (!compiled) return compiled.error();
+    found = compiled_.emplace(cluster, std::move(*compiled)).first;
+  }
+  return render_job(found->second, run, context);
+}
+
+}  // namespace orch::render

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/plan/run.h"
+
+namespace orch::render {
+
+struct Launch;
+
+// What a job script needs to know besides the run.
+struct Context {
+  std::string trainers;     // the folder of our own trainers, as seen from the run's folder
+  std::string version;      // of orch
+  double step_seconds = 0;  // as estimated; a job must be told to stop early enough to end a step
+  const Launch* launch = nullptr;  // of a framework, where one is started
+};
+
+// One of the jobs that a run is cut into.
+struct PhaseContext {
+  plan::Phase phase;
+  std::size_t index = 1;  // from 1
+  std::size_t count = 1;
+};
+
+// A template, compiled once and rendered many times. {{ expr }} is a Lua expression, quoted for the
+// shell; {{! expr }} is not quoted; a line that starts with % is a Lua statement, one with %% a
+// line that starts with %. A value that does not exist is an error, never an empty text. What the
+// expressions can name is listed in templates/slurm/README.md.
+class Template {
+ public:
+  static Result<Template> load(const fs::path& path);
+  static Result<Template> parse(std::string_view text, const std::string& file);
+
+  Template(Template&&) noexcept;
+  Template& operator=(Template&&) noexcept;
+  ~Template();
+
+  Result<std::string> render(const plan::Run& run, const PhaseContext& phase,
+                             const Context& context);
+
+ private:
+  struct Engine;  // keeps sol2 out of this header
+  explicit Template(std::unique_ptr<Engine> engine);
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace orch::render

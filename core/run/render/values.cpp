@@ -1,0 +1,249 @@
+#include "core/run/render/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "core/base/text.h"
+#include "core/plan/lua/library.h"
+#include "core/plan/family.h"
+#include "core/plan/slurm.h"
+#include "core/run/render/framework.h"
+
+namespace orch::render {
+namespace {
+
+constexpr std::int64_t kUsualSignalSeconds = 600;
+constexpr std::int64_t kMostSignalSeconds = 65535;  // SLURM keeps it in 16 bits
+
+// Fills a new table that becomes a global. Plain Lua calls: this runs for every script rendered.
+class Table {
+ public:
+  Table(lua_State* L, const char* name) : L_(L), name_(name) { lua_createtable(L_, 0, 16); }
+  ~Table() {
+    lua::report_missing(L_, name_);
+    lua_setglobal(L_, name_);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  void set(const char* key, std::string_view text) {
+    lua_pushlstring(L_, text.data(), text.size());
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, std::int64_t number) {
+    lua_pushinteger(L_, number);
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, double number) {
+    lua_pushnumber(L_, number);
+    lua_setfield(L_, -2, key);
+  }
+  void set_value(const char* key, const plan::Value& value) {
+    std::visit([&](const auto& held) { set_held(key, held); }, value);
+  }
+  void set(const char* key, const std::vector<std::string>& list) {
+    lua_createtable(L_, static_cast<int>(list.size()), 0);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      lua_pushlstring(L_, list[i].data(), list[i].size());
+      lua_rawseti(L_, -2, static_cast<lua_Integer>(i) + 1);
+    }
+    lua_setfield(L_, -2, key);
+  }
+  void set(const char* key, const std::map<std::string, std::string>& map) {
+    lua_createtable(L_, 0, static_cast<int>(map.size()));
+    for (const auto& [name, text] : map) {
+      lua_pushlstring(L_, text.data(), text.size());
+      lua_setfield(L_, -2, name.c_str());
+    }
+    lua_setfield(L_, -2, key);
+  }
+
+ private:
+  void set_held(const char*, std::monostate) {}
+  void set_held(const char* key, bool held) {
+    lua_pushboolean(L_, held);
+    lua_setfield(L_, -2, key);
+  }
+  void set_held(const char* key, const std::string& held) { set(key, std::string_view(held)); }
+  void set_held(const char* key, const auto& held) { set(key, held); }
+
+  lua_State* L_;
+  const char* name_;
+};
+
+// For programs that count in samples, not in steps.
+void set_samples(Table& table, const plan::Run& run) {
+  const auto& training = run.training;
+  const auto decay = training.decay_steps > 0 ? training.decay_steps : run.total_steps();
+  table.set("samples", run.samples_of(run.total_steps()));
+  table.set("warmup_samples", run.samples_of(training.warmup_steps));
+  table.set("decay_samples", run.samples_of(decay));
+  const auto rampup = run.batch.rampup.value_or(plan::RampUp{});
+  table.set("rampup_start", rampup.start);
+  table.set("rampup_step", rampup.step);
+  table.set("rampup_samples", rampup.samples);
+}
+
+void set_run(lua_State* L, const plan::Run& run) {
+  Table table(L, "run");
+  table.set("id", run.id);
+  table.set("experiment", run.experiment);
+  table.set("strategy", run.strategy->name);
+  table.set("backend", run.strategy->backend);
+  table.set("trainer", run.trainer);
+  table.set("stack", run.stack);
+  table.set("framework", run.framework);
+  table.set("launch", run.launch.empty() ? "gpu" : run.launch);
+  table.set("cluster", run.cluster->name);
+  table.set("gpus", run.gpus);
+  table.set("nodes", run.nodes);
+  table.set("gpus_per_node", run.partition->gpus_per_node);
+  table.set("tensor_parallel", run.layout.tensor_parallel);
+  table.set("pipeline_parallel", run.layout.pipeline_parallel);
+  table.set("data_parallel", run.layout.data_parallel);
+  table.set("context_parallel", run.layout.context_parallel);
+  table.set("micro_batch", run.batch.micro_batch);
+  table.set("accumulate", run.batch.accumulate);
+  table.set("global_batch", run.batch.global_batch);
+  table.set("tokens", run.tokens);
+  table.set("steps", run.steps);
+  table.set("total_steps", run.total_steps());
+  table.set("paths_from", run.paths_from);
+  table.set("args", run.args);
+  set_samples(table, run);
+}
+
+void set_model(lua_State* L, const plan::Model& model) {
+  Table table(L, "model");
+  table.set("name", model.name);
+  table.set("family", model.family);
+  for (auto i = static_cast<int>(plan::Field::layers); is_size(static_cast<plan::Field>(i)); ++i)
+    table.set_value(plan::param_of(static_cast<plan::Field>(i)).name.c_str(),
+                    get(model, static_cast<plan::Field>(i)));
+  table.set("params", model.params());
+}
+
+void set_training(lua_State* L, const plan::Training& training) {
+  Table table(L, "training");
+  for (const auto& field : plan::training_fields())
+    table.set_value(field.param.name.c_str(), get(training, field));
+}
+
+void set_settings(lua_State* L, const plan::Run& run) {
+  Table table(L, "settings");
+  for (std::size_t i = 0; i < run.settings.size(); ++i)
+    table.set_value(run.strategy->params[i].name.c_str(), run.settings[i]);
+}
+
+void set_phase(lua_State* L, const plan::Run& run, const PhaseContext& context) {
+  const auto& phase = context.phase;
+  const auto gpus = phase.data_parallel * run.layout.copy();
+  Table table(L, "phase");
+  table.set("index", static_cast<std::int64_t>(context.index));
+  table.set("count", static_cast<std::int64_t>(context.count));
+  table.set("nodes", phase.nodes);
+  table.set("gpus", gpus);
+  table.set("tasks_per_node", std::min(gpus, run.partition->gpus_per_node));
+  table.set("data_parallel", phase.data_parallel);
+  table.set("first_batch", phase.first_batch);
+  table.set("last_batch", phase.last_batch);
+  table.set("samples", phase.samples);
+}
+
+using Environment = std::map<std::string, std::string>;
+
+Environment plain_environment(const plan::Slurm& job) {
+  auto plain = job.environment;
+  for (const auto& name : job.expanded) plain.erase(name);
+  return plain;
+}
+
+// Those whose $NAMES the node fills in, as words of a shell.
+Environment expanding_words(const plan::Slurm& job) {
+  Environment words;
+  for (const auto& name : job.expanded)
+    if (const auto held = job.environment.find(name); held != job.environment.end())
+      words[name] = shell_expand(held->second).value_or(shell_quote(held->second));
+  return words;
+}
+
+void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
+  Table table(L, "job");
+  table.set("partition", job.partition);
+  table.set("account", job.account);
+  table.set("qos", job.qos);
+  table.set("constraint", job.constraint);
+  table.set("reservation", job.reservation);
+  table.set("hint", job.hint);
+  table.set("gres", job.gres);
+  table.set("time", job.time);
+  table.set("cpus_per_gpu", job.cpus_per_gpu);
+  table.set("signal_seconds", signal_seconds(job, context.step_seconds));
+  table.set("spare_nodes", job.spare_nodes.value_or(0));
+  table.set("options", job.options);
+  table.set("environment", plain_environment(job));
+  table.set("expanded", expanding_words(job));
+  table.set("setup", job.setup);
+}
+
+std::vector<std::string> shell_words(const std::vector<Word>& words) {
+  std::vector<std::string> out;
+  for (const auto& word : words) out.push_back(word.shell());
+  return out;
+}
+
+// Every word quoted for the shell already; variables that the run's job sets are not among them.
+void set_launch(lua_State* L, const plan::Run& run, const Launch& launch) {
+  Environment environment;
+  for (const auto& [name, word] : launch.environment)
+    if (!run.job.environment.contains(name)) environment[name] = word.shell();
+  std::string version;
+  for (const auto& word : launch.version) version += " " + word.shell();
+  Table table(L, "launch");
+  table.set("program", shell_words(launch.program));
+  table.set("argv", shell_words(launch.argv));
+  table.set("version", shell_words(launch.version));
+  table.set("version_line", version);
+  table.set("environment", environment);
+  table.set("needs", launch.needs);
+  table.set("stop_signal", launch.stop_signal);
+  table.set("stop_file", launch.stop_file);
+}
+
+void set_orch(lua_State* L, const Context& context) {
+  Table table(L, "orch");
+  table.set("trainers", context.trainers);
+  table.set("version", context.version);
+}
+
+}  // namespace
+
+void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase,
+                const Context& context) {
+  lua_State* L = lua.lua_state();
+  set_run(L, run);
+  set_model(L, run.model);
+  set_settings(L, run);
+  set_training(L, run.training);
+  set_phase(L, run, phase);
+  set_job(L, run.job, context);
+  set_orch(L, context);
+  if (context.launch) set_launch(L, run, *context.launch);
+}
+
+std::int64_t signal_seconds(const plan::Slurm& job, double step_seconds) {
+  const bool given = job.signal_seconds > 0;
+  const auto steps = static_cast<std::int64_t>(std::ceil(std::min(2 * step_seconds, 1e6)));
+  const auto seconds = (given ? job.signal_seconds : kUsualSignalSeconds) + steps;
+  const auto limit = plan::parse_slurm_time(job.time);
+  if (!limit) return std::min(seconds, kMostSignalSeconds);
+  // A cluster's 600 s meet an experiment's limit of ten minutes: the job would be told to stop at
+  // its start, and again after each requeue.
+  const auto most = static_cast<std::int64_t>(*limit / (given ? 2 : 5));
+  return std::clamp<std::int64_t>(std::min(seconds, most), 1, kMostSignalSeconds);
+}
+
+}  // namespace orch::render

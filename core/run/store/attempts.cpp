@@ -1,0 +1,116 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "core/base/date.h"
+#include "core/base/json_fields.h"
+#include "core/run/store/entries.h"
+#include "core/run/store/run_folder.h"
+
+namespace orch::store {
+namespace {
+
+using record::Attempt;
+
+constexpr std::array<std::string_view, 7> kStates = {"running",   "finished",  "left",  "stopped",
+                                                     "cancelled", "bad_nodes", "failed"};
+constexpr auto kAttemptFix =
+    "move that file away: the run counts as one that did not say how it ended";
+
+// "07" is not a number that a script gives.
+int parse_number(const std::string& name) {
+  int number = 0;
+  const auto* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data(), end, number);
+  return error == std::errc() && stop == end && name[0] != '0' ? number : 0;
+}
+
+std::optional<int> two_digits(std::string_view text, int most) {
+  int number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + 2, number);
+  if (error != std::errc() || stop != text.data() + 2 || number < 0 || number > most)
+    return std::nullopt;
+  return number;
+}
+
+// "2026-11-15T07:00:00Z" as seconds since 1970.
+std::optional<double> parse_time(std::string_view text) {
+  if (text.size() != 20 || text[10] != 'T' || text[13] != ':' || text[16] != ':' || text[19] != 'Z')
+    return std::nullopt;
+  const auto day = parse_date(text.substr(0, 10));
+  const auto hours = two_digits(text.substr(11), 23);
+  const auto minutes = two_digits(text.substr(14), 59);
+  const auto seconds = two_digits(text.substr(17), 60);
+  if (!day || !hours || !minutes || !seconds) return std::nullopt;
+  return static_cast<double>(day->time_since_epoch().count()) * 86400 + *hours * 3600 +
+         *minutes * 60 + *seconds;
+}
+
+double read_time(Fields& fields, const char* key) {
+  if (!fields.has(key)) return 0;
+  const auto time = parse_time(fields.text(key));
+  if (!time) fields.complain(std::string("'") + key + "' is not a time");
+  return time.value_or(0);
+}
+
+void read_status(Fields& fields, Attempt& attempt) {
+  attempt.state = fields.text("state");
+  if (std::find(kStates.begin(), kStates.end(), attempt.state) == kStates.end())
+    fields.complain("'state' is none that a job has");
+  attempt.message = fields.text_or("message", "");
+  attempt.job = fields.text_or("job_id", "");
+  attempt.submission = fields.text_or("submission", "");
+  constexpr int most = 1'000'000;
+  attempt.restart_count = static_cast<int>(fields.whole("restart_count", 0, most));
+  attempt.phase = static_cast<int>(fields.whole("phase", 1, most));
+  attempt.phases = static_cast<int>(fields.whole("phases", 1, most));
+  attempt.start = read_time(fields, "start");
+  attempt.end = read_time(fields, "end");
+  attempt.signal = fields.text_or("signal", "");
+  if (fields.has("exit_code"))
+    attempt.exit_code = static_cast<int>(fields.whole("exit_code", -most, most));
+  if (fields.has("gpus")) attempt.gpus = fields.whole("gpus", 0, most);
+  attempt.nodes = fields.texts("nodes");
+  attempt.bad_nodes = fields.texts("bad_nodes");
+}
+
+// When a file last grew, seconds since 1970; 0: it is not there.
+double written(const fs::path& file) {
+  struct stat about = {};
+  if (::stat(file.c_str(), &about) != 0) return 0;
+  return static_cast<double>(about.st_mtim.tv_sec);
+}
+
+}  // namespace
+
+Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from) {
+  const auto place = run_folder / "attempts";
+  std::vector<int> numbers;
+  const auto status = list_entries(place, [&](const fs::directory_entry& entry) {
+    std::error_code ignored;
+    const int number = parse_number(entry.path().filename().string());
+    if (number >= std::max(from, 1) && entry.is_directory(ignored)) numbers.push_back(number);
+  });
+  if (!status) return status.error();
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<Attempt> attempts;
+  attempts.reserve(numbers.size());
+  for (const int number : numbers) {
+    const auto path = place / std::to_string(number) / "status.json";
+    const auto json = read_json(path, {.lenient = true, .fix = kAttemptFix});
+    if (!json) return json.error();
+    auto& attempt = attempts.emplace_back();
+    attempt.number = number;
+    attempt.state = "running";
+    attempt.seen = std::max(written(place / std::to_string(number) / "stdout.log"), written(path));
+    if (!*json) continue;
+    Fields fields(**json);
+    read_status(fields, attempt);
+    if (!fields.problem().empty()) return damaged(path, fields.problem(), kAttemptFix);
+  }
+  return attempts;
+}
+
+}  // namespace orch::store

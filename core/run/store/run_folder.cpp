@@ -1,0 +1,215 @@
+#include "core/run/store/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+
+#include "core/base/json_fields.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "core/plan/planned.h"
+#include "core/plan/run_json.h"
+#include "core/run/store/entries.h"
+
+namespace orch::store {
+namespace {
+
+constexpr std::size_t kLargestList = std::size_t{256} << 20;  // a million ids
+constexpr auto kPlanAgain = "move the run's folder away and plan the experiment again";
+
+int count_scripts(const fs::path& folder) {
+  if (!is_there(folder / "job.sbatch")) return 0;
+  int phases = 1;
+  while (is_there(folder / fmt::format("job-{}.sbatch", phases + 1))) ++phases;
+  return phases;
+}
+
+// A follower of many runs says one line of each that is damaged.
+Error first_of(const Errors& errors) {
+  auto error = errors.front();
+  if (errors.size() > 1) error.fact += fmt::format(" (and {} more)", errors.size() - 1);
+  return error;
+}
+
+void take_run(const plan::Run& run, record::RunFacts& facts) {
+  if (const auto ranks = run.layout.tensor_parallel; ranks > 1)
+    facts.variant += fmt::format("tensor_parallel={} ", ranks);
+  if (const auto stages = run.layout.pipeline_parallel; stages > 1)
+    facts.variant += fmt::format("pipeline_parallel={} ", stages);
+  facts.experiment = run.experiment;
+  facts.strategy = run.strategy->name;
+  facts.cluster = run.cluster->name;
+  facts.gpus = run.gpus;
+  facts.nodes = run.nodes;
+  facts.accumulate = run.batch.accumulate;
+  facts.steps = run.total_steps();
+  facts.tokens_per_step = run.tokens_per_step();
+}
+
+void read_estimate(Fields& fields, record::RunFacts& facts) {
+  facts.fit = fields.text("fit");
+  facts.variant += fields.text_or("variant", "");
+  facts.communicated_bytes = fields.number_or("communicated_bytes", 0);
+  facts.bubble = fields.number_or("bubble", 0);
+  facts.step_seconds = fields.number("step_seconds");
+  facts.step_low = fields.number("step_low");
+  facts.step_high = fields.number("step_high");
+  facts.tokens_per_second = fields.number("tokens_per_second");
+  facts.peak_memory = fields.number("peak_memory_bytes");
+  facts.days_per_100b_tokens = fields.number("days_per_100b_tokens");
+  facts.gpu_hours = fields.number("gpu_hours");
+}
+
+}  // namespace
+
+Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
+  const auto run = plan::read_run(run_folder / "run.json");
+  if (!run) return first_of(run.error());
+  record::RunFacts facts;
+  take_run(*run, facts);
+  const auto estimate_path = run_folder / "estimate.json";
+  const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
+  if (!estimate_json) return estimate_json.error();
+  if (*estimate_json) {
+    Fields estimate(**estimate_json);
+    read_estimate(estimate, facts);
+    if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
+    if (run->steps > 0) facts.gpu_hours = plan::hours_of_steps(*run, facts.step_seconds);
+  }
+  facts.id = run_folder.filename().string();
+  facts.phases = count_scripts(run_folder);
+  return facts;
+}
+
+namespace {
+
+// By number, as {"quantity", "value", "below", "above", "where"}.
+std::vector<plan::Expectation> read_expected(Fields& fields) {
+  std::vector<plan::Expectation> out;
+  if (!fields.has("expect")) return out;
+  auto list = fields.object("expect");
+  for (const auto& key : list.keys()) {
+    auto one = list.object(key);
+    plan::Expectation expectation{
+        one.text("quantity"), one.number("value"), {}, {}, one.text_or("where", "")};
+    if (one.has("below")) expectation.below = one.number("below");
+    if (one.has("above")) expectation.above = one.number("above");
+    out.push_back(std::move(expectation));
+  }
+  return out;
+}
+
+void write_expected(const std::vector<plan::Expectation>& expected, JsonWriter& to) {
+  to.begin("expect");
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto& one = expected[i];
+    to.begin(fmt::format("{:03}", i + 1)).field("quantity", one.quantity).field("value", one.value);
+    if (one.below) to.field("below", *one.below);
+    if (one.above) to.field("above", *one.above);
+    if (!one.where.empty()) to.field("where", printable(one.where));
+    to.end();
+  }
+  to.end();
+}
+
+}  // namespace
+
+Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder) {
+  const auto path = experiment_folder / "experiment.json";
+  constexpr auto fix = "plan the experiment again";
+  const auto json = read_json(path, {.fix = fix});
+  if (!json) return json.error();
+  if (!*json) return std::optional<ExperimentFacts>();
+  Fields fields(**json);
+  ExperimentFacts facts{fields.text("name"), fields.text("file"), fields.number("gpu_hours"),
+                        fields.text("deadline"), read_expected(fields)};
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
+  return std::optional(std::move(facts));
+}
+
+Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts) {
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{1})
+      .field("name", printable(facts.name))
+      .field("file", printable(facts.file))
+      .field("gpu_hours", facts.gpu_hours)
+      .field("deadline", printable(facts.deadline));
+  if (!facts.expect.empty()) write_expected(facts.expect, to);
+  return write_file_atomically(experiment_folder / "experiment.json", std::move(to.end()).text());
+}
+
+Result<std::set<std::string>> read_wanted(const fs::path& experiment_folder) {
+  std::set<std::string> ids;
+  const auto path = experiment_folder / "wanted";
+  const auto text = read_if_there(path, kLargestList);
+  if (!text) return text.error();
+  if (!*text || (*text)->empty()) return ids;
+  bool sound = (*text)->ends_with('\n');
+  for (auto& line : split(**text, '\n')) {
+    sound = sound && line.size() < 256 && printable(line) == line;
+    if (!line.empty()) ids.insert(std::move(line));
+  }
+  if (!sound)
+    return damaged(path, "it is no list of run ids",
+                   "move that file away; orch run FILE.lua asks for its runs again");
+  return ids;
+}
+
+Status add_wanted(const fs::path& experiment_folder, const std::vector<std::string>& ids) {
+  auto wanted = read_wanted(experiment_folder);
+  if (!wanted) return wanted.error();
+  const auto before = wanted->size();
+  wanted->insert(ids.begin(), ids.end());
+  if (wanted->size() == before) return {};
+  std::string text;
+  for (const auto& id : *wanted) text += id + "\n";
+  return write_file_atomically(experiment_folder / "wanted", text);
+}
+
+std::vector<std::string> run_ids(const fs::path& experiment_folder) {
+  std::vector<std::string> ids;
+  for_each_entry(experiment_folder, [&](const fs::path& entry) {
+    if (!is_draft(entry) && is_there(entry / "run.json")) ids.push_back(entry.filename().string());
+  });
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::vector<std::string> experiments(const fs::path& root) {
+  const auto has_run = [](const fs::path& folder) {
+    std::error_code code;
+    for (fs::directory_iterator entry(folder, code), end; !code && entry != end;
+         entry.increment(code))
+      if (!is_draft(entry->path()) && is_there(entry->path() / "run.json")) return true;
+    return false;
+  };
+  std::vector<std::string> names;
+  for_each_entry(root, [&](const fs::path& entry) {
+    if (is_there(entry / "submissions") || has_run(entry))
+      names.push_back(entry.filename().string());
+  });
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status check_owner(const fs::path& folder) {
+  struct stat about = {};
+  if (::stat(folder.c_str(), &about) != 0)
+    return errno == ENOENT ? Status() : Status(file_error(folder, "cannot look at", errno));
+  if (about.st_uid != ::geteuid())
+    return Error{
+        printable(folder.string()),
+        fmt::format("belongs to another user (uid {}, you are {})", about.st_uid, ::geteuid()),
+        "work as that user, or name another place with --runs"};
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return file_error(folder, "cannot write in it", errno);
+  return {};
+}
+
+}  // namespace orch::store

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/plan/expectation.h"
+#include "core/record/facts.h"
+#include "core/record/outcome.h"
+#include "core/record/run_facts.h"
+
+namespace orch::store {
+
+// Reads what a run folder holds. None of them trusts a file: a damaged one is an error that names
+// it, one that is missing is nothing.
+
+// Without a run.json there is no run: that is an error too. Without an estimate.json nothing is
+// estimated: its numbers are 0 and fit is empty.
+Result<record::RunFacts> read_run_facts(const fs::path& run_folder);
+
+// attempts/<n>/status.json in the order of their numbers; an attempt that has none yet is "running"
+// with nothing else known. From: only those with a number of at least this.
+Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
+
+Result<std::optional<record::Outcome>> read_outcome(const fs::path& run_folder);
+Status write_outcome(const fs::path& run_folder, const record::Outcome& outcome);
+
+// Many at once: the disk is waited for once instead of for each. After an error some are written.
+struct OutcomeOf {
+  fs::path run_folder;
+  record::Outcome outcome;
+};
+Status write_outcomes(const std::vector<OutcomeOf>& outcomes);
+
+// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file.
+struct ExperimentFacts {
+  std::string name;
+  std::string file;      // as it was given
+  double gpu_hours = 0;  // the budget; 0: none
+  std::string deadline;  // a date; empty: none
+  std::vector<plan::Expectation> expect = {};
+};
+Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder);
+Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts);
+
+// runs/<experiment>/<id>/provenance.json: where a run is from, as its folder was written.
+struct Provenance {
+  std::string orch;             // its version
+  std::string experiment_file;  // as it was given
+  std::string cluster_file;
+  std::string commit;    // of the repository that holds the experiment's file; empty: none
+  bool changed = false;  // the file, or one that it includes, differs from that commit's
+  std::vector<std::string> includes;  // files that it includes, from its folder
+  std::vector<std::string> set;       // what the command line changed in it
+};
+Result<std::optional<Provenance>> read_provenance(const fs::path& run_folder);
+std::string provenance_json(const Provenance& provenance);
+
+// runs/<experiment>/wanted: the runs that someone asked to be submitted, one id per line, so that a
+// resume after a crash submits those and no others. add_wanted keeps what is there; call it under
+// the experiment's lock.
+Result<std::set<std::string>> read_wanted(const fs::path& experiment_folder);
+Status add_wanted(const fs::path& experiment_folder, const std::vector<std::string>& ids);
+
+// Run folders of an experiment (entries with a run.json), by id, sorted.
+std::vector<std::string> run_ids(const fs::path& experiment_folder);
+// Experiments below a root: folders with at least one run or a submissions folder, sorted.
+std::vector<std::string> experiments(const fs::path& root);
+
+// Error if the folder belongs to another user, or if we may not write in it. One that is missing is
+// nobody's.
+Status check_owner(const fs::path& folder);
+
+}  // namespace orch::store

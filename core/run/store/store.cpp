@@ -1,0 +1,186 @@
+#include "core/run/store/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/base/draft.h"
+#include "core/base/text.h"
+#include "core/plan/run_json.h"
+#include "core/run/store/entries.h"
+#include "core/run/store/submissions.h"
+
+namespace orch::store {
+namespace {
+
+constexpr const char* kProvenance = "provenance.json";
+
+constexpr std::size_t kBatch = 512;  // folders per sync: one for each would wait for the disk
+
+using Ids = std::set<std::string>;
+
+// Runs that an executor has or had: it reads their scripts when a job starts, not when it is
+// submitted.
+Result<Ids> submitted_runs(const fs::path& experiment_folder) {
+  const auto submissions = read_submissions(experiment_folder);
+  if (!submissions) return submissions.error();
+  Ids ids;
+  for (const auto& opened : *submissions)
+    if (opened.submission.refused.empty())
+      ids.insert(opened.submission.runs.begin(), opened.submission.runs.end());
+  return ids;
+}
+
+bool was_started(const fs::path& folder, const Ids& submitted) {
+  return submitted.contains(folder.filename().string()) || is_there(folder / "attempts") ||
+         is_there(folder / "state.json");
+}
+
+bool holds(const fs::path& path, const std::string& text) {
+  const auto held = read_file(path);
+  return held && *held == text;
+}
+
+// The run exists: bring scripts and estimate up to date unless it was started.
+Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
+  bool changed = false;
+  if (was_started(place, submitted)) return changed;
+  const auto run_json = read_file(place / "run.json");
+  if (auto status = run_json ? plan::check_frozen(*run_json, place / "run.json") : run_json.error();
+      !status)
+    return Error{printable(place.string()), "does not hold the run.json that it is named after",
+                 "move that folder away"};
+  for (const auto& file : folder.files) {
+    if (holds(place / file.name, file.text)) continue;
+    if (auto status = write_file_atomically(place / file.name, file.text); !status)
+      return status.error();
+    changed = changed || file.name != kProvenance;  // where it is from is news to nobody
+  }
+  return changed;
+}
+
+Status publish(std::vector<DraftFolder>& drafts, const fs::path& parent) {
+  if (drafts.empty()) return {};
+  // What the folders hold is on disk before they appear.
+  if (auto status = sync_disk_of(parent); !status) return status;
+  for (auto& draft : drafts)
+    if (auto status = draft.publish(); !status && !is_there(draft.place() / "run.json"))
+      return status;  // else another orch was faster
+  drafts.clear();
+  sync_folder(parent);
+  return {};
+}
+
+// Takes folders away again that were made for nothing.
+class NewFolders {
+ public:
+  explicit NewFolders(const fs::path& path) {
+    for (auto folder = path; !folder.empty() && !is_there(folder); folder = folder.parent_path())
+      made_.push_back(folder);
+  }
+  ~NewFolders() {
+    std::error_code ignored;
+    for (const auto& folder : made_) fs::remove(folder, ignored);  // only where it is empty
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+ private:
+  std::vector<fs::path> made_;  // the innermost first
+};
+
+std::size_t count_others(const fs::path& parent, const std::set<std::string>& planned) {
+  std::size_t others = 0;
+  for_each_entry(parent, [&](const fs::path& entry) {
+    const auto name = entry.filename().string();
+    others += !is_draft(entry) && !planned.contains(name) && is_there(entry / "run.json");
+  });
+  return others;
+}
+
+}  // namespace
+
+Result<DraftFolder> draft_of(const fs::path& place, const std::vector<File>& files) {
+  auto draft = DraftFolder::create(place);
+  if (!draft) return draft;
+  for (const auto& file : files)
+    if (auto status = draft->write(file.name, file.text); !status) return status.error();
+  return draft;
+}
+
+fs::path Store::folder(const std::string& experiment, const std::string& id) const {
+  return root_ / experiment / id;
+}
+
+Result<Written> Store::write(const std::string& experiment, std::size_t count,
+                             const std::function<Result<Folder>(std::size_t)>& make,
+                             const std::function<bool()>& interrupted) {
+  const auto parent = root_ / experiment;
+  const NewFolders made(parent);
+  std::error_code code;
+  fs::create_directories(parent, code);
+  if (code) return file_error(parent, "cannot create", code.value());
+  remove_dead_drafts(parent);
+  const auto submitted = submitted_runs(parent);
+  if (!submitted) return submitted.error();
+
+  Written written;
+  std::vector<DraftFolder> drafts;
+  std::set<std::string> planned;
+  for (std::size_t i = 0; i < count && !(written.interrupted = interrupted()); ++i) {
+    const auto folder = make(i);
+    if (!folder) return folder.error();
+    if (!planned.insert(folder->id).second) continue;  // asked for twice
+    const auto place = parent / folder->id;
+    if (is_there(place)) {
+      const auto changed = refresh(place, *folder, *submitted);
+      if (!changed) return changed.error();
+      ++(*changed ? written.refreshed : written.unchanged);
+      continue;
+    }
+    auto draft = draft_of(place, folder->files);
+    if (!draft) return draft.error();
+    drafts.push_back(std::move(*draft));
+    ++written.created;
+    if (drafts.size() == kBatch)
+      if (auto status = publish(drafts, parent); !status) return status.error();
+  }
+  if (auto status = publish(drafts, parent); !status) return status.error();
+  written.others = count_others(parent, planned);
+  return written;
+}
+
+Result<fs::path> Store::find(const std::string& id) const {
+  std::vector<fs::path> matches;
+  std::vector<std::string> known;
+  std::optional<fs::path> exact;
+  for_each_entry(root_, [&](const fs::path& experiment) {
+    for_each_entry(experiment, [&](const fs::path& entry) {
+      const auto name = entry.filename().string();
+      if (is_draft(entry) || !is_there(entry / "run.json")) return;
+      known.push_back(name);
+      if (name == id) exact = entry;
+      const auto hash = name.substr(name.rfind('-') + 1);
+      if (name.starts_with(id) || hash.starts_with(id)) matches.push_back(entry);
+    });
+  });
+  if (exact) return *exact;
+  if (matches.size() == 1) return matches.front();
+  if (matches.empty()) {
+    const auto near = nearest(id, known);
+    return Error{printable(id), fmt::format("no such run below {}", printable(root_.string())),
+                 near
+                     ? "did you mean '" + *near + "'?"
+                     : "orch run FILE.lua makes runs; orch explain FILE.lua explains its best one"};
+  }
+  std::sort(matches.begin(), matches.end());
+  std::string names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 5); ++i)
+    names += "\n  " + printable(matches[i].filename().string());
+  return Error{printable(id), fmt::format("{} runs begin like this", matches.size()),
+               "name one of them:" + names};
+}
+
+}  // namespace orch::store

@@ -1,0 +1,230 @@
+#include "core/run/store/submissions.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <utility>
+
+#include "core/base/draft.h"
+#include "core/base/json_fields.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "core/run/store/entries.h"
+
+namespace orch::store {
+namespace {
+
+constexpr auto kFolder = "submissions";
+constexpr std::size_t kLargest = std::size_t{16} << 20;  // a hundred thousand runs
+constexpr std::size_t kLongestAnswer = 4096;
+constexpr std::size_t kDigits = 16;
+
+struct Entry {
+  std::uint64_t number;
+  std::string id;
+  bool operator<(const Entry& other) const {
+    return number != other.number ? number < other.number : id < other.id;
+  }
+};
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "0007-9f3c2ab81d04e657"
+std::optional<Entry> parse_id(const std::string& name) {
+  const auto dash = name.find('-');
+  if (dash == std::string::npos || name.size() - dash - 1 != kDigits) return std::nullopt;
+  if (name.find_first_not_of("0123456789abcdef", dash + 1) != std::string::npos)
+    return std::nullopt;
+  Entry entry{0, name};
+  if (!is_digits(name.substr(0, dash)) || dash > 15) return std::nullopt;
+  std::from_chars(name.data(), name.data() + dash, entry.number);
+  return entry;
+}
+
+Result<std::vector<Entry>> list(const fs::path& folder) {
+  std::vector<Entry> entries;
+  const auto status = list_entries(folder, [&](const fs::directory_entry& entry) {
+    if (auto parsed = parse_id(entry.path().filename().string())) entries.push_back(*parsed);
+  });
+  if (!status) return status.error();
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::string to_json(const record::Submission& submission) {
+  JsonWriter to;
+  to.begin()
+      .field("version", std::int64_t{1})
+      .field("id", submission.id)
+      .field("executor", submission.executor)
+      .field("time", submission.time)
+      .field("array", submission.array)
+      .field("phase", std::int64_t{submission.phase})
+      .field("after", submission.after)
+      .begin_list("runs");
+  for (const auto& run : submission.runs) to.item(run);
+  to.end_list();
+  return std::move(to.end()).text();
+}
+
+// The name of a folder beside ours, and nothing that leads elsewhere.
+bool is_folder_name(const std::string& name) {
+  return !name.empty() && name.size() < 256 && name[0] != '.' &&
+         name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+}
+
+void check(const record::Submission& submission, const std::string& id, Fields& fields) {
+  if (submission.id != id) fields.complain("its id is not the name of its folder");
+  if (submission.runs.empty()) fields.complain("it has no runs");
+  if (!submission.array && submission.runs.size() > 1)
+    fields.complain("it has several runs, but is no array");
+  if (!std::all_of(submission.runs.begin(), submission.runs.end(), is_folder_name))
+    fields.complain("'runs' has what is no name of a run");
+}
+
+Result<record::Submission> read_frozen(const fs::path& folder, const std::string& id) {
+  const auto path = folder / "submission.json";
+  const auto fix = fmt::format(
+      "end the job that has orch:{} in its comment (squeue -o '%i %k' tells), then move that "
+      "folder away",
+      id);
+  const auto json = read_json(path, {kLargest, false, fix});
+  if (!json) return json.error();
+  if (!*json) return damaged(path, "it is missing", fix);
+  Fields fields(**json);
+  record::Submission out;
+  out.id = fields.text("id");
+  out.executor = fields.text("executor");
+  out.time = fields.number("time");
+  out.array = fields.flag("array");
+  out.phase = static_cast<int>(fields.whole("phase", 1, 1'000'000));
+  out.after = fields.text("after");
+  out.runs = fields.texts("runs");
+  check(out, id, fields);
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
+  return out;
+}
+
+bool is_visible(char c) { return c > ' ' && c < 127; }
+
+Status read_fate(const fs::path& folder, record::Submission& submission) {
+  const auto job = read_if_there(folder / "job", kLongestAnswer);
+  if (!job) return job.error();
+  if (*job) submission.job = trim(**job);
+  if (!std::all_of(submission.job.begin(), submission.job.end(), is_visible))
+    return damaged(folder / "job", "it holds no job id", "write the id into it, or remove it");
+  if (submission.job.empty()) {
+    const auto answer = read_if_there(folder / "answer", kLargest);
+    if (!answer) return answer.error();
+    if (*answer) submission.job = parse_answer(**answer).value_or("");
+  }
+  const auto refused = read_if_there(folder / "refused", kLargest);
+  if (!refused) return refused.error();
+  if (*refused) submission.refused = trim(**refused);
+  return {};
+}
+
+Result<std::uint64_t> random_bits() {
+  std::uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != sizeof bits)
+    if (errno != EINTR) return file_error("getrandom", "no random numbers", errno);
+  return bits;
+}
+
+Status note(const fs::path& path, const std::string& text) {
+  if (auto status = write_file_atomically(path, text + "\n"); !status) return status;
+  sync_folder(path.parent_path());
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> parse_answer(std::string_view answer) {
+  if (!answer.ends_with('\n')) return std::nullopt;
+  answer = trim(answer);
+  // A site's wrapper may greet first; two ids are none.
+  const auto begin = std::min(answer.rfind('\n') + 1, answer.size());
+  if (begin > 0 && is_digits(trim(answer.substr(0, begin)))) return std::nullopt;
+  answer = answer.substr(begin);
+  const auto id = answer.substr(0, answer.find(';'));
+  const auto cluster = answer.substr(std::min(id.size() + 1, answer.size()));
+  const bool has_cluster = id.size() < answer.size();
+  // A local supervisor's is "<pid>.<start>".
+  const auto dot = id.find('.');
+  const bool number = is_digits(id.substr(0, dot)) &&
+                      (dot == std::string_view::npos || is_digits(id.substr(dot + 1)));
+  if (!number || id.size() > 40 || (has_cluster && !is_plain_name(cluster))) return std::nullopt;
+  return std::string(id);
+}
+
+Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experiment_folder,
+                                                       Errors* damaged) {
+  const auto place = experiment_folder / kFolder;
+  const auto entries = list(place);
+  if (!entries) return entries.error();
+  std::vector<OpenedSubmission> out;
+  out.reserve(entries->size());
+  Errors errors;
+  for (const auto& entry : *entries) {
+    const auto folder = place / entry.id;
+    auto submission = read_frozen(folder, entry.id);
+    const auto status = submission ? read_fate(folder, *submission) : Status(submission.error());
+    if (status)
+      out.push_back({std::move(*submission), folder});
+    else
+      errors.insert(errors.end(), status.error().begin(), status.error().end());
+  }
+  if (!errors.empty() && !damaged) return errors;
+  if (damaged) damaged->insert(damaged->end(), errors.begin(), errors.end());
+  return out;
+}
+
+Result<fs::path> write_submission(const fs::path& experiment_folder, record::Submission& submission,
+                                  const std::string& script) {
+  const auto place = experiment_folder / kFolder;
+  std::error_code code;
+  const bool made = fs::create_directory(place, code);
+  if (code) return file_error(place, "cannot create", code.value());
+  if (made) sync_folder(experiment_folder);
+  remove_dead_drafts(place);
+  const auto entries = list(place);
+  if (!entries) return entries.error();
+  const auto bits = random_bits();
+  if (!bits) return bits.error();
+  const auto number = entries->empty() ? 1 : entries->back().number + 1;
+  submission.id = fmt::format("{:04}-{:016x}", number, *bits);
+
+  std::vector<File> files{{"submission.json", to_json(submission)}};
+  if (!script.empty()) files.push_back({"array.sbatch", script});
+  auto draft = draft_of(place / submission.id, files);
+  if (!draft) return draft.error();
+  if (auto status = draft->sync(); !status) return status.error();
+  if (auto status = draft->publish(); !status) return status.error();
+  sync_folder(place);
+  return place / submission.id;
+}
+
+Status note_job(const fs::path& submission_folder, const std::string& job) {
+  return note(submission_folder / "job", job);
+}
+
+Status note_refusal(const fs::path& submission_folder, const std::string& message) {
+  // An empty text would not count as one.
+  return note(submission_folder / "refused", trim(message).empty() ? "without a word" : message);
+}
+
+// Renamed first: a submission is there whole or not at all.
+void drop_submission(const fs::path& submission_folder) {
+  std::error_code code;
+  const auto aside = submission_folder.parent_path() /
+                     fmt::format(".dropped-{}", submission_folder.filename().string());
+  fs::rename(submission_folder, aside, code);
+  fs::remove_all(code ? submission_folder : aside, code);
+}
+
+}  // namespace orch::store

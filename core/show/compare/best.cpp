@@ -1,0 +1,114 @@
+#include "core/show/compare/best.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/show/compare/equals.h"
+#include "core/show/compare/fields.h"
+#include "core/show/compare/judge.h"
+#include "core/show/compare/metrics.h"
+
+namespace orch::compare {
+namespace {
+
+using record::Record;
+
+bool is_misfit(const Record& record) {
+  return record.estimated && record.estimated->fit == "oom" && !record.has_measurement() &&
+         record.state != record::State::failed;
+}
+
+Group fitting(const Group& group) {
+  Group out{group.name, {}};
+  for (const auto* record : group.records)
+    if (!is_misfit(*record)) out.records.push_back(record);
+  return out.records.empty() ? group : out;
+}
+
+const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
+  for (const auto& metric : metrics)
+    if (metric.name == name) return &metric;
+  return nullptr;
+}
+
+struct Candidate {
+  const Record* record = nullptr;
+  bool doubtful = false;
+  std::optional<double> measured, estimated;
+};
+
+std::vector<Candidate> candidates(const Group& group, const Sizing& sizing, const char* name) {
+  std::vector<Candidate> out;
+  for (const auto* record : group.records) {
+    const auto metrics = metrics_of({{group.name, {record}}}, {Kind::one}, sizing);
+    const auto* metric = find(metrics, name);
+    if (metric == nullptr) continue;
+    const auto& value = metric->values.front();
+    Candidate one{record, !value.doubtful.empty(), {}, {}};
+    if (value.measured) one.measured = value.measured->value;
+    if (value.estimated) one.estimated = value.estimated->value;
+    out.push_back(one);
+  }
+  return out;
+}
+
+const Record* best(const std::vector<Candidate>& all, std::optional<double> Candidate::*time) {
+  const Candidate* out = nullptr;
+  const auto rank = [time](const Candidate& c) { return std::tuple(c.doubtful, *(c.*time)); };
+  for (const auto& one : all)
+    if (one.*time && (out == nullptr || rank(one) < rank(*out))) out = &one;
+  return out == nullptr ? nullptr : out->record;
+}
+
+// One record for each group; none where a group has no such time.
+std::vector<Group> bests(const std::vector<Group>& groups,
+                         const std::vector<std::vector<Candidate>>& all,
+                         std::optional<double> Candidate::*time) {
+  std::vector<Group> out;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto* found = best(all[i], time);
+    if (found == nullptr) return {};
+    out.push_back({groups[i].name, {found}});
+  }
+  return out;
+}
+
+std::vector<BestAgainst> judged(const std::vector<Group>& groups, const Sizing& sizing,
+                                const char* name) {
+  const auto differences = differences_of(groups);
+  const auto metrics = metrics_of(groups, std::vector<Kind>(groups.size(), Kind::one), sizing);
+  const auto* metric = find(metrics, name);
+  std::vector<BestAgainst> out;
+  for (std::size_t i = 1; metric != nullptr && i < groups.size(); ++i) {
+    const Pair pair{&groups.front(), &groups[i], i, &differences, sizing.base.has_value()};
+    out.push_back({i, groups.front().records.front()->id, groups[i].records.front()->id,
+                   metric->name, metric->title, metric->values.front(), metric->values[i],
+                   judge(*metric, i, not_comparable(*metric, pair))});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Group> without_misfits(const std::vector<Group>& groups,
+                                   std::vector<std::size_t>& left_out) {
+  std::vector<Group> out;
+  for (const auto& group : groups) {
+    out.push_back(fitting(group));
+    left_out.push_back(group.records.size() - out.back().records.size());
+  }
+  return out;
+}
+
+std::vector<BestAgainst> best_against_best(const std::vector<Group>& groups, const Sizing& sizing) {
+  for (const auto* name : {"days_per_100b_tokens", "step_seconds"}) {
+    std::vector<std::vector<Candidate>> all;
+    for (const auto& group : groups) all.push_back(candidates(group, sizing, name));
+    for (const auto time : {&Candidate::measured, &Candidate::estimated})
+      if (const auto chosen = bests(groups, all, time); !chosen.empty())
+        return judged(chosen, sizing, name);
+  }
+  return {};
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,230 @@
+#include "core/show/compare/causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/show/compare/fields.h"
+
+namespace orch::compare {
+namespace {
+
+using Differences = std::vector<Difference>;
+using Names = std::vector<std::string>;
+
+// A number that is the product of others, those in `over` dividing. With `kept`, only where that
+// field is the same: accumulation follows from the rest where people keep the global batch.
+struct Product {
+  std::string field;
+  Names times, over;
+  std::string kept = {};
+};
+
+const std::vector<Product>& products() {
+  static const std::vector<Product> kProducts{
+      {"data_parallel", {"gpus"}, {"tensor_parallel", "pipeline_parallel"}},
+      {"nodes", {"gpus"}, {"gpus_per_node"}},
+      {"accumulate", {}, {"micro_batch", "data_parallel"}, "global_batch"},
+      {"global_batch", {"micro_batch", "accumulate", "data_parallel"}, {}},
+  };
+  return kProducts;
+}
+
+// A field that comes with any of the others.
+struct Bundle {
+  std::string field;
+  Names with;
+};
+
+const std::vector<Bundle>& bundles() {
+  static const std::vector<Bundle> kBundles{
+      {"framework", {"strategy"}},
+      {"zero_stage", {"stage"}},
+      {"partition", {"cluster"}},
+      {"gpu", {"cluster", "partition"}},
+      {"gpus_per_node", {"cluster", "partition"}},
+      {"model", {"params", "layers", "hidden", "heads", "vocab"}},
+  };
+  return kBundles;
+}
+
+bool differs(const Differences& all, const std::string& field, std::size_t group) {
+  return standing_of(all, field, group) == Standing::differs;
+}
+
+Names differing(const Differences& all, const Names& fields, std::size_t group) {
+  Names out;
+  for (const auto& field : fields)
+    if (differs(all, field, group)) out.push_back(field);
+  return out;
+}
+
+std::optional<double> number(const Said& said) {
+  if (said.values.size() != 1 || said.partly) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(said.values.front().c_str(), &end);
+  if (*end != '\0' || !std::isfinite(value) || value <= 0) return std::nullopt;
+  return value;
+}
+
+// How many times the first group's number a group's is; what one does not say counts as 1, as a
+// layout without tensor parallelism does not speak of it.
+std::optional<double> growth(const Differences& all, const std::string& field, std::size_t group) {
+  const auto* found = find(all, field);
+  if (found == nullptr) return 1.0;
+  const auto side = [](const Said& said) {
+    return said.values.empty() ? std::optional(1.0) : number(said);
+  };
+  const auto base = side(found->said.front()), other = side(found->said[group]);
+  if (!base || !other) return std::nullopt;
+  return *other / *base;
+}
+
+bool near(double a, double b, double share) { return std::abs(a - b) <= share * std::abs(b); }
+
+Names product_causes(const Differences& all, const Product& rule, std::size_t group) {
+  if (!rule.kept.empty() && standing_of(all, rule.kept, group) != Standing::same) return {};
+  double expected = 1;
+  for (const auto& field : rule.times) expected *= growth(all, field, group).value_or(NAN);
+  for (const auto& field : rule.over) expected /= growth(all, field, group).value_or(NAN);
+  const auto seen = growth(all, rule.field, group);
+  if (!seen || !near(*seen, expected, 1e-6)) return {};
+  auto causes = differing(all, rule.times, group);
+  for (const auto& field : differing(all, rule.over, group)) causes.push_back(field);
+  return causes;
+}
+
+// Parameters follow from the shape when they grow as the blocks do (layers * hidden^2) or, with the
+// embedding in it, by less; half as much again is left for what sizes are called.
+Names params_causes(const Differences& all, std::size_t group) {
+  const auto layers = growth(all, "layers", group), hidden = growth(all, "hidden", group);
+  const auto vocab = growth(all, "vocab", group), seen = growth(all, "params", group);
+  if (!layers || !hidden || !vocab || !seen) return {};
+  const double blocks = *layers * *hidden * *hidden, embedding = *vocab * *hidden;
+  const double low = std::min({blocks, embedding, 1.0}) / 1.5;
+  const double high = std::max({blocks, embedding, 1.0}) * 1.5;
+  if (*seen < low || *seen > high) return {};
+  return differing(all, {"layers", "hidden", "vocab"}, group);
+}
+
+// powersgd_rank belongs to compression = powersgd: where only one of the two chose that, the rank
+// follows from the choice.
+Names choice_causes(const Differences& all, const std::string& field, std::size_t group) {
+  const auto chose = [&](const Said& said) {
+    return std::any_of(said.values.begin(), said.values.end(), [&](const std::string& value) {
+      return !value.empty() && field.starts_with(value + "_");
+    });
+  };
+  for (const auto& other : all)
+    if (other.field != field && !other.circumstance && differs(all, other.field, group) &&
+        chose(other.said.front()) != chose(other.said[group]))
+      return {other.field};
+  return {};
+}
+
+Names causes_of(const Differences& all, const std::string& field, std::size_t group) {
+  for (const auto& rule : bundles())
+    if (rule.field == field) return differing(all, rule.with, group);
+  for (const auto& rule : products())
+    if (rule.field == field) return product_causes(all, rule, group);
+  return field == "params" ? params_causes(all, group) : choice_causes(all, field, group);
+}
+
+// The independent fields that a field follows from in the end.
+void add_roots(const Differences& all, const std::string& field, std::size_t group,
+               std::set<std::string>& seen, std::set<std::string>& roots) {
+  const auto* found = find(all, field);
+  if (found == nullptr || !seen.insert(field).second) return;
+  if (found->follows[group].empty()) roots.insert(field);
+  for (const auto& cause : found->follows[group]) add_roots(all, cause, group, seen, roots);
+}
+
+std::vector<const Difference*> followers_of(const Differences& all, const Difference& cause,
+                                            std::size_t group) {
+  std::vector<const Difference*> out;
+  for (const auto& difference : all) {
+    if (difference.circumstance || difference.follows[group].empty()) continue;
+    std::set<std::string> seen, roots;
+    add_roots(all, difference.field, group, seen, roots);
+    if (roots.count(cause.field)) out.push_back(&difference);
+  }
+  return out;
+}
+
+// "gpus 8 → 32 (with it data_parallel 8 → 32, nodes 1 → 4)".
+std::string cause_text(const Difference& cause, const std::vector<const Difference*>& followers,
+                       std::size_t group) {
+  Names with;
+  for (const auto* follower : followers) with.push_back(change_text(*follower, group));
+  const auto out = change_text(cause, group);
+  return with.empty() ? out : out + " (with it " + join(with, ", ") + ")";
+}
+
+bool explains(const Difference& cause, const std::vector<const Difference*>& followers,
+              Aspect aspect) {
+  return cause.effect.on(aspect) ||
+         std::any_of(followers.begin(), followers.end(),
+                     [&](const Difference* follower) { return follower->effect.on(aspect); });
+}
+
+std::string explanation_text(const Explanation& e, const Names& causes, const Names& others) {
+  std::string out;
+  const std::string known = e.unsaid.empty() ? "" : "known ";
+  if (causes.empty() && others.empty())
+    out = e.unsaid.empty() ? "nothing differs that can explain it: repeats, and noise is left"
+                           : "no known difference can explain it";
+  else if (causes.empty())
+    out = fmt::format("no {}setting differs that can explain it, but circumstances do: {}", known,
+                      join(others, "; "));
+  else if (causes.size() == 1)
+    out = fmt::format("the only {}{} that can explain it: {}", known,
+                      others.empty() ? "difference" : "setting that differs and", causes.front());
+  else
+    out = fmt::format("{} {}differences can explain it, and this comparison cannot tell which: {}",
+                      causes.size(), known, join(causes, "; "));
+  if (!causes.empty() && !others.empty())
+    out += ". Circumstances differ as well and can explain it too: " + join(others, "; ");
+  if (!e.unsaid.empty())
+    out +=
+        ". Whether they differ is not known, as only one of the two says: " + join(e.unsaid, ", ");
+  return out;
+}
+
+}  // namespace
+
+void find_followers(Differences& all, std::size_t groups) {
+  for (auto& difference : all)
+    for (std::size_t group = 1; group < groups; ++group)
+      if (!difference.circumstance && difference.standings[group] == Standing::differs)
+        difference.follows[group] = causes_of(all, difference.field, group);
+}
+
+Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
+  Explanation out;
+  out.aspect = aspect;
+  Names causes, others;
+  for (const auto& difference : all) {
+    const bool differing = difference.standings[group] == Standing::differs;
+    if (difference.circumstance) {
+      if (!differing || !difference.effect.on(aspect)) continue;
+      out.circumstances.push_back(difference.field);
+      others.push_back(change_text(difference, group));
+    } else if (differing && difference.follows[group].empty()) {
+      const auto followers = followers_of(all, difference, group);
+      if (!explains(difference, followers, aspect)) continue;
+      out.causes.push_back(difference.field);
+      causes.push_back(cause_text(difference, followers, group));
+    } else if (difference.standings[group] == Standing::one_sided && difference.effect.on(aspect)) {
+      out.unsaid.push_back(difference.field);
+    }
+  }
+  out.text = explanation_text(out, causes, others);
+  return out;
+}
+
+}  // namespace orch::compare

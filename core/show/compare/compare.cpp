@@ -1,0 +1,191 @@
+#include "core/show/compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/show/compare/best.h"
+#include "core/show/compare/causes.h"
+#include "core/show/compare/equals.h"
+#include "core/show/compare/fields.h"
+#include "core/show/compare/judge.h"
+#include "core/show/compare/metrics.h"
+#include "core/show/compare/ranking.h"
+#include "core/show/compare/size.h"
+#include "core/record/nan.h"
+
+namespace orch::compare {
+namespace {
+
+Errors check(const std::vector<Group>& groups) {
+  Errors errors;
+  if (groups.size() < 2)
+    errors.push_back({"compare",
+                      fmt::format("{} group{}", groups.size(), groups.size() == 1 ? "" : "s"),
+                      "name at least two things to compare"});
+  for (const auto& group : groups) {
+    if (group.records.empty())
+      errors.push_back({group.name, "no record", "choose something that was run or planned"});
+    for (const auto* record : group.records) ORCH_CHECK(record != nullptr, "a record that is none");
+  }
+  return errors;
+}
+
+bool any_record(const Group& group, bool (*what)(const record::Record&)) {
+  return std::any_of(group.records.begin(), group.records.end(),
+                     [what](const record::Record* record) { return what(*record); });
+}
+
+Taken taken(const Group& group) {
+  Taken out;
+  out.name = group.name;
+  for (const auto* record : group.records) out.ids.push_back(record->id);
+  out.varies = varying_fields(group);
+  if (group.records.size() > 1) out.kind = out.varies.empty() ? Kind::repeats : Kind::mixture;
+  out.outcome = outcome_text(group);
+  out.lost = std::all_of(group.records.begin(), group.records.end(),
+                         [](const auto* record) { return record::lost_loss(record->measured); });
+  const bool measured = any_record(group, [](const auto& r) { return r.has_measurement(); });
+  const bool estimated = any_record(group, [](const auto& r) { return r.estimated.has_value(); });
+  if (estimated) return out;
+  out.nothing.push_back(measured ? "not estimated" : "neither measured nor estimated");
+  for (const auto* record : group.records)
+    if (!record->not_estimated.empty() && out.nothing.size() < 2)
+      out.nothing.push_back(record->not_estimated);
+  return out;
+}
+
+// A loss is lower or it is not: the noise of the curves decides. Those that became NaN are never
+// equal.
+Verdict loss_verdict(const Losses& losses) {
+  if (!losses.present) return Verdict::missing;
+  if (losses.base_lost != losses.other_lost)
+    return losses.base_lost ? Verdict::better : Verdict::worse;
+  if (losses.base_lost) return Verdict::not_comparable;
+  if (losses.places.empty()) return Verdict::not_comparable;
+  if (!losses.noise_known) return Verdict::unclear;
+  const bool numbers = losses.base_nan.empty() && losses.other_nan.empty();
+  if (!losses.apart_at_end) return numbers ? Verdict::no_difference : Verdict::unclear;
+  const auto& end = losses.places.back();
+  return end.other < end.base ? Verdict::better : Verdict::worse;
+}
+
+bool compares(const Comparison& comparison, const Against& against, Aspect aspect) {
+  if (aspect == Aspect::loss) return against.losses.present;
+  for (std::size_t i = 0; i < comparison.metrics.size(); ++i)
+    if (comparison.metrics[i].aspect == aspect && against.judgements[i].verdict != Verdict::missing)
+      return true;
+  return against.outcome.verdict != Verdict::missing;
+}
+
+bool is_one(const record::Record& a, const record::Record& b) {
+  return &a == &b || (!a.id.empty() && a.id == b.id && a.source == b.source &&
+                      a.origin.file == b.origin.file && a.origin.first_line == b.origin.first_line);
+}
+
+std::size_t count_shared(const Group& a, const Group& b) {
+  return static_cast<std::size_t>(
+      std::count_if(a.records.begin(), a.records.end(), [&](const record::Record* one) {
+        return std::any_of(b.records.begin(), b.records.end(),
+                           [&](const record::Record* other) { return is_one(*one, *other); });
+      }));
+}
+
+void add_shared(const Pair& pair, Against& out) {
+  const auto shared = count_shared(*pair.other, *pair.base);
+  const auto all = pair.other->records.size();
+  out.itself = shared == all && all == pair.base->records.size();
+  if (out.itself)
+    out.warnings.push_back(all == 1 ? "both are one and the same record"
+                                    : "both are the same records");
+  else if (shared > 0)
+    out.warnings.push_back(fmt::format("{} of its {} records are in both groups", shared, all));
+}
+
+Against compare_pair(const Comparison& comparison, const Pair& pair) {
+  Against out;
+  out.group = pair.group;
+  out.warnings = warnings_of(pair);
+  add_shared(pair, out);
+  for (const auto& metric : comparison.metrics)
+    out.judgements.push_back(judge(metric, pair.group, not_comparable(metric, pair)));
+  out.outcome = judge_outcome(pair);
+  out.losses = compare_losses(pair.base->records, pair.other->records, same_tokens_per_step(pair));
+  out.loss_verdict = loss_verdict(out.losses);
+  for (const auto aspect : kAspects)
+    if (compares(comparison, out, aspect))
+      out.explanations.push_back(explain(comparison.differences, pair.group, aspect));
+  return out;
+}
+
+bool within_one_run(const Metric& metric) {
+  return std::any_of(metric.values.begin(), metric.values.end(), [](const Value& value) {
+    return value.runs == 1 && value.measured && value.measured->has_limits();
+  });
+}
+
+std::vector<std::string> notes_of(const Comparison& comparison, const Sizing& sizing) {
+  std::vector<std::string> out;
+  if (!sizing.note.empty()) out.push_back(sizing.note);
+  for (const auto& group : comparison.groups)
+    if (group.left_out > 0)
+      out.push_back(
+          fmt::format("{}: {} of {} records are estimated not to fit and were not run: left out",
+                      group.name, group.left_out, group.left_out + group.ids.size()));
+  for (const auto& group : comparison.groups)
+    if (group.kind == Kind::mixture)
+      out.push_back(
+          fmt::format("{} is a mixture of {} records that differ in {}: its median stands "
+                      "for it, with its range",
+                      group.name, group.ids.size(), join(group.varies, ", ")));
+  if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), within_one_run))
+    out.push_back(
+        "an interval of one run is of its steps: how much runs differ from each other is not in "
+        "it");
+  return out;
+}
+
+std::vector<std::string> doubts_of(const std::vector<Group>& groups) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& doubt : record->doubts) {
+        const auto& what = doubt.field.empty() ? doubt.kind : doubt.field;
+        const auto line = fmt::format("{}: {} is doubtful: {}", record->id, what, doubt.reason);
+        if (seen.insert(line).second) out.push_back(line);
+      }
+  return out;
+}
+
+}  // namespace
+
+Result<Comparison> compare(const std::vector<Group>& chosen, const Options& options) {
+  if (auto errors = check(chosen); !errors.empty()) return errors;
+  Comparison out;
+  std::vector<Kind> kinds;
+  std::vector<std::size_t> left_out;
+  const auto groups = without_misfits(chosen, left_out);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    out.groups.push_back(taken(groups[i]));
+    out.groups.back().left_out = left_out[i];
+    kinds.push_back(out.groups.back().kind);
+  }
+  const auto sizing = options.same_size ? same_size(groups) : Sizing{};
+  out.differences = differences_of(groups);
+  find_followers(out.differences, groups.size());
+  out.metrics = metrics_of(groups, kinds, sizing);
+  for (std::size_t i = 1; i < groups.size(); ++i)
+    out.against.push_back(compare_pair(
+        out, {&groups.front(), &groups[i], i, &out.differences, sizing.base.has_value()}));
+  if (std::find(kinds.begin(), kinds.end(), Kind::mixture) != kinds.end())
+    out.best = best_against_best(groups, sizing);
+  out.ranking = ranking_of(out);
+  out.notes = notes_of(out, sizing);
+  out.doubts = doubts_of(groups);
+  return out;
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,191 @@
+#include "core/show/compare/fields.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <span>
+
+#include "core/base/text.h"
+#include "core/show/compare/effects.h"
+
+namespace orch::compare {
+namespace {
+
+using record::Record;
+
+constexpr std::size_t kShown = 6;  // values of a field in a text
+
+// A field of one record, as text; empty: not said.
+struct Reading {
+  std::string text;
+  bool assumed = false;
+};
+using Read = std::function<Reading(const Record&)>;
+
+std::string folded(std::string text) {
+  for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// bf16 is BF16.
+bool has(const std::vector<std::string>& values, const std::string& value) {
+  return std::any_of(values.begin(), values.end(),
+                     [&](const std::string& held) { return folded(held) == folded(value); });
+}
+
+Said said_by(const Group& group, const Read& read) {
+  Said said;
+  for (const auto* record : group.records) {
+    const auto reading = read(*record);
+    if (reading.text.empty()) said.partly = true;
+    if (reading.text.empty()) continue;
+    said.assumed = said.assumed || reading.assumed;
+    if (!has(said.values, reading.text)) said.values.push_back(reading.text);
+  }
+  return said;
+}
+
+bool same_values(const Said& a, const Said& b) {
+  const auto in_b = [&](const std::string& value) { return has(b.values, value); };
+  return a.values.size() == b.values.size() && std::all_of(a.values.begin(), a.values.end(), in_b);
+}
+
+Standing stand(const Said& base, const Said& other) {
+  if (base.values.empty() && other.values.empty()) return Standing::unsaid;
+  if (base.values.empty() || other.values.empty()) return Standing::one_sided;
+  if (!same_values(base, other)) return Standing::differs;
+  return base.partly == other.partly ? Standing::same : Standing::one_sided;
+}
+
+Difference look(const std::vector<Group>& groups, const std::string& field, const Read& read) {
+  Difference found;
+  found.field = field;
+  for (const auto& group : groups) {
+    found.said.push_back(said_by(group, read));
+    found.standings.push_back(stand(found.said.front(), found.said.back()));
+  }
+  found.standings.front() = Standing::same;
+  found.follows.resize(groups.size());
+  return found;
+}
+
+bool is_difference(const Difference& found) {
+  return std::any_of(found.standings.begin(), found.standings.end(), [](Standing standing) {
+    return standing == Standing::differs || standing == Standing::one_sided;
+  });
+}
+
+Reading read_field(const Record& record, const std::string& name) {
+  for (const auto& field : record.fields)
+    if (field.name == name) return {record::text(field.value), field.assumed};
+  return {};
+}
+
+// Those that people look at first, then the others as they come.
+std::vector<std::string> all_names(const std::vector<Group>& groups) {
+  auto names = record::field_names();
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& field : record->fields)
+        if (std::find(names.begin(), names.end(), field.name) == names.end())
+          names.push_back(field.name);
+  return names;
+}
+
+std::string version_of(const Record& record, const std::string& name) {
+  for (const auto& [what, version] : record.origin.versions)
+    if (what == name) return version;
+  return {};
+}
+
+std::vector<std::string> version_names(const std::vector<Group>& groups) {
+  std::vector<std::string> names;
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& [what, version] : record->origin.versions)
+        if (std::find(names.begin(), names.end(), what) == names.end()) names.push_back(what);
+  return names;
+}
+
+std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Group>& groups) {
+  std::vector<std::pair<std::string, Read>> all{
+      {"date", [](const Record& r) { return Reading{r.origin.date}; }},
+      {"commit", [](const Record& r) { return Reading{r.origin.commit}; }},
+      {"node names", [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
+      {"cluster file", [](const Record& r) { return Reading{r.origin.cluster_file}; }},
+      {"experiment", [](const Record& r) { return Reading{r.origin.experiment}; }},
+      {"experiment file", [](const Record& r) { return Reading{r.origin.experiment_file}; }},
+      {"job", [](const Record& r) { return Reading{r.origin.job}; }}};
+  for (const auto& name : version_names(groups))
+    all.emplace_back("version of " + name,
+                     [name](const Record& r) { return Reading{version_of(r, name)}; });
+  return all;
+}
+
+// All say the shape of their model, and it is the same.
+bool same_shape(const std::vector<Group>& groups) {
+  const auto& first = *groups.front().records.front();
+  for (const std::string name : {"layers", "hidden", "vocab"})
+    for (const auto& group : groups)
+      for (const auto* record : group.records)
+        if (record->field(name) == nullptr || record->field_text(name) != first.field_text(name))
+          return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<Difference> differences_of(const std::vector<Group>& groups) {
+  std::vector<Difference> out;
+  const bool only_names = same_shape(groups);
+  for (const auto& name : all_names(groups)) {
+    auto found = look(groups, name, [&](const Record& r) { return read_field(r, name); });
+    found.effect = effect_of(name);
+    if (only_names && (name == "model" || name == "params")) found.effect = {};
+    if (is_difference(found)) out.push_back(std::move(found));
+  }
+  for (const auto& [name, read] : circumstances(groups)) {
+    auto found = look(groups, name, read);
+    found.circumstance = true;
+    found.effect = circumstance_effect(name);
+    if (is_difference(found)) out.push_back(std::move(found));
+  }
+  return out;
+}
+
+std::vector<std::string> varying_fields(const Group& group) {
+  std::vector<std::string> out;
+  for (const auto& name : all_names({group})) {
+    const auto said = said_by(group, [&](const Record& r) { return read_field(r, name); });
+    if (said.values.size() > 1 || (said.partly && !said.values.empty())) out.push_back(name);
+  }
+  return out;
+}
+
+const Difference* find(const std::vector<Difference>& differences, std::string_view field) {
+  for (const auto& difference : differences)
+    if (!difference.circumstance && difference.field == field) return &difference;
+  return nullptr;
+}
+
+Standing standing_of(const std::vector<Difference>& differences, std::string_view field,
+                     std::size_t group) {
+  const auto* found = find(differences, field);
+  return found != nullptr ? found->standings[group] : Standing::same;
+}
+
+std::string said_text(const Said& said) {
+  if (said.values.empty()) return "not said";
+  const std::size_t shown = std::min(said.values.size(), kShown);
+  auto out = join(std::span(said.values).first(shown), ", ");
+  if (shown < said.values.size()) out += ", … (" + std::to_string(said.values.size()) + " values)";
+  if (said.partly) out += ", not said";
+  return said.assumed ? out + " (assumed)" : out;
+}
+
+std::string change_text(const Difference& difference, std::size_t group) {
+  return difference.field + " " + said_text(difference.said.front()) + " → " +
+         said_text(difference.said[group]);
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,204 @@
+#include "core/show/compare/gauges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/base/units.h"
+
+namespace orch::compare {
+namespace {
+
+using record::Record;
+using statistics::Interval;
+using Read = Gauge::Read;
+
+bool usable(double value) { return std::isfinite(value) && value > 0; }
+
+std::optional<Interval> single(std::optional<double> value) {
+  if (!value || !usable(*value)) return std::nullopt;
+  return Interval{*value, std::nullopt, std::nullopt, 1};
+}
+
+std::optional<Interval> scaled(std::optional<Interval> interval, double factor) {
+  if (!interval || !usable(interval->value) || !usable(factor)) return std::nullopt;
+  interval->value *= factor;
+  if (interval->low) *interval->low *= factor;
+  if (interval->high) *interval->high *= factor;
+  return interval;
+}
+
+std::optional<Interval> inverse(const std::optional<Interval>& interval) {
+  if (!interval || !usable(interval->value)) return std::nullopt;
+  Interval out{1 / interval->value, std::nullopt, std::nullopt, interval->n};
+  if (interval->has_limits() && usable(*interval->low) && usable(*interval->high)) {
+    out.low = 1 / *interval->high;
+    out.high = 1 / *interval->low;
+  }
+  return out;
+}
+
+constexpr double kTokens = 1e11;
+
+// From steps where they have an interval, else as it was stated.
+std::optional<Interval> seconds_per_token(const Record& record) {
+  const auto& m = record.measured;
+  const auto tokens = tokens_per_step(record);
+  const auto by_steps = tokens ? scaled(m.step_seconds, 1 / *tokens) : std::nullopt;
+  if (by_steps && by_steps->has_limits()) return by_steps;
+  if (const auto days = single(m.days_per_100b_tokens)) return scaled(days, kDay / kTokens);
+  if (const auto rate = single(m.tokens_per_second)) return inverse(rate);
+  return by_steps;
+}
+
+std::optional<Interval> estimated_step(const Record& record) {
+  if (!record.estimated || !usable(record.estimated->step_seconds)) return std::nullopt;
+  const auto& e = *record.estimated;
+  Interval out{e.step_seconds, std::nullopt, std::nullopt, 1};
+  if (usable(e.step_low) && usable(e.step_high)) out.low = e.step_low, out.high = e.step_high;
+  return out;
+}
+
+// The range of a time is the step's.
+std::optional<Interval> estimated_seconds_per_token(const Record& record) {
+  const auto step = estimated_step(record);
+  if (!step) return std::nullopt;
+  const auto& e = *record.estimated;
+  if (usable(e.days_per_100b_tokens))
+    return scaled(step, e.days_per_100b_tokens * kDay / kTokens / step->value);
+  if (usable(e.tokens_per_second)) return scaled(step, 1 / e.tokens_per_second / step->value);
+  const auto tokens = tokens_per_step(record);
+  return tokens ? scaled(step, 1 / *tokens) : std::nullopt;
+}
+
+std::optional<Interval> estimated_memory(const Record& record) {
+  if (!record.estimated) return std::nullopt;
+  const auto& e = *record.estimated;
+  auto out = single(e.peak_memory_bytes);
+  if (out && usable(e.memory_low) && usable(e.memory_high))
+    out->low = e.memory_low, out->high = e.memory_high;
+  return out;
+}
+
+// A log's own TFLOPs are its framework's.
+std::string convention_of(const Record& record, const record::Tflops& tflops) {
+  if (tflops.convention.empty()) return std::string(kUnsaidConvention);
+  if (tflops.convention != "log") return tflops.convention;
+  const auto strategy = record.field_text("strategy"), framework = record.field_text("framework");
+  const auto& writer = framework.empty() ? strategy : framework;
+  return writer.empty() ? "log" : "log of " + writer;
+}
+
+std::optional<Interval> stated_tflops(const Record& record, const std::string& convention) {
+  for (const auto& tflops : record.measured.tflops)
+    if (convention_of(record, tflops) == convention) return single(tflops.value);
+  return std::nullopt;
+}
+
+std::optional<Interval> estimated_tflops(const Record& record, const std::string& convention) {
+  const auto step = estimated_step(record);
+  if (!step || !convention.starts_with("megatron") || !usable(record.estimated->tflops_per_gpu))
+    return std::nullopt;
+  return scaled(inverse(step), record.estimated->tflops_per_gpu * step->value);
+}
+
+Gauge gauge(std::string name, std::string title, Better better, Aspect aspect, Read measured,
+            Read estimated) {
+  Gauge out{{}, std::move(measured), std::move(estimated)};
+  out.metric.name = std::move(name);
+  out.metric.title = std::move(title);
+  out.metric.better = better;
+  out.metric.aspect = aspect;
+  return out;
+}
+
+// A time per token, measured and estimated, as something else.
+Gauge time_gauge(std::string name, std::string title, Better better,
+                 const std::function<std::optional<Interval>(const Record&, const Interval&)>& as,
+                 const Sizing& sizing) {
+  const auto reader = [as, sizing](Read read) -> Read {
+    return [as, sizing, read](const Record& r) {
+      const auto time = scaled(read(r), sizing.factor(r));
+      return time ? as(r, *time) : std::nullopt;
+    };
+  };
+  return gauge(std::move(name), std::move(title), better, Aspect::speed, reader(seconds_per_token),
+               reader(estimated_seconds_per_token));
+}
+
+// A step of another model and batch takes as long as its FLOPs do, brought to the first one's.
+Gauge step_gauge(const Sizing& sizing, std::optional<double> base_tokens) {
+  const auto reader = [sizing, base_tokens](Read read) -> Read {
+    return [=](const Record& r) {
+      if (!sizing.base) return scaled(read(r), 1);
+      const auto tokens = tokens_per_step(r);
+      if (!tokens || !base_tokens) return std::optional<Interval>();
+      return scaled(read(r), sizing.factor(r) * *base_tokens / *tokens);
+    };
+  };
+  return gauge("step_seconds", "seconds per step", Better::lower, Aspect::speed,
+               reader([](const Record& r) { return r.measured.step_seconds; }),
+               reader(estimated_step));
+}
+
+}  // namespace
+
+std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
+  const auto days = [](const Record&, const Interval& t) { return scaled(t, kTokens / kDay); };
+  const auto rate = [](const Record&, const Interval& t) { return inverse(t); };
+  const auto cost = [](const Record& r, const Interval& t) {
+    const auto gpus = r.field_number("gpus");
+    return gpus ? scaled(t, *gpus * 1e9 / 3600) : std::nullopt;
+  };
+  return {time_gauge("days_per_100b_tokens", "days per 100B tokens", Better::lower, days, sizing),
+          time_gauge("tokens_per_second", "tokens per second", Better::higher, rate, sizing),
+          time_gauge("gpu_hours_per_1e9_tokens", "GPU-hours per 1e9 tokens", Better::lower, cost,
+                     sizing),
+          step_gauge(sizing, base_tokens)};
+}
+
+std::vector<std::string> conventions(const std::vector<Group>& groups) {
+  std::vector<std::string> out;
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& tflops : record->measured.tflops) {
+        const auto convention = convention_of(*record, tflops);
+        if (std::find(out.begin(), out.end(), convention) == out.end()) out.push_back(convention);
+      }
+  return out;
+}
+
+Gauge tflops_gauge(const std::string& convention) {
+  auto out = gauge(
+      "tflops_per_gpu", "TFLOPs per GPU (" + convention + ")", Better::higher, Aspect::speed,
+      [convention](const Record& r) { return stated_tflops(r, convention); },
+      [convention](const Record& r) { return estimated_tflops(r, convention); });
+  out.metric.convention = convention;
+  return out;
+}
+
+// FLOPs of the model over the time that it took: where what was stated does not compare.
+Gauge model_tflops_gauge(Flops by) {
+  const auto reader = [by](Read read) -> Read {
+    return [by, read](const Record& r) {
+      const auto flops = flops_per_token(r, by), gpus = r.field_number("gpus");
+      if (!flops || !gpus) return std::optional<Interval>();
+      return scaled(inverse(read(r)), *flops / *gpus / 1e12);
+    };
+  };
+  const std::string way =
+      by == Flops::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens";
+  auto out =
+      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed from the time", Better::higher,
+            Aspect::speed, reader(seconds_per_token), reader(estimated_seconds_per_token));
+  out.metric.convention = way;
+  return out;
+}
+
+Gauge memory_gauge() {
+  return gauge(
+      "peak_memory_bytes", "peak memory (GiB)", Better::lower, Aspect::memory,
+      [](const Record& r) { return single(r.measured.peak_memory_bytes); }, estimated_memory);
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,216 @@
+#include "core/show/compare/losses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/units.h"
+#include "core/show/compare/curve.h"
+#include "core/show/compare/size.h"
+#include "core/show/compare/spikes.h"
+#include "core/record/nan.h"
+
+namespace orch::compare {
+namespace {
+
+using record::LossPoint;
+using record::Record;
+using Records = std::vector<const Record*>;
+using Points = std::vector<CurvePoint>;
+
+constexpr double kWindow = 0.025;  // of the range, to both sides
+constexpr double kWidest = 0.1;
+constexpr double kPointsAside = 6;  // at least, in the window to each side
+constexpr int kGrid = 96;           // places looked at between 5 % and the end
+constexpr double kSkipped = 0.05;   // of the range: there the loss falls too fast for a line
+constexpr double kErrors = 4;       // so many standard errors are no chance in kGrid looks
+constexpr double kLeast = 5e-4;     // of the loss: less is nobody's concern
+constexpr int kInARow = 3;          // places of the grid that make a parting
+
+const Record* with_curve(const Records& records) {
+  for (const auto* record : records)
+    if (record->measured.losses.size() >= 2) return record;
+  return nullptr;
+}
+
+const Record* with_loss(const Records& records) {
+  for (const auto* record : records)
+    if (record->measured.last_loss && std::isfinite(*record->measured.last_loss)) return record;
+  return nullptr;
+}
+
+// Where each point lies by tokens, as the log says or as its steps come to; nothing: nobody knows.
+std::optional<Points> by_tokens(const Record& record) {
+  const auto& losses = record.measured.losses;
+  const bool said =
+      std::all_of(losses.begin(), losses.end(), [](const LossPoint& p) { return p.tokens > 0; });
+  const auto per_step = tokens_per_step(record);
+  if (!said && !per_step) return std::nullopt;
+  Points out;
+  for (const auto& p : losses)
+    out.push_back({said ? p.tokens : static_cast<double>(p.step) * *per_step, p.loss});
+  return out;
+}
+
+Points by_steps(const Record& record) {
+  Points out;
+  for (const auto& p : record.measured.losses) out.push_back({static_cast<double>(p.step), p.loss});
+  return out;
+}
+
+// In order, one for each place: the later one counts, as it does after a restart.
+void put_in_order(Points& points) {
+  std::erase_if(points, [](const CurvePoint& p) { return !std::isfinite(p.x + p.y); });
+  const auto less = [](const CurvePoint& a, const CurvePoint& b) { return a.x < b.x; };
+  if (!std::is_sorted(points.begin(), points.end(), less))
+    std::stable_sort(points.begin(), points.end(), less);
+  Points out;
+  for (const auto& point : points) {
+    if (!out.empty() && out.back().x == point.x) out.pop_back();
+    out.push_back(point);
+  }
+  points = std::move(out);
+}
+
+// The part between two places, and one point more on each side, over 0 to 1.
+Points part(const Points& points, double from, double to) {
+  Points out;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool starts_after = i + 1 < points.size() && points[i + 1].x <= from;
+    const bool ended_before = i > 0 && points[i - 1].x >= to;
+    if (!starts_after && !ended_before)
+      out.push_back({(points[i].x - from) / (to - from), points[i].y});
+  }
+  return out;
+}
+
+struct Aligned {
+  Points base, other;
+};
+
+std::string range_text(const Points& points, const std::string& axis) {
+  const auto place = [&](double x) {
+    return axis == "tokens" ? format_tokens(x) : group_digits(x);
+  };
+  return place(points.front().x) + " to " + place(points.back().x);
+}
+
+// Both on one axis, or the reason why not in out.
+std::optional<Aligned> align(const Record& base, const Record& other, bool same_steps,
+                             Losses& out) {
+  auto a = by_tokens(base), b = by_tokens(other);
+  const bool tokens = a && b;
+  out.axis = tokens ? "tokens" : "steps";
+  if (!tokens && !same_steps) {
+    out.why_not = a || b ? "the tokens of only one are known"
+                         : "tokens are not known, and steps may have another number of them";
+    return std::nullopt;
+  }
+  Aligned both{tokens ? *a : by_steps(base), tokens ? *b : by_steps(other)};
+  put_in_order(both.base);
+  put_in_order(both.other);
+  if (both.base.empty() || both.other.empty()) {
+    out.why_not = "no finite loss in one of them";
+    return std::nullopt;
+  }
+  out.from = std::max(both.base.front().x, both.other.front().x);
+  out.to = std::min(both.base.back().x, both.other.back().x);
+  if (out.from < out.to) return both;
+  out.why_not = fmt::format("no {} in common: {} and {}", out.axis, range_text(both.base, out.axis),
+                            range_text(both.other, out.axis));
+  return std::nullopt;
+}
+
+struct Curves {
+  double window;
+  Curve base, other;
+};
+
+// Smoothed where there are points enough; the ends then stand for the window next to them.
+LossPlace look(const Curves& curves, double share, const Losses& losses) {
+  const auto place = [&](double x) { return losses.from + x * (losses.to - losses.from); };
+  const double centre = std::clamp(share, curves.window, 1 - curves.window);
+  const auto a = curves.base.smooth(centre), b = curves.other.smooth(centre);
+  if (a && b) return {share, place(centre), a->value, b->value, std::hypot(a->error, b->error)};
+  return {
+      share, place(share), curves.base.interpolated(share), curves.other.interpolated(share), {}};
+}
+
+bool apart(const LossPlace& place) {
+  const double difference = std::abs(place.other - place.base);
+  return place.error && difference > kErrors * *place.error &&
+         difference > kLeast * std::abs(place.base);
+}
+
+void find_parting(const Curves& curves, Losses& out) {
+  int in_a_row = 0;
+  double first = 0;
+  for (int i = 0; i < kGrid; ++i) {
+    const double share = kSkipped + (1 - kSkipped) * i / (kGrid - 1);
+    const auto place = look(curves, share, out);
+    in_a_row = apart(place) ? in_a_row + 1 : 0;
+    if (in_a_row == 1) first = place.at;
+    if (in_a_row == kInARow && !out.apart_from) out.apart_from = first;
+  }
+  out.apart_at_end = in_a_row >= kInARow;
+}
+
+void compare_curves(const Record& a, const Record& b, bool same_steps, Losses& out) {
+  const auto both = align(a, b, same_steps, out);
+  if (!both) return;
+  const auto base_points = part(both->base, out.from, out.to);
+  const auto other_points = part(both->other, out.from, out.to);
+  const auto fewer = static_cast<double>(std::min(base_points.size(), other_points.size()));
+  const double window = std::clamp(kPointsAside / fewer, kWindow, kWidest);
+  const Curves curves{window, Curve(base_points, window), Curve(other_points, window)};
+  for (const double share : {0.1, 0.25, 0.5, 0.75, 1.0})
+    out.places.push_back(look(curves, share, out));
+  out.noise_known = std::all_of(out.places.begin(), out.places.end(),
+                                [](const LossPlace& place) { return place.error.has_value(); });
+  if (out.noise_known) find_parting(curves, out);
+}
+
+// Two losses without curves: they compare where both have come as far.
+void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out) {
+  out.axis = "steps";
+  if (!same_steps || a.measured.steps != b.measured.steps || a.measured.steps == 0) {
+    out.why_not = "there is no curve, and the last losses are not known to be at the same tokens";
+    return;
+  }
+  const auto step = static_cast<double>(a.measured.steps);
+  out.from = out.to = step;
+  out.places.push_back({1, step, *a.measured.last_loss, *b.measured.last_loss, {}});
+}
+
+bool lost(const Record& record) {
+  return record.failure == record::Failure::nan || record::lost_loss(record.measured);
+}
+
+std::vector<record::Spike> spikes_of(const Record& record) {
+  if (!record.measured.spikes.empty()) return record.measured.spikes;
+  return find_spikes(record.measured.losses, record.measured.resumes);
+}
+
+}  // namespace
+
+Losses compare_losses(const Records& base, const Records& other, bool same_steps) {
+  Losses out;
+  const auto *a = with_curve(base), *b = with_curve(other);
+  if (a != nullptr) out.base_spikes = spikes_of(*a);
+  if (b != nullptr) out.other_spikes = spikes_of(*b);
+  const bool curves = a != nullptr && b != nullptr;
+  if (!curves) a = with_loss(base), b = with_loss(other);
+  if (a == nullptr || b == nullptr) return out;
+  out.present = true;
+  out.base_id = a->id;
+  out.other_id = b->id;
+  out.base_nan = record::nan_text(a->measured);
+  out.other_nan = record::nan_text(b->measured);
+  out.base_lost = lost(*a);
+  out.other_lost = lost(*b);
+  (curves ? compare_curves : compare_last)(*a, *b, same_steps, out);
+  return out;
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/show/compare/equals.h"
+#include "core/record/nan.h"
+
+namespace orch::compare {
+namespace {
+
+using record::Failure;
+using record::Record;
+using record::State;
+
+// A run that lost its loss went on for nothing.
+bool lost(const Record& record) { return record::lost_loss(record.measured); }
+bool failed(const Record& record) { return record.state == State::failed || lost(record); }
+
+bool ran(const Record& record) {
+  return !failed(record) && (record.has_measurement() || record.state == State::finished ||
+                             record.state == State::running || record.state == State::stopped);
+}
+
+std::string failure_words(const Record& record) {
+  switch (record.failure) {
+    case Failure::gpu_memory:
+      return "ran out of GPU memory";
+    case Failure::host_memory:
+      return "ran out of host memory";
+    case Failure::nan:
+      return "lost its loss (not a number)";
+    case Failure::hang:
+      return "hung";
+    case Failure::none:
+      return "failed";
+    default:
+      return "failed (" + std::string(name(record.failure)) + ")";
+  }
+}
+
+std::string words(const Record& record) {
+  const auto nan = record::nan_text(record.measured);
+  if (lost(record)) return "lost its loss (" + nan + ")";
+  if (failed(record)) return failure_words(record);
+  if (!nan.empty()) return "ran (loss " + nan + ")";
+  return ran(record) ? "ran" : "was not run";
+}
+
+bool all_failed(const Group& group) {
+  return std::all_of(group.records.begin(), group.records.end(),
+                     [](const Record* record) { return failed(*record); });
+}
+
+bool any_ran(const Group& group) {
+  return std::any_of(group.records.begin(), group.records.end(),
+                     [](const Record* record) { return ran(*record); });
+}
+
+// A node that broke says nothing about what ran on it.
+bool all_by_chance(const Group& group) {
+  return std::all_of(group.records.begin(), group.records.end(),
+                     [](const Record* record) { return record::is_transient(record->failure); });
+}
+
+bool outcome_in_doubt(const Group& group) {
+  for (const auto* record : group.records)
+    for (const auto& doubt : record->doubts)
+      if (doubt.field.find("status") != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string outcome_text(const Group& group) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto* record : group.records) ++counts[words(*record)];
+  if (counts.size() == 1) return counts.begin()->first;
+  std::vector<std::string> parts;
+  parts.reserve(counts.size());
+  for (const auto& [what, count] : counts)
+    parts.push_back(fmt::format("{} of {} {}", count, group.records.size(), what));
+  return join(parts, ", ");
+}
+
+Judgement judge_outcome(const Pair& pair) {
+  Judgement out;
+  const auto &base = *pair.base, &other = *pair.other;
+  const bool broken_base = all_failed(base), broken_other = all_failed(other);
+  if (!broken_base && !broken_other) return out;
+  out.text =
+      fmt::format("{}: {}; {}: {}", base.name, outcome_text(base), other.name, outcome_text(other));
+  if (broken_base && broken_other) {
+    out.verdict =
+        outcome_text(base) == outcome_text(other) ? Verdict::no_difference : Verdict::unclear;
+  } else if (all_by_chance(broken_base ? base : other)) {
+    out.verdict = Verdict::unclear;
+    out.text += "; such a failure may come from the machine and not from the settings";
+  } else if (any_ran(broken_base ? other : base)) {
+    out.verdict = broken_base ? Verdict::better : Verdict::worse;
+  }
+  out.doubtful = outcome_in_doubt(base) || outcome_in_doubt(other);
+  if (out.doubtful) out.text += "; doubtful";
+  return out;
+}
+
+}  // namespace orch::compare

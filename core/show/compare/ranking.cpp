@@ -1,0 +1,76 @@
+#include "core/show/compare/ranking.h"
+
+#include <algorithm>
+
+#include "core/show/compare/judge.h"
+
+namespace orch::compare {
+namespace {
+
+bool has(const Metric& metric, std::size_t group, bool estimated) {
+  const auto& value = metric.values[group];
+  return estimated ? value.estimated.has_value() : value.measured.has_value();
+}
+
+std::size_t count(const Metric& metric, bool estimated) {
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < metric.values.size(); ++i) out += has(metric, i, estimated) ? 1 : 0;
+  return out;
+}
+
+double number(const Metric& metric, std::size_t group, bool estimated) {
+  const auto& value = metric.values[group];
+  const double found = estimated ? value.estimated->value : value.measured->value;
+  return metric.better == Better::lower ? found : -found;
+}
+
+// Steps compare only where the judgements say so.
+bool comparable(const Comparison& comparison, std::size_t metric) {
+  return std::all_of(comparison.against.begin(), comparison.against.end(), [&](const Against& a) {
+    return a.judgements[metric].verdict != Verdict::not_comparable;
+  });
+}
+
+// Each shares the place of the first of the group that it cannot be told apart from.
+void place(const Metric& metric, bool estimated, std::vector<Rank>& ranks) {
+  std::size_t leader = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].estimated = estimated;
+    if (i > 0 && same_within_noise(metric, ranks[leader].group, ranks[i].group, estimated)) {
+      ranks[i].tie = ranks[leader].tie = true;
+    } else {
+      leader = i;
+    }
+    ranks[i].place = leader + 1;
+  }
+}
+
+}  // namespace
+
+const Metric* headline(const Comparison& comparison) {
+  for (const bool estimated : {false, true})
+    for (const auto* wanted : {"days_per_100b_tokens", "step_seconds"})
+      for (std::size_t i = 0; i < comparison.metrics.size(); ++i)
+        if (const auto& metric = comparison.metrics[i];
+            metric.name == wanted && count(metric, estimated) >= 2 && comparable(comparison, i))
+          return &metric;
+  return nullptr;
+}
+
+std::vector<Rank> ranking_of(const Comparison& comparison) {
+  const auto* metric = headline(comparison);
+  if (metric == nullptr) return {};
+  const bool estimated = count(*metric, false) < 2;
+  std::vector<Rank> ranked, others;
+  for (std::size_t i = 0; i < metric->values.size(); ++i)
+    (has(*metric, i, estimated) && !comparison.groups[i].lost ? ranked : others)
+        .push_back({i, 0, false, false});
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const Rank& a, const Rank& b) {
+    return number(*metric, a.group, estimated) < number(*metric, b.group, estimated);
+  });
+  place(*metric, estimated, ranked);
+  ranked.insert(ranked.end(), others.begin(), others.end());
+  return ranked;
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,140 @@
+#include "core/show/compare/words.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::compare {
+namespace {
+
+using statistics::Interval;
+
+std::string number_text(double value, int digits) {
+  return digits < 0 ? format_number(value) : fmt::format("{:.{}f}", value, digits);
+}
+
+// Memory is shown in GiB, like everywhere.
+double shown(const Metric& metric, double value) {
+  return metric.name == "peak_memory_bytes" ? value / kGiB : value;
+}
+
+int digits_of(const Metric& metric) { return metric.name == "peak_memory_bytes" ? 1 : -1; }
+
+Interval shown(const Metric& metric, Interval interval) {
+  interval.value = shown(metric, interval.value);
+  if (interval.low) interval.low = shown(metric, *interval.low);
+  if (interval.high) interval.high = shown(metric, *interval.high);
+  return interval;
+}
+
+std::string place_text(const Losses& losses, double at) {
+  return (losses.axis == "tokens" ? format_tokens(at) : group_digits(at)) + " " + losses.axis;
+}
+
+std::vector<std::string> place_row(const std::string& name, const Losses& losses,
+                                   const LossPlace& place) {
+  return {name,
+          fmt::format("{:.0f} %", place.share * 100),
+          place_text(losses, place.at),
+          fmt::format("{:.4g}", place.base),
+          fmt::format("{:.4g}", place.other),
+          fmt::format("{:+.3g}", place.other - place.base),
+          place.error ? fmt::format("{:.2g}", *place.error) : "not known"};
+}
+
+std::string spike_text(const record::Spike& spike) {
+  const auto back = spike.recovered == 0 ? std::string("never back")
+                                         : fmt::format("back at step {}", spike.recovered);
+  return fmt::format("at step {}{} the loss jumps from {:.4g} to {:.4g}, {}", spike.step,
+                     spike.at_resume ? ", after a resume," : "", spike.before, spike.peak, back);
+}
+
+void add_spikes(const std::string& name, const std::vector<record::Spike>& spikes, Section& out) {
+  constexpr std::size_t kShown = 5;
+  for (std::size_t i = 0; i < spikes.size() && i < kShown; ++i)
+    out.sentences.push_back(name + ": " + spike_text(spikes[i]));
+  if (spikes.size() > kShown)
+    out.sentences.push_back(fmt::format("{}: {} more jumps", name, spikes.size() - kShown));
+}
+
+}  // namespace
+
+std::string interval_text(const Interval& interval, int digits) {
+  auto out = number_text(interval.value, digits);
+  if (!interval.has_limits()) return out;
+  return out + fmt::format(" ({} to {})", number_text(*interval.low, digits),
+                           number_text(*interval.high, digits));
+}
+
+std::string measured_text(const Metric& metric, const Value& value) {
+  if (!value.measured) return "not measured";
+  auto out = interval_text(shown(metric, *value.measured), digits_of(metric));
+  if (value.lowest)
+    out += fmt::format(" ({} to {}, the range of {})",
+                       number_text(shown(metric, *value.lowest), digits_of(metric)),
+                       number_text(shown(metric, *value.highest), digits_of(metric)), value.runs);
+  return value.doubtful.empty() ? out : out + " ?";
+}
+
+std::string estimated_text(const Metric& metric, const Value& value) {
+  if (!value.estimated) return "not estimated";
+  return interval_text(shown(metric, *value.estimated), digits_of(metric));
+}
+
+namespace {
+
+// Of the losses that are numbers.
+std::string numbers_text(const Losses& losses) {
+  if (!losses.why_not.empty()) return "the losses cannot be aligned: " + losses.why_not;
+  const auto& end = losses.places.back();
+  const auto ends =
+      fmt::format("{:.4g} against {:.4g} at {}", end.other, end.base, place_text(losses, end.at));
+  if (!losses.noise_known) return ends + "; too few points to know the noise of the losses";
+  if (!losses.apart_from) return "the losses are the same within the noise of the curves: " + ends;
+  const auto parts =
+      "; beyond the noise of the curves from " + place_text(losses, *losses.apart_from);
+  if (!losses.apart_at_end)
+    return "at the end the losses are the same within the noise of the curves: " + ends + parts +
+           " for a while";
+  return fmt::format("the loss ends {} by {:.3g}: {}", end.other < end.base ? "lower" : "higher",
+                     std::abs(end.other - end.base), ends) +
+         parts;
+}
+
+std::string nan_part(const std::string& nan, bool lost, const std::string& id) {
+  if (nan.empty() && !lost) return "";
+  return fmt::format("the loss of {} {} NaN{}; ", id, lost ? "became" : "was",
+                     nan.starts_with("NaN") ? nan.substr(3) : "");
+}
+
+}  // namespace
+
+std::string losses_text(const Losses& losses) {
+  const auto nan = nan_part(losses.base_nan, losses.base_lost, losses.base_id) +
+                   nan_part(losses.other_nan, losses.other_lost, losses.other_id);
+  return nan.empty() ? numbers_text(losses)
+                     : nan + "of what both have as numbers: " + numbers_text(losses);
+}
+
+Section loss_section(const Comparison& c) {
+  Section out{"Loss at the same tokens", {}, {}};
+  for (const auto& against : c.against) {
+    const auto& losses = against.losses;
+    const auto& name = c.groups[against.group].name;
+    if (losses.present)
+      out.sentences.push_back(fmt::format("{} ({}) against {} ({}): {}", name, losses.other_id,
+                                          c.groups.front().name, losses.base_id,
+                                          losses_text(losses)));
+    for (const auto& place : losses.places) out.rows.push_back(place_row(name, losses, place));
+    if (against.group == 1) add_spikes(c.groups.front().name, losses.base_spikes, out);
+    add_spikes(name, losses.other_spikes, out);
+  }
+  if (!out.rows.empty())
+    out.rows.insert(out.rows.begin(), {"group", "of the range", "at", c.groups.front().name,
+                                       "the group", "difference", "standard error"});
+  return out;
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+using record::Measurement;
+using record::Origin;
+using record::Record;
+
+constexpr std::size_t kMostFull = 200;  // runs that are written in full for who has no scripts
+constexpr std::size_t kMostNames = 40;  // nodes, odd steps and the like
+
+void add(Pairs& out, std::string name, std::string value) {
+  if (!value.empty()) out.emplace_back(std::move(name), std::move(value));
+}
+
+void add_count(Pairs& out, const char* name, std::int64_t count) {
+  if (count != 0) add(out, name, group_digits(static_cast<double>(count)));
+}
+
+std::string ranged(const std::optional<Range>& range, const char* unit, const char* limits,
+                   double scale = 1) {
+  if (!range) return "";
+  const auto scaled = range->times(1 / scale);
+  auto out = fmt::format("{} {}", shown(scaled.value), unit);
+  if (scaled.has_limits())
+    out += fmt::format(" ({} {} to {})", limits, shown(scaled.low), shown(scaled.high));
+  return out;
+}
+
+constexpr const char* kMeasured = "95 % interval";
+constexpr const char* kEstimated = "90 % range";
+
+std::string number_with(const std::optional<double>& value, const char* unit, double scale = 1) {
+  return value ? shown(*value / scale) + unit : std::string();
+}
+
+std::string few(const std::vector<std::string>& names) {
+  const auto n = std::min(names.size(), kMostNames);
+  auto out = join({names.data(), n}, ", ");
+  if (n < names.size())
+    out += fmt::format(" and {} more", group_digits(static_cast<double>(names.size() - n)));
+  return out;
+}
+
+Pairs run_pairs(const Record& record) {
+  Pairs out;
+  for (const auto& field : record.fields)
+    add(out, field.name, record::text(field.value) + (field.assumed ? " (assumed)" : ""));
+  return out;
+}
+
+std::string odd_steps_text(const Measurement& measured) {
+  std::vector<std::string> out;
+  for (const auto& odd : measured.odd_steps)
+    out.push_back(fmt::format("step {}: {} s ({:.2f} × the median)", odd.step, shown(odd.seconds),
+                              odd.factor));
+  auto text = few(out);
+  if (measured.odd_step_count > measured.odd_steps.size())
+    text += fmt::format("; {} in all", measured.odd_step_count);
+  return text;
+}
+
+std::string odd_nodes_text(const Measurement& measured) {
+  std::vector<std::string> out;
+  for (const auto& odd : measured.odd_nodes)
+    out.push_back(fmt::format("{}: {} {} (typical: {})", odd.name, odd.what, shown(odd.value),
+                              shown(odd.typical)));
+  return few(out);
+}
+
+std::string spikes_text(const Measurement& measured) {
+  std::vector<std::string> out;
+  for (const auto& spike : measured.spikes)
+    out.push_back(fmt::format("step {}: {} to {}{}{}", spike.step, shown(spike.before),
+                              shown(spike.peak), spike.at_resume ? " at a resume" : "",
+                              spike.recovered > 0 ? fmt::format(", back at {}", spike.recovered)
+                                                  : std::string(", never back")));
+  return few(out);
+}
+
+void add_steps(Pairs& out, const Measurement& measured) {
+  if (measured.steps > 0)
+    add(out, "steps",
+        group_digits(static_cast<double>(measured.steps)) +
+            (measured.steps_planned > 0
+                 ? " of " + group_digits(static_cast<double>(measured.steps_planned))
+                 : std::string()));
+  add(out, "last loss", shown(measured.last_loss));
+  add_count(out, "restarts", measured.restarts);
+  add_count(out, "repeated steps", measured.repeated_steps);
+  add_count(out, "skipped steps", measured.skipped_steps);
+  add_count(out, "steps with NaN", measured.nan_steps);
+  add(out, "odd steps", odd_steps_text(measured));
+  add(out, "odd nodes", odd_nodes_text(measured));
+  add(out, "spikes of the loss", spikes_text(measured));
+}
+
+Pairs measured_pairs(const Line& line) {
+  const auto& measured = line.record->measured;
+  const auto& numbers = line.numbers;
+  Pairs out;
+  add(out, "step", ranged(numbers.step, "s", kMeasured));
+  add(out, "step from", measured.step_seconds_from);
+  add(out, "window", measured.window.rule);
+  if (numbers.tokens_per_second)
+    add(out, "tokens per second", shown(numbers.tokens_per_second->value));
+  add(out, "days per 100B tokens", ranged(numbers.days, "days", kMeasured));
+  for (const auto& found : measured.tflops)
+    add(out, "TFLOPs per GPU",
+        fmt::format("{} ({}, {})", shown(found.value), found.convention,
+                    found.computed ? "computed from time and size" : "stated"));
+  add(out, "peak memory", ranged(numbers.memory, "GiB", kMeasured, kGiB));
+  add(out, "peak memory from", measured.peak_memory_from);
+  add(out, "host memory", number_with(measured.host_memory_bytes, " GiB", kGiB));
+  add(out, "GPU-hours", shown(measured.gpu_hours));
+  add_steps(out, measured);
+  return out;
+}
+
+Pairs estimated_pairs(const Line& line) {
+  const auto& numbers = line.numbers;
+  Pairs out;
+  add(out, "no estimate", line.record->not_estimated);
+  if (!line.record->estimated) return out;
+  const auto& guess = *line.record->estimated;
+  const auto some = [](double value) { return value > 0 ? shown(value) : std::string(); };
+  add(out, "fit", guess.fit);
+  add(out, "step", ranged(numbers.estimated_step, "s", kEstimated));
+  if (numbers.error) add(out, "error of the step", fmt::format("{:+.1f} %", *numbers.error));
+  add(out, "tokens per second", some(guess.tokens_per_second));
+  add(out, "days per 100B tokens", ranged(numbers.estimated_days, "days", kEstimated));
+  add(out, "TFLOPs per GPU (megatron)", some(guess.tflops_per_gpu));
+  add(out, "TFLOPs per GPU (simple)", some(guess.tflops_per_gpu_simple));
+  if (guess.mfu > 0) add(out, "MFU", fmt::format("{:.1f} %", 100 * guess.mfu));
+  add(out, "peak memory", ranged(numbers.estimated_memory, "GiB", kEstimated, kGiB));
+  add(out, "usable memory", number_with(numbers.memory_limit, " GiB", kGiB));
+  add(out, "GPU-hours to train", some(guess.gpu_hours));
+  add(out, "days to train", some(guess.days_to_train));
+  return out;
+}
+
+// "communication: tensor-parallel all-reduce": what was measured and what was estimated of it.
+Pairs item_pairs(const Record& record) {
+  Pairs out;
+  const auto add_all = [&](const char* kind, const std::vector<record::TimeItem>& items) {
+    for (const auto& item : items) {
+      const auto name = fmt::format("{}: {}", item.group, item.name);
+      const auto value = fmt::format("{} {}", format_seconds(item.seconds), kind);
+      const auto held = std::find_if(out.begin(), out.end(),
+                                     [&](const auto& pair) { return pair.first == name; });
+      if (held == out.end())
+        out.emplace_back(name, value);
+      else
+        held->second += ", " + value;
+    }
+  };
+  add_all("measured", record.measured.time_items);
+  if (record.estimated) add_all("estimated", record.estimated->time_items);
+  return out;
+}
+
+std::string utc(double seconds) {
+  if (!(seconds > 0 && seconds < 1e11)) return "";
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  char text[32];
+  gmtime_r(&time, &parts);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+Pairs origin_pairs(const Record& record) {
+  const auto& origin = record.origin;
+  Pairs out;
+  if (run_name(record) != record.id) add(out, "id", record.id);
+  add(out, "kind", origin.kind);
+  add(out, "source", record.source);
+  add(out, "table", record.table);
+  add(out, "file", origin.file);
+  if (origin.first_line > 0)
+    add(out, "lines", fmt::format("{} to {}", origin.first_line, origin.last_line));
+  add(out, "date", origin.date);
+  add(out, "start", utc(origin.start));
+  add(out, "end", utc(origin.end));
+  add(out, "experiment", origin.experiment);
+  add(out, "experiment file", origin.experiment_file);
+  add(out, "cluster file", origin.cluster_file);
+  add(out, "commit", origin.commit);
+  add(out, "job", origin.job);
+  add(out, "nodes", few(origin.nodes));
+  for (const auto& [name, version] : origin.versions) add(out, name, version);
+  return out;
+}
+
+Pairs outcome_pairs(const Record& record) {
+  Pairs out;
+  add(out, "state", std::string(record::name(record.state)));
+  if (record.failure != record::Failure::none)
+    add(out, "failure", std::string(record::name(record.failure)));
+  add(out, "reason", record.reason);
+  add(out, "notes", record.notes);
+  return out;
+}
+
+Pairs doubt_pairs(const Record& record) {
+  Pairs out;
+  for (const auto& doubt : record.doubts)
+    add(out, doubt.field.empty() ? doubt.kind : fmt::format("{} ({})", doubt.field, doubt.kind),
+        doubt.reason);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Chapter> chapters_of(const Line& line) {
+  const auto& record = *line.record;
+  std::vector<Chapter> all{
+      {"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
+      {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
+      {"Estimated", estimated_pairs(line)},      {"Time of a step", item_pairs(record)},
+      {"Where it is from", origin_pairs(record)}};
+  std::erase_if(all, [](const Chapter& chapter) { return chapter.pairs.empty(); });
+  return all;
+}
+
+std::string in_full(const std::vector<Line>& lines) {
+  std::string out = "<noscript><h3>Every run in full</h3>\n";
+  const auto n = std::min(lines.size(), kMostFull);
+  for (std::size_t i = 0; i < n; ++i) {
+    out += fmt::format("<details><summary>{}</summary>",
+                       escape(run_name(*lines[i].record), kLongestName));
+    for (const auto& chapter : chapters_of(lines[i]))
+      out += fmt::format("<h4>{}</h4>{}", chapter.heading, list_of(chapter.pairs));
+    out += "</details>\n";
+  }
+  if (n < lines.size())
+    out += fmt::format("<p>The first {} of {}: the others open with scripts allowed.</p>\n", n,
+                       counted(lines.size(), "run"));
+  return out + "</noscript>\n";
+}
+
+}  // namespace orch::page

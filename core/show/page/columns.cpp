@@ -1,0 +1,237 @@
+#include "core/show/page/columns.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/show/page/families.h"
+#include "core/show/page/text.h"
+#include "core/record/nan.h"
+
+namespace orch::page {
+namespace {
+
+using record::Record;
+
+Cell plain(const std::string& text) { return {escape(text, kLongestName), {}}; }
+
+Cell number(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return {};
+  return {"", Range{*value, {}, {}}};
+}
+
+Cell ranged(const std::optional<Range>& range, double unit = 1) {
+  if (!range) return {};
+  return {"", range->times(1 / unit)};
+}
+
+// A word that opens to the reason behind it, also without a script.
+std::string opens(const char* kind, const std::string& word, const std::string& more) {
+  return fmt::format("<details class=\"{}\"><summary>{}</summary>{}</details>", kind, word, more);
+}
+
+Cell strategy_cell(const Line& line) {
+  auto out = plain(strategy_of(*line.record));
+  if (!line.variant.empty()) out.html += fmt::format(" <small>{}</small>", escape(line.variant));
+  return out;
+}
+
+Cell state_cell(const Line& line) {
+  const auto& record = *line.record;
+  std::string word(record::name(record.state));
+  if (record.failure != record::Failure::none)
+    word += fmt::format(": {}", record::name(record.failure));
+  for (auto& c : word)
+    if (c == '_') c = ' ';
+  if (!record.reason.empty())
+    word = opens("reason", word, fmt::format("<p>{}</p>", escape(record.reason)));
+  const auto nan = record::nan_text(record.measured);
+  if (!nan.empty()) word += fmt::format(" <small>loss {}</small>", nan);
+  return {word, {}};
+}
+
+Cell doubts_cell(const Line& line) {
+  const auto& doubts = line.record->doubts;
+  if (doubts.empty()) return {};
+  std::string list = "<ul>";
+  for (const auto& doubt : doubts) list += fmt::format("<li>{}</li>", escape(doubt.reason));
+  const auto n = doubts.size();
+  return {
+      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + counted(n, "doubt"), list + "</ul>"),
+      Range{static_cast<double>(n), {}, {}}};
+}
+
+Cell error_cell(const Line& line) {
+  const auto& error = line.numbers.error;
+  if (!error) return {};
+  return {fmt::format("{:+.1f}", *error), Range{*error, {}, {}}};
+}
+
+Column words(const char* name, const char* head, std::function<Cell(const Line&)> cell) {
+  return {.name = name,
+          .head = head,
+          .has_choices = true,
+          .is_setting = true,
+          .doubted = {name},
+          .cell = std::move(cell)};
+}
+
+// A field that is a number.
+Column field(const char* name, const char* head, const char* title, const char* doubted,
+             bool has_choices = false) {
+  return {.name = name,
+          .head = head,
+          .title = title,
+          .is_number = true,
+          .has_choices = has_choices,
+          .is_setting = true,
+          .doubted = {name, doubted},
+          .cell = [name](const Line& line) { return number(line.record->field_number(name)); }};
+}
+
+Column measure(const char* name, const char* head, const std::string& under,
+               const std::string& title, std::vector<std::string> doubted,
+               std::function<Cell(const Line&)> cell) {
+  return {.name = name,
+          .head = head,
+          .under = under,
+          .title = title,
+          .is_number = true,
+          .doubted = std::move(doubted),
+          .cell = std::move(cell)};
+}
+
+void add_what(std::vector<Column>& out) {
+  out.push_back({.name = "run", .head = "Run", .cell = [](const Line& line) {
+                   return plain(run_name(*line.record));
+                 }});
+  out.push_back(
+      words("source", "Source", [](const Line& line) { return plain(line.record->source); }));
+  out.push_back(
+      words("table", "Table", [](const Line& line) { return plain(line.record->table); }));
+  out.push_back(words("strategy", "Strategy", strategy_cell));
+  out.push_back(
+      words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
+  out.push_back(
+      words("gpu", "GPU", [](const Line& line) { return plain(line.record->field_text("gpu")); }));
+}
+
+void add_layout(std::vector<Column>& out) {
+  out.push_back(field("gpus", "GPUs", "number of GPUs", "gpus", true));
+  out.push_back(field("tensor_parallel", "TP", "tensor-parallel ranks", "tp", true));
+  out.push_back(field("pipeline_parallel", "PP", "pipeline stages", "pp", true));
+  out.push_back(field("data_parallel", "DP", "data-parallel ranks", "dp", true));
+  out.push_back(field("micro_batch", "Micro", "sequences per micro-batch", "mbs"));
+  out.push_back(field("accumulate", "Accum.", "micro-batches per step", "gas"));
+  out.push_back(field("global_batch", "Global", "sequences per step", "gbs"));
+}
+
+void add_outcome(std::vector<Column>& out) {
+  out.push_back(words("fit", "Fit", [](const Line& line) {
+    return plain(line.record->estimated ? line.record->estimated->fit : "");
+  }));
+  out.push_back(words("state", "State", state_cell));
+}
+
+void add_time(std::vector<Column>& out) {
+  out.push_back(measure("step", "Step s", "measured", "seconds per step, with its 95 % interval",
+                        {"step_seconds", "step_time_s", "step_time"},
+                        [](const Line& line) { return ranged(line.numbers.step); }));
+  out.push_back(measure("estimated_step", "Step s", "estimated",
+                        "seconds per step, with the range of nine cases in ten", {},
+                        [](const Line& line) { return ranged(line.numbers.estimated_step); }));
+  out.push_back(measure("error", "Error %", "of estimate", "estimated over measured time, less one",
+                        {}, error_cell));
+  out.push_back(measure("tokens_per_second", "Tokens/s", "measured", "tokens per second",
+                        {"tokens_per_second", "samples_per_s"}, [](const Line& line) {
+                          const auto& rate = line.numbers.tokens_per_second;
+                          return rate ? number(rate->value) : Cell{};
+                        }));
+  out.push_back(measure("days", "Days/100B", "measured",
+                        "days per 100B tokens, with their 95 % interval", {"days_per_100b_tokens"},
+                        [](const Line& line) { return ranged(line.numbers.days); }));
+  out.push_back(measure("estimated_days", "Days/100B", "estimated",
+                        "days per 100B tokens, with the range of nine cases in ten", {},
+                        [](const Line& line) { return ranged(line.numbers.estimated_days); }));
+}
+
+Cell tflops_cell(const Record& record, const std::string& convention) {
+  for (const auto& found : record.measured.tflops)
+    if (found.convention == convention) {
+      auto out = number(found.value);
+      out.is_computed = found.computed;
+      return out;
+    }
+  return {};
+}
+
+Column estimated_tflops(const char* convention, double record::Estimated::*member) {
+  return measure("estimated_tflops", "TFLOPs", std::string("estimated, ") + convention,
+                 std::string("TFLOPs per GPU by the convention ") + convention, {},
+                 [member](const Line& line) {
+                   const auto& guess = line.record->estimated;
+                   const double value = guess ? (*guess).*member : 0;
+                   return value > 0 ? number(value) : Cell{};
+                 });
+}
+
+// A column for each convention: they are never mixed. The estimate has two of them.
+void add_tflops(std::vector<Column>& out, const std::vector<Line>& lines) {
+  std::set<std::string> conventions;
+  for (const auto& line : lines)
+    for (const auto& found : line.record->measured.tflops) conventions.insert(found.convention);
+  for (const auto& convention : conventions) {
+    const auto name = clean(convention, 40);
+    out.push_back(
+        measure("tflops", "TFLOPs", "measured, " + name, "TFLOPs per GPU by the convention " + name,
+                {"tflops_per_gpu", "tflops"},
+                [convention](const Line& line) { return tflops_cell(*line.record, convention); }));
+  }
+  out.push_back(estimated_tflops("megatron", &record::Estimated::tflops_per_gpu));
+  if (conventions.contains("simple6") || conventions.contains("simple8"))
+    out.push_back(estimated_tflops("simple", &record::Estimated::tflops_per_gpu_simple));
+}
+
+void add_memory(std::vector<Column>& out) {
+  out.push_back(measure("memory", "GiB", "measured", "peak memory of the fullest GPU",
+                        {"peak_memory_bytes", "mem_gb", "memory"},
+                        [](const Line& line) { return ranged(line.numbers.memory, kGiB); }));
+  out.push_back(
+      measure("estimated_memory", "GiB", "estimated",
+              "peak memory of the fullest GPU, with the range of nine cases in ten", {},
+              [](const Line& line) { return ranged(line.numbers.estimated_memory, kGiB); }));
+  out.push_back(measure("memory_limit", "GiB", "limit", "memory that a run can use on a GPU", {},
+                        [](const Line& line) {
+                          const auto& limit = line.numbers.memory_limit;
+                          return limit ? number(*limit / kGiB) : Cell{};
+                        }));
+}
+
+}  // namespace
+
+std::vector<Line> lines_of(const std::vector<Record>& records) {
+  const auto settings = differing_settings(records);
+  std::vector<Line> out;
+  out.reserve(records.size());
+  for (const auto& record : records)
+    out.push_back({&record, numbers_of(record), variant_of(record, settings)});
+  find_families(out);
+  return out;
+}
+
+std::vector<Column> columns_of(const std::vector<Line>& lines) {
+  std::vector<Column> out;
+  add_what(out);
+  add_layout(out);
+  add_outcome(out);
+  add_time(out);
+  add_tflops(out, lines);
+  add_memory(out);
+  out.push_back(
+      measure("doubts", "Doubts", "", "why a number is not to be believed", {}, doubts_cell));
+  return out;
+}
+
+}  // namespace orch::page

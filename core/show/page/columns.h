@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/show/page/numbers.h"
+#include "core/record/record.h"
+
+namespace orch::page {
+
+// A record as the table sees it.
+struct Line {
+  const record::Record* record = nullptr;
+  Numbers numbers;
+  std::string variant;
+  std::size_t strong = 0, weak = 0;  // the numbers of its families; 0: none
+};
+
+// Of neither, nothing is known.
+struct Cell {
+  std::string html;            // as it is shown; else the number is, like the others of its column
+  std::optional<Range> value;  // by which it is sorted, in columns of numbers
+  bool is_computed = false;    // by us: no doubt about the source is about it
+
+  bool is_empty() const { return html.empty() && !value; }
+};
+
+struct Column {
+  std::string name = {};   // one word, for the script
+  std::string head = {};   // what people read
+  std::string under = {};  // and in small letters below it
+  std::string title = {};  // what it means, in a sentence
+  bool is_number = false;
+  bool has_choices = false;               // runs can be filtered by its values
+  bool is_setting = false;                // said once above the table where all runs have the same
+  std::vector<std::string> doubted = {};  // the names that a doubt may call it by
+  std::function<Cell(const Line&)> cell = {};
+};
+
+std::vector<Line> lines_of(const std::vector<record::Record>& records);
+
+// All that any record could fill, from left to right; the first names the run.
+std::vector<Column> columns_of(const std::vector<Line>& lines);
+
+}  // namespace orch::page

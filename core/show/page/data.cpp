@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
+#include "core/record/nan.h"
+
+namespace orch::page {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using record::LossPoint;
+using record::Record;
+
+constexpr std::size_t kCurves = 8;    // of the loss: more than eight lines nobody tells apart
+constexpr std::size_t kPoints = 400;  // of each
+
+std::string dumped(const Json& json) {
+  return for_script(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+// Six digits are enough for a picture, and a third of the bytes.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(value))) - 5);
+  return unit < 1e-300 ? value : std::round(value / unit) * unit;
+}
+
+void put(Json& out, const char* key, const std::optional<Range>& range) {
+  if (!range) return;
+  out[key] = {rounded(range->value)};
+  if (range->has_limits()) {
+    out[key].push_back(rounded(*range->low));
+    out[key].push_back(rounded(*range->high));
+  }
+}
+
+void put(Json& out, const char* key, const std::string& text) {
+  if (!text.empty()) out[key] = clean(text, kLongestName);
+}
+
+// Seconds by group; an unknown group is other.
+void put(Json& out, const char* key, const std::vector<record::TimeItem>& items) {
+  static const std::vector<std::string> kGroups{"compute", "bubble", "communication", "optimizer"};
+  Json sums = Json::object();
+  for (const auto& item : items) {
+    if (!std::isfinite(item.seconds) || item.seconds <= 0) continue;
+    const bool known = std::find(kGroups.begin(), kGroups.end(), item.group) != kGroups.end();
+    const auto group = known ? item.group : "other";
+    sums[group] = sums.value(group, 0.0) + item.seconds;
+  }
+  if (!sums.empty()) out[key] = std::move(sums);
+}
+
+// Of each stretch the lowest and the highest point, so that no spike is lost.
+std::vector<LossPoint> thinned(const std::vector<LossPoint>& points) {
+  if (points.size() <= kPoints) return points;
+  std::vector<LossPoint> out{points.front()};
+  const std::size_t stretches = kPoints / 2;
+  for (std::size_t s = 0; s < stretches; ++s) {
+    const auto first = points.begin() + static_cast<std::ptrdiff_t>(points.size() * s / stretches);
+    const auto last =
+        points.begin() + static_cast<std::ptrdiff_t>(points.size() * (s + 1) / stretches);
+    auto [low, high] = std::minmax_element(
+        first, last, [](const auto& a, const auto& b) { return a.loss < b.loss; });
+    if (low > high) std::swap(low, high);
+    out.push_back(*low);
+    if (high != low) out.push_back(*high);
+  }
+  out.push_back(points.back());
+  return out;
+}
+
+void put_losses(Json& out, const record::Measurement& measured) {
+  auto& losses = out["losses"] = Json::array();
+  for (const auto& point : thinned(measured.losses))
+    if (std::isfinite(point.loss) && std::isfinite(point.tokens))
+      losses.push_back({point.step, rounded(point.tokens), rounded(point.loss)});
+  if (!measured.resumes.empty()) out["resumes"] = measured.resumes;
+}
+
+// The longest ones.
+std::vector<const Record*> curves_of(const std::vector<Line>& lines) {
+  std::vector<const Record*> out;
+  for (const auto& line : lines)
+    if (line.record->measured.losses.size() > 1) out.push_back(line.record);
+  std::stable_sort(out.begin(), out.end(), [](const Record* a, const Record* b) {
+    return a->measured.losses.back().step > b->measured.losses.back().step;
+  });
+  return out;
+}
+
+Json run_json(const Line& line) {
+  const auto& record = *line.record;
+  const auto& numbers = line.numbers;
+  Json out = Json::object();
+  put(out, "id", run_name(record));
+  put(out, "strategy", strategy_of(record));
+  put(out, "variant", line.variant);
+  put(out, "model", model_of(record));
+  const auto gpus = record.field_number("gpus");
+  if (gpus && std::isfinite(*gpus) && *gpus > 0) out["gpus"] = *gpus;
+  out["state"] = record::name(record.state);
+  if (!record.doubts.empty()) out["doubts"] = record.doubts.size();
+  put(out, "out", not_counted(record));
+  put(out, "nan", record::nan_text(record.measured));
+  if (line.strong != 0) out["strong"] = line.strong;
+  if (line.weak != 0) out["weak"] = line.weak;
+  put(out, "step", numbers.step);
+  put(out, "estimatedStep", numbers.estimated_step);
+  put(out, "rate", numbers.tokens_per_second);
+  put(out, "estimatedRate", numbers.estimated_tokens_per_second);
+  put(out, "days", numbers.days);
+  put(out, "estimatedDays", numbers.estimated_days);
+  put(out, "memory", numbers.memory);
+  put(out, "estimatedMemory", numbers.estimated_memory);
+  if (numbers.memory_limit) out["limit"] = rounded(*numbers.memory_limit);
+  put(out, "items", record.measured.time_items);
+  if (record.estimated) put(out, "estimatedItems", record.estimated->time_items);
+  return out;
+}
+
+}  // namespace
+
+std::string chart_data(const std::vector<Line>& lines) {
+  auto curves = curves_of(lines);
+  Json out{{"curves", curves.size()}, {"runs", Json::array()}};
+  curves.resize(std::min(curves.size(), kCurves));
+  for (const auto& line : lines) {
+    auto run = run_json(line);
+    if (std::find(curves.begin(), curves.end(), line.record) != curves.end())
+      put_losses(run, line.record->measured);
+    out["runs"].push_back(std::move(run));
+  }
+  return dumped(out);
+}
+
+std::string chapter_data(const std::vector<Line>& lines) {
+  Json out = Json::array();
+  for (const auto& line : lines) {
+    Json chapters = Json::array();
+    for (const auto& chapter : chapters_of(line)) {
+      Json pairs = Json::array();
+      for (const auto& [name, value] : chapter.pairs)
+        pairs.push_back({clean(name, kLongestName), clean(value)});
+      chapters.push_back({chapter.heading, std::move(pairs)});
+    }
+    out.push_back(std::move(chapters));
+  }
+  return dumped(out);
+}
+
+}  // namespace orch::page

@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
+#include "core/record/nan.h"
+
+namespace orch::page {
+namespace {
+
+constexpr std::size_t kMostModels = 4;  // with a sentence each
+
+std::string limits(const Range& range, const char* kind) {
+  if (!range.has_limits()) return "";
+  return fmt::format(" ({} {} to {})", kind, shown(range.low), shown(range.high));
+}
+
+std::string measured_text(const Range& days) {
+  return fmt::format("<strong>{} days</strong> per 100B tokens measured{}", shown(days.value),
+                     limits(days, "95 % interval"));
+}
+
+std::string estimated_text(const Range& days, bool alone) {
+  return fmt::format("{}{} days{}{} estimated{}", alone ? "<strong>" : "", shown(days.value),
+                     alone ? "</strong>" : "", alone ? " per 100B tokens" : "",
+                     limits(days, "90 % range"));
+}
+
+std::string name_of(const Line& line) {
+  auto out = escape(run_name(*line.record), kLongestName);
+  const auto strategy = strategy_of(*line.record);
+  if (!strategy.empty()) out += ", " + escape(strategy, kLongestName);
+  if (const auto gpus = line.record->field_number("gpus"); gpus && *gpus > 0 && *gpus < 1e9)
+    out += fmt::format(" on {}", counted(static_cast<std::size_t>(*gpus), "GPU"));
+  return out;
+}
+
+// The best runs of a model.
+struct Best {
+  const Line* measured = nullptr;
+  const Line* estimated = nullptr;  // of those that were not measured
+};
+
+// What one should know of the best run before one believes in it.
+std::string reservations(const record::Record& record) {
+  std::string out;
+  if (!record.doubts.empty())
+    out += fmt::format(" But: {}.", escape(record.doubts.front().reason, 500));
+  const auto nan = record::nan_text(record.measured);
+  return nan.empty() ? out : out + fmt::format(" Its loss is {}.", nan);
+}
+
+// "Fastest: r12, megatron on 384 GPUs: 12.3 days per 100B tokens measured (…), 11.9 estimated."
+std::string sentence(const Best& best, const std::string& whose) {
+  const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
+  const auto& numbers = line.numbers;
+  auto out = fmt::format("<p class=\"best\">Fastest{}: {}: ", whose, name_of(line));
+  if (numbers.days) out += measured_text(*numbers.days);
+  if (numbers.days && numbers.estimated_days) out += ", ";
+  if (numbers.estimated_days) out += estimated_text(*numbers.estimated_days, !numbers.days);
+  out += "." + reservations(*line.record);
+  if (best.measured != nullptr && best.estimated != nullptr) {
+    const auto& other = *best.estimated->numbers.estimated_days;
+    if (other.value < numbers.days->value)
+      out += fmt::format(" Not measured, and estimated to be faster: {}: {}.",
+                         name_of(*best.estimated), estimated_text(other, false));
+  }
+  return out + "</p>\n";
+}
+
+void keep(const Line*& held, const Line& line) {
+  if (held == nullptr || line.numbers.best_days()->value < held->numbers.best_days()->value)
+    held = &line;
+}
+
+// A run that does not say its model may be of any size.
+std::string whose(const std::string& model) {
+  return model.empty() ? " of the runs whose model is not known"
+                       : " with " + escape(model, kLongestName);
+}
+
+// Days of different models do not compare: the best of each, where they are few.
+std::string best(const std::vector<Line>& lines) {
+  std::vector<std::string> order;
+  std::map<std::string, Best> by_model;
+  for (const auto& line : lines) {
+    if (!line.numbers.best_days() || !counts_for_speed(*line.record)) continue;
+    const auto model = model_of(*line.record);
+    if (!by_model.contains(model)) order.push_back(model);
+    auto& held = by_model[model];
+    keep(line.numbers.days ? held.measured : held.estimated, line);
+  }
+  std::stable_partition(order.begin(), order.end(),
+                        [](const std::string& model) { return !model.empty(); });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(order.size(), kMostModels); ++i)
+    out += sentence(by_model[order[i]], order.size() > 1 ? whose(order[i]) : "");
+  if (order.size() > kMostModels)
+    out += fmt::format("<p>And {}: see the table.</p>\n",
+                       counted(order.size() - kMostModels, "more model"));
+  return out;
+}
+
+std::string tile(std::size_t n, std::string_view noun) {
+  if (n == 0) return "";
+  const auto text = counted(n, noun);
+  const auto blank = text.find(' ');
+  return fmt::format("<li><b>{}</b>{}</li>", text.substr(0, blank), text.substr(blank));
+}
+
+std::string counts(const Page& page, const std::vector<Line>& lines) {
+  const auto count = [&](auto&& has) {
+    return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), has));
+  };
+  const auto state = [](record::State wanted) {
+    return [wanted](const Line& line) { return line.record->state == wanted; };
+  };
+  auto out = tile(lines.size(), "run");
+  const auto words = [&](std::size_t n, const char* word) {
+    if (n > 0) out += fmt::format("<li><b>{}</b> {}</li>", shown(static_cast<double>(n)), word);
+  };
+  words(count([](const Line& line) { return line.record->has_measurement(); }), "measured");
+  words(count([](const Line& line) { return line.record->estimated.has_value(); }), "estimated");
+  words(count(state(record::State::running)), "running");
+  words(count(state(record::State::failed)), "failed");
+  words(count([](const Line& line) {
+          return line.record->estimated && line.record->estimated->fit == "oom";
+        }),
+        "do not fit");
+  words(count([](const Line& line) { return !line.record->doubts.empty(); }), "doubtful");
+  words(count([](const Line& line) { return line.record->measured.nan_steps > 0; }),
+        "with a loss of NaN");
+  words(page.rejected.size(), "rejected");
+  return out.empty() ? "" : "<ul class=\"counts\">" + out + "</ul>\n";
+}
+
+}  // namespace
+
+std::string headline(const Page& page, const std::vector<Line>& lines) {
+  auto out = fmt::format("<header><h1>{}</h1>\n",
+                         page.title.empty() ? "Report" : escape(page.title, kLongestName));
+  if (!page.doc.empty()) out += fmt::format("<p class=\"doc\">{}</p>\n", escape(page.doc));
+  out += best(lines) + counts(page, lines);
+  if (lines.empty()) out += "<p>There are no runs.</p>\n";
+  return out + "</header>\n";
+}
+
+}  // namespace orch::page

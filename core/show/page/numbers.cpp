@@ -1,0 +1,188 @@
+#include "core/show/page/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+
+namespace orch::page {
+namespace {
+
+using record::Record;
+
+constexpr double kTokens = 100e9;
+
+std::optional<double> positive(std::optional<double> value) {
+  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
+}
+
+std::optional<Range> range(std::optional<double> value, std::optional<double> low = {},
+                           std::optional<double> high = {}) {
+  if (!positive(value)) return std::nullopt;
+  if (!positive(low) || !positive(high)) return Range{*value, {}, {}};
+  return Range{*value, low, high};
+}
+
+std::optional<Range> range(const std::optional<statistics::Interval>& interval) {
+  if (!interval) return std::nullopt;
+  return range(interval->value, interval->low, interval->high);
+}
+
+std::optional<double> tokens_per_step(const Record& record) {
+  const auto batch = positive(record.field_number("global_batch"));
+  const auto seq = positive(record.field_number("seq"));
+  if (!batch || !seq) return std::nullopt;
+  return *batch * *seq;
+}
+
+// A rate that was stated has the relative limits of the step time that it is made of.
+std::optional<Range> with_limits_of(std::optional<double> rate, const std::optional<Range>& step) {
+  auto out = range(rate);
+  if (out && step && step->has_limits())
+    out = Range{*rate, *rate * step->value / *step->high, *rate * step->value / *step->low};
+  return out;
+}
+
+// Tokens per second by the first of: itself, days, the step time.
+std::optional<Range> rate_of(std::optional<double> rate, std::optional<double> days,
+                             const std::optional<Range>& step, std::optional<double> tokens) {
+  if (positive(rate)) return with_limits_of(rate, step);
+  if (positive(days)) return with_limits_of(kTokens / (*days * kDay), step);
+  if (step && tokens) return step->inverse(*tokens);
+  return std::nullopt;
+}
+
+std::optional<Range> days_of(std::optional<double> days, const std::optional<Range>& rate) {
+  if (positive(days)) {
+    Range out{*days, {}, {}};
+    if (rate && rate->has_limits()) {
+      out.low = *days * rate->value / *rate->high;
+      out.high = *days * rate->value / *rate->low;
+    }
+    return out;
+  }
+  return rate ? std::optional(rate->inverse(kTokens / kDay)) : std::nullopt;
+}
+
+std::optional<double> error_of(const Numbers& n) {
+  const auto percent = [](const std::optional<Range>& guess, const std::optional<Range>& truth) {
+    return 100 * (guess->value / truth->value - 1);
+  };
+  if (n.step && n.estimated_step) return percent(n.estimated_step, n.step);
+  if (n.days && n.estimated_days) return percent(n.estimated_days, n.days);
+  return std::nullopt;
+}
+
+constexpr std::array kOwnColumns{
+    "strategy",      "framework",   "cluster",         "partition",
+    "gpu",           "gpus",        "nodes",           "gpus_per_node",
+    "model",         "params",      "layers",          "hidden",
+    "heads",         "vocab",       "tensor_parallel", "pipeline_parallel",
+    "data_parallel", "micro_batch", "accumulate",      "global_batch"};
+
+}  // namespace
+
+Range Range::times(double factor) const {
+  Range out{value * factor, {}, {}};
+  if (has_limits()) out.low = *low * factor, out.high = *high * factor;
+  return out;
+}
+
+Range Range::inverse(double numerator) const {
+  Range out{numerator / value, {}, {}};
+  if (has_limits()) out.low = numerator / *high, out.high = numerator / *low;
+  return out;
+}
+
+Numbers numbers_of(const Record& record) {
+  Numbers out;
+  const auto tokens = tokens_per_step(record);
+  const auto& measured = record.measured;
+  out.step = range(measured.step_seconds);
+  out.tokens_per_second =
+      rate_of(measured.tokens_per_second, measured.days_per_100b_tokens, out.step, tokens);
+  out.days = days_of(measured.days_per_100b_tokens, out.tokens_per_second);
+  out.memory = range(measured.peak_memory_bytes);
+  if (const auto& guess = record.estimated) {
+    out.estimated_step = range(guess->step_seconds, guess->step_low, guess->step_high);
+    out.estimated_tokens_per_second =
+        rate_of(guess->tokens_per_second, guess->days_per_100b_tokens, out.estimated_step, tokens);
+    out.estimated_days = days_of(guess->days_per_100b_tokens, out.estimated_tokens_per_second);
+    out.estimated_memory = range(guess->peak_memory_bytes, guess->memory_low, guess->memory_high);
+    out.memory_limit = positive(guess->usable_memory_bytes);
+  }
+  out.error = error_of(out);
+  return out;
+}
+
+std::string strategy_of(const Record& record) {
+  auto name = record.field_text("strategy");
+  return name.empty() ? record.field_text("framework") : name;
+}
+
+std::string model_of(const Record& record) {
+  auto name = record.field_text("model");
+  if (!name.empty()) return name;
+  const auto params = positive(record.field_number("params"));
+  return params ? format_tokens(*params) : std::string();
+}
+
+std::vector<std::string> differing_settings(const std::vector<Record>& records) {
+  std::vector<std::string> out;
+  for (const auto& name : record::field_names()) {
+    if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
+    std::set<std::string> values;
+    for (const auto& record : records) values.insert(record.field_text(name));
+    if (values.size() > 1) out.push_back(name);
+  }
+  return out;
+}
+
+std::string variant_of(const Record& record, const std::vector<std::string>& settings) {
+  std::string out;
+  for (const auto& name : settings) {
+    const auto* value = record.field(name);
+    if (value == nullptr) continue;
+    const auto text = record::text(*value);
+    if (text == "false" || text == "none" || text.empty()) continue;
+    if (!out.empty()) out += ", ";
+    out += text == "true" ? name : fmt::format("{}={}", name, text);
+  }
+  return out;
+}
+
+std::string not_counted(const Record& record) {
+  const auto& measured = record.measured;
+  const bool timed =
+      measured.step_seconds || measured.tokens_per_second || measured.days_per_100b_tokens;
+  if (record.failure == record::Failure::gpu_memory ||
+      record.failure == record::Failure::host_memory)
+    return "ran out of memory";
+  // Of two that disagree nobody knows which is odd: to leave out both would hide what was measured.
+  if (std::any_of(record.doubts.begin(), record.doubts.end(),
+                  [](const record::Doubt& doubt) { return doubt.kind != "disagree"; }))
+    return "are doubtful";
+  if (record.state == record::State::failed && !timed) return "failed before a step was timed";
+  const bool too_large = record.estimated && record.estimated->fit == "oom";
+  return too_large && !record.has_measurement() ? "are estimated not to fit" : "";
+}
+
+std::string run_name(const record::Record& record) {
+  const bool ours = record.origin.kind == "run" || record.origin.kind == "plan";
+  const auto parts = split(record.id, '-');
+  if (!ours || parts.size() < 3) return record.id;
+  std::string out;
+  for (const auto& part : parts)
+    for (const std::string_view layout : {"tp", "pp", "dp", "mb"})
+      if (part.size() > 2 && part.starts_with(layout) &&
+          part.find_first_not_of("0123456789", 2) == std::string::npos)
+        out += part + " ";
+  return out + parts.back();
+}
+
+}  // namespace orch::page

@@ -1,0 +1,118 @@
+#include "core/show/page/page.h"
+
+#include <fmt/format.h>
+
+#include "core/show/page/assets.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
+
+// A hash in hexadecimal digits as a Content-Security-Policy wants it.
+std::string base64(std::string_view hex) {
+  static constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  unsigned bits = 0;
+  int held = 0;
+  for (const char c : hex) {
+    bits = bits << 4 | static_cast<unsigned>(digit(c));
+    for (held += 4; held >= 6;) out += kLetters[bits >> (held -= 6) & 63];
+  }
+  if (held > 0) out += kLetters[bits << (6 - held) & 63];
+  while (out.size() % 4 != 0) out += '=';
+  return out;
+}
+
+// Only our own script and style run, and no request leaves the page.
+std::string policy() {
+  return fmt::format(
+      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'sha256-{}'; style-src 'sha256-{}'; "
+      "img-src data:; base-uri 'none'; form-action 'none'",
+      base64(assets::kStartHash), base64(assets::kD3Hash), base64(assets::kScriptHash),
+      base64(assets::kStyleHash));
+}
+
+std::string head(const Page& page) {
+  return fmt::format(
+      R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="orch">
+<title>{}</title>
+<script>{}</script>
+<style>{}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+)",
+      policy(), page.title.empty() ? "Report" : escape(page.title, kLongestName), assets::kStart,
+      assets::kStyle);
+}
+
+std::string chart_sections(const std::vector<Chart>& charts) {
+  std::string out;
+  for (const auto& chart : charts)
+    if (chart.has_data)
+      out += fmt::format(
+          "<section id=\"{0}\" class=\"chart\"><h2>{1}</h2><figure data-chart=\"{0}\">"
+          "<noscript><p>This chart is drawn by a script; the table has its numbers.</p></noscript>"
+          "</figure></section>\n",
+          chart.id, chart.heading);
+  return out;
+}
+
+struct Part {
+  std::string id, name, html;
+};
+
+std::string contents(const std::vector<Part>& parts, const std::vector<Chart>& charts) {
+  std::string out;
+  const auto link = [&](const std::string& id, const std::string& name) {
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, name);
+  };
+  for (const auto& part : parts) {
+    if (part.id == "charts")
+      for (const auto& chart : charts)
+        if (chart.has_data) link(chart.id, chart.heading);
+    if (part.id != "charts" && !part.html.empty()) link(part.id, part.name);
+  }
+  return out.empty() ? "" : "<nav aria-label=\"Contents\"><ul>" + out + "</ul></nav>\n";
+}
+
+std::string data(const char* id, const std::string& json) {
+  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
+}
+
+std::string scripts(const std::vector<Line>& lines) {
+  return data("run-data", chart_data(lines)) + data("chapter-data", chapter_data(lines)) +
+         fmt::format("<script>{}</script>\n<script type=\"module\">{}</script>\n", assets::kD3,
+                     assets::kScript);
+}
+
+}  // namespace
+
+std::string html(const Page& page) {
+  const auto lines = lines_of(page.records);
+  const auto charts = charts_of(lines);
+  const std::vector<Part> parts{{"runs", "Runs", table(lines)},
+                                {"charts", "", chart_sections(charts)},
+                                {"rejected", "Rejected runs", rejected(page.rejected)},
+                                {"budget", "Budget", budget(page.budget)},
+                                {"provenance", "Provenance", provenance(page)}};
+  auto out = head(page) + headline(page, lines) + contents(parts, charts) + "<main id=\"main\">\n";
+  for (const auto& part : parts) out += part.html;
+  out += "</main>\n";
+  if (!page.created.empty())
+    out += fmt::format("<footer>Made by orch, {}.</footer>\n", escape(page.created, kLongestName));
+  return out + scripts(lines) + "</body>\n</html>\n";
+}
+
+}  // namespace orch::page

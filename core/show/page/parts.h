@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/show/page/columns.h"
+#include "core/show/page/page.h"
+
+namespace orch::page {
+
+// The parts of the page as HTML; a part without data is empty.
+
+std::string headline(const Page& page, const std::vector<Line>& lines);
+std::string table(const std::vector<Line>& lines);
+std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
+std::string rejected(const std::vector<RejectedRun>& runs);
+std::string budget(const Budget& budget);
+std::string provenance(const Page& page);
+std::string attachments(const std::vector<Attachment>& files);
+
+// A place for a chart, which the script fills.
+struct Chart {
+  std::string id;       // also the name of the script's function
+  std::string heading;  // of its section
+  bool has_data = false;
+};
+std::vector<Chart> charts_of(const std::vector<Line>& lines);
+
+// Names and values, as <dl>.
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+std::string list_of(const Pairs& pairs);
+
+// Everything that is known of a run, under a few headings. Texts as they are: not escaped.
+struct Chapter {
+  std::string heading;
+  Pairs pairs;
+};
+std::vector<Chapter> chapters_of(const Line& line);
+
+// What the script reads, as JSON: the numbers of all runs for the charts, and the chapters.
+std::string chart_data(const std::vector<Line>& lines);
+std::string chapter_data(const std::vector<Line>& lines);
+
+}  // namespace orch::page

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/show/page/columns.h"
+#include "core/show/page/page.h"
+
+// What the pictures of svg() share.
+namespace orch::page {
+
+inline constexpr std::size_t kMostSeries = 7;  // as many as there are colours
+inline constexpr double kPictureWidth = 900;
+
+// Runs with days and GPUs that count for speed, of one strategy and model; never empty.
+struct Series {
+  std::string name;
+  std::vector<const Line*> lines;  // the best first
+};
+
+// The best first: measured before estimated, then by days.
+std::vector<Series> series_of(const std::vector<Line>& lines);
+
+double gpus_of(const Line& line);  // 0: not known
+
+// "left out: runs that are doubtful (2) or ran out of memory (1)", of those with days; or empty.
+std::string left_out(const std::vector<Line>& lines);
+
+std::string picture_head(const Page& page, std::string_view heading, double height);
+std::string legend_entry(double x, double y, std::size_t place, std::string_view name,
+                         std::size_t longest = 28);
+std::string colour_group(std::size_t place);  // opens it; "</g>" ends it
+
+// The marks of a run at a place: hollow for the estimate, filled for what was measured.
+std::string picture_mark(double x, double y, std::size_t place, const Line& line, bool measured);
+
+// With a note in small letters at the bottom.
+std::string picture_by_gpus(const Page& page, const std::vector<Series>& all,
+                            const std::string& note);
+std::string picture_ranking(const Page& page, const std::vector<Series>& all,
+                            const std::string& note);
+std::string picture_foot(const std::string& note, double height);
+
+}  // namespace orch::page

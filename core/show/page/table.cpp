@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/base/units.h"
+#include "core/show/page/columns.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
+
+namespace orch::page {
+namespace {
+
+// A column with the cells of all runs.
+struct Filled {
+  Column column;
+  std::vector<Cell> cells;
+  int decimals = 0;  // of its numbers, so that they stand below each other
+
+  bool is_empty() const {
+    return std::all_of(cells.begin(), cells.end(), [](const Cell& c) { return c.is_empty(); });
+  }
+  bool is_the_same() const {
+    return cells.size() > 1 && std::all_of(cells.begin(), cells.end(), [&](const Cell& c) {
+             return c.html == cells[0].html && c.value.has_value() == cells[0].value.has_value() &&
+                    (!c.value || c.value->value == cells[0].value->value);
+           });
+  }
+};
+
+// Four digits of the middle value, and two of the smallest; none where all are whole.
+int decimals_of(const std::vector<Cell>& cells) {
+  std::vector<double> values;
+  for (const auto& cell : cells)
+    if (cell.value && cell.value->value != 0) values.push_back(std::abs(cell.value->value));
+  if (std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); }) &&
+      std::none_of(cells.begin(), cells.end(),
+                   [](const Cell& c) { return c.value && c.value->has_limits(); }))
+    return 0;
+  std::sort(values.begin(), values.end());
+  const auto digits = [](double v) { return static_cast<int>(std::floor(std::log10(v))); };
+  return std::clamp(std::max(3 - digits(values[values.size() / 2]), 1 - digits(values.front())), 0,
+                    4);
+}
+
+std::string fixed(double value, int decimals) {
+  if (std::abs(value) >= 1e15) return fmt::format("{:.3e}", value);
+  const auto text = fmt::format("{:.{}f}", std::abs(value), decimals);
+  const auto point = std::min(text.find('.'), text.size());
+  const auto whole = group_digits(std::stod(text.substr(0, point)));
+  return (value < 0 ? "-" : "") + whole + text.substr(point);
+}
+
+std::string shown(const Filled& filled, const Cell& cell) {
+  if (!cell.html.empty() || !cell.value) return cell.html;
+  auto out = fixed(cell.value->value, filled.decimals);
+  if (cell.value->has_limits())
+    out += fmt::format(" <small>{}–{}</small>", fixed(*cell.value->low, filled.decimals),
+                       fixed(*cell.value->high, filled.decimals));
+  return out;
+}
+
+void head(std::string& out, const Column& column) {
+  fmt::format_to(
+      std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}>{}{}</th>)", column.name,
+      column.is_number ? R"( class="number")" : "", column.has_choices ? " data-choices" : "",
+      column.title.empty() ? "" : fmt::format(R"( title="{}")", escape(column.title)),
+      escape(column.head),
+      column.under.empty() ? "" : fmt::format(" <small>{}</small>", escape(column.under)));
+}
+
+bool concerns(const record::Doubt& doubt, const Column& column) {
+  const auto named = ", " + doubt.field + ", ";
+  return std::any_of(column.doubted.begin(), column.doubted.end(), [&](const auto& name) {
+    return named.find(", " + name + ", ") != std::string::npos;
+  });
+}
+
+// A question mark behind a value that a doubt is about.
+std::string mark(const record::Record& record, const Column& column) {
+  for (const auto& doubt : record.doubts)
+    if (concerns(doubt, column))
+      return fmt::format(R"( <abbr class="doubt" title="doubtful: {}">?</abbr>)",
+                         escape(doubt.reason, 500));
+  return "";
+}
+
+void cell(std::string& out, const record::Record& record, const Filled& filled, const Cell& cell) {
+  const auto to = std::back_inserter(out);
+  const auto& column = filled.column;
+  const auto html = shown(filled, cell);
+  if (column.name == "run") {
+    fmt::format_to(to, R"(<th scope="row">{}</th>)", html.empty() ? "(no name)" : html);
+    return;
+  }
+  out += "<td";
+  if (column.is_number) out += R"( class="number")";
+  if (column.is_number && cell.value) fmt::format_to(to, R"( data-v="{}")", cell.value->value);
+  out += ">" + html;
+  if (!html.empty() && !cell.is_computed) out += mark(record, column);
+  out += "</td>";
+}
+
+// What all runs have in common need not fill a column.
+std::string same(const std::vector<Filled>& columns) {
+  std::string out;
+  for (const auto& filled : columns)
+    out += fmt::format("{}{} <b>{}</b>", out.empty() ? "" : ", ", escape(filled.column.head),
+                       shown(filled, filled.cells[0]));
+  return out.empty() ? "" : "<p class=\"same\">The same in all runs: " + out + ".</p>\n";
+}
+
+}  // namespace
+
+std::string table(const std::vector<Line>& lines) {
+  if (lines.empty()) return "";
+  std::vector<Filled> columns, common;
+  for (const auto& column : columns_of(lines)) {
+    Filled filled{column, {}};
+    for (const auto& line : lines) filled.cells.push_back(column.cell(line));
+    filled.decimals = filled.is_empty() ? 0 : decimals_of(filled.cells);
+    if (column.is_setting && filled.is_the_same() && !filled.is_empty())
+      common.push_back(std::move(filled));
+    else if (columns.empty() || !filled.is_empty())
+      columns.push_back(std::move(filled));
+  }
+  std::string out = "<section id=\"runs\"><h2>Runs</h2>\n" + same(common) +
+                    R"(<div id="controls" class="controls"></div>
+<p id="shown" role="status" aria-live="polite"></p>
+<div class="box" role="region" aria-label="Table of runs" tabindex="0">
+<table id="table"><caption class="sr">Runs, with what was measured and what was estimated</caption>
+<thead><tr>)";
+  for (const auto& filled : columns) head(out, filled.column);
+  out += "</tr></thead>\n<tbody>\n";
+  for (std::size_t r = 0; r < lines.size(); ++r) {
+    out += "<tr>";
+    for (const auto& filled : columns) cell(out, *lines[r].record, filled, filled.cells[r]);
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n" + in_full(lines) + "</section>\n";
+}
+
+}  // namespace orch::page

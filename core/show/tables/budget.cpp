@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using plan::Experiment;
+using plan::Planned;
+
+// "656,941 GPU-hours (66 %) and 213.8 days, 237.6 on the calendar".
+std::string price(const Planned& run, const Experiment& experiment) {
+  auto out = amount(run.job_hours()) + " GPU-hours";
+  if (const double all = experiment.budget.gpu_hours; all > 0)
+    out += fmt::format(" ({} %)", group_digits(100 * run.job_hours() / all));
+  out += fmt::format(" and {:.1f} days", run.job_days());
+  if (run.run.steps > 0) out += fmt::format(" for {} steps", group_digits(static_cast<double>(run.run.steps)));
+  const double stretched = experiment.calendar.calendar_days(run.portions(run.job_days()));
+  if (experiment.calendar.stretches()) out += fmt::format(", {:.1f} on the calendar", stretched);
+  return out;
+}
+
+// "79 days before the deadline", and that it is at risk where its range reaches over it.
+std::string against_deadline(const plan::Estimate& estimate, const Experiment& experiment) {
+  const auto deadline = *experiment.budget.deadline;
+  const auto& calendar = experiment.calendar;
+  const auto range = estimate.range_of(estimate.days_to_train);
+  const auto low = calendar.end(estimate.portions(range.low)),
+             end = calendar.end(estimate.portions(estimate.days_to_train)),
+             high = calendar.end(estimate.portions(range.high));
+  std::string out = "long after the deadline";
+  if (end) {
+    const auto days = (deadline - *end).count();
+    out = days == 0 ? "on the day of the deadline"
+                    : fmt::format("{} {} the deadline",
+                                  plural(static_cast<std::size_t>(std::abs(days)), "day"),
+                                  days > 0 ? "before" : "after");
+  }
+  const bool at_risk = low && *low <= deadline && !(high && *high <= deadline);
+  return out + (at_risk ? ": at risk" : "");
+}
+
+// Where nodes come later, a slower run on fewer of them may be done before the fastest.
+std::string first_to_end(const Result& result) {
+  const auto& calendar = result.experiment->calendar;
+  if (calendar.windows.empty()) return "";
+  const auto days = [&](const Planned* run) {
+    return calendar.calendar_days(run->estimate.portions(run->estimate.days_to_train));
+  };
+  const Planned* first = result.runs.front();
+  for (const auto* run : result.runs)
+    if (run->estimate.fit != plan::Fit::oom && days(run) < days(first)) first = run;
+  if (first == result.runs.front()) return "";
+  return fmt::format("\nthe first to end is {} on {}: it {}", first->run.strategy->name,
+                     plural(static_cast<std::size_t>(first->run.nodes), "node"),
+                     when_text(calendar, first->estimate));
+}
+
+}  // namespace
+
+std::string limits_text(const plan::Budget& budget) {
+  std::vector<std::string> parts;
+  if (budget.gpu_hours > 0) parts.push_back(amount(budget.gpu_hours) + " GPU-hours");
+  if (budget.deadline_days > 0)
+    parts.push_back(
+        fmt::format("{:g} day{}", budget.deadline_days, budget.deadline_days == 1 ? "" : "s"));
+  if (budget.deadline) parts.push_back("a deadline on " + format_date(*budget.deadline));
+  return join(parts, " and ");
+}
+
+std::string_view name(Standing standing) {
+  switch (standing) {
+    case Standing::kept:
+      return "kept";
+    case Standing::at_risk:
+      return "at risk";
+    case Standing::broken:
+      return "broken";
+  }
+  return "";
+}
+
+bool keeps(const Planned& run, const Experiment& experiment) {
+  return plan::keeps_limits(experiment, run.job_hours(), run.portions(run.job_days()));
+}
+
+Standing standing(const Planned& run, const Experiment& experiment) {
+  const auto hours = run.estimate.range_of(run.job_hours());
+  const auto days = run.estimate.range_of(run.job_days());
+  const auto kept = [&](double gpu_hours, double job_days) {
+    return plan::keeps_limits(experiment, gpu_hours, run.portions(job_days));
+  };
+  if (kept(hours.high, days.high)) return Standing::kept;
+  return kept(hours.low, days.low) ? Standing::at_risk : Standing::broken;
+}
+
+Verdict budget_verdict(const Result& result) {
+  const auto& experiment = *result.experiment;
+  if (!plan::has_limits(experiment.budget)) return {};
+  const Planned* cheapest = nullptr;
+  std::size_t fitting = 0, within = 0, at_risk = 0;
+  for (const auto* run : result.runs) {
+    if (run->estimate.fit == plan::Fit::oom) continue;
+    ++fitting;
+    if (!cheapest || run->job_hours() < cheapest->job_hours()) cheapest = run;
+    within += keeps(*run, experiment);
+    at_risk += standing(*run, experiment) == Standing::at_risk;
+  }
+  if (!cheapest) return {"budget: no run fits its GPUs, so none can keep it", false};
+  auto text = fmt::format("budget of {}: kept by {} of {} that fit", limits_text(experiment.budget),
+                          within, plural(fitting, "run"));
+  if (at_risk > 0)
+    text += fmt::format(", {} at risk (a limit lies within {} 90 % range)", at_risk,
+                        at_risk == 1 ? "its" : "their");
+  text += "; the cheapest takes " + price(*cheapest, experiment);
+  return {text, within == 0};
+}
+
+std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate) {
+  const auto day = [&](double days) {
+    const auto end = calendar.end(estimate.portions(days));
+    return end ? format_date(*end) : std::string("after 9999");
+  };
+  const auto range = estimate.range_of(estimate.days_to_train);
+  const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
+  const auto begins = calendar.date(spans.front().from);
+  return fmt::format("begins {} and ends {} ({} to {})",
+                     begins ? format_date(*begins) : "after 9999", day(estimate.days_to_train),
+                     day(range.low), day(range.high));
+}
+
+std::string dates_text(const Result& result) {
+  const auto& experiment = *result.experiment;
+  const auto& calendar = experiment.calendar;
+  if (!calendar.start || result.runs.empty()) return "";
+  const auto& fastest = result.runs.front()->estimate;
+  if (fastest.fit == plan::Fit::oom) return "";
+  auto out = "the fastest " + when_text(calendar, fastest);
+  if (calendar.availability < 1)
+    out += fmt::format(" at {:.3g} % availability", 100 * calendar.availability);
+  if (experiment.budget.deadline) out += ", " + against_deadline(fastest, experiment);
+  return out + first_to_end(result);
+}
+
+}  // namespace orch::tables

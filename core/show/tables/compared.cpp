@@ -1,0 +1,163 @@
+#include "core/show/tables/compared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "core/base/units.h"
+
+namespace orch::tables {
+namespace {
+
+using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// The estimate's name -> the trainer's. A trainer adds to gradients within the products, and cannot
+// tell the cost of its launches from anything else.
+const Names kTime{{"attention scores", "attention"},
+                  {"attention context", "attention"},
+                  {"scores forward", "attention"},
+                  {"scores backward", "attention"},
+                  {"norms, dropout, GELU forward", "norms, dropout, GELU"},
+                  {"norms, dropout, GELU backward", "norms, dropout, GELU"},
+                  {"embedding forward", "embedding"},
+                  {"embedding backward", "embedding"},
+                  {"uncompressed gradient all-reduce", "gradient all-reduce"},
+                  {"PowerSGD factors all-reduce", "gradient all-reduce"},
+                  {"PowerSGD products", "gradient all-reduce"},
+                  {"PowerSGD passes", "gradient all-reduce"},
+                  {"gradient casts", "gradient all-reduce"},
+                  {"gradient accumulation", "other"},
+                  {"updated weight all-gather", "weight all-gather"},
+                  {"gradients to host", "optimizer"},
+                  {"optimizer on the host", "optimizer"},
+                  {"updated weights to device", "optimizer"},
+                  {"layer overhead", "other"},
+                  {"fixed cost of a step", "other"}};
+
+const Names kMemory{{"recomputed layer", "activations"},
+                    {"layer in backward", "activations"},
+                    {"fp32 gradient accumulation", "gradients"},
+                    {"fp32 gradients of the shard", "gradients"}};
+
+// "layer: QKV" and "end of step: layer: optimizer": the operation is what comes last.
+std::string_view operation(std::string_view name) {
+  const auto colon = name.rfind(": ");
+  return colon == std::string_view::npos ? name : name.substr(colon + 2);
+}
+
+// "weights: layers": what it is comes first.
+std::string_view kind_of_memory(std::string_view name) { return name.substr(0, name.find(": ")); }
+
+std::string target(std::string_view own, const Names& names,
+                   const std::map<std::string, double>& measured) {
+  if (measured.contains(std::string(own))) return std::string(own);
+  for (const auto& [estimated, trainer] : names)
+    if (own == estimated && measured.contains(std::string(trainer))) return std::string(trainer);
+  return std::string(own);
+}
+
+constexpr const char* kHostPeak = "peak on the host";
+
+bool is_on_host(std::string_view item) { return item.ends_with(" on the host"); }
+
+Compared& find_or_add(std::vector<Compared>& items, const std::string& name) {
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  if (found != items.end()) return *found;
+  return items.emplace_back(Compared{name, std::nullopt, std::nullopt});
+}
+
+void add(std::optional<double>& sum, const std::optional<double>& more) {
+  if (more) sum = sum.value_or(0) + *more;
+}
+
+Comparison join(const std::vector<plan::Item>& estimated,
+                const std::map<std::string, double>& measured, const Names& names,
+                std::string_view (*own)(std::string_view)) {
+  Comparison out;
+  for (const auto& item : estimated) {
+    auto& row = find_or_add(out.items, target(own(item.name), names, measured));
+    add(row.estimated, item.amount);
+    if (std::find(row.parts.begin(), row.parts.end(), item.name) == row.parts.end())
+      row.parts.push_back(item.name);
+  }
+  for (const auto& [name, amount] : measured) find_or_add(out.items, name).measured = amount;
+  out.sum.name = "sum of the items";
+  for (const auto& item : out.items) {
+    add(out.sum.measured, item.measured);
+    add(out.sum.estimated, item.estimated);
+  }
+  return out;
+}
+
+std::optional<double> known(double amount) {
+  return amount > 0 ? std::optional(amount) : std::nullopt;
+}
+
+std::string cell(const std::optional<double>& amount, bool bytes) {
+  if (!amount) return "";  // what is missing is said beside the name
+  return bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount);
+}
+
+std::vector<std::string> row_of(const Compared& item, bool bytes) {
+  const auto error = item.error();
+  std::string what = item.name;
+  if (!item.measured) what += " (not measured)";
+  if (!item.estimated) what += " (not estimated)";
+  return {cell(item.measured, bytes), cell(item.estimated, bytes),
+          error ? fmt::format("{:+.1f} %", *error) : "", what};
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes) {
+  std::vector<std::vector<std::string>> rows{{"measured", "estimated", "error", "item"}};
+  for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
+  rows.push_back(row_of(comparison.sum, bytes));
+  rows.push_back(row_of(comparison.total, bytes));
+  return rows;
+}
+
+std::optional<double> Compared::error() const {
+  if (!measured || !estimated || !(*measured > 0)) return std::nullopt;
+  return 100 * (*estimated / *measured - 1);
+}
+
+const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
+  return *std::find_if(estimate.memory.begin(), estimate.memory.end(), [&](const auto& stage) {
+    return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
+  });
+}
+
+Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
+  auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
+  out.total = {"one step", known(measured.progress.step_seconds), estimate.step_seconds};
+  return out;
+}
+
+// Trainers say of each item on the host that it is there; where the device is the host, the estimate
+// has them among the others.
+Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
+  const auto& stage = fullest_stage(estimate);
+  auto items = measured.profile.memory_items;
+  items.erase(kHostPeak);
+  if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
+  auto out = join(stage.items, items, kMemory, kind_of_memory);
+  out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
+  return out;
+}
+
+Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured) {
+  const auto& stage = fullest_stage(estimate);
+  if (stage.host.empty()) return {};
+  auto items = measured.profile.memory_items;
+  std::erase_if(items, [](const auto& item) { return !is_on_host(item.first); });
+  const auto peak = items.extract(kHostPeak);
+  auto out = join(stage.host, items, kMemory, kind_of_memory);
+  out.total = {"peak of the process", peak ? known(peak.mapped()) : std::nullopt, out.sum.estimated};
+  return out;
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/tables/compared.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string share(double part, double total) { return fmt::format("{:.1f}%", 100 * part / total); }
+
+Rows time_rows(const plan::Estimate& estimate) {
+  Rows rows{{"seconds", "share", "item", "how"}};
+  for (const auto& item : estimate.time)
+    rows.push_back({fmt::format("{:.4f}", item.amount), share(item.amount, estimate.step_seconds),
+                    item.name, item.formula});
+  double sum = 0;
+  for (const auto& item : estimate.time) sum += item.amount;
+  rows.push_back({fmt::format("{:.4f}", sum), share(sum, estimate.step_seconds), "one step", ""});
+  return rows;
+}
+
+Rows memory_rows(const std::vector<plan::Item>& items) {
+  Rows rows{{"bytes", "share", "item", "how"}};
+  double sum = 0;
+  for (const auto& item : items) sum += item.amount;
+  for (const auto& item : items)
+    rows.push_back({group_digits(item.amount), share(item.amount, sum), item.name, item.formula});
+  rows.push_back({group_digits(sum), share(sum, sum), format_gib(sum) + " GiB", ""});
+  return rows;
+}
+
+bool is_fullest(const plan::StageMemory& stage, const plan::Estimate& estimate) {
+  return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
+}
+
+Rows stage_rows(const plan::Estimate& estimate) {
+  Rows rows{{"stages", "GiB", "of usable"}};
+  for (const auto& stage : estimate.memory)
+    rows.push_back({stage.first_stage == stage.last_stage
+                        ? std::to_string(stage.first_stage)
+                        : fmt::format("{} to {}", stage.first_stage, stage.last_stage),
+                    format_gib(stage.total), share(stage.total, estimate.usable_memory)});
+  return rows;
+}
+
+std::string stage_title(const plan::StageMemory& stage, const plan::Planned& p) {
+  std::string title = "Memory of one GPU";
+  if (p.run.layout.pipeline_parallel > 1)
+    title += stage.first_stage == stage.last_stage
+                 ? fmt::format(", stage {}", stage.first_stage)
+                 : fmt::format(", stages {} to {}", stage.first_stage, stage.last_stage);
+  return title + (is_fullest(stage, p.estimate) ? ", the fullest" : "");
+}
+
+std::string head(const plan::Planned& p, const Screen& screen) {
+  const auto& r = p.run;
+  const auto& e = p.estimate;
+  const auto variant = plan::variant(r);
+  std::string out = paint(p.run.id, "1", screen) + "\n";
+  out += fmt::format("  {}{}{} on {} x {} ({}/{})\n", r.strategy->name, variant.empty() ? "" : " ",
+                     variant, r.gpus, r.partition->gpu.name, r.cluster->name, r.partition->name);
+  out += fmt::format(
+      "  {}: {} parameters{}; {} layers x {} hidden, {} heads of {}{}, vocabulary {}, {} tokens\n",
+      r.model.name, group_digits(r.model.params()),
+      r.model.mixture() ? fmt::format(", {} for a token", group_digits(r.model.active_params())) : "",
+      r.model.layers, r.model.hidden, r.model.heads, r.model.head_dim,
+      r.model.kv_heads != r.model.heads ? fmt::format(" on {} of keys and values", r.model.kv_heads)
+                                        : "",
+      r.model.vocab, r.model.seq);
+  out += fmt::format(
+      "  tensor {} x pipeline {}{} x data {}; micro-batch {} x accumulate {} x data {} = {} "
+      "samples\n",
+      r.layout.tensor_parallel, r.layout.pipeline_parallel,
+      r.layout.context_parallel > 1 ? fmt::format(" x context {}", r.layout.context_parallel) : "",
+      r.layout.data_parallel,
+      r.batch.micro_batch, r.batch.accumulate, r.layout.data_parallel, r.batch.global_batch);
+  out += fmt::format(
+      "  step {:.4g} s, {} tokens/s, {:.4g} days per 100B tokens, {:.4g} days and {} GPU-hours for "
+      "{} tokens\n",
+      e.step_seconds, group_digits(e.tokens_per_second), e.days_per_100b_tokens, e.days_to_train,
+      group_digits(e.gpu_hours), format_tokens(r.tokens));
+  if (const auto training = changes(r.training); !training.empty())
+    out += fmt::format("  training: {}\n", training);
+  const auto hours = e.range_of(e.gpu_hours);
+  out += fmt::format("  90 % range: step {:.4g} to {:.4g} s, {} days, {} to {} GPU-hours\n",
+                     e.step_low, e.step_high, range_text(e.range_of(e.days_to_train)),
+                     group_digits(hours.low), group_digits(hours.high));
+  if (!e.stack.empty())
+    out += fmt::format("  priced as {}{}{}\n", e.stack, e.remarks.empty() ? "" : ": ",
+                       join(e.remarks, "; "));
+  out += fmt::format("  {:.4g} TFLOPs per GPU (megatron), {:.4g} (simple), MFU {:.1f}%\n",
+                     e.tflops_per_gpu, e.tflops_per_gpu_simple, 100 * e.mfu);
+  out +=
+      fmt::format("  memory: {} ({} of {} GiB usable; 90 % range {} to {}){}{}\n", name(e.fit),
+                  format_gib(e.peak_memory), format_gib(e.usable_memory), format_gib(e.memory_low),
+                  format_gib(e.memory_high), e.fit_reason.empty() ? "" : ": ", e.fit_reason);
+  return out;
+}
+
+// Tables with titles between them, for a terminal or as Markdown.
+class Page {
+ public:
+  Page(const Screen& screen, bool markdown) : screen_(screen), markdown_(markdown) {}
+
+  void text(const std::string& lines) { out_ += markdown_ ? "\n" + lines : wrap(lines, screen_); }
+  void table(const std::string& title, const Rows& rows) {
+    if (markdown_)
+      out_ += "\n## " + title + "\n\n" + grid_markdown(rows);
+    else
+      out_ += "\n" + paint(title, "1", screen_) + "\n" + grid(rows, screen_);
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  Screen screen_;
+  bool markdown_;
+  std::string out_;
+};
+
+void add_measured(const plan::Planned& p, const Measured& measured, Page& page) {
+  if (!measured.profile.time_items.empty() || measured.progress.step_seconds > 0)
+    page.table("Measured: seconds of one step",
+               compared_rows(compare_time(p.estimate, measured), false));
+  if (!measured.profile.memory_items.empty() || measured.progress.peak_memory > 0)
+    page.table("Measured: bytes of one rank",
+               compared_rows(compare_memory(p.estimate, measured), true));
+  if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
+    page.table("Measured: bytes of one rank on the host", compared_rows(host, true));
+}
+
+void write(const plan::Planned& p, const plan::Calendar& calendar, const Measured* measured,
+           Page& page) {
+  page.table("Schedule", schedule_rows(p.estimate, calendar));
+  page.table("Time of one step, slowest stage", time_rows(p.estimate));
+  const auto& fullest = fullest_stage(p.estimate);
+  page.table(stage_title(fullest, p), memory_rows(fullest.items));
+  if (p.estimate.memory.size() > 1)
+    page.table("Memory by stage (--format json has the items of each)", stage_rows(p.estimate));
+  if (!fullest.host.empty()) page.table("Host memory of one rank", memory_rows(fullest.host));
+  if (p.estimate.host_memory > 0)
+    page.text(fmt::format("\nHost memory per node: {} of {}\n",
+                          format_bytes(p.estimate.host_memory),
+                          format_bytes(p.run.partition->host_memory.value)));
+  if (measured) add_measured(p, *measured, page);
+  for (const auto& warning : p.run.warnings) page.text("\nwarning: " + warning.text() + "\n");
+  if (p.run.unequal.empty()) return;
+  page.text(fmt::format("\n{} cannot be made equal in:\n", p.run.framework));
+  for (const auto& error : p.run.unequal) page.text("  " + error.text() + "\n");
+}
+
+std::string top(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen) {
+  auto out = head(p, screen);
+  if (calendar.start) out += fmt::format("  {}\n", when_text(calendar, p.estimate));
+  return out;
+}
+
+}  // namespace
+
+std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
+                    const Measured* measured) {
+  Page page(screen, false);
+  page.text(top(p, calendar, screen));
+  write(p, calendar, measured, page);
+  return page.take();
+}
+
+// The head as a list: its first line is the run's id.
+std::string explain_markdown(const plan::Planned& p, const plan::Calendar& calendar,
+                             const Measured* measured) {
+  Page page({}, true);
+  auto lines = split(trim(top(p, calendar, {})), '\n');
+  std::string head = "# " + lines.front() + "\n\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) head += fmt::format("- {}\n", trim(lines[i]));
+  write(p, calendar, measured, page);
+  return head + page.take();
+}
+
+}  // namespace orch::tables

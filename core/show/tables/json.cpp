@@ -1,0 +1,207 @@
+#include "core/show/tables/json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/base/units.h"
+#include "core/show/tables/compared.h"
+#include "core/show/tables/ranking.h"
+#include "core/show/tables/report.h"
+
+namespace orch::tables {
+namespace {
+
+Json errors_json(const std::vector<Error>& errors) {
+  Json list = Json::array();
+  for (const auto& error : errors)
+    list.push_back({{"place", error.place}, {"fact", error.fact}, {"fix", error.fix}});
+  return list;
+}
+
+// A day, or null beyond the calendar.
+Json day_json(const plan::Calendar& calendar, double days) {
+  const auto day = calendar.date(days);
+  return day ? Json(format_date(*day)) : Json();
+}
+
+Json schedule_json(const plan::Estimate& estimate, const plan::Calendar& calendar) {
+  Json list = Json::array();
+  const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
+  for (const auto& s : estimate.schedule) {
+    const auto& span = spans[list.size()];
+    Json json{{"first_batch", s.first_batch},
+              {"last_batch", s.last_batch},
+              {"samples", s.samples},
+              {"tokens", s.tokens},
+              {"data_parallel", s.data_parallel},
+              {"nodes", s.nodes},
+              {"gpus", s.gpus},
+              {"first_step_seconds", s.first_step_seconds},
+              {"last_step_seconds", s.last_step_seconds},
+              {"tflops_per_gpu", s.tflops_per_gpu},
+              {"seconds", s.seconds},
+              {"gpu_hours", s.gpu_hours}};
+    if (calendar.start) json["from"] = day_json(calendar, span.from);
+    if (calendar.start) json["to"] = day_json(calendar, span.to);
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& json) {
+  if (calendar.start) {
+    const auto range = e.range_of(e.days_to_train);
+    json["start"] = format_date(*calendar.start);
+    const auto after = [&](double days) {
+      return day_json(calendar, calendar.calendar_days(e.portions(days)));
+    };
+    json["ends"] = after(e.days_to_train);
+    json["ends_low"] = after(range.low);
+    json["ends_high"] = after(range.high);
+  }
+  json["schedule"] = schedule_json(e, calendar);
+}
+
+}  // namespace
+
+Json run_fields(const plan::Planned& p) {
+  const auto& r = p.run;
+  const auto& e = p.estimate;
+  Json json{{"id", p.run.id},
+            {"strategy", r.strategy->name},
+            {"variant", plan::variant(r)},
+            {"backend", r.strategy->backend},
+            {"model", r.model.name},
+            {"params", std::llround(r.model.params())},
+            {"seq", r.model.seq},
+            {"tokens", r.tokens},
+            {"cluster", r.cluster->name},
+            {"partition", r.partition->name},
+            {"gpus", r.gpus},
+            {"nodes", r.nodes},
+            {"tensor_parallel", r.layout.tensor_parallel},
+            {"pipeline_parallel", r.layout.pipeline_parallel},
+            {"data_parallel", r.layout.data_parallel},
+            {"micro_batch", r.batch.micro_batch},
+            {"accumulate", r.batch.accumulate},
+            {"global_batch", r.batch.global_batch},
+            {"fit", name(e.fit)},
+            {"peak_memory_bytes", std::llround(e.peak_memory)},
+            {"memory_low", std::llround(e.memory_low)},
+            {"memory_high", std::llround(e.memory_high)},
+            {"host_memory_bytes", std::llround(e.host_memory)},
+            {"step_seconds", e.step_seconds},
+            {"step_low", e.step_low},
+            {"step_high", e.step_high},
+            {"tflops_per_gpu", e.tflops_per_gpu},
+            {"tflops_convention", "megatron"},
+            {"tflops_per_gpu_simple", e.tflops_per_gpu_simple},
+            {"mfu", e.mfu},
+            {"tokens_per_second", e.tokens_per_second},
+            {"days_per_100b_tokens", e.days_per_100b_tokens},
+            {"days_to_train", e.days_to_train},
+            {"days_low", e.range_of(e.days_to_train).low},
+            {"days_high", e.range_of(e.days_to_train).high},
+            {"gpu_hours", e.gpu_hours},
+            {"communicated_bytes", std::llround(e.communicated)}};
+  if (!e.stack.empty()) json["priced_as"] = e.stack;
+  if (!e.remarks.empty()) json["remarks"] = e.remarks;
+  if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;
+  if (!r.warnings.empty()) json["warnings"] = errors_json(r.warnings);
+  if (!r.framework.empty()) json["framework"] = r.framework;
+  if (!r.unequal.empty()) json["unequal"] = errors_json(r.unequal);
+  return json;
+}
+
+namespace {
+
+Json items_json(const std::vector<plan::Item>& items, const char* unit) {
+  Json list = Json::array();
+  for (const auto& item : items)
+    list.push_back(
+        {{"name", item.name}, {"kind", item.kind}, {unit, item.amount}, {"formula", item.formula}});
+  return list;
+}
+
+}  // namespace
+
+void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Json& json) {
+  if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(run, experiment));
+  add_dates(run.estimate, experiment.calendar, json);
+}
+
+// Texts of users may hold anything; what is not UTF-8 is replaced, never thrown at them.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string json(const Result& result, const Standings* standings) {
+  std::map<std::string, const RunStatus*> ran;
+  if (standings)
+    for (const auto& run : standings->runs) ran[run.facts.id] = &run;
+  Json runs = Json::array();
+  const auto places = ranks(result);
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    auto& run = runs.emplace_back(run_fields(*result.runs[i]));
+    run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
+    run["tie"] = places[i].tie;
+    add_limits(*result.runs[i], *result.experiment, run);
+    if (const auto found = ran.find(result.runs[i]->run.id); found != ran.end())
+      add_status(*found->second, run);
+  }
+  Json rejected = Json::array();
+  for (const auto& run : *result.rejected)
+    rejected.push_back({{"id", run.label}, {"reasons", errors_json(run.reasons)}});
+  return dump({{"version", 1},
+               {"experiment", result.experiment->name},
+               {"runs", std::move(runs)},
+               {"rejected", std::move(rejected)}});
+}
+
+namespace {
+
+Json compared_json(const Compared& item) {
+  const auto maybe = [](const std::optional<double>& number) {
+    return number ? Json(*number) : Json();
+  };
+  Json json{{"name", item.name},
+            {"measured", maybe(item.measured)},
+            {"estimated", maybe(item.estimated)},
+            {"error_percent", maybe(item.error())}};
+  if (!item.parts.empty()) json["parts"] = item.parts;
+  return json;
+}
+
+Json comparison_json(const Comparison& comparison) {
+  Json items = Json::array();
+  for (const auto& item : comparison.items) items.push_back(compared_json(item));
+  return {{"items", std::move(items)},
+          {"sum", compared_json(comparison.sum)},
+          {"total", compared_json(comparison.total)}};
+}
+
+}  // namespace
+
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
+                         const Measured* measured) {
+  Json json = run_fields(run);
+  add_dates(run.estimate, calendar, json);
+  json["time"] = items_json(run.estimate.time, "seconds");
+  Json stages = Json::array();
+  for (const auto& stage : run.estimate.memory)
+    stages.push_back({{"first_stage", stage.first_stage},
+                      {"last_stage", stage.last_stage},
+                      {"bytes", stage.total},
+                      {"items", items_json(stage.items, "bytes")},
+                      {"host", items_json(stage.host, "bytes")}});
+  json["memory"] = std::move(stages);
+  if (measured)
+    json["measured"] = {{"time", comparison_json(compare_time(run.estimate, *measured))},
+                        {"memory", comparison_json(compare_memory(run.estimate, *measured))},
+                        {"host_memory", comparison_json(compare_host_memory(run.estimate, *measured))}};
+  return dump({{"version", 1}, {"run", std::move(json)}});
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,95 @@
+#include "core/show/tables/probe.h"
+
+#include <fmt/format.h>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+
+namespace orch::tables {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string stages_of(const Slice& slice) {
+  return slice.stage == slice.last_stage ? std::to_string(slice.stage)
+                                         : fmt::format("{} to {}", slice.stage, slice.last_stage);
+}
+
+std::string error_text(const Compared& total) {
+  const auto error = total.error();
+  return error ? fmt::format("{:+.1f} %", *error) : "";
+}
+
+Rows summary(const std::vector<Slice>& slices) {
+  Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch", "estimated ",
+             "error ", "device"}};
+  for (const auto& slice : slices) {
+    std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
+    const auto m = static_cast<double>(slice.micro_batches);
+    const auto measured = slice.measured.value_or(Measured());
+    const auto memory = compare_memory(slice.estimate, measured).total;
+    const auto time = compare_time(slice.estimate, measured).total;
+    const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };
+    row.insert(row.end(),
+               {memory.measured ? format_gib(*memory.measured) : "", format_gib(*memory.estimated),
+                error_text(memory), time.measured ? milliseconds(*time.measured) : "",
+                milliseconds(*time.estimated), error_text(time),
+                slice.failure.empty() ? slice.device : slice.failure});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
+  const auto& layout = run.layout;
+  auto out = fmt::format(
+      "{}: {} of {} ranks (tensor {} x pipeline {} x data {}), each alone, {} micro-batches of {} in "
+      "a step.\nCommunication is not in it: collectives and messages return at once; nor are the "
+      "driver's context and communicators.",
+      run.id, slices.size(), run.gpus, layout.tensor_parallel, layout.pipeline_parallel,
+      layout.data_parallel, slices.front().micro_batches, run.batch.micro_batch);
+  for (const auto& slice : slices)
+    if (slice.is_strange) {
+      out += fmt::format(" It ran on {}, and time is estimated for {}: these do not compare.",
+                         slice.device, slice.estimated_for);
+      return out + "\n";
+    }
+  for (const auto& slice : slices)
+    if (!slice.estimated_for.empty() && slice.estimated_for != run.partition->gpu.name) {
+      out += fmt::format(" Planned for {}; time is estimated for {}, which it ran on.",
+                         run.partition->gpu.name, slice.estimated_for);
+      break;
+    }
+  return out + "\n";
+}
+
+template <class Table>
+std::string pages(const plan::Run& run, const std::vector<Slice>& slices, const Table& table) {
+  auto out = table("", summary(slices));
+  for (const auto& slice : slices) {
+    if (!slice.measured) continue;
+    const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
+    out += table(stages + "seconds of one step",
+                 compared_rows(compare_time(slice.estimate, *slice.measured), false));
+    out += table(stages + "bytes of one rank",
+                 compared_rows(compare_memory(slice.estimate, *slice.measured), true));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string probe(const plan::Run& run, const std::vector<Slice>& slices, const Screen& screen) {
+  return wrap(title(run, slices), screen) + pages(run, slices, [&](const std::string& name, const Rows& rows) {
+           return "\n" + (name.empty() ? std::string() : paint(name, "1", screen) + "\n") +
+                  grid(rows, screen);
+         });
+}
+
+std::string probe_markdown(const plan::Run& run, const std::vector<Slice>& slices) {
+  return title(run, slices) + pages(run, slices, [&](const std::string& name, const Rows& rows) {
+           return (name.empty() ? "\n" : "\n## " + name + "\n\n") + grid_markdown(rows);
+         });
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,177 @@
+#include "core/show/tables/ranking.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/sizes.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using plan::Planned;
+using Runs = std::vector<const Planned*>;
+
+bool fits(const Planned& run) { return run.estimate.fit != plan::Fit::oom; }
+
+plan::Range range_of(const plan::Estimate& estimate, Measure measure) {
+  if (measure == Measure::memory) return {estimate.memory_low, estimate.memory_high};
+  return estimate.range_of(measure == Measure::time ? estimate.days_to_train : estimate.gpu_hours);
+}
+
+// Of the log of a ratio on one machine, how much of the two spreads is left: layouts in one stack
+// share nearly all of their errors, different software only those of the machine.
+constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
+
+bool on_one_machine(const Planned& a, const Planned& b) {
+  return a.run.partition == b.run.partition && !a.estimate.stack.empty() &&
+         !b.estimate.stack.empty();
+}
+
+// Whether 1 is within the 90 % range of the ratio. A range is 1.645 deviations either way, and so is
+// that of the ratio.
+bool may_be_equal(const Planned& a, const Planned& b) {
+  const auto wide = [](const plan::Estimate& e) { return std::log(e.step_high / e.step_low) / 2; };
+  const double left = a.estimate.stack == b.estimate.stack ? kLeftInOneStack : kLeftBetweenStacks;
+  const double apart = std::log(a.estimate.days_to_train / b.estimate.days_to_train);
+  return std::fabs(apart) <= left * std::hypot(wide(a.estimate), wide(b.estimate));
+}
+
+bool overlap(const Planned& a, const Planned& b, Measure measure = Measure::time) {
+  if (measure == Measure::time && on_one_machine(a, b)) return may_be_equal(a, b);
+  return range_of(a.estimate, measure).overlaps(range_of(b.estimate, measure));
+}
+
+std::string tied_runs(const std::vector<Rank>& ranks, bool one_machine) {
+  const auto is_tie = [](const Rank& rank) { return rank.tie; };
+  const auto ties = std::count_if(ranks.begin(), ranks.end(), is_tie);
+  if (ties == 0) return "";
+  const bool first_ones = std::all_of(ranks.begin(), ranks.begin() + ties, is_tie);
+  const auto count = static_cast<double>(first_ones ? ties : ties - 1);
+  return fmt::format("{}{} cannot be told apart{}: {}\n", first_ones ? "the first " : "",
+                     group_digits(count), first_ones ? "" : " from the first",
+                     one_machine ? "their ratio may be 1" : "their 90 % ranges overlap");
+}
+
+// The best run of each strategy that has one, in their order.
+Runs best_of_each(const Runs& runs) {
+  Runs best;
+  std::set<std::string> seen;
+  for (const auto* run : runs)
+    if (fits(*run) && seen.insert(run->run.strategy->name).second) best.push_back(run);
+  return best;
+}
+
+std::string named(const Planned& run) {
+  return run.run.strategy->name + " " + days_text(run.estimate);
+}
+
+std::string tied_strategies(const Runs& best) {
+  if (best.size() < 2) return "";
+  std::vector<std::string> first, slower;
+  for (const auto* run : best)
+    (overlap(*run, *best.front()) ? first : slower).push_back(named(*run));
+  const auto last = first.back();
+  first.pop_back();
+  auto out = first.empty() ? last + " is the fastest" : join(first, ", ") + " and " + last + " tie";
+  if (!slower.empty()) out += "; slower: " + join(slower, ", ");
+  return "strategies at their best: " + out + "\n";
+}
+
+// "12.9B", "125M".
+std::string size_text(double params) {
+  return params < 1e9 ? fmt::format("{:.3g}M", params / 1e6) : fmt::format("{:.3g}B", params / 1e9);
+}
+
+Runs runs_of(const Result& result, const SizeGroup& group) {
+  const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
+  return {first, first + static_cast<std::ptrdiff_t>(group.count)};
+}
+
+// Of one size.
+std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
+  std::vector<Rank> out(runs.size());
+  for (std::size_t i = 0; i < runs.size() && fits(*runs[i]); ++i) {
+    out[i].tie = i > 0 && overlap(*runs[i], *runs.front(), measure);
+    out[i].place = out[i].tie ? 1 : i + 1;
+    if (out[i].tie) out.front().tie = true;
+  }
+  return out;
+}
+
+std::string ties_in(const Runs& runs, Measure measure) {
+  const auto best = best_of_each(runs);
+  const auto fitting =
+      std::count_if(runs.begin(), runs.end(), [](const auto* run) { return fits(*run); });
+  // Where each strategy has but one run, the second sentence says it all.
+  const bool one_each = best.size() > 1 && best.size() == static_cast<std::size_t>(fitting);
+  const bool one_machine = measure == Measure::time &&
+                           std::all_of(runs.begin(), runs.end(), [&](const auto* run) {
+                             return on_one_machine(*run, *runs.front());
+                           });
+  return (one_each ? "" : tied_runs(ranks_of(runs, measure), one_machine)) + tied_strategies(best);
+}
+
+}  // namespace
+
+std::string Rank::text() const {
+  return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
+}
+
+std::vector<SizeGroup> size_groups(const Result& result) {
+  std::vector<SizeGroup> groups;
+  std::vector<double> params;
+  for (const auto* run : result.runs) params.push_back(run->run.model.params());
+  const auto classes = plan::size_classes(params);
+  for (std::size_t i = 0; i < result.runs.size(); ++i) {
+    if (groups.empty() || (result.sizes_apart && classes[i] != classes[i - 1]))
+      groups.push_back({i, 0});
+    ++groups.back().count;
+  }
+  return groups;
+}
+
+std::vector<Rank> ranks(const Result& result) {
+  std::vector<Rank> out;
+  for (const auto& group : size_groups(result))
+    for (const auto& rank : ranks_of(runs_of(result, group), result.measure)) out.push_back(rank);
+  return out;
+}
+
+std::string stacks_text(const Result& result) {
+  std::string out;
+  std::set<std::string> said;
+  for (const auto* run : result.runs) {  // the best comes first, and speaks for those alike
+    const auto& e = run->estimate;
+    const auto& framework = run->run.framework;
+    if (e.stack.empty() || !fits(*run)) continue;
+    const auto who = run->run.strategy->name + (framework.empty() ? "" : " by " + framework);
+    if (!said.insert(who + " " + e.stack).second) continue;
+    out += fmt::format("{} is priced as {}{}{}\n", who, e.stack, e.remarks.empty() ? "" : ": ",
+                       join(e.remarks, "; "));
+  }
+  return out;
+}
+
+std::string ties_text(const Result& result) {
+  const auto groups = size_groups(result);
+  if (groups.size() < 2) return ties_in(result.runs, result.measure);
+  std::string out;
+  for (const auto& group : groups) {
+    const auto runs = runs_of(result, group);
+    if (!fits(*runs.front())) continue;
+    out += fmt::format("the best of {}: {}, {}\n", size_text(runs.front()->run.model.params()),
+                       runs.front()->run.model.name, named(*runs.front()));
+    for (const auto& line : split(trim(ties_in(runs, result.measure)), '\n'))
+      if (!line.empty()) out += "  " + line + "\n";
+  }
+  return out;
+}
+
+}  // namespace orch::tables

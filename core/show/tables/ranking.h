@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/planned.h"
+#include "core/show/tables/report.h"
+
+namespace orch::tables {
+
+// A run's place. Runs that cannot be told from the first one share it: their 90 % ranges overlap, or,
+// of runs on one machine, whose errors are shared, 1 is within the 90 % range of their ratio.
+struct Rank {
+  std::size_t place = 0;  // 0: does not fit
+  bool tie = false;
+
+  std::string text() const;  // "1=", "7", or nothing
+};
+
+// In the result's order; each size has its own first place.
+std::vector<Rank> ranks(const Result& result);
+
+// The software that the best run of each strategy is priced in, and how far that is from any row.
+std::string stacks_text(const Result& result);
+
+}  // namespace orch::tables

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plan/experiment.h"
+#include "core/plan/planned.h"
+
+namespace orch::tables {
+
+enum class Format { table, md, csv, json };
+
+std::optional<Format> parse_format(std::string_view text);
+
+// How the output is looked at: 0 columns means "as wide as it gets".
+struct Screen {
+  std::size_t width = 0;
+  bool color = false;
+};
+
+// What runs are ordered by.
+enum class Measure { time, gpu_hours, memory };
+
+// What an experiment came to: runs in the order of the measure, those that do not fit last; by the
+// size of their models first, where sizes are ranked apart.
+struct Result {
+  const plan::Experiment* experiment = nullptr;
+  std::vector<const plan::Planned*> runs;
+  const std::vector<plan::Rejected>* rejected = nullptr;
+  std::size_t duplicates = 0;  // runs that the experiment describes more than once
+  Measure measure = Measure::time;
+  bool sizes_apart = false;
+};
+
+// Where the runs of each size begin in a result, and how many those are: one of all, where sizes
+// are not ranked apart.
+struct SizeGroup {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+std::vector<SizeGroup> size_groups(const Result& result);
+
+// The side-by-side table; top 0 means all of it, else so many runs of each size.
+std::string table(const Result& result, const Screen& screen, std::size_t top);
+std::string markdown(const Result& result);
+std::string csv(const Result& result);
+struct Standings;  // status.h
+// With the state and the measurements of the runs, where they were run.
+std::string json(const Result& result, const Standings* standings = nullptr);
+
+// The rejected runs counted by reason, with one example and the fix for each.
+std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
+
+// "3,000,000 GPU-hours and 200 days".
+std::string limits_text(const plan::Budget& budget);
+
+// How a run stands to the limits of an experiment. At risk: a limit lies within its 90 % range.
+enum class Standing { kept, at_risk, broken };
+std::string_view name(Standing standing);
+Standing standing(const plan::Planned& run, const plan::Experiment& experiment);
+
+// Whether the estimate itself keeps them, whatever its range.
+bool keeps(const plan::Planned& run, const plan::Experiment& experiment);
+
+// What the experiment's budget and deadline say to its runs; over: no estimate keeps them.
+struct Verdict {
+  std::string text;  // empty without a budget
+  bool over = false;
+};
+Verdict budget_verdict(const Result& result);
+
+// When the fastest run ends, and how that lies to the deadline; empty without a start.
+std::string dates_text(const Result& result);
+
+// "begins 2026-12-01 and ends 2027-03-14 (2027-03-02 to 2027-03-27)"; for a calendar with a start.
+std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate);
+
+// Which runs, and which strategies at their best, cannot be told apart: a line each, or nothing.
+std::string ties_text(const Result& result);
+
+// The warnings of the runs, counted by what they are about.
+std::string warnings_by_subject(const Result& result);
+
+// What frameworks do in another way than our trainers would, by framework; empty if none is used.
+std::string unequal_text(const Result& result);
+
+// The stretches of a training as a table: by date where it has a start, else by day.
+std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
+                                                    const plan::Calendar& calendar);
+std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
+                     const Screen& screen);
+
+// Memory and time of one run, item by item, with formulas; the items add up to the totals. With
+// what was measured of it, where it was run.
+struct Measured;  // compared.h
+std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
+                    const Measured* measured = nullptr);
+std::string explain_markdown(const plan::Planned& run, const plan::Calendar& calendar,
+                             const Measured* measured = nullptr);
+std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
+                         const Measured* measured = nullptr);
+
+// A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
+// last column of text goes below its row where the screen is too narrow for it.
+std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
+std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
+
+// A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
+std::string markdown_text(std::string_view text);
+
+// The text in at most so many columns, its end replaced by "…" if it is longer.
+std::string cut(const std::string& text, std::size_t width);
+
+// Breaks lines at blanks where they are longer than the screen; a new line is indented like the one
+// it continues.
+std::string wrap(std::string_view text, const Screen& screen);
+
+// ANSI colours where the screen wants them.
+std::string paint(std::string_view text, std::string_view code, const Screen& screen);
+
+}  // namespace orch::tables

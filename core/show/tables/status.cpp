@@ -1,0 +1,131 @@
+#include "core/show/tables/status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/tables/status_columns.h"
+#include "core/show/tables/status_words.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using record::State;
+using Runs = std::vector<const RunStatus*>;
+
+// What needs a look first: troubles, then what runs, then what waits, then what is done.
+int urgency(const RunStatus& run) {
+  switch (run.outcome.verdict.state) {
+    case State::failed:
+      return 0;
+    case State::running:
+      return run.outcome.verdict.failure == record::Failure::hang ? 0 : 1;
+    case State::stopped:
+      return 2;
+    case State::pending:
+      return 3;
+    case State::finished:
+      return 4;
+    case State::cancelled:
+      return 5;
+    case State::planned:
+      return 6;
+  }
+  return 7;
+}
+
+std::vector<const RunStatus*> in_order(const Standings& standings) {
+  std::vector<const RunStatus*> runs;
+  for (const auto& run : standings.runs) runs.push_back(&run);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto* a, const auto* b) { return urgency(*a) < urgency(*b); });
+  return runs;
+}
+
+std::string prefix_note(const Standings& standings) {
+  const auto prefix = common_prefix(standings.runs);
+  if (prefix == 0) return "";
+  return fmt::format("runs: {}…\n", printable(standings.runs.front().facts.id.substr(0, prefix)));
+}
+
+// What all of them share and no column says.
+std::string measured_note(const Runs& runs) {
+  const auto& first = runs.front()->facts;
+  for (const auto* run : runs)
+    if (run->facts.cluster != first.cluster) return "measured; est.: as estimated\n";
+  return fmt::format("measured on {}; est.: as estimated\n", printable(first.cluster));
+}
+
+}  // namespace
+
+std::string status_table(const Standings& standings, const Screen& screen, std::size_t top) {
+  if (standings.runs.empty()) return "no runs\n";
+  auto runs = in_order(standings);
+  const auto all = runs.size();
+  if (top > 0 && runs.size() > top) runs.resize(top);
+  auto out =
+      prefix_note(standings) + grid(rows_of(status_columns(standings, runs), runs, screen), screen);
+  if (runs.size() < all) out += fmt::format("… and {} more (--top 0)\n", all - runs.size());
+  return out;
+}
+
+std::string status_markdown(const Standings& standings) {
+  if (standings.runs.empty()) return "no runs\n";
+  const auto runs = in_order(standings);
+  return prefix_note(standings) + "\n" +
+         grid_markdown(rows_of(status_columns(standings, runs), runs, {}));
+}
+
+std::string status_summary(const Standings& standings) {
+  std::map<State, std::size_t> counts;
+  for (const auto& run : standings.runs) ++counts[run.outcome.verdict.state];
+  std::vector<std::string> parts;
+  for (const auto state : {State::finished, State::running, State::pending, State::stopped,
+                           State::failed, State::cancelled, State::planned})
+    if (counts[state] > 0) parts.push_back(fmt::format("{} {}", counts[state], name(state)));
+  auto out = fmt::format("{}: {}", printable(standings.experiment), join(parts, ", "));
+  out += "; " + hours_text(standings) + "\n";
+  if (standings.silent_seconds > 0)
+    out += fmt::format("the scheduler has not answered for {}; what is shown may be old\n",
+                       format_seconds(standings.silent_seconds));
+  return out;
+}
+
+std::vector<std::string> changes(const Standings& before, const Standings& now) {
+  std::map<std::string, const RunStatus*> old;
+  for (const auto& run : before.runs) old[run.facts.id] = &run;
+  std::vector<std::string> out;
+  for (const auto& run : now.runs) {
+    const auto found = old.find(run.facts.id);
+    const auto was = found == old.end() ? State::planned : found->second->outcome.verdict.state;
+    const auto& verdict = run.outcome.verdict;
+    const bool hangs =
+        verdict.failure == record::Failure::hang &&
+        (found == old.end() || found->second->outcome.verdict.failure != record::Failure::hang);
+    if (was == verdict.state && !hangs) continue;
+    auto line = fmt::format("{}: {}", id_text(run), state_text(run));
+    if (const auto reason = reason_text(run); !reason.empty()) line += ": " + reason;
+    if (verdict.state == State::finished && !measured_step_text(run).empty())
+      line += fmt::format(", {} s/step ({} estimated)", measured_step_text(run),
+                          estimated_step_text(run));
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+std::string measured_table(const Standings& standings, const Screen& screen) {
+  std::vector<const RunStatus*> runs;
+  for (const auto& run : standings.runs)
+    if (run.outcome.progress && run.outcome.progress->step_seconds > 0) runs.push_back(&run);
+  if (runs.empty()) return "";
+  std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
+    return a->outcome.progress->tokens_per_second > b->outcome.progress->tokens_per_second;
+  });
+  return measured_note(runs) + grid(rows_of(measured_columns(runs, screen), runs, screen), screen);
+}
+
+}  // namespace orch::tables

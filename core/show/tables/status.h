@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/record/outcome.h"
+#include "core/record/run_facts.h"
+#include "core/show/tables/report.h"
+
+namespace orch::tables {
+
+// A run as a table shows it.
+struct RunStatus {
+  record::RunFacts facts;
+  record::Outcome outcome;
+  std::string job;      // the scheduler's id of it
+  int submissions = 0;  // how often it was handed over
+  bool due = false;     // will be submitted (again)
+};
+
+// An experiment as it stands.
+struct Standings {
+  std::string experiment;
+  std::vector<RunStatus> runs;
+  double budget_gpu_hours = 0;  // 0: none
+  double used_gpu_hours = 0;
+  double committed_gpu_hours = 0;  // what runs on their way will still take, as estimated
+  double silent_seconds = 0;       // how long the scheduler has not answered; 0: it does
+};
+
+// One line per run: state, elapsed, step, loss, tokens/s, ETA, measured against estimated, reason.
+// top 0 means all of it; those that need a look come first. Columns that a narrow screen has no
+// room for are left out, the least important first.
+std::string status_table(const Standings& standings, const Screen& screen, std::size_t top);
+std::string status_markdown(const Standings& standings);
+// All experiments in one document, with the runs of all of them in one list.
+std::string status_csv(const std::vector<Standings>& all);
+std::string status_json(const std::vector<Standings>& all);
+
+// "12 finished, 3 running, 185 pending", and the GPU-hours.
+std::string status_summary(const Standings& standings);
+
+// The live picture: a bar for all, then as many runs as there are lines for. No line is longer than
+// the screen, and one line of it stays free for the cursor.
+std::string watch_screen(const Standings& standings, const Screen& screen, std::size_t lines);
+
+// What changed between two looks, a line for each run.
+std::vector<std::string> changes(const Standings& before, const Standings& now);
+
+// What was measured beside what was estimated, fastest first; empty when nothing was measured.
+std::string measured_table(const Standings& standings, const Screen& screen);
+
+}  // namespace orch::tables

@@ -1,0 +1,182 @@
+#include "core/show/tables/status_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+
+using record::Failure;
+using record::State;
+
+std::size_t common_prefix(const std::vector<RunStatus>& runs) {
+  if (runs.size() < 2) return 0;
+  const auto& first = runs.front().facts.id;
+  std::size_t length = first.size();
+  for (const auto& run : runs) {
+    const auto& id = run.facts.id;
+    const auto at = std::mismatch(first.begin(), first.begin() + static_cast<long>(length),
+                                  id.begin(), id.end());
+    length = static_cast<std::size_t>(at.first - first.begin());
+  }
+  const auto dash = first.rfind('-', length == 0 ? 0 : length - 1);
+  return dash == std::string::npos || length == 0 ? 0 : dash + 1;
+}
+
+std::string id_text(const RunStatus& run, std::size_t from) {
+  return printable(std::string_view(run.facts.id).substr(from));
+}
+
+std::string hash_text(const RunStatus& run) {
+  const auto dash = run.facts.id.rfind('-');
+  return id_text(run, dash == std::string::npos ? 0 : dash + 1);
+}
+
+std::string state_text(const RunStatus& run) {
+  const auto& verdict = run.outcome.verdict;
+  if (verdict.state == State::running && verdict.failure == Failure::hang) return "hangs";
+  return std::string(name(verdict.state));
+}
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e11) return "";
+  const auto all = static_cast<long long>(seconds);
+  const auto days = all / 86400, hours = all / 3600 % 24, minutes = all / 60 % 60;
+  if (days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, all % 60);
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, all % 60);
+  return fmt::format("{}:{:02}", minutes, all % 60);
+}
+
+std::string elapsed_text(const RunStatus& run) {
+  return run.outcome.elapsed_seconds > 0 ? duration_text(run.outcome.elapsed_seconds) : "";
+}
+
+std::string step_text(const RunStatus& run) {
+  if (!run.outcome.progress) return "";
+  return fmt::format("{}/{}", run.outcome.progress->step, run.facts.steps);
+}
+
+std::string loss_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (!progress || !progress->loss) return "";
+  return std::isfinite(*progress->loss) ? fmt::format("{:.3f}", *progress->loss) : "not a number";
+}
+
+std::string evaluation_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (!progress || !progress->evaluation_loss) return "";
+  return fmt::format("{:.3f}", *progress->evaluation_loss);
+}
+
+std::string error_text(double estimated, double measured) {
+  if (!(estimated > 0) || !(measured > 0)) return "";
+  return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
+}
+
+namespace {
+
+std::vector<std::string> settings_of(const RunStatus& run) {
+  auto words = split(run.facts.variant, ' ');
+  if (run.facts.accumulate > 1) words.push_back(fmt::format("accumulate={}", run.facts.accumulate));
+  std::erase(words, "");
+  return words;
+}
+
+}  // namespace
+
+std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs) {
+  if (runs.size() < 2) return {};
+  std::map<std::string, std::size_t> counts;
+  for (const auto* run : runs)
+    for (const auto& word : settings_of(*run)) ++counts[word];
+  std::set<std::string> shared;
+  for (const auto& [word, count] : counts)
+    if (count == runs.size()) shared.insert(word);
+  return shared;
+}
+
+std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared) {
+  std::string out = printable(run.facts.strategy);
+  for (const auto& word : settings_of(run))
+    if (!shared.contains(word)) out += " " + printable(word);
+  return out;
+}
+
+std::string rate_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (!progress || !(progress->tokens_per_second > 0)) return "";
+  return significant(progress->tokens_per_second);
+}
+
+std::string left_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (run.outcome.verdict.state != State::running || !progress) return "";
+  const double step = progress->step_seconds > 0 ? progress->step_seconds : run.facts.step_seconds;
+  return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - progress->step) * step));
+}
+
+std::string measured_step_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  return progress && progress->step_seconds > 0 ? significant(progress->step_seconds) : "";
+}
+
+std::string estimated_step_text(const RunStatus& run) {
+  const auto& facts = run.facts;
+  if (!(facts.step_seconds > 0)) return "";
+  if (!(facts.step_high > facts.step_low)) return significant(facts.step_seconds);
+  return fmt::format("{} ({})", significant(facts.step_seconds),
+                     range_text({facts.step_low, facts.step_high}));
+}
+
+std::string ratio_text(const RunStatus& run) {
+  const auto& progress = run.outcome.progress;
+  if (!progress || !(progress->step_seconds > 0) || !(run.facts.step_seconds > 0)) return "";
+  return fmt::format("{:.2f}", progress->step_seconds / run.facts.step_seconds);
+}
+
+std::string reason_text(const RunStatus& run) {
+  const auto& verdict = run.outcome.verdict;
+  std::string out;
+  if (verdict.state == State::failed && verdict.failure != Failure::none) {
+    out = name(verdict.failure);
+    std::replace(out.begin(), out.end(), '_', ' ');
+    if (!verdict.reason.empty()) out += ": ";
+  }
+  out += printable(verdict.reason);
+  if (run.due && verdict.state != State::planned)
+    out += out.empty() ? "to be submitted again" : "; to be submitted again";
+  if (run.due && verdict.state == State::planned) out = "to be submitted";
+  return out;
+}
+
+std::string days_per_100b_text(double tokens_per_second) {
+  if (!(tokens_per_second > 0)) return "";
+  return significant(1e11 / tokens_per_second / kDay);
+}
+
+std::string hours_text(const Standings& standings) {
+  std::string out = significant(standings.used_gpu_hours);
+  if (standings.budget_gpu_hours > 0) out += " of " + amount(standings.budget_gpu_hours);
+  out += " GPU-hours used";
+  if (standings.budget_gpu_hours > 0)
+    out += fmt::format(" ({:.0f} %)", 100 * standings.used_gpu_hours / standings.budget_gpu_hours);
+  if (standings.committed_gpu_hours > 0)
+    out += fmt::format(", {} more expected", significant(standings.committed_gpu_hours));
+  return out;
+}
+
+double share_done(const RunStatus& run) {
+  if (run.outcome.verdict.state == State::finished) return 1;
+  if (!run.outcome.progress || run.facts.steps <= 0) return 0;
+  return std::clamp(
+      static_cast<double>(run.outcome.progress->step) / static_cast<double>(run.facts.steps), 0.0,
+      1.0);
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "core/base/units.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+struct Group {
+  std::size_t count = 0;
+  const Error* example = nullptr;
+};
+
+// "heads = 20 is not divisible by tensor_parallel = 3" with any other numbers is the same reason.
+std::string without_numbers(const Error& error) {
+  std::string out = error.place + ": ";
+  for (const char c : error.fact) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit)
+      out += c;
+    else if (out.back() != '#')
+      out += '#';
+  }
+  return out;
+}
+
+using Groups = std::vector<Group>;
+
+template <class Lists>
+Groups by_reason(const Lists& lists) {
+  std::map<std::string, Group> groups;
+  for (const auto& errors : lists) {
+    std::set<std::string> seen;  // a run counts once for each reason
+    for (const auto& error : *errors) {
+      const auto reason = without_numbers(error);
+      if (!seen.insert(reason).second) continue;
+      auto& group = groups[reason];
+      ++group.count;
+      if (!group.example) group.example = &error;
+    }
+  }
+  Groups sorted;
+  for (const auto& [reason, group] : groups) sorted.push_back(group);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.count > b.count; });
+  return sorted;
+}
+
+std::string lines(const Groups& groups) {
+  std::string out;
+  for (const auto& [count, example] : groups) {
+    out += fmt::format("  {:>6}  {}: {}{}\n", group_digits(static_cast<double>(count)),
+                       example->place, count > 1 ? "e.g. " : "", example->fact);
+    if (!example->fix.empty()) out += fmt::format("          {}\n", example->fix);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen) {
+  if (rejected.empty()) return "";
+  std::vector<const std::vector<Error>*> lists;
+  for (const auto& run : rejected) lists.push_back(&run.reasons);
+  return paint(fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")), "1",
+               screen) +
+         "\n" + lines(by_reason(lists));
+}
+
+std::string warnings_by_subject(const Result& result) {
+  std::vector<const std::vector<Error>*> lists;
+  std::size_t warned = 0;
+  for (const auto* run : result.runs) {
+    if (run->run.warnings.empty()) continue;
+    ++warned;
+    lists.push_back(&run->run.warnings);
+  }
+  if (warned == 0) return "";
+  return fmt::format("{} with warnings:\n", plural(warned, "run")) + lines(by_reason(lists));
+}
+
+std::string unequal_text(const Result& result) {
+  std::map<std::string, std::vector<const Error*>> found;
+  for (const auto* run : result.runs)
+    for (const auto& error : run->run.unequal) {
+      auto& list = found[run->run.framework];
+      if (std::none_of(list.begin(), list.end(), [&](const Error* known) { return *known == error; }))
+        list.push_back(&error);
+    }
+  std::string out;
+  for (const auto& [framework, list] : found) {
+    out += fmt::format("{} cannot be made equal in:\n", framework);
+    for (const auto* error : list) {
+      out += fmt::format("  {}: {}\n", error->place, error->fact);
+      if (!error->fix.empty()) out += fmt::format("    {}\n", error->fix);
+    }
+  }
+  return out;
+}
+
+}  // namespace orch::tables

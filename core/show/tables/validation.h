@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/record/published/samples.h"
+#include "core/record/published/score.h"
+#include "core/record/published/unexplained.h"
+#include "core/show/tables/report.h"
+
+namespace orch::tables {
+
+using UnexplainedRows = std::map<std::string, published::Unexplained>;
+
+// What is shown of the scores: sources with their tables and the rows that are furthest off, or, where
+// one was asked for, nothing but scores, with how good the verdicts on memory are.
+enum class Detail { all, source, table, size };
+
+// Estimates beside measurements. Refers to what it is made of.
+struct Validation {
+  Validation(const std::vector<published::Judged>& judged, const published::Samples& all,
+             const UnexplainedRows& odd, std::string how, Detail shown = Detail::all);
+
+  // Sources, or with a finer detail their parts, whose mean error is above so many percent.
+  std::vector<std::string> beyond(double percent) const;
+
+  const std::vector<published::Judged>& rows;
+  const published::Samples& samples;
+  const UnexplainedRows& unexplained;
+  std::string calibrate;
+  Detail detail;
+  std::set<std::string> apart;  // ids of rows that are scored on their own
+  published::Scores scores;
+};
+
+// Scores by source and table, then the worst rows (or all), the verdicts on memory that were wrong,
+// and what was left out.
+std::string validation_table(const Validation& validation, const Screen& screen, bool all_rows);
+std::string validation_markdown(const Validation& validation, bool all_rows);
+std::string validation_csv(const Validation& validation);   // the rows
+std::string validation_json(const Validation& validation);  // scores, rows, skipped
+
+// "31 suspect and 34 duplicate rows left out, 12 skipped", in a line of its own.
+std::string left_out(const Validation& validation);
+
+// Predicted against measured step times, one point per row, both axes logarithmic. A picture of its
+// own that follows the reader's light or dark mode.
+std::string scatter_svg(const Validation& validation);
+
+}  // namespace orch::tables

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/show/tables/status_words.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using record::State;
+
+std::string bar(double share, std::size_t width) {
+  static constexpr std::string_view kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths = static_cast<std::size_t>(share * static_cast<double>(8 * width));
+  std::string out;
+  for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
+  const bool part = eighths % 8 > 0 && eighths / 8 < width;
+  if (part) out += kParts[eighths % 8];
+  for (std::size_t i = eighths / 8 + part; i < width; ++i) out += "·";
+  return out;
+}
+
+std::string_view color_of(const RunStatus& run) {
+  switch (run.outcome.verdict.state) {
+    case State::failed:
+      return "31";
+    case State::finished:
+      return "32";
+    case State::running:
+      return run.outcome.verdict.failure == record::Failure::hang ? "31" : "36";
+    default:
+      return "2";
+  }
+}
+
+int rank(const RunStatus& run) {
+  const auto state = run.outcome.verdict.state;
+  if (state == State::running) return 0;
+  if (state == State::failed || state == State::stopped) return 1;
+  if (state == State::finished) return 2;
+  return state == State::pending ? 3 : 4;
+}
+
+std::string pad(const std::string& text, std::size_t width) {
+  const auto has = display_width(text);
+  return has >= width ? text : text + std::string(width - has, ' ');
+}
+
+// As much as a line has room for.
+struct Columns {
+  std::size_t width = 200;
+  std::size_t name = 46;
+  std::size_t bar = 12;
+};
+
+Columns columns_of(const Screen& screen, std::size_t widest_name) {
+  Columns columns;
+  if (screen.width > 0) columns.width = screen.width;
+  if (columns.width > 100) columns.name = columns.width / 2;
+  if (columns.width < 60) columns.bar = 4;
+  // The state, the bar and something of what comes after them are more than a long name.
+  const std::size_t rest = 1 + 9 + 1 + columns.bar + 1 + 8;
+  const auto room = columns.width > rest + 4 ? columns.width - rest : 4;
+  columns.name = std::min({columns.name, widest_name, room});
+  return columns;
+}
+
+std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& columns,
+                     const Screen& screen) {
+  std::vector<std::string> parts;
+  if (const auto step = step_text(run); !step.empty()) parts.push_back(step);
+  if (const auto left = left_text(run); !left.empty()) parts.push_back(left + " left");
+  if (const auto rate = rate_text(run); !rate.empty()) parts.push_back(rate + " tok/s");
+  if (const auto loss = loss_text(run); !loss.empty()) parts.push_back("loss " + loss);
+  if (const auto held_out = evaluation_text(run); !held_out.empty())
+    parts.push_back("eval " + held_out);
+  if (const auto ratio = ratio_text(run); !ratio.empty())
+    parts.push_back("×" + ratio + " of estimate");
+  if (const auto reason = reason_text(run); !reason.empty()) parts.push_back(reason);
+  const auto name = pad(cut(id_text(run, prefix), columns.name), columns.name);
+  const auto state = pad(state_text(run), 9);
+  const std::size_t used = columns.name + 1 + 9 + 1 + columns.bar + 1;
+  const auto rest = columns.width > used + 1 ? cut(join(parts, "  "), columns.width - used) : "";
+  return fmt::format("{} {} {} {}\n", name, paint(state, color_of(run), screen),
+                     bar(share_done(run), columns.bar), rest);
+}
+
+}  // namespace
+
+std::string watch_screen(const Standings& standings, const Screen& screen, std::size_t lines) {
+  double done = 0;
+  std::size_t counted = 0;
+  for (const auto& run : standings.runs)
+    if (run.outcome.verdict.state != State::planned || run.due) {
+      done += run.outcome.verdict.is_final() ? 1 : share_done(run);
+      ++counted;
+    }
+  const auto share = counted > 0 ? done / static_cast<double>(counted) : 0;
+  const auto width = screen.width == 0 ? std::size_t{200} : screen.width;
+  std::string out;
+  for (const auto& line : split(trim(status_summary(standings)), '\n'))
+    out += cut(line, width) + "\n";
+  out +=
+      fmt::format("{} {:.0f} %\n",
+                  bar(share, std::min<std::size_t>(40, width > 16 ? width - 8 : 8)), 100 * share);
+
+  std::vector<const RunStatus*> runs;
+  for (const auto& run : standings.runs)
+    if (run.outcome.verdict.state != State::planned || run.due) runs.push_back(&run);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto* a, const auto* b) { return rank(*a) < rank(*b); });
+  const auto prefix = common_prefix(standings.runs);
+  std::size_t widest = 10;
+  for (const auto* run : runs) widest = std::max(widest, display_width(id_text(*run, prefix)));
+  const auto columns = columns_of(screen, widest);
+  // One line for the cursor, one for "and more".
+  const auto taken = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n')) + 2;
+  const auto room = lines > taken ? lines - taken : 0;
+  const auto shown =
+      lines >= taken && runs.size() == room + 1 ? runs.size() : std::min(runs.size(), room);
+  for (std::size_t i = 0; i < shown; ++i) out += run_line(*runs[i], prefix, columns, screen);
+  if (runs.size() > shown && lines + 1 > taken)
+    out += fmt::format("… and {} more\n", runs.size() - shown);
+  return out;
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,40 @@
+#include "core/show/tables/words.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::tables {
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", group_digits(static_cast<double>(count)), noun,
+                     count == 1 ? "" : "s");
+}
+
+std::string amount(double value) {
+  return value >= 100 || value == std::floor(value) ? group_digits(value)
+                                                    : fmt::format("{:.3g}", value);
+}
+
+std::string significant(double value) {
+  if (value >= 1000) return group_digits(value);
+  if (value > 0 && value < 0.095) return fmt::format("{:.1g}", value);
+  return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
+}
+
+// Both ends as exact as the upper one, which has the fewer decimals.
+std::string range_text(const plan::Range& range) {
+  if (range.high < 0.095 || range.high >= 1000)
+    return significant(range.low) + "–" + significant(range.high);
+  const int decimals = range.high >= 100 ? 0 : range.high >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f}–{:.{}f}", range.low, decimals, range.high, decimals);
+}
+
+std::string days_text(const plan::Estimate& estimate, std::string_view unit) {
+  return fmt::format("{}{} ({})", significant(estimate.days_to_train), unit,
+                     range_text(estimate.range_of(estimate.days_to_train)));
+}
+
+}  // namespace orch::tables

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/plan/estimate.h"
+
+namespace orch::tables {
+
+std::string plural(std::size_t count, std::string_view noun);  // "1 run", "1,234 runs"
+
+// As people write it: "3,000,000", and "0.2" for less than they would count in wholes.
+std::string amount(double value);
+
+// Three significant digits, or all of a large number: "0.83", "71.3", "1,234".
+std::string significant(double value);
+
+std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
+
+// "20.1 days (17.0–23.8)".
+std::string days_text(const plan::Estimate& estimate, std::string_view unit = " days");
+
+}  // namespace orch::tables

@@ -1,0 +1,141 @@
+#include "core/train/checkpoint/folders.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/checksum.h"
+
+namespace orch::checkpoint {
+namespace {
+
+using Kind = FolderName::Kind;
+constexpr std::string_view kPrefix = "step-", kWriting = ".writing";
+constexpr const char* kRemoving = ".removing";
+constexpr const char* kReplaced = ".replaced";
+
+struct Found {
+  FolderName name;
+  fs::path path;
+};
+
+std::vector<Found> look(const fs::path& folder) {
+  std::vector<Found> found;
+  for (const auto& entry : entries_of(folder))
+    if (auto name = parse_folder_name(entry.filename().string())) found.push_back({*name, entry});
+  return found;
+}
+
+std::string step_name(std::int64_t step) {
+  auto digits = std::to_string(step);
+  return std::string(kPrefix) + std::string(8 - std::min<std::size_t>(8, digits.size()), '0') +
+         digits;
+}
+
+Kind kind_of(std::string_view ending, std::string& attempt) {
+  if (ending == kRemoving) return Kind::removing;
+  if (ending == kReplaced) return Kind::replaced;
+  ending.remove_suffix(kWriting.size());
+  attempt = ending.empty() ? "" : ending.substr(1);
+  return Kind::writing;
+}
+
+Status move(const fs::path& from, const fs::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) == 0) return {};
+  return file_error(to, "cannot put in place", errno);
+}
+
+// First out of sight, so that half of it is never taken for a checkpoint.
+void retire(const fs::path& path) {
+  const fs::path away = path.string() + kRemoving;
+  remove_folder(away);
+  remove_folder(move(path, away) ? away : path);
+}
+
+}  // namespace
+
+std::optional<FolderName> parse_folder_name(std::string_view name) {
+  FolderName out;
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  const auto* end = name.data() + name.size();
+  const auto [stop, code] = std::from_chars(name.data(), end, out.step);
+  if (code != std::errc() || stop - name.data() < 8 || out.step < 0) return std::nullopt;
+  const std::string_view ending(stop, static_cast<std::size_t>(end - stop));
+  if (ending.empty()) return out;
+  if (ending.front() != '.' ||
+      (ending != kRemoving && ending != kReplaced && !ending.ends_with(kWriting)))
+    return std::nullopt;
+  out.kind = kind_of(ending, out.attempt);
+  return out;
+}
+
+std::string attempt_token(const std::string& attempt) {
+  return attempt.empty() || is_plain_name(attempt) ? attempt : hex(checksum(attempt));
+}
+
+fs::path whole_folder(const fs::path& folder, std::int64_t step) {
+  return folder / step_name(step);
+}
+
+fs::path writing_folder(const fs::path& folder, std::int64_t step, const std::string& token) {
+  return folder / (step_name(step) + (token.empty() ? "" : "." + token) + std::string(kWriting));
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code ignored;
+  // Someone may put something into it meanwhile.
+  for (int i = 0; i < 3 && fs::exists(folder, ignored); ++i) fs::remove_all(folder, ignored);
+}
+
+void remove_leftovers(const fs::path& folder, std::int64_t step, const std::string& token) {
+  for (const auto& [name, path] : look(folder)) {
+    if (name.kind == Kind::removing) remove_folder(path);
+    // A rank that is ahead may be writing our next one already.
+    if (name.kind == Kind::writing && (name.attempt != token || name.step < step))
+      remove_folder(path);
+    if (name.kind == Kind::replaced && fs::exists(whole_folder(folder, name.step))) retire(path);
+  }
+}
+
+Status put_in_place(const fs::path& written, const fs::path& folder, std::int64_t step) {
+  const auto place = whole_folder(folder, step);
+  const fs::path old = place.string() + kReplaced;
+  std::error_code code;
+  if (fs::exists(place, code)) {
+    retire(old);
+    if (auto status = move(place, old); !status) return status;
+  }
+  if (auto status = move(written, place); !status) return status;
+  sync_folder(folder);
+  if (fs::exists(old, code)) retire(old);
+  return {};
+}
+
+void remove_older(const fs::path& folder, std::int64_t step, std::int64_t keep) {
+  if (keep <= 0) return;
+  for (const auto& path : list(folder)) {
+    const auto name = parse_folder_name(path.filename().string());
+    if (name->step <= step && keep-- <= 0) retire(path);
+  }
+}
+
+std::vector<fs::path> list(const fs::path& folder) {
+  auto found = look(folder);
+  std::erase_if(found, [](const Found& one) {
+    return one.name.kind != Kind::whole && one.name.kind != Kind::replaced;
+  });
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+    if (a.name.step != b.name.step) return a.name.step > b.name.step;
+    return a.name.kind < b.name.kind;  // the new one before the one that it replaced
+  });
+  std::vector<fs::path> paths;
+  for (auto& one : found) paths.push_back(std::move(one.path));
+  return paths;
+}
+
+}  // namespace orch::checkpoint

@@ -1,0 +1,307 @@
+#include "core/train/checkpoint/manifest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
+#include "core/train/checkpoint/checksum.h"
+#include "core/train/checkpoint/dtype.h"
+#include "core/train/checkpoint/pieces.h"
+
+namespace orch::checkpoint {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kVersion = 2;
+constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+constexpr std::string_view kSeal = ",\"sum\":\"";
+
+// The object's last member is the checksum of all before it.
+std::string sealed(const Json& json) {
+  auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.pop_back();
+  return text + std::string(kSeal) + hex(checksum(text)) + "\"}\n";
+}
+
+Result<Json> unsealed(const std::string& text, const std::string& place) {
+  const Error torn{printable(place), "is torn or was changed", "use an older checkpoint"};
+  const auto at = text.rfind(kSeal);
+  if (at == std::string::npos || !text.ends_with("\"}\n")) return torn;
+  const auto digits = at + kSeal.size();
+  const auto sum = parse_hex(std::string_view(text).substr(digits, text.size() - 3 - digits));
+  if (!sum || *sum != checksum(std::string_view(text).substr(0, at))) return torn;
+  auto json = parse_json<Json>(text);
+  if (!json.is_object()) return torn;
+  const auto version = json.find("version");
+  if (version == json.end() || !version->is_number_unsigned() || *version < 1 ||
+      *version > kVersion)
+    return Error{printable(place), "is of another version of orch", "use the orch that wrote it"};
+  return json;
+}
+
+// Checked, as what becomes of a number that does not fit is anyone's guess.
+std::int64_t integer(const Json& json) {
+  if (!json.is_number_integer() ||
+      (json.is_number_unsigned() && json.get<std::uint64_t>() > kLargest))
+    throw std::runtime_error("a number that is not a whole one, or too large: " + json.dump());
+  return json.get<std::int64_t>();
+}
+
+std::uint64_t natural(const Json& json) {
+  const auto number = integer(json);
+  if (number < 0) throw std::runtime_error("a number below 0: " + json.dump());
+  return static_cast<std::uint64_t>(number);
+}
+
+std::vector<std::int64_t> integers(const Json& json) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& number : json) numbers.push_back(integer(number));
+  return numbers;
+}
+
+void demand(const Status& status) {
+  if (!status) throw std::runtime_error(text(status.error()));
+}
+
+// Arrays, as there may be a hundred thousand of them.
+Json piece_json(const Piece& p) {
+  return {p.name, name(p.dtype), p.shape, p.offsets, p.sizes, p.begin, p.end};
+}
+
+Json box_json(const Piece& box) {
+  if (box.sizes == box.shape) return {box.name, name(box.dtype), box.shape};
+  return {box.name, name(box.dtype), box.shape, box.offsets, box.sizes};
+}
+
+// A piece, or a box, or a whole tensor: what is left out is all there is.
+Piece parse_piece(const Json& json) {
+  const auto dtype = parse_dtype(json.at(1).get<std::string>());
+  if (!dtype) throw std::runtime_error("a type that this orch does not know");
+  auto piece = Piece::whole(json.at(0).get<std::string>(), *dtype, integers(json.at(2)));
+  if (json.size() > 3) {
+    piece.offsets = integers(json.at(3));
+    piece.sizes = integers(json.at(4));
+    piece.end = count(piece.sizes);
+  }
+  if (json.size() > 5) {
+    piece.begin = integer(json.at(5));
+    piece.end = integer(json.at(6));
+  }
+  demand(check_piece(piece));
+  return piece;
+}
+
+// `what` it has: pieces or segments.
+Json shard_json(const Shard& shard, const char* what, Json held) {
+  return {{"bytes", shard.bytes},
+          {"checksum", hex(shard.checksum)},
+          {"data_begin", shard.data_begin},
+          {what, std::move(held)}};
+}
+
+Shard parse_shard(const Json& json) {
+  Shard shard;
+  shard.bytes = natural(json.at("bytes"));
+  const auto sum = parse_hex(json.at("checksum").get<std::string>());
+  if (!sum) throw std::runtime_error("a checksum that is none: " + json.at("checksum").dump());
+  shard.checksum = *sum;
+  shard.data_begin = natural(json.at("data_begin"));
+  return shard;
+}
+
+Json pieces_json(std::span<const Piece> pieces) {
+  Json json = Json::array();
+  for (const auto& piece : pieces) json.push_back(piece_json(piece));
+  return json;
+}
+
+std::vector<Piece> parse_pieces(const Json& json) {
+  std::vector<Piece> pieces;
+  for (const auto& piece : json) pieces.push_back(parse_piece(piece));
+  return pieces;
+}
+
+// As many of the first ones as have one length and one distance.
+std::size_t equal_steps(std::span<const Segment> segments) {
+  std::size_t count = std::min<std::size_t>(segments.size(), 2);
+  const auto is_next = [&](const Segment& a, const Segment& b) {
+    return b.end - b.begin == segments[0].end - segments[0].begin &&
+           b.begin - a.begin == segments[1].begin - segments[0].begin;
+  };
+  while (count >= 2 && count < segments.size() && is_next(segments[count - 1], segments[count]))
+    ++count;
+  return count > 2 ? count : 1;
+}
+
+Json segments_json(std::span<const Segment> segments) {
+  Json json = Json::array();
+  while (!segments.empty()) {
+    const auto& first = segments[0];
+    const auto count = equal_steps(segments);
+    Json one = {first.begin, first.end - first.begin};
+    if (count > 1) {
+      one.push_back(segments[1].begin - first.begin);
+      one.push_back(count);
+    }
+    json.push_back(std::move(one));
+    segments = segments.subspan(count);
+  }
+  return json;
+}
+
+SegmentRow parse_row(const Json& json) {
+  SegmentRow row{integer(json.at(0)), integer(json.at(1))};
+  if (json.size() > 2) {
+    row.stride = integer(json.at(2));
+    row.count = natural(json.at(3));
+  }
+  return row;
+}
+
+// What is not finite has no place in JSON.
+Json numbers_json(const std::map<std::string, double>& numbers) {
+  Json json = Json::object();
+  for (const auto& [name, number] : numbers)
+    json[name] = std::isfinite(number) ? Json(number) : Json(std::to_string(number));
+  return json;
+}
+
+double parse_number(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  for (const double number : {std::numeric_limits<double>::infinity(), std::nan("")})
+    for (const double signed_number : {number, -number})
+      if (json == std::to_string(signed_number)) return signed_number;
+  throw std::runtime_error("a number that is none: " + json.dump());
+}
+
+std::map<std::string, double> parse_numbers(const Json& json) {
+  if (!json.is_object()) throw std::runtime_error("numbers without names: " + json.dump());
+  std::map<std::string, double> numbers;
+  for (const auto& [name, number] : json.items()) numbers[name] = parse_number(number);
+  return numbers;
+}
+
+Facts parse_facts(const Json& json) {
+  Facts facts;
+  facts.step = integer(json.at("step"));
+  facts.consumed_samples = integer(json.at("consumed_samples"));
+  facts.seed = integer(json.at("seed"));
+  const auto ranks = natural(json.at("ranks"));
+  if (ranks != json.at("shards").size())
+    throw std::runtime_error("has not as many shards as ranks");
+  facts.ranks = static_cast<int>(ranks);
+  facts.numbers = parse_numbers(json.at("numbers"));
+  facts.texts = json.at("texts").get<std::map<std::string, std::string>>();
+  return facts;
+}
+
+// Text that is whole by its checksum and yet not as it should be.
+template <class Parse>
+auto parsed(const std::string& text, const std::string& place, Parse parse)
+    -> Result<decltype(parse(Json()))> {
+  const auto json = unsealed(text, place);
+  if (!json) return json.error();
+  try {
+    return parse(*json);
+  } catch (const std::exception& error) {
+    return Error{printable(place), printable(error.what()), "use an older checkpoint"};
+  }
+}
+
+// The members of checkpoint.json that tell of the state, by version.
+void parse_state(const Json& json, Manifest& manifest) {
+  for (const auto& box : json.at("tensors")) demand(manifest.state.add_box(parse_piece(box)));
+  for (const auto& shard : json.at("shards")) {
+    for (const auto& row : shard.at("segments"))
+      demand(manifest.state.add_segments(manifest.shards.size(), parse_row(row)));
+    manifest.shards.push_back(parse_shard(shard));
+  }
+}
+
+void parse_state_1(const Json& json, Manifest& manifest) {
+  for (const auto& shard : json.at("shards")) {
+    if (shard.at("file") != shard_name(manifest.shards.size()))
+      throw std::runtime_error("a shard with the name of another");
+    demand(manifest.add(parse_shard(shard), parse_pieces(shard.at("pieces"))));
+  }
+}
+
+// Each file is as long as its header and what it has.
+void check_bytes(const Manifest& manifest) {
+  std::vector<std::uint64_t> bytes;
+  for (const auto& shard : manifest.shards) bytes.push_back(shard.data_begin);
+  for (const auto& segment : manifest.state.segments())
+    bytes[segment.rank] += static_cast<std::uint64_t>(segment.end - segment.begin);
+  for (std::size_t rank = 0; rank < bytes.size(); ++rank)
+    if (bytes[rank] != manifest.shards[rank].bytes)
+      throw std::runtime_error(shard_name(rank) + ": its pieces have other bytes");
+}
+
+}  // namespace
+
+std::string shard_name(std::size_t rank) { return "rank-" + std::to_string(rank) + ".safetensors"; }
+
+Status Manifest::add(const Shard& shard, std::span<const Piece> pieces) {
+  for (const auto& piece : pieces)
+    if (auto status = state.add(shards.size(), piece); !status) return status;
+  shards.push_back(shard);
+  return {};
+}
+
+std::string rank_json(const RankNote& note) {
+  return sealed({{"version", kVersion},
+                 {"attempt", note.attempt},
+                 {"step", note.step},
+                 {"rank", note.rank},
+                 {"shard", shard_json(note.shard, "pieces", pieces_json(note.pieces))}});
+}
+
+Result<RankNote> parse_rank_json(const std::string& text, const std::string& place) {
+  return parsed(text, place, [](const Json& json) {
+    const auto& shard = json.at("shard");
+    return RankNote{json.at("attempt"), integer(json.at("step")), natural(json.at("rank")),
+                    parse_shard(shard), parse_pieces(shard.at("pieces"))};
+  });
+}
+
+std::string checkpoint_json(const Manifest& manifest) {
+  const auto& facts = manifest.facts;
+  Json tensors = Json::array(), shards = Json::array();
+  for (const auto& box : manifest.state.boxes()) tensors.push_back(box_json(box.piece));
+  std::span<const Segment> left = manifest.state.segments();
+  for (std::size_t rank = 0; rank < manifest.shards.size(); ++rank) {
+    const auto other = std::find_if(left.begin(), left.end(),
+                                    [&](const Segment& segment) { return segment.rank != rank; });
+    const auto its = left.first(static_cast<std::size_t>(other - left.begin()));
+    shards.push_back(shard_json(manifest.shards[rank], "segments", segments_json(its)));
+    left = left.subspan(its.size());
+  }
+  return sealed({{"version", kVersion},
+                 {"step", facts.step},
+                 {"consumed_samples", facts.consumed_samples},
+                 {"seed", facts.seed},
+                 {"ranks", facts.ranks},
+                 {"numbers", numbers_json(facts.numbers)},
+                 {"texts", Json(facts.texts)},
+                 {"tensors", std::move(tensors)},
+                 {"shards", std::move(shards)}});
+}
+
+Result<Manifest> parse_checkpoint_json(const std::string& text, const std::string& place) {
+  return parsed(text, place, [](const Json& json) {
+    Manifest manifest;
+    manifest.facts = parse_facts(json);
+    if (json.at("version") == 1)
+      parse_state_1(json, manifest);
+    else
+      parse_state(json, manifest);
+    check_bytes(manifest);
+    return manifest;
+  });
+}
+
+}  // namespace orch::checkpoint

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/train/checkpoint/checkpoint.h"
+
+namespace orch::checkpoint {
+
+std::int64_t count(std::span<const std::int64_t> sizes);
+inline std::int64_t elements(const Piece& piece) { return piece.end - piece.begin; }
+std::string shape_text(std::span<const std::int64_t> shape);  // "[4, 3]"
+
+// The box lies in the shape, the range in the box, and the bytes can be counted.
+Status check_piece(const Piece& piece);
+
+// Two boxes of one tensor along a dim; neighbours that both boxes have whole are one.
+struct CommonDim {
+  std::int64_t size;  // of the tensor
+  std::int64_t offset_a, size_a, offset_b, size_b;
+  std::int64_t stride_a = 1, stride_b = 1;  // elements of the box
+  std::int64_t low = 0, high = 0;           // what both have
+};
+// Empty if they have nothing in common.
+std::vector<CommonDim> common_dims(const Piece& a, const Piece& b);
+
+// Elements that two pieces of one tensor share: where they begin in each piece's data, and how
+// many.
+struct Run {
+  std::int64_t at_a, at_b, count;
+};
+
+// Calls use(Run) for each stretch that lies together in both; in the order of both.
+template <class Use>
+void for_each_run(const Piece& a, const Piece& b, Use use) {
+  const auto dims = common_dims(a, b);
+  if (dims.empty()) return;
+  const auto& last = dims.back();
+  std::vector<std::int64_t> at;
+  for (const auto& dim : dims) at.push_back(dim.low);
+  while (true) {
+    std::int64_t in_a = 0, in_b = 0;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      in_a += (at[i] - dims[i].offset_a) * dims[i].stride_a;
+      in_b += (at[i] - dims[i].offset_b) * dims[i].stride_b;
+    }
+    const auto first = std::max({std::int64_t{0}, a.begin - in_a, b.begin - in_b});
+    const auto end = std::min({last.high - last.low, a.end - in_a, b.end - in_b});
+    if (first < end) use(Run{in_a + first - a.begin, in_b + first - b.begin, end - first});
+    std::size_t dim = dims.size() - 1;  // the next row
+    while (dim > 0 && ++at[dim - 1] == dims[dim - 1].high) {
+      at[dim - 1] = dims[dim - 1].low;
+      --dim;
+    }
+    if (dim == 0) return;
+  }
+}
+
+}  // namespace orch::checkpoint

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/dtype.h"
+#include "core/train/checkpoint/index.h"
+#include "core/train/checkpoint/manifest.h"
+#include "core/train/checkpoint/pieces.h"
+#include "core/train/checkpoint/safetensors.h"
+
+namespace orch::checkpoint {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr const char* kUseOlder = "use an older checkpoint";
+
+Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {
+  const auto wrong = [&](const char* fact) {
+    return Error{printable(path.string()), fact, kUseOlder};
+  };
+  auto file = ShardReader::open(path);
+  if (!file) return file.error();
+  if (file->bytes() < shard.bytes) return wrong("is shorter than it was written");
+  if (file->bytes() > shard.bytes) return wrong("is longer than it was written");
+  if (!checksums) return {};
+  Checksum sum;
+  std::vector<std::byte> chunk(std::min<std::uint64_t>(kChunk, shard.bytes));
+  for (std::uint64_t at = 0; at < shard.bytes; at += chunk.size()) {
+    chunk.resize(std::min<std::uint64_t>(kChunk, shard.bytes - at));
+    if (auto status = file->read(at, chunk); !status) return status;
+    sum.add(chunk);
+  }
+  if (sum.value() != shard.checksum) return wrong("was changed: its checksum is another");
+  return {};
+}
+
+}  // namespace
+
+class Reader::Impl {
+ public:
+  Impl(fs::path folder, Facts facts, std::vector<Shard> shards, Index index)
+      : folder_(std::move(folder)),
+        facts_(std::move(facts)),
+        shards_(std::move(shards)),
+        index_(std::move(index)) {}
+
+  Status read(const Piece& wanted, std::span<std::byte> to) const;
+  const std::vector<PlacedBox>* boxes(const std::string& name) const {
+    const auto found = index_.tensors().find(name);
+    return found == index_.tensors().end() ? nullptr : &found->second;
+  }
+
+  fs::path folder_;
+  Facts facts_;
+  std::vector<Shard> shards_;  // by rank
+  Index index_;
+
+ private:
+  Status check_wanted(const Piece& wanted, std::size_t bytes) const;
+  Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+                   std::span<std::byte> to) const;
+};
+
+Status Reader::Impl::check_wanted(const Piece& wanted, std::size_t bytes) const {
+  const auto bad = [&](std::string fact, std::string fix) {
+    return Error{printable(folder_.string()), printable(wanted.name) + ": " + fact, fix};
+  };
+  if (auto status = check_piece(wanted); !status) return status;
+  const auto* there = boxes(wanted.name);
+  if (!there) return bad("not in this checkpoint", "check that it is of the same model");
+  const auto& saved = there->front().piece;
+  if (saved.shape != wanted.shape)
+    return bad("saved as " + shape_text(saved.shape) + ", wanted as " + shape_text(wanted.shape),
+               "check that it is of the same model");
+  if (!is_convertible(saved.dtype, wanted.dtype))
+    return bad("saved as " + std::string(name(saved.dtype)) + ", wanted as " +
+                   std::string(name(wanted.dtype)),
+               "");
+  ORCH_CHECK(bytes == static_cast<std::size_t>(elements(wanted)) * bytes_of(wanted.dtype),
+             "room for exactly the piece that is wanted");
+  return {};
+}
+
+// What of a box lies in a segment.
+Status Reader::Impl::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+                               std::span<std::byte> to) const {
+  Status status;
+  std::optional<ShardReader> file;  // opened if there is something to read
+  std::vector<std::byte> converted;
+  const auto from_type = box.piece.dtype;
+  const auto from_bytes = bytes_of(from_type), to_bytes = bytes_of(wanted.dtype);
+  const auto low = std::max(box.begin, segment.begin), high = std::min(box.end, segment.end);
+  const auto first = shards_[segment.rank].data_begin +
+                     static_cast<std::uint64_t>(segment.at + low - segment.begin);
+  auto part = box.piece;
+  part.begin = (low - box.begin) / static_cast<std::int64_t>(from_bytes);
+  part.end = (high - box.begin) / static_cast<std::int64_t>(from_bytes);
+  const auto open = [&] {
+    if (file) return true;
+    auto opened = ShardReader::open(folder_ / shard_name(segment.rank));
+    if (!opened) status = opened.error();
+    if (opened) file.emplace(std::move(*opened));
+    return file.has_value();
+  };
+  for_each_run(part, wanted, [&](Run run) {
+    if (!status || !open()) return;
+    const auto at = first + static_cast<std::uint64_t>(run.at_a) * from_bytes;
+    auto target = to.subspan(static_cast<std::size_t>(run.at_b) * to_bytes,
+                             static_cast<std::size_t>(run.count) * to_bytes);
+    if (from_type == wanted.dtype) {
+      status = file->read(at, target);
+      return;
+    }
+    for (std::size_t done = 0; status && !target.empty();) {
+      const auto some = std::min(target.size() / to_bytes, kChunk / from_bytes);
+      converted.resize(some * from_bytes);
+      status = file->read(at + done * from_bytes, converted);
+      if (status) convert(from_type, converted, wanted.dtype, target.first(some * to_bytes));
+      target = target.subspan(some * to_bytes);
+      done += some;
+    }
+  });
+  return status;
+}
+
+Status Reader::Impl::read(const Piece& wanted, std::span<std::byte> to) const {
+  if (auto status = check_wanted(wanted, to.size()); !status) return status;
+  for (const auto& box : *boxes(wanted.name))
+    for (const auto& segment : index_.segments(box))
+      if (auto status = read_from(box, segment, wanted, to); !status) return status;
+  return {};
+}
+
+Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Reader::Reader(Reader&&) noexcept = default;
+Reader& Reader::operator=(Reader&&) noexcept = default;
+Reader::~Reader() = default;
+
+Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
+  const auto file = checkpoint / "checkpoint.json";
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  auto manifest = parse_checkpoint_json(*text, file.string());
+  if (!manifest) return manifest.error();
+  auto index = Index::make(manifest->state);
+  if (!index) return Error{printable(checkpoint.string()), orch::text(index.error()), kUseOlder};
+  for (std::size_t rank = 0; rank < manifest->shards.size(); ++rank)
+    if (auto status = check_shard(checkpoint / shard_name(rank), manifest->shards[rank], checksums);
+        !status)
+      return status.error();
+  return Reader(std::make_unique<Impl>(checkpoint, std::move(manifest->facts),
+                                       std::move(manifest->shards), std::move(*index)));
+}
+
+const Facts& Reader::facts() const { return impl_->facts_; }
+bool Reader::has(const std::string& name) const { return impl_->boxes(name) != nullptr; }
+
+const Piece* Reader::find(const std::string& name) const {
+  const auto* boxes = impl_->boxes(name);
+  return boxes ? &boxes->front().piece : nullptr;
+}
+
+std::vector<std::string> Reader::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, boxes] : impl_->index_.tensors()) names.push_back(name);
+  return names;
+}
+
+Status Reader::read(const Piece& wanted, std::span<std::byte> to) const {
+  return impl_->read(wanted, to);
+}
+
+}  // namespace orch::checkpoint

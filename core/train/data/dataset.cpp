@@ -1,0 +1,92 @@
+#include "core/train/data/dataset.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "core/base/counter_random.h"
+#include "core/base/text.h"
+#include "core/train/data/indexed.h"
+#include "core/train/data/samples.h"
+#include "core/train/data/synthetic.h"
+#include "core/train/data/text_samples.h"
+
+namespace orch::data {
+namespace {
+
+constexpr std::int64_t kLooks = 16;  // samples that are looked at when it is opened
+constexpr std::int64_t kEndless = std::int64_t{1}
+                                  << 40;  // synthetic samples, if none are asked for
+
+Status check(const Options& options) {
+  if (options.seq < 1 || options.seq >= std::numeric_limits<std::int32_t>::max())
+    return Error{"data", "samples of " + std::to_string(options.seq) + " tokens", "give seq"};
+  if (options.vocab < 1 || options.vocab > std::numeric_limits<std::int32_t>::max())
+    return Error{"data", "a vocabulary of " + std::to_string(options.vocab), "give vocab"};
+  if (options.samples < 0)
+    return Error{"data", std::to_string(options.samples) + " samples are wanted", "0: one epoch"};
+  // What numpy takes, and so what Megatron can be given to have the same order.
+  if (options.seed < 0 || options.seed > std::numeric_limits<std::uint32_t>::max())
+    return Error{"data", "the seed " + std::to_string(options.seed) + " is out of range",
+                 "give one from 0 to 4294967295"};
+  return {};
+}
+
+std::unique_ptr<Dataset> synthetic(const Options& options) {
+  auto key = counter_random::key_of("synthetic data");
+  key = counter_random::combine(key, static_cast<std::uint64_t>(options.seed));
+  key = counter_random::combine(key, static_cast<std::uint64_t>(options.which));
+  return std::make_unique<Synthetic>(options.vocab, key,
+                                     options.samples > 0 ? options.samples : kEndless);
+}
+
+// What would fail the first hour should fail the first second.
+Status look(const Dataset& data, std::int64_t seq) {
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(seq) + 1);
+  const auto looks = std::min(kLooks, data.size());
+  try {
+    for (std::int64_t i = 0; i < looks; ++i) data.read(data.size() / looks * i, tokens);
+  } catch (const std::runtime_error& error) {
+    return Error{"data", error.what(), ""};
+  }
+  return {};
+}
+
+std::string_view name(Split split) {
+  return split == Split::train ? "training" : split == Split::valid ? "validation" : "test";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Dataset>> open_dataset(const Options& options) {
+  if (auto status = check(options); !status) return status.error();
+  if (options.prefix.empty()) return synthetic(options);
+  auto file = IndexedFile::open(options.prefix);
+  if (!file) return file.error();
+  const auto ranges = split_documents(options.split, file->sequences());
+  if (!ranges) return ranges.error();
+  const auto range = (*ranges)[static_cast<std::size_t>(options.which)];
+  if (range.begin == range.end)
+    return Error{printable(options.prefix),
+                 "none of its " + std::to_string(file->sequences()) + " documents is for " +
+                     std::string(name(options.which)) + " with split \"" +
+                     printable(options.split) + "\"",
+                 "give it a larger share, or build with more documents (--split-lines)"};
+  std::vector<std::int32_t> sizes;
+  for (auto i = range.begin; i < range.end; ++i) sizes.push_back(file->size(i));
+  auto order = make_order(sizes, range.begin,
+                          {.seq = options.seq,
+                           .samples = options.samples,
+                           .seed = static_cast<std::uint32_t>(options.seed)});
+  if (!order) {
+    auto error = order.error().front();
+    error.place = printable(options.prefix) + ": " + std::string(name(options.which));
+    return error;
+  }
+  auto data = std::make_unique<TextSamples>(std::move(*file), std::move(*order), options.vocab);
+  if (auto status = look(*data, options.seq); !status) return status.error();
+  return std::unique_ptr<Dataset>(std::move(data));
+}
+
+}  // namespace orch::data

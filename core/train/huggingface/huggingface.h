@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/files.h"
+#include "core/base/result.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/huggingface/model.h"
+
+namespace orch::huggingface {
+
+struct ExportOptions {
+  checkpoint::Dtype dtype = checkpoint::Dtype::f32;
+  std::uint64_t file_bytes = 5'000'000'000;  // more than so many go into several files
+  std::string architecture;  // model_type of config.json; empty: the one that fits
+};
+
+struct Exported {
+  plan::Model model;
+  std::string class_name;  // of transformers
+  std::int64_t step = 0;
+  std::uint64_t bytes = 0;  // of all tensors
+  std::size_t files = 0;
+};
+
+// A checkpoint's weights as a folder that transformers' AutoModelForCausalLM loads: config.json and
+// safetensors. The folder must be new or empty; it appears whole or not at all. Holds one tensor in
+// memory at a time.
+Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& folder,
+                              const ExportOptions& options = {});
+
+struct ImportOptions {
+  std::uint64_t share_bytes = 4'000'000'000;  // at most so many are in memory
+};
+
+struct Imported {
+  plan::Model model;
+  fs::path checkpoint;
+  std::uint64_t bytes = 0;
+};
+
+// The other way: a checkpoint of step 0 with weights alone, below a folder that is new or empty.
+// Refuses models that compute something else than ours.
+Result<Imported> import_model(const fs::path& from, const fs::path& folder,
+                              const ImportOptions& options = {});
+
+}  // namespace orch::huggingface

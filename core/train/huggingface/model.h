@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/huggingface/architecture.h"
+
+namespace orch::huggingface {
+
+// The text "model" of a checkpoint's facts.
+Result<plan::Model> model_of(const checkpoint::Facts& facts);
+
+// config.json. Reading refuses what our models do not compute, with all reasons.
+std::string config_json(const plan::Model& model, const Architecture& architecture,
+                        checkpoint::Dtype dtype);
+
+struct Described {
+  plan::Model model;
+  const Architecture* architecture;
+};
+Result<Described> parse_config(const std::string& text, const std::string& place);
+
+// The architecture of this model_type, or with no name the first that computes what the model does.
+Result<const Architecture*> choose(const plan::Model& model, const std::string& model_type);
+
+}  // namespace orch::huggingface

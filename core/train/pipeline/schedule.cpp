@@ -1,0 +1,191 @@
+#include "core/train/pipeline/schedule.h"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace orch::pipeline {
+namespace {
+
+// Micro-batches go through the chunks in groups: as many in each as there are stages, or, where that
+// does not come out even, a few more. With fewer in the last one some stages would wait for what
+// others have not begun.
+std::int64_t group_count(const Shape& shape) {
+  return std::max<std::int64_t>(shape.micro_batches / shape.stages, 1);
+}
+
+std::vector<std::int64_t> groups_of(const Shape& shape) {
+  const auto count = group_count(shape);
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
+  for (std::int64_t i = 0; i < shape.micro_batches % count; ++i) ++sizes[static_cast<std::size_t>(i)];
+  return sizes;
+}
+
+// Forwards of a stage: a group goes through chunk 0, then through chunk 1, …
+std::vector<Task> forward_order(const Shape& shape) {
+  std::vector<Task> order;
+  std::int64_t first = 0;
+  for (const auto size : groups_of(shape)) {
+    for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (auto micro = first; micro < first + size; ++micro)
+        order.push_back({Pass::forward, chunk, micro});
+    first += size;
+  }
+  return order;
+}
+
+std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
+  const auto behind = shape.stages - stage - 1;
+  if (shape.chunks == 1) return std::min(behind, shape.micro_batches);
+  const auto groups = group_count(shape);
+  const auto first = (shape.micro_batches + groups - 1) / groups;
+  return std::min(2 * behind + (shape.chunks - 1) * first, shape.chunks * shape.micro_batches);
+}
+
+// A pipeline whose passes all take one unit of time, played tick by tick. A stage passes a gradient
+// on if it has one, else computes ahead as far as 1F1B would, else works off gradients of weights: these
+// first where as many wait as there are stages. Fewer would leave stages idle, more would only be kept.
+class Filling {
+ public:
+  explicit Filling(const Shape& shape) : shape_(shape), stages_(static_cast<std::size_t>(shape.stages)) {}
+
+  std::vector<Task> play(std::int64_t wanted) {
+    const auto all = 3 * shape_.micro_batches;
+    for (bool done = false; !done;) {
+      done = true;
+      const auto before = stages_;  // what is passed on arrives with the next tick
+      for (std::size_t p = 0; p < stages_.size(); ++p) {
+        act(p, before);
+        done = done && static_cast<std::int64_t>(stages_[p].tasks.size()) == all;
+      }
+    }
+    return stages_[static_cast<std::size_t>(wanted)].tasks;
+  }
+
+ private:
+  struct Stage {
+    std::int64_t forwards = 0, backwards = 0, weights = 0;  // done
+    std::vector<Task> tasks;
+  };
+
+  void act(std::size_t p, const std::vector<Stage>& before) {
+    auto& stage = stages_[p];
+    const bool last = p + 1 == stages_.size();
+    const auto given = p == 0 ? shape_.micro_batches : before[p - 1].forwards;
+    const auto returned = last ? before[p].forwards : before[p + 1].backwards;
+    const auto room = static_cast<std::int64_t>(stages_.size() - p);
+    const bool waits = stage.backwards - stage.weights >= shape_.stages;
+    if (stage.backwards < returned)
+      stage.tasks.push_back({Pass::backward, 0, stage.backwards++});
+    else if (!waits && stage.forwards < given && stage.forwards - stage.backwards < room)
+      stage.tasks.push_back({Pass::forward, 0, stage.forwards++});
+    else if (stage.weights < stage.backwards)
+      stage.tasks.push_back({Pass::weights, 0, stage.weights++});
+  }
+
+  Shape shape_;
+  std::vector<Stage> stages_;
+};
+
+constexpr double kNotYet = std::numeric_limits<double>::infinity();
+
+// When each pass of each virtual stage ends.
+class Clockwork {
+ public:
+  Clockwork(const Shape& shape, const std::vector<Durations>& by_stage)
+      : shape_(shape), by_stage_(by_stage), virtual_(shape.stages * shape.chunks) {
+    const auto count = static_cast<std::size_t>(virtual_ * shape.micro_batches);
+    forward_.assign(count, kNotYet);
+    backward_.assign(count, kNotYet);
+    for (std::int64_t p = 0; p < shape.stages; ++p) lists_.push_back(tasks(shape, p));
+  }
+
+  double run() {
+    std::vector<std::size_t> at(lists_.size());
+    std::vector<double> free(lists_.size());
+    std::size_t left = 0;
+    for (const auto& list : lists_) left += list.size();
+    while (left > 0) {
+      const auto before = left;
+      for (std::size_t p = 0; p < lists_.size(); ++p)
+        for (; at[p] < lists_[p].size(); ++at[p], --left) {
+          const auto begin = std::max(free[p], ready(p, lists_[p][at[p]]));
+          if (begin == kNotYet) break;
+          free[p] = begin + finish(p, lists_[p][at[p]], begin);
+        }
+      if (left == before) throw std::logic_error("a pipeline whose stages wait for each other");
+    }
+    return *std::max_element(free.begin(), free.end());
+  }
+
+ private:
+  std::int64_t place(std::size_t p, const Task& task) const {
+    return task.chunk * shape_.stages + static_cast<std::int64_t>(p);
+  }
+  double& at(std::vector<double>& times, std::int64_t place, const Task& task) {
+    return times[static_cast<std::size_t>(place * shape_.micro_batches + task.micro_batch)];
+  }
+
+  double ready(std::size_t p, const Task& task) {
+    const auto here = place(p, task);
+    if (task.pass == Pass::forward) return here == 0 ? 0 : at(forward_, here - 1, task);
+    if (task.pass == Pass::weights) return at(backward_, here, task);
+    return here + 1 == virtual_ ? at(forward_, here, task) : at(backward_, here + 1, task);
+  }
+
+  double finish(std::size_t p, const Task& task, double begin) {
+    const auto& take = by_stage_[p];
+    if (task.pass == Pass::weights) return take.weights;
+    const double seconds = task.pass == Pass::forward ? take.forward : take.backward;
+    at(task.pass == Pass::forward ? forward_ : backward_, place(p, task), task) = begin + seconds;
+    return seconds;
+  }
+
+  const Shape shape_;
+  const std::vector<Durations>& by_stage_;
+  const std::int64_t virtual_;
+  std::vector<std::vector<Task>> lists_;
+  std::vector<double> forward_, backward_;  // by virtual stage, then micro-batch
+};
+
+}  // namespace
+
+std::vector<Task> forwards(const Shape& shape) { return forward_order(shape); }
+
+std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
+  if (shape.filled) return Filling(shape).play(stage);
+  const auto order = forward_order(shape);
+  const auto backward = [&](std::size_t i) {
+    return Task{Pass::backward, shape.chunks - 1 - order[i].chunk, order[i].micro_batch};
+  };
+  const auto ahead = static_cast<std::size_t>(warm_up(shape, stage));
+  std::vector<Task> list(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(ahead));
+  for (auto i = ahead; i < order.size(); ++i) {
+    list.push_back(order[i]);
+    list.push_back(backward(i - ahead));
+  }
+  for (auto i = order.size() - ahead; i < order.size(); ++i) list.push_back(backward(i));
+  return list;
+}
+
+std::int64_t in_flight(const Shape& shape, std::int64_t stage) {
+  // One more than the warm-up, unless that was all: no need to write the list down. Filled pipelines
+  // hold as much as 1F1B.
+  return std::min(warm_up(shape, stage) + 1, shape.chunks * shape.micro_batches);
+}
+
+std::int64_t put_off(const Shape& shape, std::int64_t stage) {
+  std::int64_t waiting = 0, most = 0;
+  if (!shape.filled) return most;
+  for (const auto& task : tasks(shape, stage)) {
+    if (task.pass == Pass::backward) most = std::max(most, ++waiting);
+    if (task.pass == Pass::weights) --waiting;
+  }
+  return most;
+}
+
+double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage) {
+  return Clockwork(shape, by_stage).run();
+}
+
+}  // namespace orch::pipeline

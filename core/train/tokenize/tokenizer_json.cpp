@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.h"
+#include "core/base/json_fields.h"
+#include "core/train/tokenize/bpe_tokenizer.h"
+#include "core/train/tokenize/byte_alphabet.h"
+#include "core/train/tokenize/regex_syntax.h"
+
+namespace orch::tokenize {
+namespace {
+
+using Json = nlohmann::json;
+
+// What is wrong with a file, found while it is read.
+struct Bad {
+  std::string where;
+  std::string fact;
+};
+
+[[noreturn]] void unsupported(const std::string& where, const std::string& what) {
+  throw Bad{where, what + " is not supported"};
+}
+
+const Json& part(const Json& of, const char* name, const std::string& where) {
+  if (!of.is_object() || !of.contains(name)) throw Bad{where, fmt::format("has no {}", name)};
+  return of[name];
+}
+
+std::string type_of(const Json& of, const std::string& where) {
+  const auto& type = part(of, "type", where);
+  if (!type.is_string()) throw Bad{where, "its type is no text"};
+  return type.get<std::string>();
+}
+
+bool flag(const Json& of, const char* name, bool otherwise) {
+  return of.contains(name) && of[name].is_boolean() ? of[name].get<bool>() : otherwise;
+}
+
+bool is_empty(const Json& of, const char* name) {
+  return !of.contains(name) || of[name].is_null() || of[name] == "" || of[name] == 0.0;
+}
+
+Regex must(Result<Regex> regex, const std::string& where) {
+  if (regex) return std::move(*regex);
+  const auto& error = regex.error().front();
+  throw Bad{where, (error.place.empty() ? "" : error.place + ": ") + error.fact};
+}
+
+std::int32_t id_of(const Json& id, const std::string& where) {
+  if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() > 1 << 30)
+    throw Bad{where, "a token's number is no number from 0 to 2^30"};
+  return id.get<std::int32_t>();
+}
+
+void read_vocab(const Json& model, Parts& to) {
+  const auto& vocab = part(model, "vocab", "model");
+  if (!vocab.is_object()) throw Bad{"model.vocab", "is no table of tokens"};
+  for (const auto& [text, id] : vocab.items()) {
+    const auto token = id_of(id, "model.vocab");
+    to.names[text] = token;
+    // One that is not of the byte alphabet is never made by merging.
+    const auto bytes = from_byte_alphabet(text);
+    to.texts[token] = bytes.value_or(text);
+    if (bytes) to.model.vocab[*bytes] = token;
+  }
+  for (int byte = 0; byte < 256; ++byte)
+    if (const std::string one(1, static_cast<char>(byte)); !to.model.vocab.contains(one))
+      throw Bad{"model.vocab", fmt::format("lacks {} for the byte {:#04x}: no byte-level BPE",
+                                           to_byte_alphabet(one), byte)};
+}
+
+std::pair<std::string, std::string> pair_of(const Json& merge, const std::string& where) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+    return {merge[0], merge[1]};
+  if (merge.is_string()) {
+    const auto text = merge.get<std::string>();
+    const auto space = text.find(' ');
+    if (space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
+      return {text.substr(0, space), text.substr(space + 1)};
+  }
+  throw Bad{where, "is no pair of tokens"};
+}
+
+void read_merges(const Json& model, Parts& to) {
+  const auto& merges = part(model, "merges", "model");
+  if (!merges.is_array()) throw Bad{"model.merges", "is no list"};
+  to.model.merges = PairTable(merges.size());
+  std::uint32_t rank = 0;
+  for (const auto& merge : merges) {
+    const auto where = fmt::format("model.merges[{}]", rank);
+    const auto [left, right] = pair_of(merge, where);
+    const auto token = [&](const std::string& text) {
+      const auto found = to.names.find(text);
+      if (found == to.names.end())
+        throw Bad{where, fmt::format("'{}' is not in the vocabulary", printable(text))};
+      return found->second;
+    };
+    // One by one: arguments come in any order, and the first that is missing is the one to name.
+    const auto first = token(left);
+    const auto second = token(right);
+    const auto whole = token(left + right);
+    to.model.merges.add(first, second, {rank++, whole});
+  }
+}
+
+void read_model(const Json& file, Parts& to) {
+  const auto& model = part(file, "model", "the file");
+  // Old files do not say it.
+  if (const auto type = model.contains("type") ? type_of(model, "model") : "BPE"; type != "BPE")
+    unsupported("model", "type " + type);
+  for (const auto* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
+    if (!is_empty(model, name)) unsupported("model", name);
+  if (flag(model, "byte_fallback", false)) unsupported("model", "byte_fallback");
+  to.model.ignore_merges = flag(model, "ignore_merges", false);
+  read_vocab(model, to);
+  read_merges(model, to);
+}
+
+Cut byte_level(const Json& step, const std::string& where) {
+  Cut cut;
+  cut.add_prefix_space = flag(step, "add_prefix_space", true);
+  if (flag(step, "use_regex", true)) cut.pattern = must(compile(kByteLevelPattern), where);
+  return cut;
+}
+
+Cut split(const Json& step, const std::string& where) {
+  const auto& pattern = part(step, "pattern", where);
+  Cut cut;
+  if (pattern.contains("Regex") && pattern["Regex"].is_string())
+    cut.pattern = must(compile(pattern["Regex"].get<std::string>()), where);
+  else if (pattern.contains("String") && pattern["String"].is_string())
+    cut.pattern = must(
+        Regex::compile(pattern["String"].get<std::string>(), {.unicode = true, .literal = true}),
+        where);
+  else
+    throw Bad{where, "its pattern is neither Regex nor String"};
+  const auto& behavior = part(step, "behavior", where);
+  const bool invert = flag(step, "invert", false);
+  if (behavior == "Removed") {
+    cut.keep_matches = invert;
+    cut.keep_between = !invert;
+  } else if (behavior != "Isolated") {
+    unsupported(where, "behavior " + behavior.dump());
+  }
+  return cut;
+}
+
+Cut digits(const Json& step, const std::string& where) {
+  Cut cut;
+  const bool each = flag(step, "individual_digits", false);
+  cut.pattern = must(compile(each ? R"(\p{N})" : R"(\p{N}+)"), where);
+  return cut;
+}
+
+// Whether tokens are over bytes from here on.
+bool read_pre_tokenizer(const Json& step, const std::string& where, PreTokenizer& to) {
+  const auto type = type_of(step, where);
+  if (type == "Sequence") {
+    bool bytes = false;
+    std::size_t i = 0;
+    for (const auto& inner : part(step, "pretokenizers", where)) {
+      if (bytes) unsupported(where, "a step after ByteLevel");
+      bytes = read_pre_tokenizer(inner, fmt::format("{}[{}]", where, i++), to);
+    }
+    return bytes;
+  }
+  if (type == "ByteLevel") {
+    to.add(byte_level(step, where));
+    return true;
+  }
+  if (type == "Split")
+    to.add(split(step, where));
+  else if (type == "Digits")
+    to.add(digits(step, where));
+  else
+    unsupported(where, "type " + type);
+  return false;
+}
+
+void read_normalizer(const Json& step, const std::string& where, Parts& to) {
+  const auto type = type_of(step, where);
+  if (type == "Sequence")
+    for (const auto& inner : part(step, "normalizers", where)) read_normalizer(inner, where, to);
+  else if (type == "NFC")
+    to.nfc = true;
+  else
+    unsupported(where, "type " + type);
+}
+
+void read_added(const Json& file, Parts& to) {
+  if (!file.contains("added_tokens")) return;
+  for (const auto& token : file["added_tokens"]) {
+    const auto& content = part(token, "content", "added_tokens");
+    if (!content.is_string()) throw Bad{"added_tokens", "a content is no text"};
+    const auto text = content.get<std::string>();
+    const auto where = "added token '" + printable(text) + "'";
+    for (const auto* name : {"single_word", "lstrip", "rstrip"})
+      if (flag(token, name, false)) unsupported(where, name);
+    const auto id = id_of(part(token, "id", where), where);
+    to.names[text] = id;
+    to.texts[id] = text;
+    to.added.add(text, id);
+    to.added_names.push_back(text);
+  }
+}
+
+Parts read(const Json& file) {
+  Parts parts;
+  read_model(file, parts);
+  const auto given = [&](const char* name) { return file.contains(name) && !file[name].is_null(); };
+  if (given("normalizer")) read_normalizer(file["normalizer"], "normalizer", parts);
+  if (!given("pre_tokenizer") ||
+      !read_pre_tokenizer(file["pre_tokenizer"], "pre_tokenizer", parts.pre_tokenizer))
+    throw Bad{"pre_tokenizer", "does not end with ByteLevel: only byte-level BPE is supported"};
+  read_added(file, parts);
+  return parts;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> parse_tokenizer_json(const std::string& text,
+                                                        const std::string& place) {
+  const auto complain = [&](const std::string& where, const std::string& fact) {
+    return Error{printable(place) + (where.empty() ? "" : ": " + where), fact,
+                 "give a tokenizer.json with a byte-level BPE, as GPT-2, BLOOM or Llama 3 have"};
+  };
+  try {
+    const auto json = parse_json(text);
+    if (json.is_discarded()) return complain("", "is no JSON, or is nested too deep");
+    return make_bpe_tokenizer(read(json));
+  } catch (const Json::exception& error) {
+    return complain("", printable(error.what()));
+  } catch (const Bad& bad) {
+    return complain(bad.where, bad.fact);
+  }
+}
+
+}  // namespace orch::tokenize

@@ -1,0 +1,253 @@
+-- What the templates of frameworks share: each function here is a global of theirs. The run is in
+-- run, model, settings, training and job; README.md lists the fields.
+local common = {}
+
+-- A word whose $NAMES are filled in where the program is started.
+function common.expand(text) return { expand = text } end
+
+function common.in_run(name) return { expand = "$ORCH_RUN_FOLDER/" .. name } end
+
+function common.in_attempt(name) return { expand = "$ORCH_ATTEMPT_FOLDER/" .. name } end
+
+-- A number as every parser of command lines reads it.
+function common.number(value)
+  if math.type(value) == "integer" then return string.format("%d", value) end
+  return string.format("%.14g", value)
+end
+
+-- add(argv, "--lr", 3e-4): words at the end of a list; false and nil add nothing.
+function common.add(list, ...)
+  for i = 1, select("#", ...) do
+    local word = (select(i, ...))
+    if type(word) == "number" then word = common.number(word) end
+    if word then list[#list + 1] = word end
+  end
+end
+
+-- Whether the version that was asked for is this one of the template's list, or a later one.
+function common.at_least(version)
+  for i, known in ipairs(framework.versions) do
+    if known == version then return framework.place >= i end
+  end
+  error("version " .. version .. " is not in the list of the template")
+end
+
+-- refuse_unless(settings.offload, "none", "offload", why): the setting is not this value, nor absent.
+function common.refuse_unless(value, wanted, place, fix)
+  if value == nil or value == wanted then return end
+  refuse(place, framework.name .. " has no " .. place .. " = " .. tostring(value), fix or
+         ("leave it at " .. tostring(wanted)))
+end
+
+-- The prefix of the data as seen from the run's folder; false for synthetic tokens.
+function common.data_prefix()
+  if training.data == "" then return false end
+  if string.sub(training.data, 1, 1) == "/" then return training.data end
+  return common.in_run(run.paths_from .. "/" .. training.data)
+end
+
+-- Whether the experiment gives this flag among its own arguments.
+function common.given(flag)
+  for _, word in ipairs(run.args) do
+    if word == flag or string.sub(word, 1, #flag + 1) == flag .. "=" then return true end
+  end
+  return false
+end
+
+-- The vocabulary as our trainers pad it.
+function common.padded_vocab()
+  local multiple = (settings.vocab_multiple or 128) * run.tensor_parallel
+  return (model.vocab + multiple - 1) // multiple * multiple
+end
+
+function common.decay_steps() return training.decay_steps > 0 and training.decay_steps or run.total_steps end
+
+-- Fields of ours that no framework needs to be told.
+function common.read_ours()
+  local _ = training.tensorboard, training.log_every, training.collective_timeout, training.keep_checkpoints
+  _ = settings.launch_blocking, settings.engine -- a variable of the job; for the estimate
+  _ = model.params
+end
+
+local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\t"] = "\\t" }
+local function quoted(text)
+  local out = {}
+  for i = 1, #text do
+    local c = string.sub(text, i, i)
+    out[i] = escapes[c] or c
+  end
+  return '"' .. table.concat(out) .. '"'
+end
+
+local function encode(value, indent)
+  if type(value) == "string" then return quoted(value) end
+  if type(value) == "number" then return common.number(value) end
+  if type(value) ~= "table" then return tostring(value) end
+  local parts, inner = {}, indent .. "  "
+  if value[1] ~= nil then
+    for i, item in ipairs(value) do parts[i] = encode(item, inner) end
+    return "[" .. table.concat(parts, ", ") .. "]"
+  end
+  for key, item in pairs(value) do parts[#parts + 1] = inner .. quoted(key) .. ": " .. encode(item, inner) end
+  if #parts == 0 then return "{}" end
+  return "{\n" .. table.concat(parts, ",\n") .. "\n" .. indent .. "}"
+end
+
+-- A table as JSON, its keys in order.
+function common.json(value) return encode(value, "") .. "\n" end
+
+-- Sections of plain values as TOML: { training = { steps = 10 } }.
+function common.toml(sections)
+  local out = {}
+  for section, fields in pairs(sections) do
+    out[#out + 1] = "[" .. section .. "]"
+    for key, value in pairs(fields) do out[#out + 1] = key .. " = " .. encode(value, "") end
+    out[#out + 1] = ""
+  end
+  return table.concat(out, "\n")
+end
+
+-- What ds_config.json says of precision, as numbers and not "auto", so that the file tells what ran.
+function common.deepspeed_precision(config)
+  if settings.dtype == "bf16" then config.bf16 = { enabled = true } end
+  if settings.dtype ~= "fp16" then return end
+  local power = 0
+  while 2 ^ power < training.loss_scale do power = power + 1 end
+  config.fp16 = { enabled = true, loss_scale = 0, loss_scale_window = training.loss_scale_window,
+                  hysteresis = 2, min_loss_scale = 1, initial_scale_power = power }
+end
+
+-- Hugging Face's run_clm.py: the arguments that its Trainer has whoever shares the work.
+function common.run_clm()
+  local t, bloom = training, model.family == "bloom"
+  if model.family ~= "gpt" and not bloom then refuse("model", "only gpt2 and bloom are rendered for run_clm.py", "use gpt or bloom") end
+  if t.data ~= "" then
+    refuse("training.data", "run_clm.py reads text, not the indexed format", "leave it out and set TRAIN_FILE, or use framework = \"torch\"")
+  end
+  if t.init ~= "" then refuse("training.init", "run_clm.py does not read our checkpoints", "leave it out") end
+  if run.rampup_samples > 0 then refuse("batch.rampup", "the Trainer's batch does not grow", "leave it out") end
+  if t.evaluate_every > 0 then refuse("training.evaluate_every", "its data is not split as ours", "set 0") end
+  if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then
+    refuse("training.decay_steps", "the Trainer decays over all steps", "set 0")
+  end
+  if t.schedule == "linear" and t.min_learning_rate > 0 then
+    refuse("training.schedule", "the Trainer's linear schedule ends at 0", "use cosine, or min_learning_rate = 0")
+  end
+  if settings.recompute == "selective" then refuse("recompute", "the Trainer recomputes whole layers or nothing", "use full") end
+  common.refuse_unless(settings.optimizer, "adamw", "optimizer")
+  common.refuse_unless(settings.compression, "none", "compression", "use framework = \"torch\", whose hook does it")
+  common.refuse_unless(settings.fused_kernels, false, "fused_kernels")
+  common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
+  common.refuse_unless(settings.master_weights, true, "master_weights")
+  common.refuse_unless(settings.gradient_as_bucket_view, true, "gradient_as_bucket_view")
+  common.refuse_unless(settings.bucket_mb, 25.0, "bucket_mb")
+  if run.tensor_parallel * run.pipeline_parallel * run.context_parallel > 1 then
+    refuse("strategy", "the Trainer shares work by data only", "use tensor_parallel = 1 and pipeline_parallel = 1")
+  end
+  local _ = t.split, t.loss_scale, t.loss_scale_window, settings.flash_attention
+  unequal("training.data", "run_clm.py reads its own text with its own tokenizer", "framework = \"torch\" reads our samples")
+  unequal("training.seed", "the first weights come from the framework's own random numbers", nil)
+  unequal("flash_attention", "transformers takes the attention kernel that PyTorch chooses", nil)
+  unequal("hardware.time", "the Trainer cannot be told to save before its limit", "give checkpoint_every")
+  local size = bloom and "n_layer=%d,hidden_size=%d,n_head=%d,vocab_size=%d,hidden_dropout=%s,attention_dropout=%s,initializer_range=%s" or
+    "n_layer=%d,n_embd=%d,n_head=%d,vocab_size=%d,resid_pdrop=%s,attn_pdrop=%s,initializer_range=%s,n_positions=%d,embd_pdrop=%s"
+  local drop, attention = common.number(t.dropout + 0.0), common.number(t.attention_dropout + 0.0)
+  local argv = { common.expand "$RUN_CLM" }
+  add(argv, "--model_type", bloom and "bloom" or "gpt2", "--config_overrides",
+      string.format(size, model.layers, model.hidden, model.heads, common.padded_vocab(), drop, attention,
+                    common.number(t.init_std), model.seq, drop),
+      "--tokenizer_name", common.expand "$TOKENIZER", "--train_file", common.expand "$TRAIN_FILE", "--do_train",
+      "--block_size", model.seq, "--per_device_train_batch_size", run.micro_batch,
+      "--gradient_accumulation_steps", run.accumulate, "--max_steps", run.total_steps,
+      "--learning_rate", t.learning_rate, "--warmup_steps", t.warmup_steps)
+  if t.schedule == "cosine" then
+    add(argv, "--lr_scheduler_type", "cosine_with_min_lr", "--lr_scheduler_kwargs",
+        '{"min_lr": ' .. common.number(t.min_learning_rate) .. "}")
+  else
+    add(argv, "--lr_scheduler_type", t.schedule == "constant" and "constant_with_warmup" or "linear")
+  end
+  add(argv, "--weight_decay", t.weight_decay, "--adam_beta1", t.beta1, "--adam_beta2", t.beta2,
+      "--adam_epsilon", t.epsilon, "--max_grad_norm", t.clip, "--seed", t.seed, "--logging_steps", t.log_every)
+  if settings.dtype == "bf16" or settings.dtype == "fp16" then add(argv, "--" .. settings.dtype) end
+  if settings.dtype == "tf32" then add(argv, "--tf32", "true") end
+  if t.checkpoint_every > 0 then
+    add(argv, "--save_strategy", "steps", "--save_steps", t.checkpoint_every, "--save_total_limit", t.keep_checkpoints)
+  else
+    add(argv, "--save_strategy", "no")
+  end
+  add(argv, "--report_to", "none", "--output_dir", common.in_run("checkpoints"))
+  return {
+    argv = argv,
+    needs = { RUN_CLM = "run_clm.py of transformers' examples, of the same tag as the package",
+              TOKENIZER = "a tokenizer of Hugging Face, by name or folder", TRAIN_FILE = "the text to train on" },
+    environment = { HF_HUB_OFFLINE = "1", HF_DATASETS_OFFLINE = "1", TRANSFORMERS_OFFLINE = "1" },
+    version = { "python3", "-c", "import transformers; print(transformers.__version__)" },
+    owns = { ["--bf16"] = "dtype", ["--fp16"] = "dtype", ["--tf32"] = "dtype", ["--deepspeed"] = "strategies",
+             ["--fsdp"] = "strategies", ["--gradient_checkpointing"] = "recompute", ["--num_train_epochs"] = "steps" },
+  }
+end
+
+-- The size of the model in flags that Megatron-LM and all its relatives have.
+function common.megatron_model(argv)
+  add(argv, "--num-layers", model.layers, "--hidden-size", model.hidden,
+      "--num-attention-heads", model.heads, "--seq-length", model.seq,
+      "--max-position-embeddings", model.seq)
+  if model.ffn_hidden ~= 4 * model.hidden then add(argv, "--ffn-hidden-size", model.ffn_hidden) end
+end
+
+-- How it learns, in the same. Where the batch grows, everything is counted in samples.
+function common.megatron_training(argv)
+  local t = training
+  if run.rampup_samples > 0 then
+    add(argv, "--rampup-batch-size", run.rampup_start, run.rampup_step, run.rampup_samples,
+        "--train-samples", run.samples, "--lr-decay-samples", run.decay_samples,
+        "--lr-warmup-samples", run.warmup_samples)
+  else
+    add(argv, "--train-iters", run.total_steps, "--lr-decay-iters", common.decay_steps(),
+        "--lr-warmup-iters", t.warmup_steps)
+  end
+  add(argv, "--micro-batch-size", run.micro_batch, "--global-batch-size", run.global_batch,
+      "--optimizer", "adam", "--lr", t.learning_rate, "--min-lr", t.min_learning_rate,
+      "--lr-decay-style", t.schedule, "--weight-decay", t.weight_decay, "--adam-beta1", t.beta1,
+      "--adam-beta2", t.beta2, "--adam-eps", t.epsilon, "--clip-grad", t.clip,
+      "--hidden-dropout", t.dropout, "--attention-dropout", t.attention_dropout,
+      "--init-method-std", t.init_std, "--seed", t.seed)
+  if settings.dtype == "bf16" or settings.dtype == "fp8" then add(argv, "--bf16") end
+  if settings.dtype == "fp16" then
+    add(argv, "--fp16", "--initial-loss-scale", t.loss_scale, "--loss-scale-window", t.loss_scale_window)
+  end
+  if t.evaluate_every > 0 then
+    add(argv, "--eval-interval", t.evaluate_every, "--eval-iters", t.evaluate_batches)
+  else
+    add(argv, "--eval-iters", 0) -- else one runs at the end
+  end
+  add(argv, "--log-interval", t.log_every, "--distributed-backend", "nccl")
+  add(argv, "--save", common.in_run("checkpoints"), "--load", common.in_run("checkpoints"),
+      "--save-interval", t.checkpoint_every > 0 and t.checkpoint_every or run.total_steps)
+end
+
+-- What neither Megatron-LM nor its relatives can be told.
+function common.refuse_megatron()
+  common.refuse_unless(settings.optimizer, "adamw", "optimizer")
+  common.refuse_unless(settings.compression, "none", "compression", "use framework = \"torch\", whose hook does it")
+  common.refuse_unless(settings.fill_bubbles, false, "fill_bubbles")
+  common.refuse_unless(settings.stage_layers, "", "stage_layers", "let the stages be dealt")
+  common.refuse_unless(settings.master_weights, true, "master_weights")
+  common.refuse_unless(settings.prefetch, 1, "prefetch")
+  common.refuse_unless(settings.reduce_dtype, "dtype", "reduce_dtype")
+  common.refuse_unless(settings.tied_scatter, "once", "tied_scatter")
+  common.refuse_unless(settings.offload_activations, false, "offload_activations")
+  common.refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")
+  if settings.dtype == "tf32" then
+    refuse("dtype", framework.name .. " has no flag for tf32", "use bf16 or fp32")
+  end
+  if training.init ~= "" then
+    refuse("training.init", framework.name .. " does not read our checkpoints",
+           "leave it out, or train with orch's own trainer")
+  end
+  unequal("training.seed", "the first weights come from the framework's own random numbers",
+          "framework = \"torch\" begins with ours")
+  unequal("checkpoints", "they are the framework's own: neither orch export nor our trainers read them", nil)
+end
+
+return common

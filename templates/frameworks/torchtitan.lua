@@ -1,0 +1,174 @@
+-- PyTorch's torchtitan: 0.2.2 is told by a TOML file, main by a function of Python. It trains Llama 3
+-- in the sizes of its registry; no GPT-2, so report it as another model.
+local flavors = {
+  ["8B"] = { 32, 4096, 32, 8, 128256 }, ["70B"] = { 80, 8192, 64, 8, 128256 }, ["405B"] = { 126, 16384, 128, 8, 128256 },
+}
+
+local function flavor()
+  local _ = model.layers, model.hidden, model.heads, model.kv_heads, model.vocab
+  for name, size in pairs(flavors) do
+    if model.layers == size[1] and model.hidden == size[2] and model.heads == size[3] and model.kv_heads == size[4] and
+       model.vocab == size[5] then
+      return name
+    end
+  end
+  refuse("model", "torchtitan has the sizes of its registry: Llama 3 with 8B, 70B and 405B", "use one of them, such as llama-3-8b")
+  return "8B"
+end
+
+local function refuse_what()
+  local t = training
+  if model.family ~= "llama" then refuse("model", "torchtitan trains Llama", "use llama-3-8b") end
+  if t.data ~= "" then refuse("training.data", "torchtitan reads datasets by name", "leave it out: c4 is read") end
+  if t.init ~= "" then refuse("training.init", "torchtitan does not read our checkpoints", "leave it out") end
+  if t.dropout > 0 or t.attention_dropout > 0 then refuse("training.dropout", "torchtitan has none", "use 0") end
+  if t.evaluate_every > 0 then refuse("training.evaluate_every", "its data is not split as ours", "set 0") end
+  if t.schedule == "constant" then refuse("training.schedule", "it decays linearly or by cosine", "use cosine") end
+  if t.decay_steps > 0 and t.decay_steps ~= run.total_steps then refuse("training.decay_steps", "it decays over all steps", "set 0") end
+  if run.rampup_samples > 0 then refuse("batch.rampup", "its batch does not grow", "leave it out") end
+  refuse_unless(settings.optimizer, "adamw", "optimizer")
+  refuse_unless(settings.compression, "none", "compression")
+  refuse_unless(settings.zero_stage, 0, "zero_stage", "sharding is FSDP's there: use fsdp { ... }")
+  refuse_unless(settings.fill_bubbles, false, "fill_bubbles")
+  refuse_unless(settings.stage_layers, "", "stage_layers")
+  refuse_unless(settings.partition_rule, "balanced", "partition_rule")
+  refuse_unless(settings.expert_parallel, 1, "expert_parallel")
+  refuse_unless(settings.offload_activations, false, "offload_activations")
+  refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")
+  refuse_unless(settings.prefetch, 1, "prefetch")
+  refuse_unless(settings.tied_scatter, "once", "tied_scatter")
+  refuse_unless(settings.overlap_param_gather, false, "overlap_param_gather")
+  if settings.offload == "optimizer" then refuse("offload", "torchtitan offloads all or nothing", "use full") end
+  if settings.dtype ~= "bf16" and settings.dtype ~= "fp32" then refuse("dtype", "torchtitan has bf16 and fp32", "use bf16") end
+  if run.strategy == "deepspeed" then refuse("strategy", "DeepSpeed's stages are DeepSpeed's", "use fsdp { ... }") end
+  local _ = t.split, t.init_std, t.loss_scale, t.loss_scale_window, settings.flash_attention, settings.fused_kernels
+  _ = settings.master_weights, settings.gradient_as_bucket_view, settings.bucket_mb, settings.reduce_dtype
+  _ = settings.fp32_accumulate, settings.vocab_multiple, settings.stage_partition, settings.overlap, settings.overlap_grad_reduce
+  _ = model.head_dim, model.ffn_hidden, model.norm_epsilon, model.rope_theta, model.rope_factor, model.rope_low
+  _ = model.rope_high, model.rope_original, model.tied
+  unequal("training.data", "torchtitan reads c4 by name, with its own tokenizer", nil)
+  unequal("training.seed", "first weights come from the framework's own random numbers and its own spread", nil)
+  unequal("training.weight_decay", "torchtitan decays all parameters, ours no norms", nil)
+  unequal("fp32_accumulate", "torchtitan reduces gradients in fp32", "set fp32_accumulate = true where the strategy has it")
+  unequal("hardware.time", "torchtitan cannot be told to save before its limit", "give checkpoint_every")
+end
+
+-- Ranks that shard, and groups of them that mirror each other.
+local function degrees()
+  if run.strategy == "ddp" or run.strategy == "megatron" then return run.data_parallel, 1 end
+  if settings.sharding ~= "hybrid" then return 1, run.data_parallel end
+  local group = settings.hybrid_shard_group > 0 and settings.hybrid_shard_group or run.gpus_per_node
+  return run.data_parallel // group, group
+end
+
+local function parallelism()
+  local mirrors, shards = degrees()
+  local out = {
+    data_parallel_replicate_degree = mirrors, data_parallel_shard_degree = shards,
+    tensor_parallel_degree = run.tensor_parallel, pipeline_parallel_degree = run.pipeline_parallel,
+    context_parallel_degree = run.context_parallel,
+    fsdp_reshard_after_forward = settings.sharding == "grad_op" and "never" or "always",
+  }
+  if run.tensor_parallel > 1 and settings.sequence_parallel == false then
+    unequal("sequence_parallel", "torchtitan shards norms along the sequence wherever tensors are shared", "set sequence_parallel = true")
+  end
+  if run.pipeline_parallel > 1 then
+    local chunks = settings.interleave or 1
+    out.pipeline_parallel_schedule = chunks > 1 and "Interleaved1F1B" or "1F1B"
+    out.pipeline_parallel_layers_per_stage = model.layers // (run.pipeline_parallel * chunks)
+    out.pipeline_parallel_microbatch_size = run.micro_batch
+  end
+  return out
+end
+
+local function old(name)
+  local t = training
+  local local_batch = run.pipeline_parallel > 1 and run.micro_batch * run.accumulate or run.micro_batch
+  return toml {
+    job = { description = run.id },
+    model = { name = "llama3", flavor = name },
+    optimizer = { name = "AdamW", lr = t.learning_rate, beta1 = t.beta1, beta2 = t.beta2, eps = t.epsilon,
+                  weight_decay = t.weight_decay },
+    lr_scheduler = { warmup_steps = t.warmup_steps, decay_type = t.schedule,
+                     min_lr_factor = t.min_learning_rate / t.learning_rate },
+    training = { local_batch_size = local_batch, global_batch_size = run.global_batch, seq_len = model.seq,
+                 max_norm = t.clip, steps = run.total_steps, enable_cpu_offload = settings.offload == "full",
+                 mixed_precision_param = settings.dtype == "bf16" and "bfloat16" or "float32",
+                 mixed_precision_reduce = "float32", dataset = "c4" },
+    debug = { seed = t.seed },
+    parallelism = parallelism(),
+    activation_checkpoint = { mode = settings.recompute },
+    checkpoint = { enable = t.checkpoint_every > 0, interval = math.max(1, t.checkpoint_every),
+                   last_save_model_only = false, keep_latest_k = t.keep_checkpoints },
+    metrics = { log_freq = t.log_every },
+  }
+end
+
+-- Python's words for the values of a table, in order.
+local function keywords(fields)
+  local out = {}
+  for key, value in pairs(fields) do
+    local text = type(value) == "string" and '"' .. value .. '"' or type(value) == "number" and number(value) or
+      (value and "True" or "False")
+    out[#out + 1] = key .. "=" .. text
+  end
+  return table.concat(out, ", ")
+end
+
+local function new(name)
+  local t, shape = training, parallelism()
+  shape.pipeline_parallel_microbatch_size = nil
+  local train = { num_tokens_per_microbatch_per_dp_rank = run.micro_batch * model.seq,
+                  num_tokens_per_train_step = run.global_batch * model.seq, max_context_length = model.seq,
+                  max_norm = t.clip, steps = run.total_steps, enable_cpu_offload = settings.offload == "full",
+                  mixed_precision_param = settings.dtype == "bf16" and "bfloat16" or "float32" }
+  if run.pipeline_parallel > 1 then train.num_pp_microbatches = run.accumulate end
+  return table.concat({
+    "from torchtitan.components.lr_scheduler import LRSchedulersContainer",
+    "from torchtitan.components.metrics import MetricsProcessor",
+    "from torchtitan.components.optimizer import OptimizersContainer",
+    "from torchtitan.config import ActivationCheckpointConfig, ParallelismConfig, TrainingConfig",
+    "from torchtitan.models.llama3 import config_registry",
+    "", "",
+    "def run():",
+    "    config = config_registry.llama3_" .. string.lower(name) .. "()",
+    "    config.training = TrainingConfig(" .. keywords(train) .. ")",
+    "    config.optimizer = OptimizersContainer.Config(" .. keywords { lr = t.learning_rate, beta1 = t.beta1,
+      beta2 = t.beta2, eps = t.epsilon, weight_decay = t.weight_decay } .. ")",
+    "    config.lr_scheduler = LRSchedulersContainer.Config(" .. keywords { warmup_steps = t.warmup_steps,
+      decay_type = t.schedule, min_lr_factor = t.min_learning_rate / t.learning_rate } .. ")",
+    "    config.parallelism = ParallelismConfig(" .. keywords(shape) .. ")",
+    "    config.activation_checkpoint = ActivationCheckpointConfig(" .. keywords { mode = settings.recompute } .. ")",
+    "    config.metrics = MetricsProcessor.Config(" .. keywords { log_freq = t.log_every } .. ")",
+    "    config.checkpoint.interval = " .. number(math.max(1, t.checkpoint_every)),
+    "    config.debug.seed = " .. number(t.seed),
+    "    return config", "",
+  }, "\n")
+end
+
+return {
+  doc = "PyTorch's torchtitan: Llama 3 in the sizes of its registry",
+  versions = { "0.2.2", "main" },
+  render = function()
+    read_ours()
+    refuse_what()
+    local name = flavor()
+    local made = {
+      needs = { TORCHTITAN_ASSETS = "the folder with the model's tokenizer (hf_assets_path)" },
+      version = { "python3", "-c", "import torchtitan; print(getattr(torchtitan, '__version__', 'unknown'))" },
+      owns = { ["--training."] = "training", ["--parallelism."] = "the strategy", ["--optimizer."] = "training",
+               ["--lr_scheduler."] = "training", ["--activation_checkpoint.mode"] = "recompute" },
+    }
+    if at_least("main") then
+      made.files = { ["orch_torchtitan.py"] = new(name) }
+      made.argv = { "-m", "torchtitan.train", "--module", "orch_torchtitan", "--config", "run",
+                    "--hf_assets_path", expand "$TORCHTITAN_ASSETS", "--dump_folder", in_run("checkpoints") }
+      made.environment = { PYTHONPATH = expand "$ORCH_RUN_FOLDER:$PYTHONPATH" }
+    else
+      made.files = { ["torchtitan.toml"] = old(name) }
+      made.argv = { "-m", "torchtitan.train", "--job.config_file", in_run("torchtitan.toml"),
+                    "--job.dump_folder", in_run("checkpoints"), "--model.hf_assets_path", expand "$TORCHTITAN_ASSETS" }
+    end
+    return made
+  end,
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2154,SC2016 # out, err and code are the library's; $NAMES are for the jobs
+# Frameworks in our trainer's place: what is rendered for them against what was published, what of it
+# is shown, and runs on this machine with a stand-in for the program.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname -- "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$here/local.sh"
+ln -s "$(command -v python3)" "$work/tools/python3"
+for tool in timeout tail sed rm touch; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
+
+# argv_of FOLDER: all words of the command line in one text.
+argv_of() {
+  python3 -c 'import json, sys; print(" ".join(json.load(open(sys.argv[1]))["argv"]) + " ")' "$1/launch.json"
+}
+
+# --- the public job of BLOOM (bigscience-workshop/bigscience, train/tr11-176B-ml/tr11-176B-ml.slurm) ---
+orch run "$here/../golden/framework_bloom/experiment.lua" --runs runs
+exits 0 'bloom is planned'
+folder=$(echo runs/framework_bloom/*-????????)
+words=$(argv_of "$folder")
+while read -r expected; do has "$words" "$expected " 'an argument of the public job'; done <<'END'
+--tensor-model-parallel-size 4
+--pipeline-model-parallel-size 12
+--pp-partition-method type:transformer|embedding
+--num-layers 70
+--hidden-size 14336
+--num-attention-heads 112
+--seq-length 2048
+--max-position-embeddings 2048
+--micro-batch-size 2
+--rampup-batch-size 192 16 9765625
+--global-batch-size 2048
+--tokenizer-type PretrainedFromHF
+--init-method-std 0.0048
+--embed-layernorm
+--bf16
+--seed 42
+--position-embedding-type alibi
+--checkpoint-activations
+--abort-on-unmet-fused-kernel-constraints
+--pad-vocab-size-to 250880
+--optimizer adam
+--adam-beta1 0.9
+--adam-beta2 0.95
+--adam-eps 1e-08
+--lr 6e-05
+--min-lr 6e-06
+--lr-decay-style cosine
+--clip-grad 1
+--weight-decay 0.1
+--exit-duration-in-mins 5990
+--log-interval 1
+--save-interval 100
+--eval-interval 1000
+--eval-iters 1
+--num-workers 2
+--valid-num-workers 0
+--data-impl mmap
+--distributed-backend nccl
+--deepspeed
+--zero-stage 0
+--deepspeed-activation-checkpointing
+END
+has "$words" '--kill-switch-path $ORCH_ATTEMPT_FOLDER/kill-switch ' 'the way to save and leave'
+python3 - "$folder" <<'END' || bad 'ds_config.json is that of the public job' "$(cat "$folder/ds_config.json")"
+import json, sys
+config = json.load(open(sys.argv[1] + "/ds_config.json"))
+assert config == {"train_micro_batch_size_per_gpu": 2, "train_batch_size": 2048, "gradient_clipping": 1.0,
+                  "zero_optimization": {"stage": 0}, "bf16": {"enabled": True}, "steps_per_print": 2000,
+                  "wall_clock_breakdown": False}, config
+words = json.load(open(sys.argv[1] + "/launch.json"))["argv"]
+# Samples of whole steps, where the job says samples.
+for flag, public, most in (("--train-samples", 220e6, 1e-5), ("--lr-warmup-samples", 183105, 1e-3)):
+    assert abs(int(words[words.index(flag) + 1]) / public - 1) < most, flag
+END
+has "$(cat "$folder/start")" '--nproc_per_node=8 --nnodes="$WORLD_SIZE"' 'one torchrun per node'
+
+# --- what may be known, and what may not ---------------------------------------------------------------
+cat >secret.lua <<'LUA'
+return experiment {
+  name = "secret", model = "gpt-tiny", hardware = { cluster = "local", gpus = 1 }, tokens = 1e6,
+  strategies = { ddp { dtype = "fp32", framework = "torch", environment = { HF_TOKEN = expand "$HF_TOKEN" } } },
+}
+LUA
+HF_TOKEN=hf_do_not_show_me orch run secret.lua --runs runs --dry-run
+exits 0 'a secret by name'
+lacks "$out$err" hf_do_not_show_me 'the plan shows no secret'
+sed -i 's/expand "$HF_TOKEN"/"hf_do_not_show_me"/' secret.lua
+orch plan secret.lua
+exits 3 'a secret as it is'
+lacks "$out$err" hf_do_not_show_me 'a refusal shows no secret'
+has "$err" 'HF_TOKEN = expand "$HF_TOKEN"' 'a refusal says how'
+sed -i 's/"hf_do_not_show_me"/expand "$HF_TOKEN"/' secret.lua
+
+# --- on this machine, with a stand-in ------------------------------------------------------------------
+# mine NAME BEHAVIOUR [WORDS]: a run of two ranks by a program of one's own.
+mine() {
+  mkdir -p frameworks
+  cat >frameworks/mine.lua <<LUA
+return {
+  versions = { "1.0", "1.1" },
+  render = function()
+    local _ = model.layers, model.hidden, model.heads, model.vocab, model.seq, settings.dtype
+    return { program = { "bash" }, argv = { expand "\$MINE", "--layers", model.layers }, needs = { MINE = "my program" },
+             environment = { FROM_TEMPLATE = "a 'b' \$HOME", OVER = "template" }, stop = { signal = "TERM" },
+             version = { "bash", "-c", "echo 1.0.7" }, files = { ["mine.json"] = json { layers = model.layers } } }
+  end,
+}
+LUA
+  cat >"$1.lua" <<LUA
+return experiment {
+  name = "$1", model = "gpt-tiny", hardware = { cluster = "local", gpus = 2 }, batch = { global_batch = 8 }, tokens = 1e6,
+  strategies = { ddp { dtype = "fp32", framework = "mine@1.0", args = { "--odd", "it's \$HOME" }, ${3:-}
+    setup = "FROM_SETUP=here; export FROM_SETUP",
+    environment = { MINE = expand "\$PROGRAM", OVER = "experiment", BELOW = expand "\$FROM_SETUP/x" } } },
+}
+LUA
+  printf '%s\n' "$2" >program
+}
+export PROGRAM=$work/here/program
+
+mine good 'printf "%s\n" "$RANK/$WORLD_SIZE" "$@" "$FROM_TEMPLATE" "$OVER" "$BELOW" >"$ORCH_ATTEMPT_FOLDER/rank.$RANK"
+: >"$ORCH_ATTEMPT_FOLDER/finished"'
+local_orch run good.lua --runs runs -y
+exits 0 'a framework that finishes'
+folder=$(echo runs/good/*-????????)
+has "$folder" mine-1.0 'its name is in the label'
+has "$(cat "$folder"/attempts/1/rank.1)" "1/2
+--layers
+4
+--odd
+it's \$HOME
+a 'b' \$HOME
+experiment
+here/x" 'words, variables and what they expand to'
+has "$(cat "$folder/run.json")" '"framework": "mine@1.0"' 'it is part of the run'
+has "$(cat "$folder/run.json")" '"stack": "mine@1.0"' 'and names the stack'
+has "$(cat "$folder/attempts/1/framework.json")" '"says": "1.0.7"' 'the version that it says'
+first=${folder##*/}
+sed -i 's/1.0"/1.1"/' good.lua
+orch plan good.lua --format json
+lacks "$out" "$first" 'another version is another run'
+
+mine early 'echo "step 1 of many"'
+local_orch run early.lua --runs runs -y
+exits 4 'one that leaves early has not finished'
+has "$(cat runs/early/*/attempts/1/status.json)" '"state": "left"' 'it left'
+
+mine dies 'if [ "$RANK" = 1 ]; then exit 7; fi; sleep 600'
+local_orch run dies.lua --runs runs -y
+exits 4 'one that dies'
+has "$(cat runs/dies/*/attempts/1/status.json)" '"exit_code": 7' 'with its own code'
+
+mine stops 'trap "echo saved; exit 0" TERM
+: >"$ORCH_ATTEMPT_FOLDER/up.$RANK"
+for ((i = 0; i < 6000; i++)); do
+  sleep 0.1
+  if [ "$i" = 5 ]; then until [ -e "$ORCH_ATTEMPT_FOLDER/up.$((1 - RANK))" ]; do sleep 0.1; done; touch "$ORCH_RUN_FOLDER/stop"; fi
+done'
+local_orch run stops.lua --runs runs -y
+has "$(cat runs/stops/*/attempts/1/status.json)" '"state": "stopped"' 'told to stop, it saves and leaves'
+has "$(cat runs/stops/*/attempts/1/stdout.log)" saved 'by the signal that it knows'
+
+mine unset_variable 'exit 0'
+unset PROGRAM
+local_orch run unset_variable.lua --runs runs -y
+exits 4 'a program that is not named'
+has "$(cat runs/unset_variable/*/attempts/1/stdout.log)" 'MINE is not set: my program' 'says which variable'
+
+# --- what there is, one's own too -------------------------------------------------------------------------
+orch backends frameworks
+exits 0 'the list'
+has "$out" 'megatron-lm               0.4 to 0.19' 'a shipped one'
+has "$out" 'mine                      1.0, 1.1' 'one of our own'
+
+# --- three programs, one 175B -------------------------------------------------------------------------
+orch plan "$ORCH_HOME/experiments/frameworks_175b.lua"
+exits 0 'the shipped experiment'
+has "$out" 'megatron-lm@0.12 cannot be made equal in:' 'differences of Megatron-LM'
+has "$out" 'megatron-deepspeed@0.16 cannot be made equal in:' 'differences of Megatron-DeepSpeed'
+orch plan "$ORCH_HOME/experiments/one_h200.lua" --format json
+exits 0 'five programs on one GPU'
+has "$out" '"framework": "torch"' 'two of them are PyTorch'

@@ -1,0 +1,72 @@
+#!/bin/bash
+# Logs of others: what is asked on the command line, and what becomes of files.
+. "$(dirname -- "$0")/lib.sh"
+
+# titan FIRST LAST DATE: lines of torchtitan, 4 s a step by their dates, without a word on the batch.
+titan() {
+  echo "[rank0]:[titan] $3 10:00:00,000 - root - INFO - Training starts at step 1"
+  for ((step = $1; step <= $2; step++)); do
+    printf '[rank0]:[titan] %s 10:%02d:%02d,000 - root - INFO - step: %2d  loss:  9.1000  memory: 30.00GiB(38%%)  tps: 8,192  tflops: 100.00  mfu: 10.00%%\n' \
+      "$3" $((step * 4 / 60)) $((step * 4 % 60)) "$step"
+  done
+}
+titan 1 40 2021-05-25 >old.out
+orch ingest old.out
+exits 0 'a log of torchtitan'
+has "$out" 'torchtitan' 'its framework'
+has "$out" 'stopped' 'a log of 2021 does not go on, though its file is new'
+lacks "$out" ' ddp' 'nothing is made up'
+orch ingest old.out --set gbs=8 --set seq=4096 --set gpus=1 --format json
+cp "$work/out" set.json
+if ! python3 - <<'PY'; then bad 'what is set counts before times are computed' "$out"; fi
+import json
+run, = json.load(open("set.json"))["records"]
+measured = run["measured"]
+assert measured["step_seconds"] == 4 and measured["tokens_per_second"] == 8192, measured
+assert abs(measured["days_per_100b_tokens"] - 100e9 / 8192 / 86400) < 1e-6, measured
+PY
+orch ingest old.out --cluster dgx-a100 --set gpus=8 --format csv
+has "$(cut -d, -f5 <<<"$out")" 'dgx-a100' 'the cluster is in the CSV'
+orch ingest old.out --set gbs=many
+exits 1 'no number'
+
+titan 1 40 "$(date -u +%F)" >new.out
+orch ingest new.out
+has "$out" 'running' 'a log of today goes on'
+
+# Copies, compressed ones, and logs of a framework that nobody knows.
+mkdir logs
+cp old.out logs/a.out
+cp old.out logs/b.out
+echo '"hidden_size": 2048' >logs/c.out
+orch ingest logs
+has "$err" 'logs/b.out: the same as logs/a.out' 'a copy'
+has "$err" 'logs/c.out: lines of huggingface, but no step that a pattern reads' 'not claimed'
+same 1 "$(grep -c '^a.out .*torchtitan' <<<"$out")" 'one run'
+if command -v gzip >/dev/null; then
+  ln -s "$(command -v gzip)" "$work/no_programs/gzip"
+  gzip -c old.out >packed.out.gz
+  orch ingest packed.out.gz
+  exits 0 'a compressed log'
+  has "$out" 'packed.out.gz' 'a compressed log'
+  rm "$work/no_programs/gzip"
+  orch ingest packed.out.gz
+  exits 1 'without the program that unpacks it'
+  has "$err" 'compressed (gzip): gzip cannot be started here' 'it says so'
+fi
+
+# What a log does not say is told as such wherever it is shown.
+cat >trainer.out <<'LOG'
+***** Running training *****
+  Instantaneous batch size per device = 4
+  Total train batch size (w. parallel, distributed & accumulation) = 32
+  Gradient Accumulation steps = 1
+  Total optimization steps = 20
+{'loss': 3.5, 'epoch': 0.1}
+{'train_runtime': 100.0, 'train_samples_per_second': 6.4, 'train_steps_per_second': 0.2, 'epoch': 1.0}
+LOG
+orch ingest trainer.out
+has "$out" 'ddp*' 'an assumed strategy has a star'
+has "$out" 'Assumed (*)' 'and is named'
+orch ingest trainer.out --set framework=fsdp
+lacks "$out" 'fsdp*' 'what a person said is not assumed'

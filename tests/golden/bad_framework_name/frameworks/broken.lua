@@ -1,0 +1,5 @@
+return {
+  render = function()
+    return {
+  end,
+}

@@ -1,0 +1,5 @@
+return {
+  render = function()
+    while true do end
+  end,
+}

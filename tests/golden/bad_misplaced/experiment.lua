@@ -1,0 +1,17 @@
+-- Fields that stand at the top and belong further down; phases that no ramp-up would have.
+return experiment {
+  name = "misplaced",
+  model = "gpt-1.3b",
+  hardware = { cluster = "dgx-a100", gpus = 8 },
+  batch = { global_batch = 64, rampup = { start = 8, step = 8, samples = 1000, phases = 9 } },
+  tokens = 1e9,
+  phases = 9,
+  micro_batch = 4,
+  nodes = 2,
+  account = "abc",
+  learning_rate = 1e-4,
+  gpu_hours = 100,
+  tensor_parallel = 2,
+  fases = 9,
+  strategies = { megatron {} },
+}

@@ -1,0 +1,8 @@
+-- What is wrong is in the arguments, and they are told.
+return experiment {
+  name = "bad_set",
+  model = "gpt-1.3b",
+  hardware = { cluster = "dgx-a100", nodes = 1 },
+  batch = { global_batch = 64 },
+  strategies = { fsdp {}, megatron { tensor_parallel = 2 }, fsdp { recompute = "full" } },
+}

@@ -1,0 +1,8 @@
+-- What the arguments change is as if it stood here.
+return experiment {
+  name = "set",
+  model = "gpt-1.3b",
+  hardware = { cluster = "dgx-a100", nodes = 1 },
+  batch = { global_batch = 64 },
+  strategies = { fsdp {}, megatron { tensor_parallel = 2 }, fsdp { recompute = "full" } },
+}

@@ -1,0 +1,111 @@
+#include "core/plan/stack.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+using namespace orch::plan;
+using Catch::Approx;
+
+namespace {
+
+StackPtr stack(const char* name, const char* date, std::vector<std::string> runs,
+               double gemm = 1, bool tuned = true) {
+  Stack made;
+  made.name = name;
+  made.date = date;
+  made.runs = std::move(runs);
+  made.tuned = tuned;
+  made.constants["gemm"] = {gemm, "fitted: 9 rows"};
+  return std::make_shared<const Stack>(made);
+}
+
+Run run_of(const Partition& partition, const char* strategy, const std::string& engine) {
+  auto made = std::make_shared<Strategy>();
+  made->name = strategy;
+  made->backend = "zero3";
+  made->params.push_back({"engine", "", ParamType::text, {}, {}, 0, 0, {}, {}});
+  Run run;
+  run.strategy = made;
+  run.settings = {engine};
+  run.partition = &partition;
+  run.stack = default_stack(run);
+  return run;
+}
+
+// An A100 of 2020, and software of three years.
+Partition machine() {
+  Partition made;
+  made.gpu.released = 2020;
+  made.efficiency.gemm = {0.8, "datasheet"};
+  for (const auto& each : {stack("fsdp-2023", "2023-04", {"fsdp/framework"}, 0.9),
+                           stack("deepspeed-2021", "2021-05", {"deepspeed/framework"}),
+                           stack("deepspeed-2022", "2022-07", {"deepspeed/framework"}),
+                           stack("diary", "2022-01", {"fsdp/framework"}, 0.2, false),
+                           stack("fsdp-2025", "2025-01", {"fsdp/framework"}),
+                           stack("ours", "2026", {"fsdp/orch"})})
+    made.stacks.push_back({each, std::make_shared<const Partition>(on_stack(made, each))});
+  return made;
+}
+
+std::string name_of(const Run& run) {
+  const auto* found = stack_of(run);
+  return found ? found->stack->name : "";
+}
+
+}  // namespace
+
+TEST_CASE("strategies on one machine are priced in software of one time", "[plan][stack]") {
+  const auto partition = machine();
+  CHECK(name_of(run_of(partition, "fsdp", "framework")) == "fsdp-2023");
+  CHECK(name_of(run_of(partition, "deepspeed", "framework")) == "deepspeed-2022");
+  CHECK(name_of(run_of(partition, "fsdp", "orch")) == "ours");
+  CHECK(name_of(run_of(partition, "megatron", "orch")).empty());
+  auto newer = partition;
+  newer.gpu.released = 2023;
+  CHECK(name_of(run_of(newer, "fsdp", "framework")) == "fsdp-2025");
+  newer.gpu.released = 0;  // not known: the newest
+  CHECK(name_of(run_of(newer, "deepspeed", "framework")) == "deepspeed-2022");
+}
+
+TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
+  const auto partition = machine();
+  auto run = run_of(partition, "fsdp", "framework");
+  run.stack = "diary";
+  CHECK(name_of(run) == "diary");
+  run.stack = "our own fork";
+  CHECK(name_of(run) == "fsdp-2023");
+}
+
+TEST_CASE("factors are on the machine's constants", "[plan][stack]") {
+  const auto partition = machine();
+  const auto& at = priced_at(run_of(partition, "fsdp", "framework"));
+  CHECK(at.efficiency.gemm.value == Approx(0.72));
+  CHECK(at.on->name == "fsdp-2023");
+  CHECK(&priced_at(run_of(partition, "megatron", "orch")) == &partition);
+  const auto most = on_stack(partition, stack("fast", "2025", {}, 2));
+  CHECK(most.efficiency.gemm.value == 1);  // no more than there is
+}
+
+// 0.04 and 0.06 of rows; a machine that nobody measured adds its own doubt.
+TEST_CASE("the spread is that of machine and stack", "[plan][stack]") {
+  Partition partition;
+  partition.efficiency.time_spread = {0.04, "fitted: 9 rows"};
+  Stack known;
+  known.seen.rows = 9;
+  known.constants["time_spread"] = {0.06, "fitted: 9 rows"};
+  const auto spread = [](const Partition& machine, const Stack& stack) {
+    return on_stack(machine, std::make_shared<const Stack>(stack)).efficiency.time_spread.value;
+  };
+  CHECK(spread(partition, known) == 0.06);
+  partition.efficiency.time_spread = {0.15, "assumed"};
+  CHECK(spread(partition, known) == Approx(std::hypot(0.06, 0.12)));
+  CHECK(spread(partition, Stack()) == 0.15);
+}
+
+TEST_CASE("dates are years", "[plan][stack]") {
+  CHECK(years_of("2022-01") == 2022);
+  CHECK(years_of("2022-07-14") == 2022.5);
+  CHECK(years_of("2022") == Approx(2022.458).epsilon(1e-6));
+  CHECK(years_of("") == 0);
+}

@@ -1,0 +1,75 @@
+/* A backend in plain C with at most one flaw, chosen when it is compiled. */
+#include "core/price/backend/abi.h"
+
+static void check(const orch_run* run, const orch_sink* sink) {
+  if (run->gpus > 8) sink->problem(sink->context, ORCH_REJECT, "gpus", "too many", "try gpus = 8");
+}
+
+static void work(const orch_run* run, const orch_sink* sink) {
+  orch_schedule schedule = {sizeof schedule, ORCH_RECOMPUTE_NONE, 2, run->accumulate, 1, "fp32"};
+  sink->schedule(sink->context, &schedule);
+  sink->block(sink->context, "everything");
+  double counts[1] = {1};
+#ifdef BROKEN_BAD_WORK
+  orch_stages stages = {sizeof stages, 1, 0, 0, counts};
+#else
+  orch_stages stages = {sizeof stages, 1, 0, 1, counts};
+#endif
+  sink->stages(sink->context, &stages);
+}
+
+static const orch_param params[] = {
+    {"depth", "how deep", ORCH_INTEGER, {ORCH_INTEGER, 1, 3, 0, 0}, 0, 0, 0,
+#ifdef BROKEN_ORPHAN_PARAM
+     "compresion", "powersgd"
+#else
+     0, 0
+#endif
+    }};
+
+static const orch_strategy strategies[] = {{
+#ifdef BROKEN_TWIN
+    "megatron",
+#else
+    "plain",
+#endif
+    "a test", params, 1, sizeof(orch_param)}};
+
+static const orch_backend backend = {
+#ifdef BROKEN_SMALL_STRUCT
+    16,
+#else
+    sizeof(orch_backend),
+#endif
+#ifdef BROKEN_WRONG_MAJOR
+    ORCH_ABI_MAJOR + 1,
+#else
+    ORCH_ABI_MAJOR,
+#endif
+    ORCH_ABI_MINOR,
+#ifdef BROKEN_OTHER_NAME
+    "somebody",
+#else
+    NAME,
+#endif
+    "1.0", "a test", strategies, 1, sizeof(orch_strategy),
+#ifdef BROKEN_NULL_FIELDS
+    0, 0
+#else
+    check, work
+#endif
+};
+
+#ifdef BROKEN_NO_ENTRY
+const orch_backend* another_entry(void) { return &backend; }
+#else
+const orch_backend* orch_backend_entry(uint32_t major, uint32_t minor);
+const orch_backend* orch_backend_entry(uint32_t major, uint32_t minor) {
+  (void)major, (void)minor;
+#ifdef BROKEN_NULL_BACKEND
+  return 0;
+#else
+  return &backend;
+#endif
+}
+#endif

@@ -1,0 +1,198 @@
+#include <catch2/catch_approx.hpp>
+
+#include "tests/price/backend/support.h"
+
+namespace orch::test {
+namespace {
+
+using Catch::Approx;
+
+// Parameters of a layer of the 104B on one of four tensor-parallel ranks: (12h^2 + 7h) / 4, and 6h
+// that all of them have.
+constexpr double kLayer = 403769900;
+constexpr double kSbh = 2048.0 * 11600;
+
+double count(const backend::Work& work, std::int64_t stage, const std::string& name) {
+  for (const auto& range : work.stage_list)
+    for (std::size_t b = 0; b < work.blocks.size(); ++b)
+      if (range.first <= stage && stage <= range.last && work.blocks[b].name == name)
+        return work.counts[range.first_count + b];
+  FAIL("no block " + name);
+  return 0;
+}
+
+backend::Work work_with(const Settings& settings, plan::Layout layout = {4, 8, 2}) {
+  return work_of(make_run("megatron", model_104b(), layout, 1, 64, settings));
+}
+
+const Settings kDeepspeed{{"engine", word("deepspeed")}};
+// Without norms and biases on every rank: (12 h^2 + 13 h) / 4 with h = 11,600.
+constexpr double kPlainLayer = 403717700;
+const Settings kOffload{{"zero_stage", number(1)}, {"offload", word("optimizer")}, {"engine", word("megatron")}};
+
+}  // namespace
+
+TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
+          "[megatron][engine]") {
+  const auto own = work_with({});
+  const auto deepspeed = work_with(kDeepspeed);
+  for (const std::int64_t stage : {0, 3, 7}) {
+    CHECK(count(own, stage, "pipeline") == 0);
+    CHECK(count(deepspeed, stage, "pipeline") == 1);
+  }
+  const auto& handed = op(deepspeed, "pipeline", "stage overhead");
+  CHECK(handed.kind == ORCH_STAGE_OVERHEAD);
+  CHECK(handed.forward == 1);
+  CHECK(handed.recompute == 0);
+  CHECK(handed.backward == 1);
+  CHECK(handed.step == 0);
+  for (const auto& [work, times] : {std::pair{&own, 1}, std::pair{&deepspeed, 2}}) {
+    const auto& layer = op(*work, "layer", "layer overhead");
+    CHECK(layer.kind == ORCH_OVERHEAD);
+    CHECK(layer.forward == times);
+    CHECK(layer.recompute == times);
+    CHECK(layer.backward == times);
+  }
+  // One stage hands nothing over.
+  CHECK(count(work_with(kDeepspeed, {4, 1, 2}), 0, "pipeline") == 0);
+}
+
+TEST_CASE("waiting for each kernel doubles a layer's overhead again", "[megatron][engine]") {
+  auto blocking = kDeepspeed;
+  blocking["launch_blocking"] = true;
+  CHECK(op(work_with(blocking), "layer", "layer overhead").forward == 4);
+  CHECK(
+      op(work_with({{"launch_blocking", plan::Value(true)}}), "layer", "layer overhead").forward ==
+      2);
+}
+
+TEST_CASE("DeepSpeed's pipeline does not interleave", "[megatron][engine]") {
+  auto settings = kDeepspeed;
+  settings["interleave"] = number(2);
+  const auto found = problems_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, settings));
+  CHECK(has(about(found.reasons, "interleave").fact, "DeepSpeed's pipeline does not interleave"));
+}
+
+// ZeRO-1 over two ranks: half of a layer's parameters each.
+TEST_CASE("an offloaded optimizer moves its shard with every micro-batch", "[megatron][offload]") {
+  const auto work = work_with(kOffload);
+  const double shard = kPlainLayer / 2;
+  const auto& gradients = op(work, "layer", "gradients to host");
+  CHECK(gradients.kind == ORCH_COPY);
+  CHECK(gradients.bytes == 2 * shard);
+  CHECK(gradients.backward == 1);
+  CHECK(gradients.step == 0);
+  CHECK(gradients.hidden == 1);
+  // fp32 gradient in; master weight and two moments in and out; 16-bit weight out: 4 + 24 + 2.
+  const auto& update = op(work, "layer", "optimizer on the host");
+  CHECK(update.kind == ORCH_HOST);
+  CHECK(update.bytes == 30 * shard);
+  CHECK(update.step == 1);
+  CHECK(update.backward == 0);
+  const auto& weights = op(work, "layer", "updated weights to device");
+  CHECK(weights.kind == ORCH_COPY);
+  CHECK(weights.bytes == 2 * shard);
+  CHECK(weights.step == 1);
+  CHECK(find_op(work, "layer", "optimizer") == nullptr);
+  const auto kept = work_with({{"zero_stage", number(1)}, {"engine", word("megatron")}});
+  CHECK(op(kept, "layer", "optimizer").kind == ORCH_MEMORY);
+  CHECK(find_op(kept, "layer", "gradients to host") == nullptr);
+}
+
+// Eight layers on each of eight stages. 12 bytes of states and 4 of gradients are on the host.
+TEST_CASE("an offloaded optimizer leaves its states to the host", "[megatron][offload]") {
+  const auto work = work_with(kOffload);
+  CHECK(memory(work, 3, "optimizer states") == 0);
+  CHECK(memory(work, 3, "fp32 gradients of the shard") == 0);
+  CHECK(memory(work, 3, "weights") == 2 * 8 * kPlainLayer);
+  CHECK(memory(work, 3, "gradients") == 4 * 8 * kPlainLayer);
+  CHECK(memory(work, 3, "", ORCH_HOST_MEMORY) == 16 * 8 * kPlainLayer / 2);
+  const auto whole = work_with({{"offload", word("optimizer")}, {"engine", word("megatron")}},
+                               {4, 8, 1});  // nothing is sharded
+  CHECK(memory(whole, 3, "", ORCH_HOST_MEMORY) == 16 * 8 * kPlainLayer);
+  const auto kept = work_with({{"zero_stage", number(1)}, {"engine", word("megatron")}});
+  CHECK(memory(kept, 3, "optimizer states") == 12 * 8 * kPlainLayer / 2);
+  CHECK(memory(kept, 3, "", ORCH_HOST_MEMORY) == 0);
+}
+
+// The tensor cores round; what is stored, moved and sent has 4 bytes, and is its own master weight.
+TEST_CASE("tf32 is fp32 with another peak", "[megatron][tf32]") {
+  const auto tf32 = work_with({{"dtype", word("tf32")}});
+  CHECK(tf32.dtype == "tf32");
+  CHECK(memory(tf32, 3, "weights: layers") == 4 * 8 * kLayer);
+  CHECK(memory(tf32, 3, "gradients: layers") == 4 * 8 * kLayer);
+  CHECK(memory(tf32, 3, "optimizer states: layers") == 8 * 8 * kLayer);
+  CHECK(op(tf32, "layer", "tensor all-reduce").bytes == 4 * kSbh);
+  CHECK(op(tf32, "to next stage", "send activations").bytes == kSbh);  // a quarter of 4 B
+  const auto fp32 = work_with({{"dtype", word("fp32")}});
+  CHECK(fp32.dtype == "fp32");
+  REQUIRE(fp32.ops.size() == tf32.ops.size());
+  for (std::size_t i = 0; i < fp32.ops.size(); ++i)
+    CHECK(fp32.ops[i].data.bytes == tf32.ops[i].data.bytes);
+  for (const auto* strategy : {"zero3", "fsdp", "ddp"}) {
+    CAPTURE(strategy);
+    const auto work =
+        work_of(make_run(strategy, model_104b(), {1, 1, 8}, 1, 1, {{"dtype", word("tf32")}}));
+    CHECK(work.dtype == "tf32");
+  }
+}
+
+// Two layers' inputs and 1.4 for the hand-over, for each micro-batch in flight: 32 on the first of
+// 32 stages, one on the last.
+TEST_CASE("with recomputation a stage also keeps what it hands over", "[megatron][memory]") {
+  const auto work = work_with(kDeepspeed, {4, 32, 1});
+  CHECK(memory(work, 0, "activations") == Approx(32 * 3.4 * 2 * kSbh));
+  CHECK(memory(work, 20, "activations") == Approx(12 * 3.4 * 2 * kSbh));
+  CHECK(memory(work, 31, "activations") == Approx(3.4 * 2 * kSbh));
+  // One stage hands nothing over; its output is one more input.
+  CHECK(memory(work_with(kDeepspeed, {4, 1, 1}), 0, "activations") == Approx(65 * 2 * kSbh));
+  // Our own keeps a quarter of each output, on each of the four ranks that have all of it.
+  CHECK(memory(work_with({}, {4, 32, 1}), 0, "activations") == Approx(32 * 2.25 * 2 * kSbh));
+  CHECK(memory(work_with({}, {4, 1, 1}), 0, "activations") == Approx(64 * 2 * kSbh));
+}
+
+// One for each kind of group of more than one rank, and one of all ranks where there are several.
+TEST_CASE("every kind of group keeps a communicator", "[megatron][memory]") {
+  const auto groups = [](plan::Layout layout, std::int64_t stage) {
+    return memory(work_with({}, layout), stage, "communicators", ORCH_COMMUNICATORS);
+  };
+  CHECK(groups({1, 1, 1}, 0) == 0);
+  CHECK(groups({4, 1, 1}, 0) == 1);
+  CHECK(groups({1, 1, 8}, 0) == 1);
+  CHECK(groups({1, 8, 1}, 7) == 1);
+  CHECK(groups({4, 1, 2}, 0) == 3);
+  for (const std::int64_t stage : {0, 3, 7}) CHECK(groups({4, 8, 2}, stage) == 4);
+}
+
+// Ours leave once, in the type that they are summed in, and stay on the device as well.
+TEST_CASE("our own gradients go to the host once a step", "[megatron][offload]") {
+  const auto work = work_with({{"zero_stage", number(1)},
+                               {"offload", word("optimizer")},
+                               {"fp32_accumulate", plan::Value(true)}});
+  const double shard = kLayer / 2;
+  const auto& gradients = op(work, "layer", "gradients to host");
+  CHECK(gradients.bytes == 4 * shard);
+  CHECK(gradients.backward == 0);
+  CHECK(gradients.step == 1);
+  CHECK(memory(work, 3, "gradients") == 4 * 8 * kLayer);
+  CHECK(memory(work, 3, "optimizer", ORCH_HOST_MEMORY) == 12 * 8 * kLayer / 2);
+}
+
+TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not interleave",
+          "[megatron][check]") {
+  const auto reasons = [](const Settings& settings) {
+    return problems_of(make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, settings)).reasons;
+  };
+  CHECK(has(
+      about(reasons({{"offload", word("optimizer")},
+                     {"optimizer", word("adafactor")},
+                     {"engine", word("megatron")}}),
+            "offload")
+          .fact,
+      "AdamW only"));
+  CHECK(has(
+      about(reasons({{"engine", word("deepspeed")}, {"interleave", number(2)}}), "interleave").fact,
+      "does not interleave"));
+}
+
+}  // namespace orch::test

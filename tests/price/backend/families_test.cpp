@@ -1,0 +1,149 @@
+// What a rank does for models of today, by hand.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "core/train/pipeline/schedule.h"
+#include "core/plan/family.h"
+#include "tests/price/backend/support.h"
+
+using namespace orch;
+using namespace orch::test;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+plan::Model llama_70b() {
+  auto model = plan::sized("llama", "llama-3-70b", 80, 8192, 64, 128256, 8192);
+  model.kv_heads = 8;
+  model.ffn_hidden = 28672;
+  return model;
+}
+
+plan::Model mixtral() {
+  auto model = plan::sized("moe", "mixtral", 32, 4096, 32, 32000, 4096);
+  model.kv_heads = 8;
+  model.ffn_hidden = model.expert_hidden = 14336;
+  model.experts = 8;
+  model.experts_per_token = 2;
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("a llama's products on one of eight tensor-parallel ranks", "[backend]") {
+  const auto run = make_run("megatron", llama_70b(), {8, 4, 1}, 1, 4, {});
+  const auto work = work_of(run);
+  const auto& qkv = op(work, "layer", "QKV");
+  CHECK(qkv.m == 8192);
+  CHECK(qkv.n == (8192 + 2 * 8 * 128) / 8);
+  CHECK(qkv.k == 8192);
+  CHECK(op(work, "layer", "MLP up").n == 2 * 28672 / 8);
+  CHECK(op(work, "layer", "MLP down").k == 28672 / 8);
+  CHECK(op(work, "layer", "attention scores").batch == 8);
+  // Twenty layers of 855,654,400 parameters cut in eight, norms on every rank.
+  const double matrices = 8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672;
+  CHECK_THAT(memory(work, 1, "weights: layers"),
+             WithinRel(2 * 20 * (matrices / 8 + 2 * 8192), 1e-12));
+  // The head is a matrix of its own, and nothing is tied over the pipeline.
+  CHECK_FALSE(find_op(work, "LM head", "tied embedding all-reduce"));
+  const double vocab = 129024;  // a multiple of 128 * 8
+  CHECK_THAT(memory(work, 3, "weights: embedding") + memory(work, 3, "weights: positions"),
+             WithinRel(2 * (vocab * 8192 / 8 + 8192), 1e-12));
+}
+
+// Four tensors as wide as the model, and an eighth of queries, keys and values (8192 + 2 * 1024), of
+// what attention gave (8192), and of gate, up and what they make (3 * 28672): 2 bytes each.
+TEST_CASE("products that wait for a bubble keep what a rank has of them", "[backend]") {
+  const auto run = make_run("megatron", llama_70b(), {8, 4, 1}, 1, 8,
+                            {{"fill_bubbles", plan::Value(true)}, {"sequence_parallel", plan::Value(true)}});
+  const auto work = work_of(run);
+  const double layer = 2 * 8192.0 * (4 * 8192 + (8192 + 2 * 1024 + 8192 + 3 * 28672) / 8.0);
+  for (std::int64_t stage = 0; stage < 4; ++stage)
+    CHECK(memory(work, stage, "put-off products") ==
+          20 * layer * static_cast<double>(pipeline::put_off({4, 1, 8, true}, stage)));
+  CHECK(memory(work, 0, "put-off products") > 0);
+}
+
+TEST_CASE("keys and values that ranks cannot share are refused with a number that works", "[backend]") {
+  const auto problems = problems_of(make_run("megatron", llama_70b(), {16, 1, 1}, 1, 4, {}));
+  const auto found = about(problems.reasons, "tensor_parallel");
+  CHECK(found.fact.starts_with("kv_heads = 8 is not divisible by tensor_parallel = 16"));
+  CHECK(found.fix == "try tensor_parallel = 8");
+}
+
+// FSDP's root unit stays gathered: the words twice, besides the layer in use and the one ahead.
+TEST_CASE("a head of its own is gathered with the embedding", "[backend]") {
+  const auto work = work_of(make_run("fsdp", llama_70b(), {1, 1, 64}, 1, 1,
+                                     {{"engine", plan::Value(std::string("framework"))},
+                                      {"prefetch", number(1)}}));
+  const double layer = 8192.0 * (8192 + 2 * 1024) + 8192.0 * 8192 + 3 * 8192.0 * 28672 + 2 * 8192;
+  CHECK_THAT(memory(work, 0, "gathered weights"),
+             WithinRel(2 * (2 * layer + 2 * 128256.0 * 8192), 1e-12));
+}
+
+TEST_CASE("what a model has not cannot be asked for", "[backend]") {
+  const auto fact = [](const plan::Run& run, const char* field) {
+    return about(problems_of(run).reasons, field).fact;
+  };
+  const auto text = [](const char* word) { return plan::Value(std::string(word)); };
+  CHECK(fact(make_run("zero3", llama_70b(), {1, 1, 64}, 1, 1, {{"tied_scatter", text("twice")}}),
+             "tied_scatter") == "the head is a matrix of its own: nothing is tied");
+  auto odd = mixtral();
+  odd.expert_hidden = 1407;
+  CHECK(fact(make_run("megatron", odd, {8, 1, 1}, 1, 4, {}), "tensor_parallel") ==
+        "expert_hidden = 1,407 is not divisible by tensor_parallel = 8");
+  CHECK(fact(make_run("megatron", llama_70b(), {1, 1, 8}, 1, 4, {{"expert_parallel", number(2)}}),
+             "expert_parallel") == "a llama has no experts to deal");
+  CHECK(fact(make_run("ddp", mixtral(), {1, 1, 8}, 1, 4, {{"compression", text("powersgd")}}),
+             "compression") == "PowerSGD is not estimated for models with experts");
+}
+
+// Eight experts on four ranks: two each. A micro-batch of 4096 tokens visits 8192 times, and so do those
+// of the other three ranks: 4096 rows for each expert.
+TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
+  const auto run =
+      make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"expert_parallel", number(4)}, {"zero_stage", number(1)}});
+  const auto work = work_of(run);
+  const auto& up = op(work, "layer", "experts up");
+  CHECK(up.batch == 2);
+  CHECK(up.m == 4096);
+  CHECK(up.n == 2 * 14336);
+  CHECK(up.k == 4096);
+  const auto& exchange = op(work, "layer", "expert all-to-all");
+  CHECK(exchange.bytes == 2.0 * 4096 * 2 * 4096);
+  CHECK(exchange.group_size == 4);
+  CHECK(exchange.forward == 2);
+  CHECK(exchange.backward == 2);
+  // Two of eight experts; their states are shared by two ranks only.
+  const double expert = 3 * 4096.0 * 14336;
+  CHECK(memory(work, 0, "weights: experts") == 2 * 32 * 2 * expert);
+  CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
+}
+
+// As Transformer Engine's users and DeepSeek-V3 do: what decides on words and experts stays in bf16.
+TEST_CASE("fp8 is for the products of layers, not for head and router", "[backend]") {
+  const auto work = work_of(make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"dtype", plan::Value("fp8")}}));
+  for (const auto* name : {"QKV", "attention output", "experts up", "experts down"})
+    CHECK(op(work, "layer", name).kernel == ORCH_NARROW);
+  CHECK(op(work, "layer", "router").kernel == ORCH_WIDE);
+  CHECK(op(work, "LM head", "logits").kernel == ORCH_WIDE);
+}
+
+// A sample of 8192 tokens on two ranks: each has half of its rows and meets all keys and values, of
+// 2 x 8 x 128 numbers a token.
+TEST_CASE("ranks that share samples send keys and values round", "[backend]") {
+  auto run = make_run("megatron", llama_70b(), {8, 4, 2}, 1, 4,
+                      {{"context_parallel", number(2)}, {"flash_attention", plan::Value(true)}});
+  run.layout.context_parallel = 2;
+  run.layout.data_parallel = 1;
+  const auto work = work_of(run);
+  CHECK(op(work, "layer", "QKV").m == 4096);
+  CHECK(op(work, "layer", "attention scores").m == 4096);
+  CHECK(op(work, "layer", "attention scores").n == 8192);
+  const auto& gather = op(work, "layer", "context all-gather");
+  CHECK(gather.bytes == 2.0 * 8192 * 2048 / 8);
+  CHECK(gather.group_size == 2);
+  CHECK(gather.group_stride == 8);
+  CHECK(find_op(work, "layer", "gradient all-reduce"));  // both have all weights
+}

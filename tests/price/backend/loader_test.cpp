@@ -1,0 +1,139 @@
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/price/backend/support.h"
+#include "tests/place.h"
+
+namespace orch::test {
+namespace {
+
+using backend::Backends;
+
+std::string load_error(const std::vector<fs::path>& folders) {
+  const auto loaded = Backends::load(folders);
+  return loaded ? "" : text(loaded.error());
+}
+
+std::string broken_error(const std::string& flaw) {
+  return load_error({fs::path(ORCH_BROKEN_DIR) / flaw});
+}
+
+}  // namespace
+
+TEST_CASE("the built-in backends offer their strategies through the plug-in door", "[backend]") {
+  std::vector<std::string> names;
+  for (const auto& strategy : built_in().strategies()) names.push_back(strategy->name);
+  CHECK(names == std::vector<std::string>{"ddp", "megatron", "zero3", "fsdp", "deepspeed"});
+  CHECK(built_in().of(*built_in().strategies()[3]).name() == "zero3");
+}
+
+TEST_CASE("a parameter of a choice names its parent and a required one has no default",
+          "[backend]") {
+  const auto strategies = built_in().strategies();
+  const auto find = [&](const char* strategy, const char* name) {
+    for (const auto& candidate : strategies)
+      if (candidate->name == strategy)
+        for (const auto& param : candidate->params)
+          if (param.name == name) return param;
+    FAIL(name);
+    return plan::Param{};
+  };
+  const auto rank = find("ddp", "powersgd_rank");
+  CHECK(rank.parent == "compression");
+  CHECK(rank.choice == "powersgd");
+  CHECK(rank.default_value == number(1));
+  const auto stage = find("deepspeed", "stage");
+  CHECK_FALSE(plan::is_given(stage.default_value));
+  CHECK(stage.max == 3);
+  CHECK(find("megatron", "stage_partition").choices ==
+        std::vector<std::string>{"uniform", "transformer|embedding"});
+}
+
+TEST_CASE("a backend in plain C loads, checks and works", "[backend]") {
+  const auto loaded = Backends::load({fs::path(ORCH_BROKEN_DIR) / "none"});
+  REQUIRE(loaded);
+  auto run = make_run("ddp", model_104b(), {1, 1, 16}, 1, 5);
+  run.strategy = loaded->strategies().front();
+  run.settings = {number(3)};
+  Problems problems;
+  loaded->of(*run.strategy).check(run, problems.reasons, problems.warnings);
+  CHECK(problems.reasons == std::vector<Error>{{"gpus", "too many", "try gpus = 8"}});
+  backend::Work work;
+  REQUIRE(loaded->of(*run.strategy).work(run, true, work));
+  CHECK(work.stages == 2);
+  CHECK(work.micro_batches == 5);
+  CHECK(work.dtype == "fp32");
+}
+
+TEST_CASE("work that leaves out a stage is refused", "[backend]") {
+  const auto loaded = Backends::load({fs::path(ORCH_BROKEN_DIR) / "bad_work"});
+  REQUIRE(loaded);
+  auto run = make_run("ddp", model_104b(), {}, 1, 1);
+  run.strategy = loaded->strategies().front();
+  run.settings = {number(3)};
+  backend::Work work;
+  const auto status = loaded->of(*run.strategy).work(run, false, work);
+  REQUIRE_FALSE(status);
+  CHECK(has(text(status.error()), "the work of stage 1 of 2 is missing"));
+}
+
+TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[backend]") {
+  const auto check = [](const char* flaw, const std::string& fact) {
+    const auto message = broken_error(flaw);
+    INFO(message);
+    CHECK(has(message, std::string("orch-") + flaw + ".so: "));
+    CHECK(has(message, fact));
+    CHECK(has(message, "\n  "));
+  };
+  check("no_entry", "has no function orch_backend_entry");
+  check("null_backend", "declines to work with ABI " + std::to_string(ORCH_ABI_MAJOR) + "." +
+                            std::to_string(ORCH_ABI_MINOR));
+  check("wrong_major", "speaks ABI 3, this orch speaks ABI 2");
+  check("small_struct", "describes itself in 16 bytes");
+  check("null_fields", "lacks the function check");
+  check("null_fields", "lacks the function work");
+  check("orphan_param", "parameter 'depth' belongs to 'compresion', which is not described");
+  check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.so");
+}
+
+TEST_CASE("two backends may not offer one strategy", "[backend]") {
+  const auto message =
+      load_error({fs::path(ORCH_BINARY_DIR) / "plugins", fs::path(ORCH_BROKEN_DIR) / "twin"});
+  INFO(message);
+  CHECK(has(message, "orch-twin.so: offers the strategy 'megatron', as "));
+  CHECK(has(message, "orch-megatron.so does already"));
+}
+
+TEST_CASE("text and half a library under a plug-in's name are refused, all at once", "[backend]") {
+  const Place folder;
+  folder.file("orch-text.so", "return experiment {}\n");
+  folder.file("orch-empty.so", "");
+  const auto whole = read_file(fs::path(ORCH_BROKEN_DIR) / "none" / "orch-none.so");
+  REQUIRE(whole);
+  folder.file("orch-half.so", whole->substr(0, 100));
+  folder.file("readme.txt", "not looked at");
+  const auto message = load_error({folder.root()});
+  INFO(message);
+  CHECK(has(message, "orch-text.so: cannot be loaded: "));
+  CHECK(has(message, "orch-empty.so: cannot be loaded: "));
+  CHECK(has(message, "orch-half.so: cannot be loaded: "));
+  CHECK(has(message, "rebuild it"));
+}
+
+TEST_CASE("a missing folder and one without plug-ins are told apart", "[backend]") {
+  const Place folder;
+  CHECK(has(load_error({folder.root()}), "no orch-*.so in: " + folder.root().string()));
+  CHECK(has(load_error({folder.root() / "nowhere"}), "nowhere"));
+  CHECK(has(load_error({folder.root() / "nowhere"}), "No such file or directory"));
+}
+
+TEST_CASE("a plug-in of an earlier folder replaces one of the same file name", "[backend]") {
+  const Place folder;
+  folder.file("orch-megatron.so", "shadowed by the first folder, so never opened");
+  const auto loaded = Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins", folder.root()});
+  REQUIRE(loaded);
+  CHECK(loaded->all().size() == 3);
+}
+
+}  // namespace orch::test

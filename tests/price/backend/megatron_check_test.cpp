@@ -1,0 +1,174 @@
+#include "tests/price/backend/support.h"
+
+#include "core/plan/family.h"
+
+namespace orch::test {
+namespace {
+
+const plan::Model kAligned = plan::sized("gpt", "aligned", 96, 12288, 96, 50257, 2048);
+
+plan::Model with(std::int64_t plan::Model::*field, std::int64_t value) {
+  auto model = kAligned;
+  model.*field = value;
+  return model;
+}
+
+void check_says(const Error& problem, const char* fact, const char* fix) {
+  INFO(problem.text());
+  CHECK(has(problem.fact, fact));
+  CHECK(has(problem.fix, fix));
+}
+
+}  // namespace
+
+TEST_CASE("a run in good shape has no problem", "[megatron]") {
+  const auto problems = problems_of(
+      make_run("megatron", kAligned, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}));
+  CHECK(text(problems.reasons) == "");
+  CHECK(text(problems.warnings) == "");
+}
+
+TEST_CASE("heads and hidden must divide over tensor-parallel ranks", "[megatron]") {
+  const auto model = plan::sized("gpt", "104b", 64, 11700, 90, 50257, 2048);
+  const auto problems = problems_of(make_run("megatron", model, {8, 12, 1}, 1, 64));
+  REQUIRE(problems.reasons.size() == 2);
+  check_says(problems.reasons[0], "heads = 90 is not divisible by tensor_parallel = 8",
+             "try tensor_parallel = 6 or heads = 96");
+  check_says(problems.reasons[1], "hidden = 11,700 is not divisible by tensor_parallel = 8",
+             "try tensor_parallel = 6 or hidden = 11,704");
+}
+
+TEST_CASE("more stages than layers are refused", "[megatron]") {
+  const auto model = with(&plan::Model::layers, 6);
+  check_says(about(problems_of(make_run("megatron", model, {1, 8, 1}, 1, 64)).reasons,
+                   "pipeline_parallel"),
+             "8 stages for 6 layers", "try pipeline_parallel = 6");
+}
+
+TEST_CASE("interleaving needs divisible layers and full rounds of micro-batches", "[megatron]") {
+  const auto problems =
+      problems_of(make_run("megatron", kAligned, {8, 12, 1}, 1, 30, {{"interleave", number(3)}}));
+  REQUIRE(problems.reasons.size() == 1);
+  check_says(problems.reasons[0], "layers = 96 is not divisible by pipeline_parallel * interleave",
+             "try interleave = 2 or layers = 108");
+  check_says(about(problems.warnings, "interleave"),
+             "accumulate = 30 is not a multiple of pipeline_parallel = 12", "try accumulate = 36");
+}
+
+TEST_CASE("sequence parallelism needs a divisible sequence", "[megatron]") {
+  auto model = kAligned;
+  model.seq = 2044;
+  check_says(about(problems_of(make_run("megatron", model, {8, 12, 1}, 1, 64,
+                                        {{"sequence_parallel", plan::Value(true)}}))
+                       .reasons,
+                   "sequence_parallel"),
+             "micro_batch * seq = 2,044 is not divisible by tensor_parallel = 8",
+             "try seq = 2,048");
+  // Of two samples the rows divide, though neither's do.
+  CHECK(problems_of(make_run("megatron", model, {8, 12, 1}, 2, 64,
+                             {{"sequence_parallel", plan::Value(true)}}))
+            .reasons.empty());
+}
+
+TEST_CASE("counted embeddings that leave the last stage empty are refused", "[megatron]") {
+  const auto model = with(&plan::Model::layers, 8);
+  check_says(about(problems_of(make_run("megatron", model, {1, 7, 1}, 1, 64,
+                                        {{"stage_partition", word("transformer|embedding")},
+                                         {"partition_rule", word("portions")}}))
+                       .reasons,
+                   "stage_partition"),
+             "used up before stage 6", "try pipeline_parallel = 5 or layers = 12");
+  // Balanced there is one for each, up to a stage for each embedding.
+  const auto reasons = [&](std::int64_t stages) {
+    return problems_of(make_run("megatron", model, {1, stages, 1}, 1, 64,
+                                {{"stage_partition", word("transformer|embedding")}}))
+        .reasons;
+  };
+  CHECK(reasons(7).empty());
+  CHECK(reasons(10).empty());
+  check_says(about(reasons(11), "pipeline_parallel"), "11 stages for 8 layers and 2 embeddings",
+             "try pipeline_parallel = 10");
+}
+
+TEST_CASE("uneven stages are warned of with the loss and a way out", "[megatron]") {
+  const auto model = with(&plan::Model::layers, 78);
+  check_says(about(problems_of(make_run("megatron", model, {8, 12, 1}, 1, 64)).warnings,
+                   "pipeline_parallel"),
+             "78 layers on 12 stages: 7 on the largest, 6 on the last; 7.7 % of the time is lost",
+             "try pipeline_parallel = 6 or layers = 84");
+  const auto better = with(&plan::Model::layers, 94);
+  check_says(about(problems_of(make_run("megatron", better, {8, 24, 1}, 1, 96)).warnings,
+                   "pipeline_parallel"),
+             "94 layers on 24 stages", "try stage_partition = 'transformer|embedding'");
+}
+
+TEST_CASE("a pipe that never fills is warned of with its bubble", "[megatron]") {
+  // 11 idle slots against 4 busy ones.
+  check_says(
+      about(problems_of(make_run("megatron", kAligned, {8, 12, 2}, 1, 4)).warnings, "accumulate"),
+      "4 micro-batches on 12 stages: the pipe is never full, 73.3 %",
+      "try accumulate = 48 (global_batch = 96)");
+}
+
+TEST_CASE("tensor parallelism across nodes is warned of", "[megatron]") {
+  check_says(about(problems_of(make_run("megatron", kAligned, {16, 12, 1}, 1, 64)).warnings,
+                   "tensor_parallel"),
+             "tensor_parallel = 16 spans 2 nodes of 8 GPUs", "try tensor_parallel = 8");
+  check_says(about(problems_of(make_run("megatron", kAligned, {6, 12, 1}, 1, 64)).warnings,
+                   "tensor_parallel"),
+             "does not divide the 8 GPUs of a node", "try tensor_parallel = 4");
+}
+
+TEST_CASE("a list of layers fits the stages and the model", "[megatron]") {
+  const auto facts = [](const char* listed, Settings more = {}) {
+    more["stage_layers"] = word(listed);
+    std::string all;
+    for (const auto& reason :
+         problems_of(make_run("megatron", model_104b(), {4, 4, 2}, 1, 64, more)).reasons)
+      all += reason.fact + "; ";
+    return all;
+  };
+  CHECK(facts("15,17,17,15") == "");
+  CHECK(facts("0,32,32,0") == "");
+  CHECK(has(facts("16,16,16"), "3 stages are listed of pipeline_parallel = 4"));
+  CHECK(has(facts("16,16,16,15"), "lists 63 layers, and the model has 64"));
+  for (const char* wrong : {"16;48", "16,,16", "16,16,", "-1,65", "a", " 64"})
+    CHECK(has(facts(wrong), "is no list of whole numbers"));
+  CHECK(has(facts("16,16,16,16", {{"interleave", number(2)}}), "does not go with interleave"));
+}
+
+TEST_CASE("shapes that miss the fast kernels are warned of", "[megatron]") {
+  // 14400 with 64 heads has head_dim 225; 13824 with 64 heads has 216.
+  const auto shape = [](std::int64_t hidden, std::int64_t heads) {
+    return plan::sized("gpt", "aligned", 96, hidden, heads, 50257, 2048);
+  };
+  const auto slow = shape(14400, 64);
+  check_says(about(problems_of(make_run("megatron", slow, {8, 12, 4}, 2, 64)).warnings, "heads"),
+             "head_dim = hidden / heads = 14,400 / 64 = 225 is not a multiple of 8",
+             "try hidden = 14,848");
+  const auto fast = shape(13824, 64);
+  CHECK(problems_of(make_run("megatron", fast, {8, 12, 4}, 2, 64, {{"fp32_accumulate", plan::Value(true)}}))
+            .warnings.empty());
+  const auto heads = shape(13824, 108);
+  check_says(
+      about(problems_of(make_run("megatron", heads, {4, 12, 4}, 1, 64)).warnings, "micro_batch"),
+      "(heads / tensor_parallel) * micro_batch = 27 * 1 = 27 is not a multiple of 4",
+      "try micro_batch = 4 or heads = 112");
+  check_says(
+      about(problems_of(make_run("megatron", with(&plan::Model::seq, 4096), {8, 12, 4}, 2, 64))
+                .warnings,
+            "seq"),
+      "not 4,096", "try flash_attention = true");
+  check_says(about(problems_of(make_run("megatron", kAligned, {8, 12, 4}, 2, 64,
+                                        {{"vocab_multiple", number(1)}}))
+                       .warnings,
+                   "vocab_multiple"),
+             "50,257 / 8 padded to 6,283", "try vocab_multiple = 128");
+  auto narrow = kAligned;
+  narrow.hidden = 96 * 104;
+  check_says(about(problems_of(make_run("megatron", narrow, {8, 12, 4}, 2, 64)).warnings,
+                   "tensor_parallel"),
+             "= 1,248 is not a multiple of 64", "try hidden = 10,240");
+}
+
+}  // namespace orch::test

@@ -1,0 +1,178 @@
+#include <catch2/catch_approx.hpp>
+
+#include "tests/price/backend/support.h"
+
+#include "core/plan/family.h"
+
+namespace orch::test {
+namespace {
+
+// As the framework does it that the strategy is named after.
+plan::Run framework_run(const std::string& strategy, const plan::Model& model,
+                        const plan::Layout& layout, std::int64_t micro_batch,
+                        std::int64_t accumulate, Settings settings = {}) {
+  settings["engine"] = word("framework");
+  return make_run(strategy, model, layout, micro_batch, accumulate, settings);
+}
+
+using Catch::Approx;
+
+// bloom-7b1: 7,069,016,064 parameters.
+const plan::Model kBloom = plan::sized("bloom", "bloom-7b", 30, 4096, 32, 250880, 2048);
+const double kParams = kBloom.params();
+const double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;
+
+plan::Run deepspeed(std::int64_t stage, std::int64_t ranks, Settings settings = {}) {
+  settings["stage"] = number(stage);
+  return framework_run("deepspeed", kBloom, {1, 1, ranks}, 2, 64, settings);
+}
+
+double states(const backend::Work& work) {
+  return memory(work, 0, "weights") + memory(work, 0, "gradients", ORCH_DEVICE) -
+         memory(work, 0, "gradients before") + memory(work, 0, "optimizer states");
+}
+
+}  // namespace
+
+TEST_CASE("the test's model is bloom-7b1", "[zero3]") { CHECK(kParams == 7069016064); }
+
+TEST_CASE("ZeRO's stages shard 12, 14 and 16 of 16 bytes per parameter", "[zero3]") {
+  // Rajbhandari et al. 2020, figure 1, with K = 12.
+  CHECK(states(work_of(deepspeed(1, 32))) == Approx(kParams * (4 + 12 / 32.0)));
+  CHECK(states(work_of(deepspeed(2, 32))) == Approx(kParams * (2 + 14 / 32.0)));
+  CHECK(states(work_of(deepspeed(3, 32))) == Approx(kParams * 16 / 32.0));
+  CHECK(states(work_of(framework_run("zero3", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
+  CHECK(states(work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64))) == Approx(kParams * 0.5));
+}
+
+TEST_CASE("stage 1 talks once per step, stage 2 scatters and stage 3 gathers every time",
+          "[zero3]") {
+  const auto one = work_of(deepspeed(1, 32));
+  CHECK(op(one, "layer", "gradient reduce-scatter").step == 1);
+  CHECK(op(one, "layer", "gradient reduce-scatter").backward == 0);
+  CHECK(op(one, "layer", "updated weight all-gather").bytes == 2 * kLayer);
+  const auto two = work_of(deepspeed(2, 32));
+  CHECK(op(two, "layer", "gradient reduce-scatter").backward == 1);
+  CHECK(op(two, "layer", "gradient reduce-scatter").hidden == 1);
+  CHECK(op(two, "layer", "updated weight all-gather").step == 1);
+  const auto three = work_of(deepspeed(3, 32));
+  const auto& gather = op(three, "layer", "weight all-gather");
+  CHECK(gather.forward == 1);
+  CHECK(gather.backward == 1);
+  CHECK(gather.group_size == 32);
+  CHECK(gather.hidden == 1);
+  CHECK(find_op(three, "layer", "updated weight all-gather") == nullptr);
+  const auto eager = work_of(deepspeed(3, 32, {{"prefetch", number(0)}}));
+  CHECK(op(eager, "layer", "weight all-gather").hidden == 0);
+}
+
+TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {
+  const auto work =
+      work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, {{"sharding", word("grad_op")}}));
+  CHECK(op(work, "layer", "weight all-gather").backward == 0);
+  CHECK(memory(work, 0, "gathered weights") == 2 * kParams);
+}
+
+TEST_CASE("hybrid sharding gathers inside a node and reduces across", "[zero3]") {
+  const Settings hybrid{{"sharding", word("hybrid")}};
+  const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, hybrid));
+  CHECK(op(work, "layer", "weight all-gather").group_size == 8);
+  const auto& between = op(work, "layer", "gradient all-reduce between replicas");
+  CHECK(between.group_size == 4);
+  CHECK(between.group_stride == 8);
+  CHECK(between.bytes == 2 * kLayer / 8);
+  CHECK(states(work) == Approx(kParams * 16 / 8));
+  auto odd = hybrid;
+  odd["hybrid_shard_group"] = number(5);
+  const auto reasons = problems_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, odd)).reasons;
+  CHECK(has(about(reasons, "hybrid_shard_group").fact, "32 ranks do not make groups of 5"));
+  CHECK(has(about(reasons, "hybrid_shard_group").fix, "= 4"));
+}
+
+TEST_CASE("offload moves states to the host and their update with them", "[zero3]") {
+  const double shard = kLayer / 4;
+  const auto work =
+      work_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}}));
+  CHECK(memory(work, 0, "optimizer states") == 0);
+  CHECK(memory(work, 0, "optimizer states", ORCH_HOST_MEMORY) == Approx(12 * kParams / 4));
+  CHECK(memory(work, 0, "weights") == Approx(2 * kParams / 4));
+  CHECK(op(work, "layer", "gradients to host").bytes == 2 * shard);
+  CHECK(op(work, "layer", "gradients to host").backward == 1);
+  CHECK(op(work, "layer", "optimizer on the host").kind == ORCH_HOST);
+  CHECK(op(work, "layer", "optimizer on the host").bytes == 30 * shard);
+  CHECK(op(work, "layer", "updated weights to device").step == 1);
+  const auto full =
+      work_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("full")}}));
+  CHECK(memory(full, 0, "weights") == 0);
+  CHECK(memory(full, 0, "weights", ORCH_HOST_MEMORY) == Approx(2 * kParams / 4));
+  CHECK(op(full, "layer", "weights to device").forward == 1);
+  CHECK(op(full, "layer", "weights to device").backward == 1);
+}
+
+TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[zero3]") {
+  const auto whole = problems_of(deepspeed(1, 8, {{"offload", word("full")}}));
+  CHECK(has(about(whole.reasons, "offload").fix, "try stage = 3"));
+  const auto ada = problems_of(
+      deepspeed(2, 8, {{"offload", word("optimizer")}, {"optimizer", word("adafactor")}}));
+  CHECK(has(about(ada.reasons, "offload").fact, "AdamW only"));
+  const auto alone = problems_of(framework_run("zero3", kBloom, {1, 1, 1}, 1, 1));
+  CHECK(has(about(alone.warnings, "gpus").fact, "one rank"));
+  const auto slow = problems_of(deepspeed(3, 32));
+  CHECK(has(about(slow.warnings, "accumulate").fact,
+            "each of 64 micro-batches moves 3 x 14.1 GB between 4 nodes"));
+  CHECK(has(about(slow.warnings, "accumulate").fix, "deepspeed{ stage = 1 }"));
+  CHECK(problems_of(deepspeed(1, 32)).warnings.empty());
+}
+
+// Twelve of thirty layers and the final norm: 0.4 of them, rounded up. What forward needs last.
+TEST_CASE("a fraction of our own states lives on the host, updated under the next forward", "[zero3]") {
+  const double away = 12 * kLayer + 2 * 4096;
+  Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.39)}};
+  const auto some = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
+  CHECK(memory(some, 0, "optimizer states on the host", ORCH_HOST_MEMORY) == Approx(12 * away));
+  CHECK(memory(some, 0, "optimizer states") == Approx(12 * (kParams - away)));
+  CHECK(memory(some, 0, "gradients") == Approx(4 * kParams));
+  CHECK(memory(some, 0, "staging on the host", ORCH_HOST_MEMORY) == Approx(3 * 6 * 4194304.));
+  const auto& update = op(some, "layer", "optimizer on the host");
+  CHECK(update.bytes == Approx(30 * kLayer * 12 / 30));
+  CHECK(update.hidden == ORCH_UNDER_FORWARD);
+  CHECK(op(some, "layer", "optimizer").bytes > 0);
+  CHECK(find_op(some, "layer", "weights to device") == nullptr);
+  settings["overlap"] = plan::Value(false);
+  const auto waits = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 8, settings));
+  CHECK(op(waits, "layer", "optimizer on the host").hidden == ORCH_OPEN);
+
+  const auto full = work_of(make_run("zero3", kBloom, {1, 1, 1}, 1, 1, {{"offload", word("full")}}));
+  CHECK(memory(full, 0, "weights") == 0);
+  CHECK(memory(full, 0, "weights on the host", ORCH_HOST_MEMORY) == Approx(2 * kParams));
+  CHECK(memory(full, 0, "gradients on the host", ORCH_HOST_MEMORY) == Approx(4 * kParams));
+  CHECK(op(full, "layer", "gradients to host").backward == 1);
+  CHECK(op(full, "layer", "weights to device").backward == Approx(28. / 30));
+  const auto refused = problems_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}}));
+  CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
+}
+
+// Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven and
+// all eight backwards 28 each. The embedding stays for the step.
+TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once", "[zero3]") {
+  const auto work = work_of(make_run("zero3", kBloom, {1, 1, 32}, 2, 8));
+  const auto& gather = op(work, "layer", "weight all-gather");
+  CHECK(gather.bytes == 2 * kLayer);
+  CHECK(8 * 30 * gather.forward == Approx(30 + 7 * 28));
+  CHECK(8 * 30 * gather.backward == Approx(8 * 28));
+  CHECK(8 * op(work, "embedding", "weight all-gather").forward == Approx(1));
+  CHECK(op(work, "layer", "gradient reduce-scatter").backward == 1);
+  CHECK(memory(work, 0, "gathered weights") == Approx(2 * (2 * kLayer + kParams - 30 * kLayer)));
+  const auto first = work_of(make_run("deepspeed", kBloom, {1, 1, 32}, 2, 8, {{"stage", number(1)}}));
+  CHECK(op(first, "layer", "gradient reduce-scatter").bytes == 4 * kLayer);
+  CHECK(op(first, "layer", "gradient reduce-scatter").step == 1);
+  CHECK(memory(first, 0, "gradients") == Approx(4 * kParams));
+  const auto hybrid = work_of(make_run("fsdp", kBloom, {1, 1, 32}, 2, 8,
+                                       {{"sharding", word("hybrid")}, {"hybrid_shard_group", number(8)}}));
+  const auto& between = op(hybrid, "layer", "gradient all-reduce between replicas");
+  CHECK(between.step == 1);
+  CHECK(between.backward == 0);
+  CHECK(between.bytes == 4 * kLayer / 8);
+}
+
+}  // namespace orch::test

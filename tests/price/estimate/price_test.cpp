@@ -1,0 +1,170 @@
+#include "core/price/estimate/price.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+using namespace orch;
+using Catch::Approx;
+using estimate::Price;
+
+namespace {
+
+// Round numbers, so that every expectation can be worked out by hand.
+plan::Partition partition() {
+  plan::Partition made;
+  made.gpus_per_node = 8;
+  made.nodes = 10;
+  made.gpu.peaks["bf16"].value = 100e12;
+  made.gpu.memory_bandwidth.value = 2e12;
+  made.intra_node = {{200e9, ""}, {0, ""}, {0.5, ""}};  // 100 GB/s
+  made.network = {{40e9, ""}, {1e-3, ""}, {0.5, ""}};   // 20 GB/s for collectives
+  made.pcie = {{20e9, ""}, {0, ""}, {0.5, ""}};
+  made.host_memory_bandwidth.value = 800e9;
+  made.efficiency.gemm.value = 0.5;
+  made.efficiency.attention.value = 0.25;
+  made.efficiency.attention_unaligned.value = 0.1;
+  made.efficiency.memory.value = 0.5;
+  made.efficiency.layer_overhead.value = 3e-4;
+  made.efficiency.host.value = 0.5;
+  return made;
+}
+
+orch_op op(std::uint32_t kind) {
+  orch_op made{};
+  made.kind = kind;
+  return made;
+}
+
+orch_op collective(std::uint32_t kind, double bytes, std::int64_t size, std::int64_t stride) {
+  auto made = op(ORCH_COLLECTIVE);
+  made.collective = kind;
+  made.bytes = bytes;
+  made.group_size = size;
+  made.group_stride = stride;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a matrix product takes its operations over the rate", "[estimate][price]") {
+  const auto hardware = partition();
+  const Price price(hardware, 32, "bf16");
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  CHECK(price.seconds(gemm) == Approx(1e-3));  // 50 GFLOP at 50 TFLOP/s
+  gemm.kind = ORCH_ATTENTION;
+  gemm.align = 128;
+  CHECK(price.seconds(gemm) == Approx(2e-3));
+  gemm.align = 100;  // 14400 / 144: not a multiple of 8
+  CHECK(price.seconds(gemm) == Approx(5e-3));
+}
+
+TEST_CASE("what is left in 16 bits is not multiplied at the rate of 8", "[estimate][price]") {
+  auto hardware = partition();
+  hardware.gpu.peaks["fp8"].value = 200e12;
+  const Price price(hardware, 32, "fp8");
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  CHECK(price.seconds(gemm) == Approx(0.5e-3));
+  gemm.kernel = ORCH_WIDE;
+  CHECK(price.seconds(gemm) == Approx(1e-3));
+  CHECK(Price(hardware, 32, "bf16").seconds(gemm) == Approx(1e-3));
+  gemm.kind = ORCH_ATTENTION;
+  gemm.align = 128;
+  CHECK(price.seconds(gemm) == Approx(2e-3));
+}
+
+TEST_CASE("bytes take their way's bandwidth", "[estimate][price]") {
+  const auto hardware = partition();
+  const Price price(hardware, 32, "bf16");
+  auto bytes = op(ORCH_MEMORY);
+  bytes.bytes = 1e9;
+  CHECK(price.seconds(bytes) == Approx(1e-3));
+  bytes.kind = ORCH_COPY;
+  CHECK(price.seconds(bytes) == Approx(0.1));
+  bytes.kind = ORCH_HOST;  // eight ranks share 400 GB/s
+  CHECK(price.seconds(bytes) == Approx(0.02));
+  CHECK(Price(hardware, 1, "bf16").seconds(bytes) == Approx(0.0025));  // alone on the node
+  CHECK(price.seconds(op(ORCH_OVERHEAD)) == Approx(3e-4));
+}
+
+TEST_CASE("kernels that compute have a share of their own, where it is known",
+          "[estimate][price]") {
+  auto hardware = partition();
+  auto bytes = op(ORCH_MEMORY);
+  bytes.bytes = 1e9;
+  bytes.kernel = ORCH_SOFTMAX;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));  // as any other
+  hardware.efficiency.softmax = {0.1, "measured"};
+  hardware.efficiency.element_wise = {0.25, "measured"};
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(5e-3));  // at 200 GB/s
+  bytes.kernel = ORCH_ELEMENT_WISE;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(2e-3));
+  bytes.kernel = ORCH_CROSS_ENTROPY;  // nobody said anything
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
+  bytes.kernel = ORCH_STREAMS;
+  CHECK(Price(hardware, 32, "bf16").seconds(bytes) == Approx(1e-3));
+}
+
+TEST_CASE("more ranks than were measured share the cores", "[estimate][price]") {
+  auto hardware = partition();
+  hardware.measured_ranks = 2;
+  hardware.intra_node.latency.value = 1e-3;
+  auto bytes = op(ORCH_MEMORY);
+  bytes.bytes = 1e9;
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  const Price one(hardware, 1, "bf16"), two(hardware, 2, "bf16"), six(hardware, 6, "bf16");
+  for (const auto& each :
+       {bytes, gemm, op(ORCH_OVERHEAD), collective(ORCH_ALL_REDUCE, 1e9, 2, 1)}) {
+    CHECK(one.seconds(each) == Approx(two.seconds(each)));
+    CHECK(six.seconds(each) == Approx(3 * two.seconds(each)));
+  }
+  CHECK(two.seconds(gemm) == Approx(1e-3));
+  hardware.measured_ranks = 0;  // each has a device of its own
+  CHECK(Price(hardware, 6, "bf16").seconds(gemm) == Approx(1e-3));
+}
+
+TEST_CASE("a ring inside a node uses its links", "[estimate][price]") {
+  const auto hardware = partition();
+  const Price price(hardware, 32, "bf16");
+  // 2 * 7/8 * 1 GB at 100 GB/s.
+  CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 8, 1)) == Approx(0.0175));
+  CHECK(price.seconds(collective(ORCH_ALL_GATHER, 1e9, 8, 1)) == Approx(0.00875));
+  CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 1, 1)) == 0);
+}
+
+TEST_CASE("rings that leave a node share its network", "[estimate][price]") {
+  const auto hardware = partition();
+  const Price price(hardware, 32, "bf16");
+  // Tensor parallel 8 fills a node: each of its 8 data-parallel rings gets an eighth of 20 GB/s,
+  // which together they drive 8^0.18 = 1.454 times better. 2 * 3/4 * 1 GB at 2.5 GB/s, and 2 *
+  // log2(4) hops of 1 ms.
+  CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 4, 8)) ==
+        Approx(0.6 / 1.45397 + 0.004).epsilon(1e-5));
+  // Data parallel over whole nodes is one ring with 20 GB/s: 2 * 31/32 GB, 2 * 5 hops.
+  CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 32, 1)) == Approx(0.096875 + 0.010));
+  // Stride 2: four ranks of a group in each node, two rings, 2^0.18 = 1.133.
+  CHECK(price.seconds(collective(ORCH_ALL_REDUCE, 1e9, 16, 2)) ==
+        Approx(2 * 15 / 16.0 / 10 / 1.13288 + 0.008).epsilon(1e-5));
+  // Split into 10 calls, the hops count ten times.
+  auto split = collective(ORCH_ALL_REDUCE, 1e9, 4, 8);
+  split.calls = 10;
+  CHECK(price.seconds(split) == Approx(0.6 / 1.45397 + 0.040).epsilon(1e-5));
+}
+
+// Sixteen ranks on two nodes: the eight of each share 40 GB/s x 0.5 x 8^0.18, for half of their bytes.
+TEST_CASE("an all-to-all goes over the network eight times at once", "[estimate][price]") {
+  const auto hardware = partition();
+  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 16, 1)) ==
+        Approx(8 / 16.0 / (20 * 1.45397 / 8) + 0.001 * 15 / 8).epsilon(1e-5));
+  CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 8, 1)) == Approx(7 / 8.0 / 100));
+}
+
+TEST_CASE("a send to the next stage gets its share of the line", "[estimate][price]") {
+  const auto hardware = partition();
+  // All eight GPUs of a node send to the next: 1 GB at 40/8 GB/s and one hop.
+  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 8)) == Approx(0.201));
+  // Everything on one node: 100 GB/s.
+  CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 2)) == Approx(0.010));
+}

@@ -1,0 +1,111 @@
+#include "core/price/estimate/spread.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "core/plan/stack.h"
+
+using namespace orch;
+using Catch::Approx;
+
+namespace {
+
+plan::Estimate ranged(double time_spread, double memory_spread) {
+  plan::Partition partition;
+  partition.efficiency.time_spread.value = time_spread;
+  partition.efficiency.memory_spread.value = memory_spread;
+  plan::Estimate made;
+  made.step_seconds = 100;
+  made.peak_memory = 40e9;
+  plan::Run run;
+  estimate::add_ranges(run, partition, made);
+  return made;
+}
+
+}  // namespace
+
+// exp(1.645 * 0.1) = 1.17880, exp(1.645 * 0.2) = 1.38957.
+TEST_CASE("nine of ten measurements are expected within 1.645 deviations", "[estimate][spread]") {
+  const auto made = ranged(0.1, 0.2);
+  CHECK(made.step_low == Approx(84.832).epsilon(1e-4));
+  CHECK(made.step_high == Approx(117.880).epsilon(1e-4));
+  CHECK(made.memory_low == Approx(28.786e9).epsilon(1e-4));
+  CHECK(made.memory_high == Approx(55.583e9).epsilon(1e-4));
+}
+
+TEST_CASE("days and rates follow the step time", "[estimate][spread]") {
+  const auto made = ranged(0.1, 0.2);
+  const auto days = made.range_of(10);
+  CHECK(days.low == Approx(8.4832).epsilon(1e-4));
+  CHECK(days.high == Approx(11.788).epsilon(1e-4));
+  const auto rate = made.range_of_rate(1000);  // fewer tokens per second where a step takes longer
+  CHECK(rate.low == Approx(848.32).epsilon(1e-4));
+  CHECK(rate.high == Approx(1178.8).epsilon(1e-4));
+}
+
+TEST_CASE("without spread there is no range", "[estimate][spread]") {
+  const auto made = ranged(0, 0);
+  CHECK(made.step_low == 100);
+  CHECK(made.step_high == 100);
+}
+
+TEST_CASE("ranges overlap where one reaches the other", "[estimate][spread]") {
+  const plan::Range range{10, 20};
+  CHECK(range.overlaps({20, 30}));
+  CHECK(range.overlaps({12, 13}));
+  CHECK(range.overlaps({5, 30}));
+  CHECK_FALSE(range.overlaps({20.1, 30}));
+  CHECK_FALSE(range.overlaps({1, 9.9}));
+}
+
+namespace {
+
+// Rows of 8 to 64 GPUs, with and without flash attention but never with offload.
+plan::Partition measured_with(double spread) {
+  plan::Partition at;
+  at.efficiency.time_spread.value = spread;
+  plan::Stack stack;
+  stack.name = "some-2022";
+  stack.seen.rows = 10;
+  stack.seen.gpus = {8, 64};
+  stack.seen.settings["offload"] = {"none"};
+  at.on = std::make_shared<const plan::Stack>(stack);
+  at.seen.rows = 3;
+  at.seen.gpus = {8, 16};
+  return at;
+}
+
+plan::Run run_on(std::int64_t gpus, const std::string& offload) {
+  auto strategy = std::make_shared<plan::Strategy>();
+  strategy->params.push_back({"offload", "", plan::ParamType::choice, {}, {}, 0, 0, {}, {}});
+  plan::Run run;
+  run.strategy = strategy;
+  run.settings = {offload};
+  run.gpus = gpus;
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a range widens with the distance from the rows", "[estimate][spread]") {
+  const auto at = measured_with(0.05);
+  CHECK(estimate::spread_of(run_on(32, "none"), at).time == 0.05);  // the stack's rows reach so far
+  const auto near = estimate::spread_of(run_on(128, "none"), at).time;
+  const auto far = estimate::spread_of(run_on(768, "none"), at).time;
+  CHECK(near > 0.05);
+  CHECK(far > near);
+}
+
+TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
+  const auto at = measured_with(0.05);
+  plan::Estimate made;
+  made.step_seconds = 100;
+  estimate::add_remarks(run_on(768, "optimizer"), at, made);
+  CHECK(made.stack == "some-2022");
+  CHECK(made.remarks == std::vector<std::string>{"extrapolated 12x in GPUs",
+                                                 "no row of some-2022 had offload = optimizer"});
+  estimate::add_remarks(run_on(32, "none"), at, made);
+  CHECK(made.remarks.empty());
+  CHECK(made.step_high == Approx(100 * std::exp(1.645 * 0.05)));
+}

@@ -1,0 +1,79 @@
+#include "core/price/search/shapes.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "core/plan/family.h"
+
+using namespace orch;
+using namespace orch::search;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+MakeModel bloom() {
+  return [](const Shape& shape) {
+    return plan::sized("bloom", "", shape.layers, shape.hidden, shape.heads, 250880, 2048);
+  };
+}
+
+// L(12h^2 + 13h) + Vh + 4h: norms after the embedding and at the end.
+double params(std::int64_t layers, std::int64_t hidden) {
+  const auto l = static_cast<double>(layers), h = static_cast<double>(hidden);
+  return l * (12 * h * h + 13 * h) + 250880 * h + 4 * h;
+}
+
+}  // namespace
+
+TEST_CASE("shapes are all that come to the size", "[search]") {
+  plan::Shapes wanted;
+  wanted.params = 176e9;
+  wanted.tolerance = 0.03;
+  for (std::int64_t layers = 60; layers <= 110; ++layers) wanted.layers.push_back(layers);
+  wanted.heads = {64, 96, 112, 128};
+  std::vector<Shape> expected;
+  for (std::int64_t layers = 60; layers <= 110; ++layers)
+    for (std::int64_t hidden = 128; hidden <= 20480; hidden += 128)
+      for (const std::int64_t heads : {64, 96, 112, 128})
+        if (hidden % heads == 0 && hidden / heads % 8 == 0 &&
+            std::abs(params(layers, hidden) / 176e9 - 1) <= 0.03)
+          expected.push_back({layers, hidden, heads});
+  const auto shapes = shapes_of(wanted, bloom(), "search");
+  REQUIRE(shapes);
+  CHECK(*shapes == expected);
+  // The model that was trained is one of them.
+  CHECK(std::find(shapes->begin(), shapes->end(), Shape{70, 14336, 112}) != shapes->end());
+}
+
+TEST_CASE("without layers and heads shapes are of usual proportions", "[search]") {
+  plan::Shapes wanted;
+  wanted.params = 176e9;
+  const auto shapes = shapes_of(wanted, bloom(), "search");
+  REQUIRE(shapes);
+  for (const auto& [layers, hidden, heads] : *shapes) {
+    CHECK(hidden >= 64 * layers);
+    CHECK(hidden <= 256 * layers);
+    CHECK(hidden % heads == 0);
+    CHECK(hidden / heads % 16 == 0);
+    CHECK(std::abs(params(layers, hidden) / 176e9 - 1) <= 0.02);
+  }
+  CHECK(std::find(shapes->begin(), shapes->end(), Shape{70, 14336, 112}) != shapes->end());
+}
+
+TEST_CASE("a size that no shape has is an error with the nearest", "[search]") {
+  plan::Shapes wanted;
+  wanted.params = 176e9;
+  wanted.tolerance = 1e-6;
+  wanted.layers = {70};
+  wanted.heads = {112};
+  const auto none = shapes_of(wanted, bloom(), "x.lua: search");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().front().place == "x.lua: search");
+  CHECK_THAT(none.error().front().fix, ContainsSubstring("176,247,271,424"));  // 70 x 14336
+  wanted.heads = {113};  // 128 times what divides by 113 is far away
+  wanted.tolerance = 0.001;
+  CHECK_FALSE(shapes_of(wanted, bloom(), "search"));
+  wanted.params = 1;  // below the smallest
+  CHECK_FALSE(shapes_of(wanted, bloom(), "search"));
+}

@@ -1,0 +1,101 @@
+#include "core/record/events/history.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+
+#include "tests/place.h"
+
+namespace orch::events {
+namespace {
+
+// Attempts of a run that are gone with the test.
+struct Attempts : Place {
+  void add(const std::string& events) {
+    const auto number = std::to_string(list.size() + 1);
+    list.push_back(file(fs::path(number) / "events.jsonl", events).parent_path());
+  }
+
+  std::vector<fs::path> list;
+};
+
+std::string step(int number, double seconds, double loss) {
+  return fmt::format(
+      R"({{"event":"step","time":{},"step":{},"loss":{},"step_seconds":{},"tokens":{},)"
+      R"("tokens_per_second":{},"peak_memory_bytes":{}}})"
+      "\n",
+      1000 + number, number, loss, seconds, number * 100, 100 / seconds, 1000 + number);
+}
+
+TEST_CASE("all attempts of a run are one history, and the later one of a repeated step counts") {
+  Attempts attempts;
+  std::string first = R"({"event":"start","time":1000,"torch":"1.13"})"
+                      "\n";
+  for (int i = 1; i <= 8; ++i) first += step(i, i == 1 ? 9 : 2, 10 - i);
+  attempts.add(first);
+  std::string second;
+  for (int i = 6; i <= 12; ++i) second += step(i, i == 6 ? 9 : 4, 20 - i);
+  attempts.add(second);
+
+  const auto history = read_history(attempts.list);
+  const auto& measured = history.measured;
+  CHECK(measured.steps == 12);
+  CHECK(measured.restarts == 1);
+  CHECK(measured.resumes == std::vector<std::int64_t>{6});
+  CHECK(measured.repeated_steps == 3);  // 6, 7 and 8
+  REQUIRE(measured.losses.size() == 12);
+  CHECK(measured.losses[5].loss == 14);  // of step 6, as the second attempt did it
+  CHECK(measured.losses[5].tokens == 600);
+  CHECK(measured.last_loss == 8.0);
+  CHECK(measured.peak_memory_bytes == 1012.0);
+  // Steps 2 to 5 take 2 s, 7 to 12 take 4 s: the median of ten is 4.
+  REQUIRE(measured.step_seconds);
+  CHECK(measured.step_seconds->value == Catch::Approx(4));
+  CHECK(measured.window.warmup == 2);
+  CHECK(history.versions == std::vector<std::pair<std::string, std::string>>{{"torch", "1.13"}});
+}
+
+TEST_CASE("a trainer that writes every tenth step is timed by its clock") {
+  Attempts attempts;
+  std::string events;
+  for (int i = 10; i <= 60; i += 10)
+    events += fmt::format(R"({{"event":"step","time":{},"step":{},"loss":1}})"
+                          "\n",
+                          i * 3, i);
+  attempts.add(events + R"({"event":"step","time":)");
+  const auto history = read_history(attempts.list);
+  REQUIRE(history.measured.step_seconds);
+  CHECK(history.measured.step_seconds->value == Catch::Approx(3));
+  CHECK(history.measured.steps == 60);
+}
+
+TEST_CASE("nothing is known of a run without events") {
+  Attempts attempts;
+  attempts.add("");
+  attempts.list.emplace_back("/nowhere/at/all");
+  const auto history = read_history(attempts.list);
+  CHECK_FALSE(history.measured.step_seconds);
+  CHECK(history.measured.losses.empty());
+  CHECK(read_history({}).measured.steps == 0);
+}
+
+TEST_CASE("a thinned curve keeps its extremes and its end") {
+  std::vector<record::LossPoint> points;
+  for (int i = 1; i <= 100'000; ++i)
+    points.push_back({i, 0, i == 77'777 ? 50.0 : 10.0 / std::sqrt(i)});
+  const auto thin = thinned(points, 1000);
+  CHECK(thin.size() <= 1001);
+  CHECK(thin.front().step == 1);
+  CHECK(thin.back().step == 100'000);
+  CHECK(std::any_of(thin.begin(), thin.end(), [](auto& p) { return p.step == 77'777; }));
+  CHECK(std::is_sorted(thin.begin(), thin.end(), [](auto& a, auto& b) { return a.step < b.step; }));
+  CHECK(thinned({}, 10).empty());
+}
+
+}  // namespace
+}  // namespace orch::events

@@ -1,0 +1,118 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "tests/place.h"
+#include "core/record/events/collect.h"
+
+using namespace orch;
+using namespace orch::events;
+using record::Symptom;
+
+namespace {
+
+std::string step(int number, const std::string& rest) {
+  return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
+}
+
+record::Confession confession_of(const std::string& events, const std::string& log = "") {
+  const Place place;
+  place.file("events.jsonl", events);
+  place.file("stdout.log", log);
+  return read_confession(place.root());
+}
+
+std::string failed(const std::string& kind, const std::string& message) {
+  return R"({"event":"failed","time":1,"class":")" + kind + R"(","message":")" + message + "\"}\n";
+}
+
+}  // namespace
+
+TEST_CASE("bytes of a step are the growth of the attempt's count", "[collect][events]") {
+  const Place place;
+  std::string events;
+  for (int i = 11; i <= 20; ++i)  // resumed: the count begins anew, the steps do not
+    events += step(i, R"(,"communicated_bytes":)" + std::to_string(1000 * (i - 10)));
+  place.file("events.jsonl", events);
+  CHECK(read_progress(place.root(), 0)->communicated_bytes == 1000);
+  place.file("events.jsonl",
+             step(10, R"(,"communicated_bytes":5000)") + step(20, R"(,"communicated_bytes":9000)"));
+  CHECK(read_progress(place.root(), 0)->communicated_bytes == 400);
+  place.file("events.jsonl", step(1, R"(,"communicated_bytes":7)"));
+  CHECK(read_progress(place.root(), 0)->communicated_bytes == 7);
+  place.file("events.jsonl", step(9, R"(,"communicated_bytes":7)"));  // of how many steps?
+  CHECK_FALSE(read_progress(place.root(), 0)->communicated_bytes);
+  place.file("events.jsonl", step(1, ""));
+  CHECK_FALSE(read_progress(place.root(), 0)->communicated_bytes);
+}
+
+TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect][events]") {
+  const Place place;
+  place.file("events.jsonl", step(1, R"(,"loss":9,"gradient_norm":3,"learning_rate":0.1)") +
+                                 R"({"event":"evaluation","step":1,"loss":8.5})"
+                                 "\n" +
+                                 step(2, R"(,"loss":7,"gradient_norm":2,"learning_rate":0.2)") +
+                                 R"({"event":"evaluation","step":2,"loss":7.5})"
+                                 "\n");
+  const auto progress = read_progress(place.root(), 0);
+  REQUIRE(progress);
+  CHECK(progress->step == 2);
+  CHECK(progress->loss == 7);
+  CHECK(progress->evaluation_loss == 7.5);
+  CHECK(progress->gradient_norm == 2);
+  CHECK(progress->learning_rate == 0.2);
+}
+
+TEST_CASE("the last profile counts, and only what is a number in it", "[collect][events]") {
+  const Place place;
+  CHECK_FALSE(read_profile(place.root()));
+  place.file("events.jsonl",
+             R"({"event":"profile","step":10,"time_items":{"QKV":1},"memory_items":{}})"
+             "\n"
+             R"({"event":"profile","step":20,"time_items":{"QKV":0.5,"MLP up":"x","\u001b[2J":2},)"
+             R"("memory_items":{"weights":4096}})"
+             "\n" +
+                 step(21, "") + R"({"event":"profile","step":30,"time_it)");
+  const auto profile = read_profile(place.root());
+  REQUIRE(profile);
+  CHECK(profile->step == 20);
+  CHECK(profile->time_items.at("QKV") == 0.5);
+  CHECK_FALSE(profile->time_items.contains("MLP up"));
+  for (const auto& [name, seconds] : profile->time_items) CHECK(name.find('\033') == name.npos);
+  CHECK(profile->memory_items == std::map<std::string, double>{{"weights", 4096}});
+}
+
+TEST_CASE("a trainer that knows why it failed is believed", "[collect][events]") {
+  const auto said = confession_of(step(3, "") + failed("nan", "the loss is nan at step 4"),
+                                  "ncclUnhandledCudaError: unhandled cuda error\n");
+  CHECK(said.symptom == Symptom::nan);
+  CHECK(said.line == "the loss is nan at step 4");
+  CHECK(confession_of(failed("data", "a")).symptom == Symptom::data);
+  CHECK(confession_of(failed("disk", "a")).symptom == Symptom::disk);
+  CHECK(confession_of(failed("gpu_memory", "a")).symptom == Symptom::gpu_memory);
+  CHECK(confession_of(failed("bad_exit", "a")).symptom == Symptom::other);
+  CHECK(confession_of(failed("something new", "a")).symptom == Symptom::other);
+  CHECK(confession_of(step(3, "")).symptom == Symptom::none);
+}
+
+TEST_CASE("who blames the others is not believed before a log that knows", "[collect][events]") {
+  const std::string oom = "[rank1]: torch.cuda.OutOfMemoryError: CUDA out of memory.\n";
+  for (const auto* kind : {"nccl", "bad_exit"}) {
+    CHECK(confession_of(failed(kind, "rank 1 did not take part"), oom).symptom ==
+          Symptom::gpu_memory);
+    const auto alone = confession_of(failed(kind, "rank 1 did not take part"), "nothing\n");
+    CHECK(alone.line == "rank 1 did not take part");
+  }
+}
+
+TEST_CASE("a message may hold any bytes and be of any length", "[collect][events]") {
+  const auto hostile = confession_of(failed("data", "a\\u001b[2J\\nb" + std::string(5000, 'x')));
+  CHECK(hostile.line.find('\033') == std::string::npos);
+  CHECK(hostile.line.find('\n') == std::string::npos);
+  CHECK(hostile.line.size() < 220);
+}
+
+TEST_CASE("a rank that knows the cause counts before those that lost it", "[collect][events]") {
+  const auto data = failed("data", "token 7 of sample 3"), lost = failed("nccl", "rank 2 failed");
+  CHECK(confession_of(data + lost).symptom == Symptom::data);
+  CHECK(confession_of(lost + data + lost).line == "token 7 of sample 3");
+  CHECK(confession_of(lost).symptom == Symptom::nccl);
+}

@@ -1,0 +1,184 @@
+// Each folder of cases/ is a log and what a person reads in it: "runs 2", then of each run (they
+// are separated by "run 2") its facts, one per line. "-" is: the log does not say so.
+
+#include <fmt/format.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/base/text.h"
+#include "tests/record/ingest/logs.h"
+
+namespace orch::ingest {
+namespace {
+
+template <class T>
+std::string shown(const std::optional<T>& value) {
+  if (!value) return "-";
+  if constexpr (std::is_same_v<T, bool>)
+    return *value ? "true" : "false";
+  else
+    return fmt::format("{}", *value);
+}
+
+std::string shown(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::string of_row(const published::Row& row, const std::string& name) {
+  if (name == "framework") return shown(row.framework);
+  if (name == "gpu") return shown(row.gpu);
+  if (name == "gpus") return shown(row.gpus);
+  if (name == "nodes") return shown(row.nodes);
+  if (name == "gpus_per_node") return shown(row.gpus_per_node);
+  if (name == "tp") return shown(row.tp);
+  if (name == "pp") return shown(row.pp);
+  if (name == "dp") return shown(row.dp);
+  if (name == "interleave") return shown(row.interleave);
+  if (name == "layers") return shown(row.layers);
+  if (name == "hidden") return shown(row.hidden);
+  if (name == "heads") return shown(row.heads);
+  if (name == "vocab") return shown(row.vocab);
+  if (name == "seq") return shown(row.seq);
+  if (name == "mbs") return shown(row.mbs);
+  if (name == "gas") return shown(row.gas);
+  if (name == "gbs") return shown(row.gbs);
+  if (name == "zero_stage") return shown(row.zero_stage);
+  if (name == "offload") return shown(row.offload);
+  if (name == "offload_activations") return shown(row.offload_activations);
+  if (name == "act_ckpt") return shown(row.act_ckpt);
+  if (name == "dtype") return shown(row.dtype);
+  if (name == "optimizer") return shown(row.optimizer);
+  if (name == "fp32_accumulate") return shown(row.fp32_accumulate);
+  if (name == "flash_attn") return shown(row.flash_attn);
+  if (name == "sequence_parallel") return shown(row.sequence_parallel);
+  if (name == "partition_method") return shown(row.partition_method);
+  if (name == "params_b") return shown(row.params_b);
+  if (name == "samples_per_s") return shown(row.samples_per_s);
+  if (name == "tflops_per_gpu") return shown(row.tflops_per_gpu);
+  if (name == "tflops_formula") return shown(row.tflops_formula);
+  if (name == "mem_gb") return shown(row.mem_gb);
+  if (name == "status") return shown(row.status);
+  if (name == "date") return shown(row.date);
+  if (name == "row_notes") return shown(row.notes);
+  if (name == "inferred") return shown(row.inferred);
+  return "";
+}
+
+std::string of_measurement(const record::Measurement& measured, const std::string& name) {
+  if (name == "step_seconds")
+    return measured.step_seconds ? fmt::format("{}", measured.step_seconds->value) : "-";
+  if (name == "step_seconds_n") return fmt::format("{}", measured.step_seconds->n);
+  if (name == "step_seconds_from") return shown(measured.step_seconds_from);
+  if (name == "tokens_per_second") return shown(measured.tokens_per_second);
+  if (name == "window") return shown(measured.window.rule);
+  if (name == "memory_from") return shown(measured.peak_memory_from);
+  if (name == "steps") return fmt::format("{}", measured.steps);
+  if (name == "steps_planned") return fmt::format("{}", measured.steps_planned);
+  if (name == "restarts") return fmt::format("{}", measured.restarts);
+  if (name == "repeated") return fmt::format("{}", measured.repeated_steps);
+  if (name == "resumes") return fmt::format("{}", fmt::join(measured.resumes, " "));
+  if (name == "skipped") return fmt::format("{}", measured.skipped_steps);
+  if (name == "nan") return fmt::format("{}", measured.nan_steps);
+  if (name == "last_loss") return shown(measured.last_loss);
+  if (name == "loss_points") return fmt::format("{}", measured.losses.size());
+  if (name == "first_loss_tokens") return fmt::format("{}", measured.losses.front().tokens);
+  if (name == "time_items") return fmt::format("{}", measured.time_items.size());
+  if (name.starts_with("losses_at_"))
+    for (const auto& point : measured.losses)
+      if (point.step == std::stol(name.substr(10))) return fmt::format("{}", point.loss);
+  if (name == "odd_nodes") {
+    std::vector<std::string> names;
+    for (const auto& node : measured.odd_nodes) names.push_back(node.name);
+    return shown(join(names, ", "));
+  }
+  return "";
+}
+
+std::string of_record(const record::Record& record, const std::string& name) {
+  if (name == "id") return record.id;
+  if (name == "state") return std::string(record::name(record.state));
+  if (name == "failure") return std::string(record::name(record.failure));
+  if (name == "reason") return record.reason;
+  if (name == "notes") return shown(record.notes);
+  if (name == "doubts") return record.doubts.empty() ? "-" : record.doubts.front().reason;
+  if (name == "job") return shown(record.origin.job);
+  if (name == "start") return fmt::format("{}", record.origin.start);
+  if (name == "end") return fmt::format("{}", record.origin.end);
+  if (name == "node_names") return join(record.origin.nodes, " ");
+  return "";
+}
+
+// "time NAME" of the items, "more NAME" and "version NAME".
+std::string of_list(const Found& found, const std::string& kind, std::string& rest) {
+  const auto end = rest.find(' ');
+  const auto wanted = rest.substr(0, end);
+  rest = rest.substr(end + 1);
+  for (const auto& item : found.record.measured.time_items)
+    if (kind == "time" && item.name == wanted)
+      return fmt::format("{} {:.9g}", item.group, item.seconds);
+  for (const auto& field : found.more)
+    if (kind == "more" && field.name == wanted) return record::text(field.value);
+  for (const auto& [name, version] : found.record.origin.versions)
+    if (kind == "version" && name == wanted) return version;
+  return "-";
+}
+
+bool alike(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  char *a_end = nullptr, *b_end = nullptr;
+  const double x = std::strtod(a.c_str(), &a_end), y = std::strtod(b.c_str(), &b_end);
+  if (*a_end != '\0' || *b_end != '\0' || a.empty() || b.empty()) return false;
+  return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y));
+}
+
+void check_fact(const Found& found, const std::string& line) {
+  const auto end = line.find(' ');
+  const auto name = line.substr(0, end);
+  auto expected = line.substr(end + 1);
+  std::string told;
+  if (name == "time" || name == "more" || name == "version") {
+    told = of_list(found, name, expected);
+  } else {
+    told = of_row(found.row, name);
+    if (told.empty()) told = of_measurement(found.record.measured, name);
+    if (told.empty()) told = of_record(found.record, name);
+  }
+  INFO(line << "\nfound: " << told);
+  CHECK(alike(told, expected));
+}
+
+void check_case(const fs::path& folder) {
+  static const Patterns patterns = shipped();
+  INFO(folder.filename().string());
+  const auto found = ingest({(folder / "log.txt").string()}, patterns);
+  REQUIRE(found.has_value());
+  CHECK(found->bytes == fs::file_size(folder / "log.txt"));
+  std::ifstream expected(folder / "expected.txt");
+  std::size_t run = 0;
+  std::size_t facts = 0;
+  for (std::string line; std::getline(expected, line); ++facts) {
+    if (line.starts_with("runs ")) {
+      REQUIRE(found->runs.size() == std::stoul(line.substr(5)));
+    } else if (line.starts_with("run ")) {
+      run = std::stoul(line.substr(4)) - 1;
+    } else {
+      REQUIRE(run < found->runs.size());
+      check_fact(found->runs[run], line);
+    }
+  }
+  CHECK(facts > 1);
+}
+
+}  // namespace
+
+TEST_CASE("what a person reads in a log is found in it", "[ingest]") {
+  std::set<fs::path> folders;
+  for (const auto& entry : fs::directory_iterator(fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases"))
+    folders.insert(entry.path());
+  REQUIRE(folders.size() > 30);
+  for (const auto& folder : folders) check_case(folder);
+}
+
+}  // namespace orch::ingest

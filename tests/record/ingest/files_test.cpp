@@ -1,0 +1,139 @@
+// What files may be: compressed, copies of others, of a framework that nobody knows.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+
+#include "core/record/ingest/copies.h"
+#include "tests/record/ingest/logs.h"
+
+namespace orch::ingest {
+namespace {
+
+std::string log_text() {
+  std::string text;
+  for (int step = 1; step <= 200; ++step) text += iteration(step, 200, step == 1 ? 9000 : 1500, 2);
+  return text;
+}
+
+// False: the program is not here.
+bool pack(const std::string& program, const fs::path& file, const fs::path& into) {
+  return std::system((program + " -c '" + file.string() + "' > '" + into.string() + "' 2>/dev/null")
+                         .c_str()) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
+  const Folder folder;
+  const auto plain = folder.write("job.out", log_text());
+  const auto patterns = shipped();
+  for (const auto* program : {"gzip", "xz", "zstd", "bzip2"}) {
+    const auto packed = folder.path() / (std::string("job.out.") + program);
+    if (!pack(program, plain, packed)) continue;
+    INFO(program);
+    const auto found = ingest({packed.string()}, patterns);
+    REQUIRE(found.has_value());
+    REQUIRE(found->runs.size() == 1);
+    CHECK(found->passed.empty());
+    CHECK(found->runs[0].record.measured.step_seconds->value == 1.5);
+    CHECK(found->runs[0].record.measured.steps == 200);
+  }
+}
+
+TEST_CASE("a compressed log that was cut gives what it has, and says so", "[ingest][files]") {
+  const Folder folder;
+  const auto packed = folder.path() / "job.gz";
+  if (!pack("gzip", folder.write("job.out", log_text()), packed)) SKIP("no gzip");
+  fs::resize_file(packed, fs::file_size(packed) - 12);
+  const auto found = ingest({packed.string()}, shipped());
+  REQUIRE(found.has_value());
+  REQUIRE(found->passed.size() == 1);
+  CHECK(found->passed[0].reason.starts_with("compressed (gzip): damaged or cut"));
+}
+
+TEST_CASE("copies of a log are one run", "[ingest][files]") {
+  const Folder folder;
+  const auto text = log_text();
+  auto other = text;
+  other[other.size() / 2] ^= 1;
+  const auto one = folder.write("a.out", text).string();
+  const auto two = folder.write("b.out", text).string();
+  const auto three = folder.write("c.out", other).string();
+  CHECK(copies_of({one, two, three, one}) == std::vector<std::size_t>{0, 0, 2, 0});
+  const auto found = ingest({folder.path().string()}, shipped());
+  REQUIRE(found.has_value());
+  CHECK(found->runs.size() == 2);
+  REQUIRE(found->passed.size() == 1);
+  CHECK(found->passed[0].file == two);
+  CHECK(found->passed[0].reason == "the same as " + one);
+}
+
+TEST_CASE("jobs that fail with the same words have failed both", "[ingest][files]") {
+  const Folder folder;
+  const std::string killed =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
+  auto half = log_text();
+  half.resize(half.rfind('\n', half.size() / 2) + 1);
+  folder.write("job-1.out", half);
+  folder.write("job-2.out", half + "\n");
+  folder.write("job-1.err", killed);
+  folder.write("job-2.err", killed);
+  const auto found = ingest({folder.path().string()}, shipped());
+  REQUIRE(found.has_value());
+  REQUIRE(found->runs.size() == 2);
+  for (const auto& run : found->runs) CHECK(run.record.failure == record::Failure::gpu_memory);
+}
+
+TEST_CASE("a few bytes that could begin a compressed file are text", "[ingest][files]") {
+  const Folder folder;
+  const auto file = folder.write("x.log", "BZh").string();
+  CHECK(ingest({file}, shipped()).has_value());
+}
+
+TEST_CASE("a log whose steps nobody can read is not claimed", "[ingest][files]") {
+  const auto found = read_text(
+      "  \"hidden_size\": 2048,\n  \"num_hidden_layers\": 16,\n"
+      "frob 1 took 2 jiffies\nfrob 2 took 2 jiffies\n");
+  CHECK(found.runs.empty());
+  REQUIRE(found.passed.size() == 1);
+  CHECK(found.passed[0].reason == "lines of huggingface, but no step that a pattern reads");
+}
+
+TEST_CASE("settings that any framework may print name none", "[ingest][files]") {
+  const auto found = read_text(
+      "model:\n  vocab_size: 32000\n  d_model: 2048\nfrob 1 took 2 jiffies\n"
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n");
+  REQUIRE(found.runs.size() == 1);
+  CHECK(found.runs[0].record.failure == record::Failure::gpu_memory);
+  CHECK(found.runs[0].row.framework.empty());
+  CHECK(found.runs[0].row.vocab == 32000);
+}
+
+TEST_CASE("what a person says of a log counts before anything is computed", "[ingest][files]") {
+  const Folder folder;
+  std::string text = "***** Running training *****\n";
+  for (int step = 1; step <= 6; ++step)
+    text += "[timer.py:199:stop] epoch=0/micro_step=1/global_step=" + std::to_string(step) +
+            ", RunningAvgSamplesPerSec=64.0, CurrSamplesPerSec=64.0, MemAllocated=1.0GB\n";
+  const auto log = folder.write("job.out", text).string();
+  const auto before = ingest({log}, shipped());
+  CHECK_FALSE(before->runs.at(0).record.measured.step_seconds.has_value());
+  const auto found = ingest({log}, shipped(), {.set = {{"gbs", "128"}, {"seq", "1024"}}});
+  const auto& measured = found->runs.at(0).record.measured;
+  REQUIRE(measured.step_seconds.has_value());
+  CHECK(measured.step_seconds->value == 2);
+  CHECK(measured.tokens_per_second == 65536);
+  CHECK(measured.days_per_100b_tokens.has_value());
+}
+
+TEST_CASE("what lies beside a log fills in what it does not say", "[ingest][files]") {
+  const Folder folder;
+  const auto log = folder.write("job.out", log_text()).string();
+  IngestOptions options;
+  options.beside = [](const fs::path&) { return Known{{"gbs", "9"}, {"seq", "2048"}}; };
+  const auto found = ingest({log}, shipped(), options);
+  CHECK(found->runs.at(0).row.gbs == 64);  // as its steps say
+  CHECK(found->runs.at(0).row.seq == 2048);
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,59 @@
+#include "tests/record/ingest/logs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+
+namespace orch::ingest {
+
+Patterns shipped(const std::vector<fs::path>& others) {
+  std::vector<fs::path> files;
+  for (const auto* name :
+       {"slurm", "cuda", "composer", "deepspeed", "huggingface", "llmc", "maxtext", "megatron",
+        "nanogpt", "nanotron", "nemo", "olmo", "torchtitan"})
+    files.push_back(fs::path(ORCH_SOURCE_DIR) / "templates/logs" / (std::string(name) + ".lua"));
+  files.insert(files.end(), others.begin(), others.end());
+  auto patterns = Patterns::load(files);
+  INFO((patterns ? std::string() : text(patterns.error())));
+  REQUIRE(patterns.has_value());
+  return std::move(*patterns);
+}
+
+Folder::Folder() {
+  static std::atomic<int> count = 0;
+  path_ = fs::temp_directory_path() / fmt::format("orch-ingest-{}-{}", ::getpid(), count++);
+  fs::create_directories(path_);
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+fs::path Folder::write(const std::string& name, std::string_view text) const {
+  const auto path = path_ / name;
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+Ingested read_text(std::string_view text) {
+  static const Patterns patterns = shipped();
+  const Folder folder;
+  auto found = ingest({folder.write("log.txt", text).string()}, patterns);
+  REQUIRE(found.has_value());
+  return std::move(*found);
+}
+
+std::string iteration(long step, long of, double milliseconds, double loss) {
+  return fmt::format(
+      " iteration {:8}/{:8} | consumed samples: {:12} | elapsed time per iteration (ms): {:.1f} | "
+      "learning rate: 1.000E-04 | global batch size:    64 | lm loss: {:.6E} | loss scale: 1.0 | "
+      "number of skipped iterations:   0 | number of nan iterations:   0 |\n",
+      step, of, step * 64, milliseconds, loss);
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/ingest/ingest.h"
+
+namespace orch::ingest {
+
+// The patterns that orch comes with, with others before them.
+Patterns shipped(const std::vector<fs::path>& others = {});
+
+// A folder that is gone at the end.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path write(const std::string& name, std::string_view text) const;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// What is found in a text as a log.
+Ingested read_text(std::string_view text);
+
+// An iteration of Megatron-LM.
+std::string iteration(long step, long of, double milliseconds, double loss);
+
+}  // namespace orch::ingest

@@ -1,0 +1,49 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "core/record/published/fields.h"
+#include "tests/record/ingest/logs.h"
+
+namespace orch::ingest {
+namespace {
+
+// As a log becomes a table, and the table records.
+record::Record through_a_table(const std::string& log) {
+  const auto found = read_text(log);
+  REQUIRE(found.runs.size() == 1);
+  auto row = found.runs[0].row;
+  row.source = "here";
+  const auto rows = published::parse_rows(published::rows_csv({row}), "table.csv");
+  REQUIRE(rows.has_value());
+  REQUIRE(rows->size() == 1);
+  CHECK((*rows)[0].flaws.empty());
+  return published::record_of((*rows)[0]);
+}
+
+const auto kSteps = iteration(1, 9, 5000, 2) + iteration(2, 9, 1000, 2) + iteration(3, 9, 1000, 2);
+
+}  // namespace
+
+TEST_CASE("a log that failed has failed in a table, too, and keeps its time", "[ingest][table]") {
+  const std::string end = "srun: error: node07: task 3: Exited with exit code 1";
+  const auto record = through_a_table(kSteps + end + "\n");
+  CHECK(record.state == record::State::failed);
+  CHECK(record.failure == record::Failure::none);  // a table does not say which
+  CHECK(record.notes == end);
+  REQUIRE(record.measured.step_seconds);
+  CHECK(record.measured.step_seconds->value == 1);
+}
+
+TEST_CASE("a log that did not fail is well in a table", "[ingest][table]") {
+  CHECK(through_a_table(kSteps).state == record::State::finished);
+}
+
+TEST_CASE("what is assumed of a Trainer is assumed in a table, too", "[ingest][table]") {
+  const auto record = through_a_table(
+      "{'train_runtime': 5.0, 'train_samples_per_second': 16.0, 'train_steps_per_second': 2.0}\n");
+  for (const auto& field : record.fields)
+    if (field.name == "framework" || field.name == "strategy" || field.name == "zero_stage")
+      CHECK(field.assumed);
+  CHECK(record.field_text("strategy") == "ddp");
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/files.h"
+#include "core/record/published/doubts.h"
+#include "core/record/published/habits.h"
+#include "tests/record/published/support.h"
+
+// What is wrong in the five published sources was found by people, one row at a time; the checks
+// have to find the same without being told, and nothing else.
+namespace orch::published {
+namespace {
+
+const std::vector<std::string> kSources{"bench-1b3", "bloom-prequel", "bloom7b-days",
+                                        "gpt2-jz-v100", "pp-perlmutter"};
+
+std::string shipped(const std::string& name) {
+  const auto text = read_file(fs::path(ORCH_SOURCE_DIR) / "experiments/measured" / name);
+  REQUIRE(text);
+  return *text;
+}
+
+void add_rows(const std::string& name, const std::vector<Habit>& habits, std::vector<Row>& rows) {
+  const auto more = parse_rows(shipped(name), name, habits);
+  REQUIRE(more);
+  rows.insert(rows.end(), more->begin(), more->end());
+}
+
+std::vector<Row> all_rows(const std::vector<Habit>& habits = {}) {
+  std::vector<Row> rows;
+  for (const auto& source : kSources) add_rows(source + ".csv", habits, rows);
+  return rows;
+}
+
+// Dense half-precision rates and memory, of the makers' datasheets.
+std::optional<GpuFacts> datasheet(const Row& row) {
+  static const std::map<std::string, GpuFacts> kGpus{
+      {"v100-16g", {125, 16}}, {"v100-32g", {125, 32}}, {"a100-80g", {312, 80}},
+      {"mi250x", {191.5, 64}}, {"pvc", {419, 64}},      {"h100-80g", {989, 80}}};
+  const auto found = kGpus.find(row.gpu);
+  return found == kGpus.end() ? std::nullopt : std::optional(found->second);
+}
+
+using Kinds = std::map<std::string, std::set<std::string>>;  // by id
+
+Kinds kinds_of(const std::vector<Row>& rows) {
+  const auto found = doubts(rows, datasheet);
+  REQUIRE(found.size() == rows.size());
+  Kinds kinds;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const auto& doubt : found[i]) kinds[rows[i].id].insert(doubt.kind);
+  return kinds;
+}
+
+std::string reasons(const std::string& id) {
+  static const auto rows = all_rows();
+  static const auto found = doubts(rows, datasheet);
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].id == id)
+      for (const auto& doubt : found[i]) out += doubt.reason + "\n";
+  return out;
+}
+
+// Every suspect row whose fault follows from arithmetic.
+const Kinds kFaults{
+    {"jz-v100-0005", {"batch"}},      // 1 x 4 x 4 is not 4
+    {"jz-v100-0011", {"topology"}},   // 1 x 4 x 8 is not 16, and four more like it
+    {"jz-v100-0012", {"topology"}},   //
+    {"jz-v100-0013", {"topology"}},   //
+    {"jz-v100-0016", {"topology"}},   //
+    {"jz-v100-0017", {"topology"}},   //
+    {"jz-v100-0023", {"repeat"}},     // 217 s between 129 s and 125 s
+    {"jz-v100-0029", {"topology"}},   // 1 x 4 x 32 is not 64
+    {"jz-v100-0035", {"tflops"}},     // 2.3 % too many for its time
+    {"jz-v100-0038", {"tflops"}},     // 7.9 %
+    {"jz-v100-0039", {"tflops"}},     // twice as many
+    {"jz-v100-0043", {"scaling"}},    // half the batch takes longer
+    {"pm-a100-0026", {"tflops"}},     // 1.35 %
+    {"jz-1b3-0010", {"memory"}},      // 13 GB, and the same runs out of 16 GB
+    {"jz-1b3-0024", {"memory"}},      //
+    {"b7b-0020", {"tflops"}},         // 88 TFLOPs at 147 days
+    {"b7b-0022", {"scaling"}},        // 4 GPUs run out of memory where 2 do not
+    {"b7b-0028", {"memory"}},         // 5 GB, and 60 GB with half the micro-batch
+    {"jz-a100-0061", {"memory"}},     // 65 GB, and 56 GB with twice the micro-batch
+    {"jz-a100-0063", {"topology"}},   // 8 x 8 x 10 is not 320
+    {"jz-a100-0064", {"over_peak"}},  // 574 TFLOPs with a batch of 2048
+    {"jz-a100-0065", {"over_peak"}},  //
+    {"jz-a100-0066", {"over_peak", "size"}},
+    {"jz-a100-0067", {"swapped"}},  // with jz-a100-0053
+    {"jz-a100-0068", {"tflops"}},   // by another formula than the rows around it
+    {"jz-a100-0091", {"scaling"}},  // 480 samples more in no time
+    {"jz-a100-0116", {"scaling"}},  // 43 % slower with micro-batch 1
+};
+
+// The others that are marked suspect, and why no calculation finds them.
+const std::map<std::string, std::string> kBeyondArithmetic{
+    {"b7b-0002",
+     "whoever made the table derived the value from '2x slower': it agrees with itself"},
+    {"b7b-0004", "derived in the same way"},
+    {"b7b-0021", "the source misspells the GPU; the cell holds the right name"},
+    {"jz-a100-0106", "its twin with 44 GB, jz-a100-0105, is not among the shipped rows"},
+};
+
+TEST_CASE("the faults of the published rows are found, and nothing else", "[measured][doubts]") {
+  CHECK(kinds_of(all_rows()) == kFaults);
+}
+
+TEST_CASE("every suspect row is found or beyond arithmetic", "[measured][doubts]") {
+  std::set<std::string> suspect, explained;
+  for (const auto& row : all_rows())
+    if (row.suspect.value_or(false)) suspect.insert(row.id);
+  for (const auto& [id, kinds] : kFaults) explained.insert(id);
+  for (const auto& [id, why] : kBeyondArithmetic) explained.insert(id);
+  CHECK(suspect.size() == 31);
+  CHECK(suspect == explained);
+}
+
+TEST_CASE("what people marked as suspect is not looked at", "[measured][doubts]") {
+  auto rows = all_rows();
+  for (const bool mark : {false, true}) {
+    for (auto& row : rows) {
+      row.suspect = mark;
+      row.notes = "suspect";
+    }
+    CHECK(kinds_of(rows) == kFaults);
+  }
+}
+
+TEST_CASE("habits change nothing in what is doubtful", "[measured][doubts]") {
+  const auto habits = parse_habits(shipped("habits.csv"), "habits.csv");
+  REQUIRE(habits);
+  CHECK(kinds_of(all_rows(*habits)) == kFaults);
+}
+
+TEST_CASE("without knowledge of GPUs the rest is still found", "[measured][doubts]") {
+  const auto rows = all_rows();
+  const auto found = doubts(rows, nullptr);
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!found[i].empty()) ids.insert(rows[i].id);
+  auto expected = kFaults;
+  expected.erase("jz-1b3-0010");  // nobody knows what 16 GB are
+  expected.erase("jz-1b3-0024");
+  expected.erase("jz-a100-0091");  // nor what is too fast
+  std::set<std::string> expected_ids;
+  for (const auto& [id, kinds] : expected) expected_ids.insert(id);
+  CHECK(ids == expected_ids);
+}
+
+TEST_CASE("reasons have the numbers, and the reading that would fit", "[measured][doubts]") {
+  CHECK(reasons("jz-v100-0011") ==
+        "data 1 x tensor 4 x pipeline 8 = 32 ranks, the row says 16 GPUs; "
+        "tensor_parallel 2 or pipeline_parallel 4 would fit\n");
+  CHECK(test::has(reasons("jz-v100-0005"), "= 16 samples, the row says a global batch of 4"));
+  CHECK(test::has(reasons("jz-v100-0005"), "data_parallel 1 would fit"));
+  CHECK(test::has(reasons("jz-v100-0035"), "34.19 TFLOPs"));
+  CHECK(test::has(reasons("jz-v100-0035"), "179.8 s would fit"));
+  CHECK(test::has(reasons("jz-v100-0038"), "158.4 s would fit"));
+  CHECK(test::has(reasons("jz-v100-0039"), "2.00 times as much; 8 GPUs or"));
+  CHECK(test::has(reasons("jz-a100-0064"), "573.9"));
+  CHECK(test::has(reasons("jz-a100-0064"), "global_batch 512"));
+  CHECK(test::has(reasons("jz-a100-0065"), "628.0"));
+  CHECK(test::has(reasons("jz-a100-0066"), "28.2B"));
+  CHECK(test::has(reasons("jz-a100-0066"), "570.35"));
+  CHECK(test::has(reasons("jz-a100-0067"), "jz-a100-0053"));
+  CHECK(test::has(reasons("jz-a100-0068"), "117.38"));
+  CHECK(test::has(reasons("pm-a100-0026"), "26.60"));
+  CHECK(test::has(reasons("b7b-0020"), "55.7"));
+}
+
+TEST_CASE("the rows from elsewhere have no doubts", "[measured][doubts]") {
+  std::vector<Row> rows;
+  for (const auto* name : {"mosaic-a100.csv", "mosaic-h100.csv", "selene.csv"})
+    add_rows(std::string("elsewhere/") + name, {}, rows);
+  CHECK(rows.size() > 90);
+  CHECK(kinds_of(rows).empty());
+}
+
+}  // namespace
+}  // namespace orch::published

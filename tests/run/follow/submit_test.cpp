@@ -1,0 +1,222 @@
+#include <catch2/catch_test_macros.hpp>
+
+#include "fakes.h"
+
+namespace orch::follow {
+namespace {
+
+using Outcome = launch::Submitted::Outcome;
+using record::State;
+
+TEST_CASE("runs that ask for the same go as one array, others apart") {
+  Place place;
+  for (int i = 0; i < 5; ++i) place.add_run(i, 1, i < 3 ? "--nodes=1" : "--nodes=2");
+  auto campaign = place.campaign();
+  const auto handed = place.submit_all(campaign);
+  CHECK(handed.runs == 5);
+  CHECK(handed.jobs == 2);
+  REQUIRE(place.slurm.jobs.size() == 2);
+  CHECK(place.slurm.jobs[0].runs.size() == 3);
+  CHECK(place.slurm.jobs[1].runs.size() == 2);
+}
+
+TEST_CASE("an array is cut where the scheduler's limit is") {
+  Place place;
+  for (int i = 0; i < 25; ++i) place.add_run(i);
+  place.slurm.largest = 10;
+  auto campaign = place.campaign();
+  CHECK(place.submit_all(campaign).jobs == 3);
+  CHECK(place.slurm.jobs[2].runs.size() == 5);
+}
+
+TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
+  Place place;
+  for (int i = 0; i < 16; ++i) place.add_run(i);
+  place.slurm.room = 5;
+  auto campaign = place.campaign();
+  const auto handed = place.submit_all(campaign);
+  CHECK(handed.runs == 4);  // 16 and 8 do not go, 4 does; no more is tried at once
+  CHECK(handed.waiting == 12);
+  CHECK(campaign.due().size() == 12);
+}
+
+TEST_CASE("the phases of a ramp-up wait for each other") {
+  Place place;
+  place.add_run(1, 3);
+  auto campaign = place.campaign();
+  const auto handed = place.submit_all(campaign);
+  CHECK(handed.runs == 1);
+  REQUIRE(place.slurm.jobs.size() == 3);
+  CHECK(place.slurm.jobs[0].after.empty());
+  CHECK(place.slurm.jobs[1].after == place.slurm.jobs[0].id);
+  CHECK(place.slurm.jobs[2].after == place.slurm.jobs[1].id);
+}
+
+TEST_CASE("a controller that comes back is waited for") {
+  Place place;
+  place.add_run(1);
+  place.slurm.script = {Outcome::unreachable, Outcome::unreachable, Outcome::accepted};
+  auto campaign = place.campaign();
+  CHECK(place.submit_all(campaign).runs == 1);
+  CHECK(place.slurm.jobs.size() == 1);
+  CHECK(campaign.ledger().all().size() == 3);  // two were taken back
+  REQUIRE(campaign.open());
+  CHECK(campaign.ledger().all().size() == 1);
+}
+
+TEST_CASE("a controller that stays away is an error, and the run stays due") {
+  Place place;
+  place.add_run(1);
+  for (int i = 0; i < 100; ++i) place.slurm.script.push_back(Outcome::unreachable);
+  auto campaign = place.campaign();
+  place.submit_all(campaign, false);
+  CHECK(place.clock.time >= 600);
+  auto later = place.campaign();
+  place.slurm.script.clear();
+  REQUIRE(later.begin(FileLock::Wait::yes));
+  CHECK(later.due().size() == 1);
+}
+
+TEST_CASE("a call without an answer is looked up before it is made again") {
+  for (const bool took_it : {true, false}) {
+    Place place;
+    place.add_run(1);
+    place.slurm.script = {Outcome::unclear};
+    place.slurm.took_it = took_it;
+    auto campaign = place.campaign();
+    CHECK(place.submit_all(campaign).runs == 1);
+    CHECK(place.slurm.jobs.size() == 1);  // once, whether or not the first call was taken
+    CHECK(place.slurm.finds >= 1);
+  }
+}
+
+TEST_CASE("an executor that never says clearly what it did is given up") {
+  Place place;
+  place.add_run(1);
+  place.slurm.script.assign(100, launch::Submitted::Outcome::unclear);
+  auto campaign = place.campaign();
+  place.submit_all(campaign, false);
+  CHECK(place.slurm.script.size() == 96);
+  CHECK(campaign.due().size() == 1);
+  CHECK(campaign.ledger().unanswered().empty());
+}
+
+TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is not tried again") {
+  Place place;
+  place.add_run(1);
+  place.slurm.script = {Outcome::refused};
+  auto campaign = place.campaign();
+  CHECK(place.submit_all(campaign).refused == 1);
+  campaign.refresh();
+  CHECK(campaign.runs()[0].verdict().failure == record::Failure::refused);
+  CHECK(campaign.runs()[0].verdict().reason == "as told");
+  CHECK(campaign.due().empty());
+}
+
+TEST_CASE("after a kill between the call and its record, the job is found and not made twice") {
+  Place place;
+  place.add_run(1);
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+  }
+  place.forget_answers();
+  auto campaign = place.campaign();
+  REQUIRE(campaign.begin(FileLock::Wait::yes));
+  CHECK(campaign.due().empty());
+  CHECK(campaign.ledger().all()[0].submission.job == place.slurm.jobs[0].id);
+  CHECK(campaign.runs()[0].verdict().state == State::pending);
+}
+
+TEST_CASE("after a kill before the call was heard, the run is due") {
+  Place place;
+  place.add_run(1);
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+  }
+  place.forget_answers();
+  place.slurm.jobs.clear();
+  place.slurm.facts.clear();
+  auto campaign = place.campaign();
+  REQUIRE(campaign.begin(FileLock::Wait::yes));
+  CHECK(campaign.due().size() == 1);
+}
+
+TEST_CASE("a job that SLURM has forgotten is known by what it left in the run folder") {
+  Place place;
+  const auto run = place.add_run(1);
+  std::string submission;
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+    submission = campaign.ledger().all()[0].submission.id;
+  }
+  place.forget_answers();
+  place.slurm.jobs.clear();
+  place.slurm.facts.clear();
+  place.status(run, 1, "finished", submission);
+  auto campaign = place.campaign();
+  REQUIRE(campaign.begin(FileLock::Wait::yes));
+  CHECK(campaign.due().empty());
+  CHECK(campaign.runs()[0].verdict().state == State::finished);
+}
+
+TEST_CASE("the array of a task that has begun is found by its own id, not by that of the task") {
+  Place place;
+  const auto run = place.add_run(1);
+  place.add_run(2);
+  std::string submission;
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+    submission = campaign.ledger().all()[0].submission.id;
+  }
+  for (const auto& entry : fs::directory_iterator(place.root() / "sweep/submissions"))
+    fs::remove(entry.path() / "job");
+  place.slurm.jobs[0].id = "99";  // its first task is job 100
+  place.status(run, 1, "running", submission);
+  auto campaign = place.campaign();
+  REQUIRE(campaign.begin(FileLock::Wait::yes));
+  CHECK(campaign.ledger().all()[0].submission.job == "99");
+}
+
+TEST_CASE("only runs that someone asked for are due") {
+  Place place;
+  place.add_run(1);
+  place.add_run(2);
+  auto campaign = place.campaign();
+  REQUIRE(campaign.begin(FileLock::Wait::yes));
+  CHECK(campaign.due().empty());
+  REQUIRE(campaign.want({1}));
+  CHECK(campaign.due() == std::vector<std::size_t>{1});
+  campaign.end();
+  auto after_crash = place.campaign();
+  REQUIRE(after_crash.begin(FileLock::Wait::yes));
+  CHECK(after_crash.due() == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("while one orch submits, another does not") {
+  Place place;
+  place.add_run(1);
+  auto first = place.campaign(), second = place.campaign();
+  REQUIRE(*first.begin(FileLock::Wait::no));
+  const auto other = second.begin(FileLock::Wait::no);
+  REQUIRE(other);
+  CHECK_FALSE(*other);
+  first.end();
+  CHECK(*second.begin(FileLock::Wait::no));
+}
+
+TEST_CASE("nodes that failed their check are left out the next time") {
+  Place place;
+  const auto run = place.add_run(1);
+  place.add_run(2);
+  place.write(run + "/exclude", "a100-3\na100-1\na100-3\n$(rm -rf)\n");
+  auto campaign = place.campaign();
+  CHECK(place.submit_all(campaign).jobs == 2);  // not one array: they ask for different nodes
+  CHECK(place.slurm.jobs[0].exclude == std::vector<std::string>{"a100-1", "a100-3"});
+}
+
+}  // namespace
+}  // namespace orch::follow

@@ -1,0 +1,67 @@
+#include "core/run/launch/slurm/array_script.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "core/run/launch/process_shell.h"
+#include "tests/place.h"
+
+namespace {
+
+namespace fs = orch::fs;
+using namespace orch::launch;
+
+constexpr auto kScript =
+    "#!/bin/bash\n"
+    "#SBATCH --job-name=gpt-ddp-12345678\n"
+    "#SBATCH --comment=gpt-ddp-12345678\n"
+    "#SBATCH --nodes=2\n"
+    "#SBATCH --gres=gpu:8\n"
+    "\n"
+    "#SBATCH --output=slurm-%j.log\n"
+    "#SBATCH --open-mode=append\n"
+    "#SBATCH -J other --mem=4G\n"
+    "# a comment\n"
+    "set -e\n"
+    "#SBATCH --time=1\n";
+
+}  // namespace
+
+TEST_CASE("a header is all that runs can share", "[launch]") {
+  CHECK(header_of(kScript) ==
+        "#SBATCH --nodes=2\n#SBATCH --gres=gpu:8\n#SBATCH --open-mode=append\n"
+        "#SBATCH -J other --mem=4G\n");
+  CHECK(header_of("").empty());
+  CHECK(header_of("#!/bin/bash\necho\n").empty());
+}
+
+TEST_CASE("each task becomes the script of its run, whatever its folder is called", "[launch]") {
+  const Place place;
+  const std::vector<std::string> names{
+      "plain",           "with blank", "new\nline\n#SBATCH --bogus=1",
+      "dos\r\nline",     "quote'\"",   "$(exit 3)",
+      "back\\slash`id`", "-dash*?[a]", "caf\xc3\xa9\x01",
+      "runs[0])"};
+  std::vector<fs::path> folders;
+  for (const auto& each : names) {
+    folders.push_back(place.root() / each);
+    fs::create_directory(folders.back());
+    REQUIRE(orch::write_file_atomically(folders.back() / "job.sbatch", "printf '%s' \"$0\"\n"));
+  }
+  const auto script = array_script("#SBATCH --nodes=2\n", folders);
+  CHECK(script.starts_with("#!/bin/bash\n#SBATCH --nodes=2\n"));
+  CHECK(header_of(script) == "#SBATCH --nodes=2\n");
+  CHECK(script.find('\r') == std::string::npos);
+
+  ProcessShell shell;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    orch::Command command;
+    command.argv = {"bash", "-c", "SLURM_ARRAY_TASK_ID=$0 exec bash -s", std::to_string(i)};
+    command.input = script;
+    const auto output = shell.run(command);
+    REQUIRE(output);
+    CHECK(output->err.empty());
+    CHECK(output->out == (folders[i] / "job.sbatch").string());
+  }
+}

@@ -1,0 +1,387 @@
+#include "core/run/store/run_folder.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "tests/place.h"
+
+using namespace orch;
+using namespace orch::store;
+using Catch::Approx;
+
+namespace {
+
+const std::string kRun = R"({"version": 1, "experiment": "gpt", "strategy": "zero3",
+  "backend": "zero3", "model": {"name": "gpt-1b", "family": "gpt", "layers": 24, "hidden": 2048,
+  "heads": 16, "vocab": 50257, "seq": 2048}, "cluster": "jean-zay", "gpus": 16, "nodes": 2,
+  "data_parallel": 16, "micro_batch": 32, "global_batch": 512, "rampup": null, "tokens": 300000000000, "steps": 0})";
+const std::string kEstimate = R"({"version": 1, "fit": "tight", "peak_memory_bytes": 7.5e10,
+  "step_seconds": 2.5, "step_low": 2, "step_high": 3, "tokens_per_second": 419430.4,
+  "days_per_100b_tokens": 2.76, "gpu_hours": 3178.9, "schedule": []})";
+const std::string kStatus = R"({"version": 1, "state": "failed", "message": "it broke",
+  "job_id": "77", "restart_count": 2, "phase": 1, "phases": 3, "start": "2026-11-15T07:00:00Z",
+  "end": null, "signal": "USR1", "exit_code": 3, "nodes": ["n1", "n2"], "bad_nodes": ["n2"]})";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+// Texts that are no JSON object of ours.
+const std::vector<std::string> kRubbish = {"",
+                                           "{",
+                                           "[]",
+                                           "7",
+                                           "null",
+                                           "{}",
+                                           std::string("\0\xff\x01{", 4),
+                                           R"({"version": 3})",
+                                           R"({"version": "1"})",
+                                           R"({"version": -1e999})",
+                                           std::string(200'000, '[')};
+
+// What stands in a file's place; each is an error that names it.
+template <class Read>
+void check_rubbish(const fs::path& path, const Read& read) {
+  const auto check = [&] {
+    const auto got = read();
+    REQUIRE_FALSE(got);
+    CHECK(got.error().front().place.find(path.filename().string()) != std::string::npos);
+    CHECK_FALSE(got.error().front().fix.empty());
+    fs::remove_all(path);
+  };
+  for (const auto& text : kRubbish) {
+    std::ofstream(path, std::ios::binary) << text;
+    check();
+  }
+  fs::create_directory(path);
+  check();
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  check();
+  std::ofstream(path) << "{";
+  fs::resize_file(path, std::uintmax_t{10} << 30);  // sparse
+  check();
+  fs::create_symlink(path, path);
+  check();
+}
+
+// Runs a check as a user who is not root, in a process of its own.
+template <class Check>
+bool as_another_user(const Check& check) {
+  const auto pid = ::fork();
+  if (pid == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
+    ::_exit(check() ? 0 : 1);
+  }
+  int status = 1;
+  ::waitpid(pid, &status, 0);
+  return status == 0;
+}
+
+}  // namespace
+
+TEST_CASE("what a follower must know is read from run.json and estimate.json", "[store][folder]") {
+  const Place place;
+  place.file("a-1/run.json", kRun);
+  place.file("a-1/estimate.json", kEstimate);
+  const auto folder = place.root() / "a-1";
+  const auto facts = read_run_facts(folder);
+  REQUIRE(facts);
+  CHECK(facts->experiment == "gpt");
+  CHECK(facts->id == "a-1");
+  CHECK(facts->strategy == "zero3");
+  CHECK(facts->cluster == "jean-zay");
+  CHECK(facts->gpus == 16);
+  CHECK(facts->nodes == 2);
+  CHECK(facts->tokens_per_step == 1048576);
+  CHECK(facts->steps == 286103);  // 286102.29…
+  CHECK(facts->fit == "tight");
+  CHECK(facts->step_seconds == 2.5);
+  CHECK(facts->step_low == 2);
+  CHECK(facts->step_high == 3);
+  CHECK(facts->tokens_per_second == 419430.4);
+  CHECK(facts->peak_memory == 7.5e10);
+  CHECK(facts->days_per_100b_tokens == 2.76);
+  CHECK(facts->gpu_hours == 3178.9);
+  CHECK(facts->phases == 0);
+
+  // By hand: two steps of 256 and one of 384 reach 896 of the 800 samples; what is left of 300e9 /
+  // 2048 = 146484375 is 146483479, in 286101 steps of 512.
+  place.file("a-1/run.json", with(kRun, "\"rampup\": null", R"("rampup": {"start": 256, "step": 128,
+    "samples": 800, "fewer_nodes": true})"));
+  REQUIRE(read_run_facts(folder));
+  CHECK(read_run_facts(folder)->steps == 286104);
+
+  place.file("a-1/run.json", with(kRun, "\"steps\": 0", "\"steps\": 500"));
+  CHECK(read_run_facts(folder)->steps == 500);
+  CHECK(read_run_facts(folder)->gpu_hours == Approx(500 * 2.5 * 16 / 3600));
+  for (const auto* name : {"job.sbatch", "job-2.sbatch", "job-3.sbatch", "job-5.sbatch"})
+    place.file(fs::path("a-1") / name, "");
+  CHECK(read_run_facts(folder)->phases == 3);
+}
+
+TEST_CASE("a run without an estimate is one", "[store][folder]") {
+  const Place place;
+  place.file("a-1/run.json", kRun);
+  const auto facts = read_run_facts(place.root() / "a-1");
+  REQUIRE(facts);
+  CHECK(facts->gpu_hours == 0);
+  CHECK(facts->fit.empty());
+}
+
+TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
+  const Place place;
+  const auto run = place.file("a-1/run.json", kRun);
+  const auto read = [&] { return read_run_facts(place.root() / "a-1"); };
+  check_rubbish(place.file("a-1/estimate.json", kEstimate), read);
+  fs::remove(run);
+  REQUIRE_FALSE(read());  // nothing at all is no run
+  check_rubbish(run, read);
+  for (const auto& text :
+       {with(kRun, "\"gpus\": 16", "\"gpus\": 1e300"), with(kRun, "\"gpus\": 16", "\"gpus\": -1"),
+        with(kRun, "\"gpus\": 16", "\"gpus\": 1.5"), with(kRun, "\"seq\": 2048", "\"seq\": 0"),
+        with(kRun, "512", "18446744073709551615"), with(kRun, "300000000000", "\"all\""),
+        with(kRun, "\"gpus\": 16", "\"gpus\": 8"), with(kRun, "\"heads\": 16", "\"heads\": 15"),
+        with(kRun, "\"seq\": 2048", "\"seq\": null"), with(kRun, "\"model\"", "\"mode\"")}) {
+    place.file("a-1/run.json", text);
+    CHECK_FALSE(read());
+  }
+}
+
+TEST_CASE("attempts are read in the order of their numbers", "[store][folder]") {
+  const Place place;
+  place.file("attempts/10/status.json", kStatus);
+  place.file("attempts/2/status.json",
+             with(kStatus, "\"message\"", "\"submission\": \"0001-ab\", \"message\""));
+  fs::create_directories(place.root() / "attempts/11/flight");
+  for (const auto* other :
+       {"attempts/0", "attempts/03", "attempts/4x", "attempts/-5", "attempts/99999999999999999999"})
+    fs::create_directories(place.root() / other);
+  place.file("attempts/12", "not a folder");
+  const auto attempts = read_attempts(place.root());
+  REQUIRE(attempts);
+  REQUIRE(attempts->size() == 3);
+  const auto& second = attempts->front();
+  CHECK(second.number == 2);
+  CHECK(second.state == "failed");
+  CHECK(second.message == "it broke");
+  CHECK(second.job == "77");
+  CHECK(second.submission == "0001-ab");
+  CHECK(second.restart_count == 2);
+  CHECK(second.phase == 1);
+  CHECK(second.phases == 3);
+  CHECK(second.start == 1794726000);  // date -ud 2026-11-15T07:00:00Z +%s
+  CHECK(second.end == 0);
+  CHECK(second.signal == "USR1");
+  CHECK(second.exit_code == 3);
+  CHECK(second.nodes == std::vector<std::string>{"n1", "n2"});
+  CHECK(second.bad_nodes == std::vector<std::string>{"n2"});
+  CHECK((*attempts)[1].number == 10);
+  CHECK((*attempts)[1].submission.empty());
+  CHECK((*attempts)[2].number == 11);
+  CHECK((*attempts)[2].state == "running");
+  CHECK_FALSE((*attempts)[2].exit_code);
+
+  CHECK(read_attempts(place.root(), 10)->size() == 2);
+  CHECK(read_attempts(place.root(), 12)->empty());
+  CHECK(read_attempts(place.root() / "nowhere")->empty());
+}
+
+TEST_CASE("bytes that are not UTF-8 in a message do not hide how the run ended",
+          "[store][folder]") {
+  const Place place;
+  place.file("attempts/1/status.json", with(kStatus, "it broke", "node\xff\xc3 died"));
+  const auto attempts = read_attempts(place.root());
+  REQUIRE(attempts);
+  CHECK(attempts->front().state == "failed");
+  CHECK(attempts->front().message == "node?? died");
+}
+
+TEST_CASE("a damaged status.json is named", "[store][folder]") {
+  const Place place;
+  const auto path = place.file("attempts/1/status.json", kStatus);
+  check_rubbish(path, [&] { return read_attempts(place.root()); });
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"\"failed\"", "\"happy\""},
+           {"2026-11-15T07:00:00Z", "2026-13-15T07:00:00Z"},
+           {"2026-11-15T07:00:00Z", "2026-11-15T24:00:00Z"},
+           {"2026-11-15T07:00:00Z", "2026-11-15 07:00:00Z"},
+           {"2026-11-15T07:00:00Z", "2026-11-15T+7:00:00Z"},
+           {"\"phase\": 1", "\"phase\": 1e9"},
+           {"[\"n2\"]", "[2]"},
+           {"\"exit_code\": 3", "\"exit_code\": \"3\""}}) {
+    place.file("attempts/1/status.json", with(kStatus, from, to));
+    CHECK_FALSE(read_attempts(place.root()));
+  }
+}
+
+TEST_CASE("what may not be read is an error, not nothing", "[store][folder]") {
+  const Place place;
+  place.file("a/attempts/1/status.json", kStatus);
+  place.file("a/state.json", "{}");
+  fs::permissions(place.root(), fs::perms(0755));
+  fs::permissions(place.root() / "a/attempts", fs::perms(0));
+  fs::permissions(place.root() / "a/state.json", fs::perms(0));
+  CHECK(as_another_user(
+      [&] { return !read_attempts(place.root() / "a") && !read_outcome(place.root() / "a"); }));
+  fs::permissions(place.root() / "a/attempts", fs::perms(0700));
+}
+
+TEST_CASE("an outcome is read as it was written", "[store][folder]") {
+  const Place place;
+  CHECK_FALSE(read_outcome(place.root())->has_value());
+  record::Outcome outcome;
+  outcome.verdict = {record::State::failed, record::Failure::gpu_memory, "CUDA \"oom\"\n\xff"};
+  outcome.cancel_asked = true;
+  outcome.retries_from = 4;
+  outcome.gpu_hours = 12.125;
+  outcome.elapsed_seconds = 77.5;
+  outcome.end = 1763193600.5;
+  outcome.submission = "77_3";
+  auto& noted = outcome.progress.emplace();
+  noted.step = 120;
+  noted.time = 1763193599.5;
+  noted.age = 3.5;
+  noted.loss = 2.25;
+  noted.step_seconds = 0.5;
+  noted.tokens_per_second = 1e6;
+  noted.peak_memory = 7e10;
+  noted.tokens = 1.5e9;
+  noted.evaluation_loss = 2.5;
+  noted.gradient_norm = 0.75;
+  noted.learning_rate = 1e-3;
+  noted.communicated_bytes = 4096;
+  REQUIRE(write_outcome(place.root(), outcome));
+  auto got = read_outcome(place.root());
+  REQUIRE(got);
+  REQUIRE(got->has_value());
+  CHECK((*got)->verdict.state == record::State::failed);
+  CHECK((*got)->verdict.failure == record::Failure::gpu_memory);
+  CHECK((*got)->verdict.reason == "CUDA \"oom\"\\x0a\\xff");
+  CHECK((*got)->cancel_asked);
+  CHECK((*got)->retries_from == 4);
+  CHECK((*got)->gpu_hours == 12.125);
+  CHECK((*got)->elapsed_seconds == 77.5);
+  CHECK((*got)->end == 1763193600.5);
+  CHECK((*got)->submission == "77_3");
+  const auto& progress = (*got)->progress;
+  REQUIRE(progress);
+  CHECK(progress->step == 120);
+  CHECK(progress->time == 1763193599.5);
+  CHECK(progress->age == 3.5);
+  CHECK(progress->loss == 2.25);
+  CHECK(progress->step_seconds == 0.5);
+  CHECK(progress->tokens_per_second == 1e6);
+  CHECK(progress->peak_memory == 7e10);
+  CHECK(progress->tokens == 1.5e9);
+  CHECK(progress->evaluation_loss == 2.5);
+  CHECK(progress->gradient_norm == 0.75);
+  CHECK(progress->learning_rate == 1e-3);
+  CHECK(progress->communicated_bytes == 4096);
+
+  outcome.progress->loss = std::nan("");
+  outcome.progress->tokens_per_second = INFINITY;
+  outcome.progress->evaluation_loss = std::nan("");
+  REQUIRE(write_outcome(place.root(), outcome));
+  got = read_outcome(place.root());
+  REQUIRE(got);
+  CHECK_FALSE((*got)->progress->loss);
+  CHECK_FALSE((*got)->progress->evaluation_loss);
+  CHECK((*got)->progress->tokens_per_second == 0);
+}
+
+TEST_CASE("many outcomes are written at once, and nothing is left beside them", "[store][folder]") {
+  const Place place;
+  CHECK(write_outcomes({}));
+  std::vector<OutcomeOf> outcomes;
+  for (int i = 0; i < 20; ++i) {
+    outcomes.push_back({place.root() / std::to_string(i), {}});
+    outcomes.back().outcome.retries_from = i;
+    fs::create_directory(outcomes.back().run_folder);
+  }
+  REQUIRE(write_outcomes(outcomes));
+  for (int i = 0; i < 20; ++i) {
+    const auto folder = place.root() / std::to_string(i);
+    CHECK((*read_outcome(folder))->retries_from == i);
+    CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
+  }
+  outcomes.push_back({place.root() / "nowhere", {}});
+  CHECK_FALSE(write_outcomes(outcomes));
+  CHECK(std::distance(fs::directory_iterator(place.root() / "0"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("what an experiment expects comes back from its folder", "[store][folder]") {
+  Place place;
+  ExperimentFacts facts{"night", "night.lua", 0, "", {}};
+  facts.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
+  facts.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
+  REQUIRE(write_experiment(place.root(), facts));
+  const auto back = read_experiment(place.root());
+  REQUIRE(back.has_value());
+  REQUIRE(back->has_value());
+  CHECK((*back)->expect == facts.expect);
+}
+
+TEST_CASE("a damaged state.json or experiment.json is named", "[store][folder]") {
+  const Place place;
+  check_rubbish(place.root() / "state.json", [&] { return read_outcome(place.root()); });
+  check_rubbish(place.root() / "experiment.json", [&] { return read_experiment(place.root()); });
+}
+
+TEST_CASE("the facts of an experiment are read as they were written", "[store][folder]") {
+  const Place place;
+  CHECK_FALSE(read_experiment(place.root())->has_value());
+  REQUIRE(write_experiment(place.root(), {"gpt", "a \"b\".lua", 1000.5, "2026-12-01"}));
+  const auto facts = read_experiment(place.root());
+  REQUIRE(facts);
+  CHECK((*facts)->name == "gpt");
+  CHECK((*facts)->file == "a \"b\".lua");
+  CHECK((*facts)->gpu_hours == 1000.5);
+  CHECK((*facts)->deadline == "2026-12-01");
+}
+
+TEST_CASE("runs and experiments are found by what they hold", "[store][folder]") {
+  const Place place;
+  for (const auto* name : {"x/b-2", "x/a-1", "x/.tmp-1@h@c-3"})
+    place.file(fs::path(name) / "run.json", kRun);
+  place.file("x/experiment.json", "{}");
+  fs::create_directories(place.root() / "x/empty");
+  fs::create_directories(place.root() / "submitted/submissions");
+  fs::create_directories(place.root() / "other/folder");
+  place.file("index.sqlite", "");
+  CHECK(run_ids(place.root() / "x") == std::vector<std::string>{"a-1", "b-2"});
+  CHECK(run_ids(place.root() / "nowhere").empty());
+  CHECK(experiments(place.root()) == std::vector<std::string>{"submitted", "x"});
+  CHECK(experiments(place.root() / "nowhere").empty());
+}
+
+TEST_CASE("a folder of someone else, or one that is closed, is refused", "[store][folder]") {
+  const Place place;
+  CHECK(check_owner(place.root()));
+  CHECK(check_owner(place.root() / "nowhere"));
+  fs::permissions(place.root(), fs::perms(0777));
+  if (::geteuid() == 0) {
+    CHECK(as_another_user([&] { return !check_owner(place.root()); }));
+    const auto mine = place.root() / "closed";
+    fs::create_directory(mine);
+    REQUIRE(::chown(mine.c_str(), 65534, 65534) == 0);
+    CHECK(as_another_user([&] { return bool(check_owner(mine)); }));
+    CHECK_FALSE(check_owner(mine));  // root leaves the folders of users alone too
+    fs::permissions(mine, fs::perms(0500));
+    CHECK(as_another_user([&] {
+      const auto status = check_owner(mine);
+      return !status && !status.error().front().fix.empty();
+    }));
+  } else {
+    fs::permissions(place.root(), fs::perms(0500));
+    CHECK_FALSE(check_owner(place.root()));
+    fs::permissions(place.root(), fs::perms(0700));
+    CHECK_FALSE(check_owner("/"));
+  }
+}

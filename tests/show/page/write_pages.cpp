@@ -1,0 +1,74 @@
+// write_pages FOLDER: each page of the fixtures as FOLDER/<name>.html, beside it what its records
+// hold as <name>.json, so that the browser's page can be held against it.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/show/page/fixtures.h"
+
+namespace {
+
+using namespace orch::page;
+using nlohmann::json;
+
+void put(json& out, const char* name, const std::optional<double>& value) {
+  if (value) out[name] = *value;
+}
+
+json facts(const Page& page) {
+  json out = json::array();
+  for (const auto& record : page.records) {
+    json run{{"id", record.id},
+             {"strategy", record.field_text("strategy")},
+             {"model", record.field_text("model")},
+             {"state", orch::record::name(record.state)},
+             {"failure", orch::record::name(record.failure)},
+             {"doubts", json::array()},
+             {"fields", json::object()},
+             {"losses", record.measured.losses.size()},
+             {"resumes", record.measured.resumes.size()},
+             {"items", record.measured.time_items.size()},
+             {"estimated_items", record.estimated ? record.estimated->time_items.size() : 0}};
+    for (const auto& doubt : record.doubts) run["doubts"].push_back(doubt.kind);
+    for (const auto& field : record.fields)
+      run["fields"][field.name] = orch::record::text(field.value);
+    put(run, "gpus", record.field_number("gpus"));
+    if (record.measured.step_seconds) run["step"] = record.measured.step_seconds->value;
+    put(run, "days", record.measured.days_per_100b_tokens);
+    put(run, "memory", record.measured.peak_memory_bytes);
+    if (record.estimated) {
+      run["fit"] = record.estimated->fit;
+      run["estimated_step"] = record.estimated->step_seconds;
+      run["estimated_days"] = record.estimated->days_per_100b_tokens;
+      run["estimated_memory"] = record.estimated->peak_memory_bytes;
+      if (record.estimated->usable_memory_bytes > 0)
+        run["limit"] = record.estimated->usable_memory_bytes;
+    }
+    out.push_back(run);
+  }
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return std::fprintf(stderr, "usage: write_pages FOLDER\n"), 2;
+  namespace fixtures = orch::page::test;
+  const std::map<std::string, Page> pages{
+      {"full", fixtures::full()},         {"many", fixtures::many(2000)},
+      {"hostile", fixtures::hostile()},   {"empty", {}},
+      {"plans", fixtures::plans()},       {"published", fixtures::published()},
+      {"logs", fixtures::logs()},         {"same", fixtures::same_size()},
+      {"families", fixtures::families()}, {"ended", fixtures::ended()}};
+  std::filesystem::create_directories(argv[1]);
+  for (const auto& [name, page] : pages) {
+    const auto base = std::string(argv[1]) + "/" + name;
+    std::ofstream(base + ".html", std::ios::binary) << html(page);
+    std::ofstream(base + ".svg", std::ios::binary) << svg(page);
+    std::ofstream(base + ".json", std::ios::binary)
+        << facts(page).dump(-1, ' ', true, json::error_handler_t::replace);
+  }
+}

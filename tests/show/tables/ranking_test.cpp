@@ -1,0 +1,114 @@
+#include "core/show/tables/ranking.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "core/plan/family.h"
+#include "tests/show/tables/support.h"
+
+using namespace orch;
+using namespace orch::tables;
+using Catch::Matchers::ContainsSubstring;
+using test::planned;
+
+namespace {
+
+const plan::Experiment kExperiment;
+
+std::vector<std::string> places(const std::vector<plan::Planned>& runs) {
+  std::vector<std::string> out;
+  for (const auto& rank : ranks(test::result_of(kExperiment, runs))) out.push_back(rank.text());
+  return out;
+}
+
+std::string ties(const std::vector<plan::Planned>& runs) {
+  return ties_text(test::result_of(kExperiment, runs));
+}
+
+using Places = std::vector<std::string>;
+
+}  // namespace
+
+// 100 days reach from 91 to 110; 120 from 109 to 132; 122 from 110.9 on.
+TEST_CASE("runs whose ranges overlap with the best one's share its place", "[report][ranking]") {
+  CHECK(places({planned("a", 100), planned("a", 120), planned("a", 122)}) ==
+        Places{"1=", "1=", "3"});
+  CHECK(places({planned("a", 100), planned("a", 122)}) == Places{"1", "2"});
+  CHECK(places({planned("a", 100)}) == Places{"1"});
+  CHECK(places({}).empty());
+}
+
+TEST_CASE("places follow what the list is ordered by", "[report][ranking]") {
+  std::vector<plan::Planned> runs{planned("a", 200), planned("a", 100), planned("a", 100)};
+  const double peaks[] = {10e9, 11e9, 14e9};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto& estimate = runs[i].estimate;
+    estimate.memory_low = 0.9 * peaks[i];
+    estimate.memory_high = 1.1 * peaks[i];
+  }
+  auto order = test::result_of(kExperiment, runs);
+  order.measure = Measure::memory;
+  Places by_memory;
+  for (const auto& rank : ranks(order)) by_memory.push_back(rank.text());
+  CHECK(by_memory == Places{"1=", "1=", "3"});  // 11 GB reach over 9.9, 12.6 are beyond
+}
+
+TEST_CASE("sizes are ranked apart where that is asked for", "[report][ranking]") {
+  std::vector<plan::Planned> runs{planned("a", 10), planned("b", 20), planned("a", 100),
+                                  planned("b", 101)};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].run.model = i < 2 ? plan::sized("gpt", "small", 24, 2048, 16, 50257, 2048)
+                              : plan::sized("gpt", "large", 96, 2048, 16, 50257, 2048);
+  CHECK(places(runs) == Places{"1", "2", "3", "4"});
+  auto result = test::result_of(kExperiment, runs);
+  result.sizes_apart = true;
+  Places apart;
+  for (const auto& rank : ranks(result)) apart.push_back(rank.text());
+  CHECK(apart == Places{"1", "2", "1=", "1="});
+  const auto said = ties_text(result);
+  CHECK_THAT(said,
+             ContainsSubstring(": small, a 10.0 days (9.1–11.0)\n  strategies at their best: a "));
+  CHECK_THAT(said,
+             ContainsSubstring(": large, a 100 days (91–110)\n  strategies at their best: a "));
+}
+
+TEST_CASE("what does not fit has no place, and ties with nobody", "[report][ranking]") {
+  std::vector<plan::Planned> runs{planned("a", 100), planned("a", 101)};
+  runs[1].estimate.fit = plan::Fit::oom;
+  CHECK(places(runs) == Places{"1", ""});
+  CHECK(ties(runs).empty());
+  runs[0].estimate.fit = plan::Fit::oom;
+  CHECK(places(runs) == Places{"", ""});
+}
+
+TEST_CASE("a tie is said in words", "[report][ranking]") {
+  CHECK(ties({planned("a", 100), planned("a", 120), planned("a", 122)}) ==
+        "the first 2 cannot be told apart: their 90 % ranges overlap\n");
+  CHECK(ties({planned("a", 100), planned("a", 122)}).empty());
+  // A wide range farther down reaches the first, the one between them does not.
+  CHECK(ties({planned("a", 100), planned("a", 122), planned("a", 130, 1.5)}) ==
+        "1 cannot be told apart from the first: their 90 % ranges overlap\n");
+}
+
+TEST_CASE("strategies whose best runs overlap are a tie", "[report][ranking]") {
+  CHECK(ties({planned("a", 100), planned("b", 120), planned("c", 200)}) ==
+        "strategies at their best: a 100 days (91–110) and b 120 days (109–132) tie; slower: c 200 "
+        "days (182–220)\n");
+  CHECK(ties({planned("a", 100), planned("a", 101), planned("b", 200)}) ==
+        "the first 2 cannot be told apart: their 90 % ranges overlap\n"
+        "strategies at their best: a 100 days (91–110) is the fastest; slower: b 200 days "
+        "(182–220)\n");
+}
+
+TEST_CASE("tables, Markdown and CSV show place and range", "[report][ranking]") {
+  const std::vector<plan::Planned> runs{planned("a", 100), planned("b", 120), planned("c", 200)};
+  const auto result = test::result_of(kExperiment, runs);
+  CHECK_THAT(table(result, {}, 0), ContainsSubstring("\n1=  a ") && ContainsSubstring("91–110"));
+  CHECK_THAT(table(result, {}, 0), ContainsSubstring("\n 3  c "));
+  CHECK_THAT(markdown(result), ContainsSubstring("| 1= | b |") && ContainsSubstring("| 109–132 |"));
+  CHECK_THAT(csv(result), ContainsSubstring("\n1,true,a-1,a,") &&
+                              ContainsSubstring("\n3,false,c-1,c,") &&
+                              ContainsSubstring(",100,90.9091,110,2400\n"));
+  CHECK_THAT(json(result), ContainsSubstring("\"rank\": 3,\n      \"tie\": false") &&
+                               ContainsSubstring("\"days_low\": 90.9"));
+}

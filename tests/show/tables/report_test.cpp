@@ -1,0 +1,124 @@
+#include "core/show/tables/report.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace orch;
+using namespace orch::tables;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A run of a strategy whose one setting is a text.
+plan::Planned planned(const std::string& note) {
+  plan::Strategy strategy;
+  strategy.name = "plain";
+  strategy.backend = "plain";
+  strategy.params.emplace_back();
+  strategy.params.back().name = "note";
+  strategy.params.back().type = plan::ParamType::text;
+  strategy.params.back().default_value = std::string();
+  auto cluster = std::make_shared<plan::Cluster>();
+  cluster->name = "toy";
+  cluster->partitions.emplace_back().name = "a100";
+  plan::Planned made;
+  made.run.id = "plain-1";
+  made.run.strategy = std::make_shared<const plan::Strategy>(strategy);
+  made.run.settings = {note};
+  made.run.cluster = cluster;
+  made.run.partition = &cluster->partitions.front();
+  return made;
+}
+
+const plan::Experiment kExperiment;
+const std::vector<plan::Rejected> kNone;
+
+tables::Result result_of(const plan::Planned& run) {
+  tables::Result result;
+  result.experiment = &kExperiment;
+  result.runs = {&run};
+  result.rejected = &kNone;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("columns of numbers are set to the right, of texts to the left", "[report]") {
+  CHECK(grid({{"name", "n"}, {"a", "1"}, {"bcdef", "23"}}, {}) ==
+        "name    n\n"
+        "a       1\n"
+        "bcdef  23\n");
+}
+
+TEST_CASE("a last column of text that does not fit goes below its row", "[report]") {
+  CHECK(grid({{"n", "how"}, {"1", "short"}, {"2", "longer than the screen"}}, {20, false}) ==
+        "n  how\n"
+        "1  short\n"
+        "2\n"
+        "      longer than\n"
+        "      the screen\n");
+}
+
+TEST_CASE("width counts characters, not bytes", "[report]") {
+  CHECK(grid({{"a", "b"}, {"é…", "x"}, {"ab", "y"}}, {}) == "a   b\né…  x\nab  y\n");
+  CHECK(cut("éééé", 3) == "éé…");
+  CHECK(cut("ééé", 3) == "ééé");
+}
+
+TEST_CASE("long lines break at blanks and keep their indentation", "[report]") {
+  CHECK(wrap("one two three\n", {8, false}) == "one two\nthree\n");
+  CHECK(wrap("      18  heads: are odd\n", {16, false}) ==
+        "      18  heads:\n          are\n          odd\n");
+  CHECK(wrap("no width, no breaks\n", {}) == "no width, no breaks\n");
+  CHECK(wrap("unbreakable\n", {4, false}) == "unbreakable\n");
+}
+
+TEST_CASE("a bar or a line break in a cell does not break a Markdown table", "[report]") {
+  CHECK(grid_markdown({{"a", "n"}, {"x|y\\z\n", "1"}}) ==
+        "| a | n |\n| --- | ---: |\n| x\\|y\\\\z\\\\x0a | 1 |\n");
+}
+
+TEST_CASE("commas and quotes in a CSV cell are quoted", "[report]") {
+  const auto run = planned("a,\"b\"");
+  CHECK_THAT(csv(result_of(run)), ContainsSubstring("plain-1,plain,\"note=a,\"\"b\"\"\",plain,"));
+}
+
+TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
+  const auto run = planned("caf\xe9");
+  CHECK_THAT(json(result_of(run)), ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
+}
+
+TEST_CASE("a run counts once for each reason, whatever its numbers", "[report]") {
+  const std::vector<plan::Rejected> rejected{
+      {"a", {{"heads", "20 % 3", "try 2"}, {"gpus", "8", ""}, {"heads", "20 % 7", "try 5"}}},
+      {"b", {{"heads", "24 % 7", "try 6"}}},
+      {"c", {{"heads", "too many", ""}}},
+  };
+  CHECK(rejected_by_reason(rejected, {}) ==
+        "3 runs rejected, by reason:\n"
+        "       2  heads: e.g. 20 % 3\n"
+        "          try 2\n"
+        "       1  gpus: 8\n"
+        "       1  heads: too many\n");
+}
+
+TEST_CASE("a budget is over when no run that fits keeps it", "[report]") {
+  plan::Experiment experiment;
+  experiment.budget.gpu_hours = 100;
+  auto run = planned("");
+  run.estimate.gpu_hours = 50;
+  auto result = result_of(run);
+  result.experiment = &experiment;
+  CHECK_FALSE(budget_verdict(result).over);
+  run.estimate.fit = plan::Fit::oom;  // that is another trouble
+  CHECK_FALSE(budget_verdict(result).over);
+  run.estimate.fit = plan::Fit::tight;
+  experiment.budget.deadline_days = 1;
+  run.estimate.days_to_train = 2;
+  CHECK(budget_verdict(result).over);
+}
+
+TEST_CASE("colours only where the screen wants them", "[report]") {
+  CHECK(paint("x", "31", {}) == "x");
+  CHECK(paint("x", "31", {0, true}) == "\033[31mx\033[0m");
+}

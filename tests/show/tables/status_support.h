@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/show/tables/status.h"
+
+// Runs that stand as we say, made by hand.
+namespace orch::tables::test {
+
+inline RunStatus run_status(const std::string& id, record::State state,
+                            const std::string& reason = "") {
+  RunStatus run;
+  run.facts.id = id;
+  run.facts.gpus = 4;
+  run.facts.steps = 500;
+  run.facts.step_seconds = 0.5;
+  run.facts.step_low = 0.4;
+  run.facts.step_high = 0.6;
+  run.facts.days_per_100b_tokens = 20;
+  run.facts.gpu_hours = 2;
+  run.outcome.verdict = {state, record::Failure::none, reason};
+  return run;
+}
+
+inline RunStatus measured(const std::string& id, record::State state, std::int64_t step) {
+  auto run = run_status(id, state);
+  record::Progress progress;
+  progress.step = step;
+  progress.loss = 3.14159;
+  progress.step_seconds = 1;
+  progress.tokens_per_second = 1e11 / 86400 / 40;  // 40 days per 100B
+  run.outcome.progress = progress;
+  run.outcome.gpu_hours = 1.5;
+  run.outcome.elapsed_seconds = 754;
+  return run;
+}
+
+inline Standings standings_of(std::vector<RunStatus> runs) {
+  Standings out;
+  out.experiment = "sweep";
+  out.runs = std::move(runs);
+  return out;
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  auto lines = split(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+inline std::size_t widest(const std::string& text) {
+  std::size_t out = 0;
+  for (const auto& line : lines_of(text)) out = std::max(out, display_width(line));
+  return out;
+}
+
+// No byte that a terminal obeys, but for line ends.
+inline bool is_harmless(const std::string& text) {
+  for (const auto& line : lines_of(text))
+    if (printable(line) != line) return false;
+  return true;
+}
+
+inline const std::string kHostile =
+    "a\033[2J\r\x07\xc2\x9b"
+    "31m\xff\nb";
+
+}  // namespace orch::tables::test

@@ -1,0 +1,304 @@
+#include "core/show/tables/status.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "core/show/tables/status_words.h"
+#include "tests/show/tables/status_support.h"
+
+using namespace orch;
+using namespace orch::tables;
+using namespace orch::tables::test;
+using record::Failure;
+using record::State;
+
+namespace {
+
+const double kNan = std::nan("");
+
+Standings mixed() {
+  auto failed = run_status("tiny-dp4-0003", State::failed, "CUDA out of memory");
+  failed.outcome.verdict.failure = Failure::gpu_memory;
+  failed.job = "17_3";
+  auto standings =
+      standings_of({measured("tiny-dp1-0001", State::finished, 500),
+                    measured("tiny-dp2-0002", State::running, 120), failed,
+                    run_status("tiny-dp8-0004", State::pending, "waiting for resources"),
+                    run_status("tiny-dp9-0005", State::planned)});
+  standings.used_gpu_hours = 3;
+  standings.budget_gpu_hours = 10;
+  standings.committed_gpu_hours = 2.5;
+  return standings;
+}
+
+}  // namespace
+
+TEST_CASE("the table tells what needs a look first, and measured beside estimated",
+          "[report][status]") {
+  CHECK(status_table(mixed(), {}, 0) ==
+        "runs: tiny-…\n"
+        "run       state      job  elapsed     step   loss  tokens/s  left  s/step  "
+        "       estimated  reason\n"
+        "dp4-0003  failed    17_3                                                   "
+        "0.50 (0.40–0.60)  gpu memory: CUDA out of memory\n"
+        "dp2-0002  running           12:34  120/500  3.142    28,935  6:20    1.00  "
+        "0.50 (0.40–0.60)\n"
+        "dp8-0004  pending                                                          "
+        "0.50 (0.40–0.60)  waiting for resources\n"
+        "dp1-0001  finished          12:34  500/500  3.142    28,935          1.00  "
+        "0.50 (0.40–0.60)\n"
+        "dp9-0005  planned                                                          "
+        "0.50 (0.40–0.60)\n");
+  CHECK(status_summary(mixed()) ==
+        "sweep: 1 finished, 1 running, 1 pending, 1 failed, 1 planned; 3.00 of 10 GPU-hours used "
+        "(30 %), 2.50 more expected\n");
+}
+
+TEST_CASE("a table of the top says how many there are more", "[report][status]") {
+  std::vector<RunStatus> many;
+  for (int i = 0; i < 5000; ++i)
+    many.push_back(run_status("r-" + std::to_string(i), State::finished));
+  many[4321].outcome.verdict = {State::failed, Failure::bad_exit, "exit code 3"};
+  const auto lines = lines_of(status_table(standings_of(many), {}, 10));
+  REQUIRE(lines.size() == 13);  // the common beginning, the head, ten, and the rest
+  CHECK(lines[2].starts_with("4321"));
+  CHECK(lines.back() == "… and 4990 more (--top 0)");
+  CHECK(lines_of(status_table(standings_of(many), {}, 0)).size() == 5002);
+}
+
+TEST_CASE("without runs there is nothing to show", "[report][status]") {
+  CHECK(status_table(standings_of({}), {}, 0) == "no runs\n");
+  CHECK(status_markdown(standings_of({})) == "no runs\n");
+  CHECK(measured_table(standings_of({}), {}).empty());
+  CHECK(lines_of(status_csv({standings_of({})})).size() == 1);
+  CHECK(nlohmann::json::parse(status_json({standings_of({})}))["runs"].empty());
+}
+
+TEST_CASE("a narrow screen loses columns, not lines: ids, states and reasons stay",
+          "[report][status]") {
+  for (const std::size_t width : {200, 120, 100, 80, 60, 40}) {
+    const auto table = status_table(mixed(), {width, false}, 0);
+    CHECK(widest(table) <= width);
+    for (const auto* part : {"dp4-0003", "failed", "gpu memory: CUDA out of memory", "dp8-0004"})
+      CHECK(table.find(part) != std::string::npos);
+    const auto measured = measured_table(mixed(), {width, false});
+    CHECK(widest(measured) <= width);
+    CHECK(measured.find("-50 %") != std::string::npos);  // 0.5 s for what took 1 s
+  }
+  CHECK(status_table(mixed(), {80, false}, 0).find("120/500") != std::string::npos);
+}
+
+TEST_CASE("a narrow screen has no empty line below what has no reason", "[report][status]") {
+  for (const auto& line : lines_of(status_table(mixed(), {40, false}, 0)))
+    CHECK_FALSE(trim(line).empty());
+}
+
+TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
+  auto fast = measured("x-fast", State::finished, 500);
+  fast.facts.strategy = "ddp";
+  fast.facts.variant = "dtype=fp32 compression=powersgd";
+  fast.facts.cluster = "local";
+  fast.facts.tokens_per_second = 50000;
+  fast.facts.peak_memory = 16.0 * (1 << 30);
+  fast.facts.communicated_bytes = 2.5e6;
+  auto& progress = *fast.outcome.progress;
+  progress.tokens_per_second *= 2;
+  progress.peak_memory = 12.0 * (1 << 30);
+  progress.communicated_bytes = 2e6;
+  progress.evaluation_loss = 3.5;
+  auto slow = measured("x-slow", State::finished, 500);
+  slow.facts.strategy = "ddp";
+  slow.facts.variant = "dtype=fp32";
+  slow.facts.accumulate = 4;
+  slow.facts.cluster = "local";
+  const auto table =
+      measured_table(standings_of({slow, fast, run_status("x-none", State::pending)}), {});
+  CHECK(
+      table ==
+      "measured on local; est.: as estimated\n"
+      "strategy                  ranks   loss  eval loss  step s  est.  error  tokens/s    est.   "
+      "GiB  est.  error  MB/step  est.  days/100B  est.  GPU-h  est.  state     run\n"
+      "ddp compression=powersgd      4  3.142      3.500    1.00  0.50  -50 %    57,870  50,000  "
+      "12.0  16.0  +33 %     2.00  2.50       20.0  20.0   1.50  2.00  finished  fast\n"
+      "ddp accumulate=4              4  3.142               1.00  0.50  -50 %    28,935            "
+      "      "
+      "                               40.0  20.0   1.50  2.00  finished  slow\n");
+}
+
+TEST_CASE("small amounts are in units that show them", "[report][status]") {
+  auto run = measured("a", State::finished, 5);
+  run.outcome.progress->peak_memory = 37.0 * 1024 * 1024;
+  run.facts.peak_memory = 30.0 * 1024 * 1024;
+  run.outcome.progress->communicated_bytes = 4000;
+  const auto head = lines_of(measured_table(standings_of({run}), {}))[1];
+  CHECK(head.find("MiB") != std::string::npos);
+  CHECK(head.find("kB/step") != std::string::npos);
+  CHECK(head.find("GiB") == std::string::npos);
+}
+
+TEST_CASE("one run alone shows all its settings, several what tells them apart",
+          "[report][status]") {
+  auto a = run_status("a", State::finished), b = a;
+  a.facts.strategy = b.facts.strategy = "ddp";
+  a.facts.variant = "dtype=fp32 optimizer=adafactor";
+  b.facts.variant = "dtype=fp32";
+  CHECK(strategy_text(a, shared_settings({&a})) == "ddp dtype=fp32 optimizer=adafactor");
+  CHECK(strategy_text(a, shared_settings({&a, &b})) == "ddp optimizer=adafactor");
+  CHECK(strategy_text(b, shared_settings({&a, &b})) == "ddp");
+}
+
+TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
+  auto run = measured("a", State::finished, 5);
+  run.facts.step_seconds = run.facts.step_low = run.facts.step_high = 0;
+  run.facts.gpu_hours = run.facts.days_per_100b_tokens = 0;
+  run.facts.steps = 0;
+  const auto table = measured_table(standings_of({run}), {});
+  CHECK(lines_of(table)[1].find("est.") == std::string::npos);
+  CHECK(table.find("error  ") == std::string::npos);
+  CHECK(table.find("inf") == std::string::npos);
+  CHECK(table.find("nan") == std::string::npos);
+  const auto csv = lines_of(status_csv({standings_of({run})})).back();
+  CHECK(csv.ends_with(",1.5,,,,,,,,"));
+}
+
+TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
+  auto run = measured("a", State::finished, 5);
+  run.outcome.progress->tokens_per_second = 0;  // too few steps to tell
+  const auto table = measured_table(standings_of({run}), {});
+  CHECK(table.find("days/100B") == std::string::npos);
+  CHECK(table.find("20.0") == std::string::npos);
+}
+
+TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][status]") {
+  auto run = measured("a", State::running, 7);
+  for (const double loss : {kNan, std::numeric_limits<double>::infinity()}) {
+    run.outcome.progress->loss = loss;
+    CHECK(status_table(standings_of({run}), {}, 0).find("not a number") != std::string::npos);
+    const auto json = nlohmann::json::parse(status_json({standings_of({run})}));
+    CHECK(json["runs"][0]["measured"]["loss"].is_null());
+    CHECK(status_csv({standings_of({run})}).find("nan") == std::string::npos);
+  }
+}
+
+TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
+  auto run = measured("a", State::running, 7);
+  run.outcome.elapsed_seconds = kNan;
+  run.facts.step_seconds = kNan;
+  run.facts.gpu_hours = std::numeric_limits<double>::infinity();
+  run.outcome.progress->step_seconds = std::numeric_limits<double>::infinity();
+  run.outcome.progress->step = 1'000'000;  // of 500
+  run.outcome.gpu_hours = kNan;
+  auto standings = standings_of({run});
+  standings.used_gpu_hours = kNan;
+  CHECK_FALSE(status_table(standings, {}, 0).empty());
+  CHECK_FALSE(measured_table(standings, {}).empty());
+  CHECK_FALSE(watch_screen(standings, {80, false}, 24).empty());
+  const auto json = nlohmann::json::parse(status_json({standings}));
+  CHECK(json["runs"][0]["elapsed_seconds"].is_null());
+  CHECK(json["runs"][0]["estimate"]["gpu_hours"].is_null());
+  CHECK(json["experiments"][0]["gpu_hours"]["used"].is_null());
+}
+
+TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[report][status]") {
+  auto run = run_status(kHostile, State::failed, kHostile);
+  run.outcome.verdict.failure = Failure::bad_exit;
+  run.job = kHostile;
+  auto shown = measured(kHostile + "-2", State::running, 3);
+  auto standings = standings_of({run, shown});
+  standings.experiment = kHostile;
+  CHECK(is_harmless(status_table(standings, {}, 0)));
+  CHECK(is_harmless(status_table(standings, {40, false}, 0)));
+  CHECK(is_harmless(status_markdown(standings)));
+  CHECK(is_harmless(status_summary(standings)));
+  CHECK(is_harmless(measured_table(standings, {})));
+  CHECK(is_harmless(status_csv({standings})));
+  CHECK(lines_of(status_csv({standings})).size() == 3);
+  CHECK(is_harmless(watch_screen(standings, {80, false}, 24)));
+  for (const auto& line : changes({}, standings)) CHECK(is_harmless(line));
+  CHECK(status_json({standings}).find('\033') == std::string::npos);
+  CHECK(nlohmann::json::parse(status_json({standings}))["runs"].size() == 2);
+}
+
+TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]") {
+  auto run = run_status("a", State::failed, "left | right");
+  run.outcome.verdict.failure = Failure::bad_exit;
+  CHECK(status_markdown(standings_of({run})) ==
+        "\n| run | state | estimated | reason |\n| --- | --- | ---: | --- |\n"
+        "| a | failed | 0.50 (0.40–0.60) | bad exit: left \\| right |\n");
+}
+
+TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]") {
+  auto other = standings_of({measured("b", State::running, 3)});
+  other.experiment = "other";
+  other.runs[0].facts.peak_memory = 5;
+  other.runs[0].facts.communicated_bytes = 7;
+  other.runs[0].facts.bubble = 0.25;
+  other.runs[0].outcome.progress->bubble = 0.125;
+  other.runs[0].outcome.progress->evaluation_loss = 3.5;
+  auto run = run_status("a", State::failed, R"(said "no", and left)");
+  run.outcome.verdict.failure = Failure::bad_exit;
+  CHECK(status_csv({standings_of({run}), other}) ==
+        "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,loss,tokens_per_second,"
+        "step_seconds,estimated_step_seconds,gpu_hours,estimated_gpu_hours,peak_memory_bytes,"
+        "estimated_peak_memory_bytes,communicated_bytes,estimated_communicated_bytes,"
+        "bubble,estimated_bubble,evaluation_loss\n"
+        "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,,,,0.5,0,2,,,,,,,\n"
+        "other,b,running,none,,,754,3,500,3.14159,28935.185185185186,1,0.5,1.5,2,,5,,7,0.125,0.25,3.5\n");
+}
+
+TEST_CASE("JSON is one document for all experiments", "[report][status]") {
+  auto other = standings_of({measured("b", State::running, 3)});
+  other.experiment = "other";
+  other.silent_seconds = 12;
+  other.runs[0].facts.communicated_bytes = 8192;
+  other.runs[0].outcome.progress->communicated_bytes = 4096;
+  const auto json = nlohmann::json::parse(status_json({mixed(), other}));
+  CHECK(json["version"] == 1);
+  REQUIRE(json["experiments"].size() == 2);
+  CHECK(json["experiments"][0]["name"] == "sweep");
+  CHECK(json["experiments"][0]["gpu_hours"]["budget"] == 10);
+  CHECK(json["experiments"][0]["scheduler_silent_seconds"].is_null());
+  CHECK(json["experiments"][1]["gpu_hours"]["budget"].is_null());
+  CHECK(json["experiments"][1]["scheduler_silent_seconds"] == 12);
+  REQUIRE(json["runs"].size() == 6);
+  const auto& failed = json["runs"][2];
+  CHECK(failed["experiment"] == "sweep");
+  CHECK(failed["state"] == "failed");
+  CHECK(failed["failure"] == "gpu_memory");
+  CHECK(failed["reason"] == "CUDA out of memory");
+  CHECK(failed["job"] == "17_3");
+  CHECK(failed["measured"].is_null());
+  const auto& running = json["runs"][5];
+  CHECK(running["measured"]["communicated_bytes"] == 4096);
+  CHECK(running["measured"]["learning_rate"].is_null());
+  CHECK(running["estimate"]["communicated_bytes"] == 8192);
+  CHECK(running["experiment"] == "other");
+  CHECK(running["measured"]["step"] == 3);
+  CHECK(running["measured"]["step_seconds"] == 1);
+  CHECK(running["estimate"]["step_seconds"] == 0.5);
+  CHECK(running["measured"]["days_per_100b_tokens"].get<double>() > 39.99);
+  CHECK(running["measured"]["days_per_100b_tokens"].get<double>() < 40.01);
+}
+
+TEST_CASE("changes are told once, with the reason and what was measured", "[report][status]") {
+  const auto before =
+      standings_of({run_status("a", State::pending), run_status("b", State::pending),
+                    run_status("c", State::running)});
+  auto hung = run_status("c", State::running, "no step for 20 min");
+  hung.outcome.verdict.failure = Failure::hang;
+  const auto now =
+      standings_of({run_status("a", State::pending), measured("b", State::finished, 500), hung,
+                    run_status("d", State::planned)});
+  CHECK(changes(before, now) ==
+        std::vector<std::string>{"b: finished, 1.00 s/step (0.50 (0.40–0.60) estimated)",
+                                 "c: hangs: no step for 20 min"});
+  CHECK(changes(now, now).empty());
+}
+
+TEST_CASE("a scheduler that is silent is told", "[report][status]") {
+  auto standings = mixed();
+  standings.silent_seconds = 90;
+  CHECK(status_summary(standings).find("has not answered for 90") != std::string::npos);
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/show/tables/report.h"
+
+// Priced runs made by hand.
+namespace orch::tables::test {
+
+// So many days of training, give or take a factor.
+inline plan::Planned planned(const std::string& strategy, double days, double factor = 1.1) {
+  plan::Strategy made;
+  made.name = strategy;
+  auto cluster = std::make_shared<plan::Cluster>();
+  cluster->name = "toy";
+  cluster->partitions.emplace_back().name = "a100";
+  plan::Planned out;
+  out.run.id = strategy + "-1";
+  out.run.strategy = std::make_shared<const plan::Strategy>(made);
+  out.run.cluster = cluster;
+  out.run.partition = &cluster->partitions.front();
+  out.estimate.step_seconds = 1;
+  out.estimate.step_low = 1 / factor;
+  out.estimate.step_high = factor;
+  out.estimate.days_to_train = days;
+  out.estimate.gpu_hours = 24 * days;
+  return out;
+}
+
+inline const std::vector<plan::Rejected> kNone;
+
+inline Result result_of(const plan::Experiment& experiment,
+                        const std::vector<plan::Planned>& runs) {
+  Result result;
+  result.experiment = &experiment;
+  result.rejected = &kNone;
+  for (const auto& run : runs) result.runs.push_back(&run);
+  return result;
+}
+
+}  // namespace orch::tables::test

@@ -1,0 +1,226 @@
+#include "core/train/checkpoint/manifest.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "core/train/checkpoint/checksum.h"
+#include "core/train/checkpoint/index.h"
+#include "core/train/checkpoint/pieces.h"
+#include "tests/train/checkpoint/made.h"
+
+using namespace made;
+using Catch::Matchers::ContainsSubstring;
+using checkpoint::Index;
+using checkpoint::Manifest;
+
+namespace {
+
+constexpr std::int64_t kRanks = 4096;
+using Shares = std::vector<std::vector<Piece>>;  // by rank
+
+// Boxes in a row, cut over so many ranks from `first` on.
+void cut_row(const std::vector<Piece>& row, std::size_t first, std::int64_t ranks, Shares& shares) {
+  std::int64_t all = 0;
+  for (const auto& box : row) all += box.end;
+  std::int64_t at = 0;
+  for (const auto& box : row) {
+    for (auto rank = at * ranks / all; rank < ranks && all * rank / ranks < at + box.end; ++rank) {
+      const auto begin = std::max(all * rank / ranks - at, std::int64_t{0});
+      const auto end = std::min(all * (rank + 1) / ranks - at, box.end);
+      if (begin < end)
+        shares[first + static_cast<std::size_t>(rank)].push_back(range(box, begin, end));
+    }
+    at += box.end;
+  }
+}
+
+std::string numbered(const char* what, std::int64_t i) { return what + std::to_string(i); }
+
+Manifest manifest_of(const Shares& shares) {
+  Manifest manifest;
+  manifest.facts.ranks = static_cast<int>(shares.size());
+  for (const auto& pieces : shares) {
+    std::uint64_t bytes = 0;
+    for (const auto& piece : pieces) bytes += static_cast<std::uint64_t>(elements(piece)) * 4;
+    REQUIRE(manifest.add({1024 + bytes, 7, 1024}, pieces));
+  }
+  return manifest;
+}
+
+// How long the text is; what comes back is what was said, and whole.
+std::size_t check_text(const Shares& shares) {
+  const auto manifest = manifest_of(shares);
+  const auto json = checkpoint::checkpoint_json(manifest);
+  const auto back = checkpoint::parse_checkpoint_json(json, "checkpoint.json");
+  REQUIRE(back);
+  CHECK(back->shards.size() == shares.size());
+  REQUIRE(back->state.segments().size() == manifest.state.segments().size());
+  for (std::size_t i = 0; i < manifest.state.segments().size(); ++i) {
+    const auto &a = back->state.segments()[i], &b = manifest.state.segments()[i];
+    if (a.begin != b.begin || a.end != b.end || a.rank != b.rank || a.at != b.at)
+      FAIL("segment " << i);
+  }
+  REQUIRE(Index::make(back->state));
+  return json.size();
+}
+
+// checkpoint.json with these members, and the checksum that belongs to them.
+std::string refused(const std::string& tensors, const std::string& shards, int ranks = 1,
+                    const std::string& numbers = "{}") {
+  const auto text = R"({"version":2,"step":1,"consumed_samples":0,"seed":0,"ranks":)" +
+                    std::to_string(ranks) + R"(,"numbers":)" + numbers + R"(,"texts":{},"tensors":)" + tensors +
+                    R"(,"shards":)" + shards;
+  const auto manifest = checkpoint::parse_checkpoint_json(
+      text + R"(,"sum":")" + checkpoint::hex(checkpoint::checksum(text)) + "\"}\n", "c.json");
+  if (!manifest) return orch::text(manifest.error());
+  const auto index = Index::make(manifest->state);
+  return index ? "" : orch::text(index.error());
+}
+
+std::string shard(std::int64_t bytes, const std::string& segments) {
+  return R"({"bytes":)" + std::to_string(bytes) +
+         R"(,"checksum":"0000000000000000","data_begin":0,"segments":)" + segments + "}";
+}
+
+std::string boxes_refused(const std::vector<Piece>& boxes) {
+  const auto index = Index::make(manifest_of({boxes}).state);
+  return index ? "" : orch::text(index.error());
+}
+
+}  // namespace
+
+TEST_CASE("a thousand tensors in a row over 4,096 ranks take what both take", "[checkpoint]") {
+  std::vector<Piece> row;
+  for (int i = 0; i < 1000; ++i)
+    row.push_back(Piece::whole(numbered("weights/", i), Dtype::f32, {4096, 1000 + i}));
+  Shares shares(kRanks);
+  cut_row(row, 0, kRanks, shares);
+  const auto manifest = manifest_of(shares);
+  CHECK(manifest.state.boxes().size() == 1000);
+  CHECK(manifest.state.segments().size() == kRanks);
+  CHECK(check_text(shares) < 500'000);
+}
+
+TEST_CASE("flat buffers of tensor-parallel slices over 4,096 ranks stay small", "[checkpoint]") {
+  constexpr std::int64_t kSlices = 8, kKinds = 3;
+  Shares shares(kRanks);
+  for (std::int64_t slice = 0; slice < kSlices; ++slice)
+    for (std::int64_t kind = 0; kind < kKinds; ++kind) {
+      std::vector<Piece> row;
+      for (int i = 0; i < 300; ++i)
+        row.push_back(box(numbered("kind", kind) + numbered("/", i), {1000 + i, 4096},
+                          {0, slice * 512}, {1000 + i, 512}));
+      cut_row(row, static_cast<std::size_t>(slice) * 512, kRanks / kSlices, shares);
+    }
+  const auto manifest = manifest_of(shares);
+  CHECK(manifest.state.boxes().size() == kSlices * kKinds * 300);
+  CHECK(manifest.state.segments().size() < 2 * kKinds * kRanks);
+  CHECK(check_text(shares) < 1'200'000);
+}
+
+TEST_CASE("layers that are all cut alike over 4,096 ranks take one entry a rank", "[checkpoint]") {
+  constexpr std::int64_t kLayers = 16;
+  Shares shares(kRanks);
+  for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+    std::vector<Piece> row;
+    for (int i = 0; i < 12; ++i)
+      row.push_back(Piece::whole(numbered("layers.", layer) + numbered(".", i), Dtype::f32,
+                                 {1000 + 500 * i, 64}));
+    cut_row(row, 0, kRanks, shares);
+  }
+  CHECK(manifest_of(shares).state.segments().size() >= kLayers * kRanks);
+  CHECK(check_text(shares) < 500'000);
+}
+
+TEST_CASE("boxes cover a tensor once, or it is told", "[checkpoint]") {
+  const auto part = [](std::int64_t y, std::int64_t x, std::int64_t height, std::int64_t width) {
+    return box("w", {3, 3}, {y, x}, {height, width});
+  };
+  // No cut goes through all of it.
+  CHECK(boxes_refused({part(0, 0, 1, 2), part(0, 2, 2, 1), part(2, 1, 1, 2), part(1, 0, 2, 1),
+                       part(1, 1, 1, 1)}) == "");
+  CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(1, 0, 1, 3)}), ContainsSubstring("overlap"));
+  CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(1, 0, 2, 3)}), ContainsSubstring("overlap"));
+  CHECK_THAT(boxes_refused({part(0, 0, 2, 3), part(2, 0, 1, 2)}),
+             ContainsSubstring("only 8 of its 9 elements"));
+  std::vector<Piece> slices;
+  for (std::int64_t i = 0; i < 20000; ++i) slices.push_back(box("w", {2, 20000}, {0, i}, {2, 1}));
+  CHECK(boxes_refused(slices) == "");
+  slices[700].offsets[1] = 2;
+  slices[700].sizes = {1, 1};
+  slices[700].end = 1;
+  CHECK_THAT(boxes_refused(slices), ContainsSubstring("only 39999 of its 40000"));
+}
+
+TEST_CASE("segments that are damaged are told", "[checkpoint]") {
+  const std::string tensors = R"([["a","F32",[4]],["b","U8",[8]]])";
+  CHECK(refused(tensors, "[" + shard(24, "[[0,24]]") + "]") == "");
+  CHECK(refused(tensors, "[" + shard(24, "[[16,8],[0,4,4,4]]") + "]") == "");
+  const auto one = [&](std::int64_t bytes, const std::string& segments) {
+    return refused(tensors, "[" + shard(bytes, segments) + "]");
+  };
+  CHECK_THAT(one(24, "[[0,16],[12,8]]"), ContainsSubstring("a: two pieces of it overlap"));
+  CHECK_THAT(one(20, "[[0,20]]"), ContainsSubstring("b: only 4 of its 8 elements"));
+  CHECK_THAT(one(24, "[[0,6],[6,18]]"),
+             !ContainsSubstring("element"));  // one, cut in the list only
+  CHECK_THAT(one(18, "[[6,18]]"), ContainsSubstring("a: a piece of it ends inside an element"));
+  CHECK_THAT(one(23, "[[0,24]]"), ContainsSubstring("its pieces have other bytes"));
+  for (const auto* beyond :
+       {"[[0,25]]", "[[-1,24]]", "[[0,0]]", "[[0,-4]]", "[[24,1]]", "[[0,9223372036854775807]]",
+        "[[9223372036854775807,24]]", "[[0,4,-4,2]]", "[[0,4,9223372036854775807,3]]"})
+    CHECK_THAT(one(24, beyond), ContainsSubstring("rank-0: has bytes beyond the tensors"));
+  CHECK_THAT(one(24, "[[0,18446744073709551615]]"), ContainsSubstring("too large"));
+  CHECK_THAT(one(24, "[[0,1e300]]"), ContainsSubstring("too large"));
+  CHECK_THAT(one(24, "[[0]]"), ContainsSubstring("out of range"));
+  CHECK_THAT(one(24, "[[0,4,8,-1]]"), ContainsSubstring("a number below 0"));
+  // Some bytes of text that ask for all memory.
+  CHECK_THAT(one(24, "[[0,4,0,9223372036854775807]]"), ContainsSubstring("too many segments"));
+  CHECK_THAT(refused(tensors, "[" + shard(24, "[[0,24]]") + "]", 2),
+             ContainsSubstring("has not as many shards as ranks"));
+}
+
+TEST_CASE("tensors that are damaged are told", "[checkpoint]") {
+  const auto all = [](const std::string& tensors) {
+    return refused(tensors, "[" + shard(16, "[[0,16]]") + "]");
+  };
+  CHECK(all(R"([["a","F32",[4]]])") == "");
+  CHECK_THAT(all(R"([["a","F32",[2]],["a","F32",[2]]])"), ContainsSubstring("a: a box of it"));
+  CHECK_THAT(all(R"([["a","F32",[2]],["a","F32",[1,2]]])"),
+             ContainsSubstring("a: was saved with the shapes [2] and [1, 2]"));
+  CHECK_THAT(all(R"([["a","F32",[8],[0],[4]]])"), ContainsSubstring("only 4 of its 8"));
+  CHECK_THAT(all(R"([["a","F32",[8],[5],[4]]])"), ContainsSubstring("beyond its shape [8]"));
+  CHECK_THAT(all(R"([["a","F32",[4611686018427387904,4]]])"),
+             ContainsSubstring("beyond all memory"));
+  CHECK_THAT(all(R"([["a","F64",[500000000000000000]],["b","F64",[500000000000000000]]])"),
+             ContainsSubstring("b: together with the tensors before it beyond all memory"));
+  CHECK_THAT(all(R"([["a","F7",[4]]])"), ContainsSubstring("a type that this orch does not know"));
+  CHECK_THAT(all(R"([7])"), ContainsSubstring("type"));
+}
+
+TEST_CASE("numbers that are damaged are told, and those that are not finite are numbers", "[checkpoint]") {
+  for (const auto* sound : {R"({"a":-1e300,"b":"inf","c":"-inf","d":"nan","e":"-nan"})", "{}"})
+    CHECK(refused("[]", "[]", 0, sound).empty());
+  for (const auto* bad : {R"({"a":"12 monkeys"})", R"({"a":""})", R"({"a":"0x10"})", R"({"a":"1e999"})",
+                          R"({"a":[]})", R"({"a":null})"})
+    CHECK_THAT(refused("[]", "[]", 0, bad), ContainsSubstring("a number that is none"));
+  CHECK_THAT(refused("[]", "[]", 0, "[1]"), ContainsSubstring("numbers without names"));
+  CHECK_THAT(refused("[]", R"([{"bytes":0,"checksum":"what","data_begin":0,"segments":[]}])"),
+             ContainsSubstring("a checksum that is none"));
+}
+
+TEST_CASE("a checkpoint of version 1 is read", "[checkpoint]") {
+  const auto reader = checkpoint::Reader::open(fs::path(ORCH_SOURCE_DIR) /
+                                               "tests/train/checkpoint/version1/step-00000007");
+  REQUIRE(reader);
+  CHECK(reader->facts().step == 7);
+  CHECK(reader->facts().ranks == 2);
+  CHECK(reader->facts().texts.at("strategy") == "ddp");
+  CHECK(reader->names() == std::vector<std::string>{"exp_avg/both", "flag", "half", "none",
+                                                    "number", "weights/flat", "weights/sliced"});
+  for (const auto& whole : {Piece::whole("exp_avg/both", Dtype::f32, {4, 6}),
+                            Piece::whole("weights/flat", Dtype::f32, {3, 5}),
+                            Piece::whole("weights/sliced", Dtype::f32, {4, 6})})
+    CHECK(read(*reader, whole) == counted(whole, 0));
+  CHECK(read(*reader, Piece::whole("half", Dtype::f32, {2})) == std::vector<float>{1, -2});
+  CHECK(read(*reader, Piece::whole("number", Dtype::f32, {})) == std::vector<float>{42});
+}

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "tests/place.h"
+
+namespace orch::test {
+
+// run.json of a small model on `ranks` ranks of the CPU, as orch would write it; change what a test
+// is about.
+nlohmann::ordered_json small_run(int ranks);
+
+// Four heads on two of keys and values, with their norms, and a head of its own.
+nlohmann::ordered_json small_llama();
+
+// small_run with four layers, as the next ones have.
+nlohmann::ordered_json ddp_run(int ranks);
+
+// The same for the trainer of tensor and pipeline parallelism: four layers, 4 / data_parallel
+// micro-batches.
+nlohmann::ordered_json megatron_run(int tensor, int pipeline, int data);
+
+// The same for the trainer of ZeRO and FSDP: four layers. name: zero3, deepspeed or fsdp, with its own
+// settings.
+nlohmann::ordered_json zero_run(const std::string& name, int ranks,
+                                const nlohmann::ordered_json& settings = {});
+
+// How the ranks of an attempt ended.
+struct Attempt {
+  std::vector<int> exit_codes;  // 128 + n: by signal n
+  std::string output;           // of all ranks, behind their numbers
+  double seconds = 0;
+  fs::path folder;
+
+  bool ok() const;
+  bool finished() const;  // the file that says so
+  std::vector<nlohmann::json> events() const;
+  nlohmann::json event(const std::string& name) const;  // the last such; null: none
+};
+
+struct AttemptOptions {
+  std::map<std::string, std::string> environment;
+  // While they run, in the test's own process.
+  std::function<void(const std::vector<pid_t>&, const fs::path& attempt)> meanwhile;
+  // Ranks are forked from this process and call the trainer's main(), which is half of the time.
+  bool forked = false;
+};
+
+// A run folder, in which real trainers are started as the job script would start them.
+class TrainerRun {
+ public:
+  explicit TrainerRun(nlohmann::ordered_json run_json);
+  TrainerRun(const TrainerRun&) = delete;
+  TrainerRun& operator=(const TrainerRun&) = delete;
+
+  void write(const nlohmann::ordered_json& run_json);  // another one: on more ranks, say
+  // One process per rank of run.json, until all have ended (at most two minutes).
+  Attempt attempt(const AttemptOptions& options = {});
+
+  const fs::path& folder() const { return place_.root(); }
+  fs::path checkpoints() const { return folder() / "checkpoints"; }
+  // Of all attempts, by step; where a step was done twice, the last.
+  std::map<int, double> losses() const;
+  // A tensor of the last checkpoint, whole, in fp32.
+  std::vector<float> saved(const std::string& name) const;
+  std::map<std::string, std::vector<float>> weights() const;
+
+ private:
+  Place place_;
+  std::string program_, backend_;
+  int ranks_ = 1;
+  int attempts_ = 0;
+};
+
+// Waits until an attempt has done so many steps; false if it does not in time.
+bool wait_for_step(const fs::path& attempt, int step, double seconds = 300);
+
+// The largest difference.
+double distance(const std::vector<float>& a, const std::vector<float>& b);
+double distance(const std::map<std::string, std::vector<float>>& a,
+                const std::map<std::string, std::vector<float>>& b);
+
+// What a training came to.
+struct Trained {
+  std::map<int, double> losses;
+  std::map<std::string, std::vector<float>> weights;
+  std::map<int, double> norms = {};  // of the gradient, by step
+  // To the bit. Norms are added up in the order of ranks.
+  bool operator==(const Trained& other) const {
+    return losses == other.losses && weights == other.weights;
+  }
+};
+// With forked ranks: what a training comes to does not depend on how it was started.
+Trained train(const nlohmann::ordered_json& json, AttemptOptions options = {});
+// Once for all cases that ask for it.
+const Trained& trained(const nlohmann::ordered_json& json);
+double worst_loss(const Trained& a, const Trained& b);
+double worst_norm(const Trained& a, const Trained& b);  // relative
+// Losses and weights, and the norm to 1e-6: everything is counted once, else it is off by a thousandth
+// and more.
+void expect_near(const Trained& got, const Trained& wanted, double losses, double weights);
+
+}  // namespace orch::test
