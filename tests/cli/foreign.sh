@@ -94,3 +94,6 @@ done
 orch status slow --format json
 has "$out" '"step": 3' 'the step of a running one'
 local_orch cancel slow -y
+exits 0 'cancel'
+local_orch watch slow
+has "$out" 'cancelled' 'it ends before its folder goes'

@@ -20,9 +20,17 @@ export HOME=$work/home XDG_DATA_HOME=$work/home/data # nobody's own clusters
 cd "$work/here"
 failures=0
 
+# Runs on this machine that go on: they would keep those of the next test waiting.
+left_behind() { pgrep -af -- "_local $work/"; }
+
 finish() {
-  local code=$?
+  local code=$? left
   cd /
+  for _ in {1..50}; do # one whose end was just told is about to leave
+    if ! left=$(left_behind); then break; fi
+    sleep 0.1
+  done
+  if [ -n "$left" ]; then bad 'no run is left behind' "$left"; fi
   rm -rf -- "$work"
   if [ "$code" != 0 ]; then exit "$code"; fi
   if [ "$failures" != 0 ]; then

@@ -25,10 +25,16 @@ print(float(sys.argv[2]) * sum(run["gpu_hours"] for run in json.load(open(sys.ar
 ' "$work/out" "${3:-4}")/" "$1.lua"
 }
 
-# As orch, with the programs that the stand-in needs and no others.
+# As orch, with the programs that the stand-in needs and no others. It has five minutes: runs on this
+# machine take turns, and one that another test left behind would be waited for as long as it lasts.
+deadline=$(command -v timeout)
 local_orch() {
   code=0
-  PATH=$work/tools "$orch_program" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+  PATH=$work/tools "$deadline" 300 "$orch_program" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
   out=$(cat "$work/out")
   err=$(cat "$work/err")
+  if [ "$code" = 124 ]; then
+    bad "orch $*: it ends within five minutes" "$out" "$err" "$(pgrep -af ' _local ')"
+    exit 1
+  fi
 }

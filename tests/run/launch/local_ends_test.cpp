@@ -9,6 +9,7 @@
 
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_tasks.h"
+#include "core/run/launch/local/supervisor_folder.h"
 #include "tests/run/launch/local_fixture.h"
 
 using namespace orch;
@@ -243,6 +244,40 @@ TEST_CASE("TERM to the supervisor cancels all", "[launch][local]") {
   CHECK(experiment.wait("0001-s", 0).state == "CANCELLED");
   CHECK(experiment.wait("0001-s", 1).state == "CANCELLED");
   CHECK(status_of(run)["state"] == "cancelled");
+}
+
+// As orch cancel and rm -rf do it: the mark is gone before anyone has looked.
+TEST_CASE("a supervisor whose folder is deleted ends, whether it works or waits",
+          "[launch][local]") {
+  LocalExperiment experiment;
+  const auto run = experiment.add_run("a", "train", 2);
+  for (const auto* id : {"b", "c"}) experiment.add_run(id, "finish");
+  const auto works = launch::parse_supervisor_id(experiment.submit("0001-s", {"a", "b"}).job);
+  REQUIRE(started(run, 2));
+  const auto waits = launch::parse_supervisor_id(experiment.submit("0002-s", {"c"}).job);
+  REQUIRE(eventually([&] { return experiment.poll("0002-s").reason.starts_with("another"); }));
+  fs::remove_all(experiment.submission("0002-s"));
+  CHECK(eventually([&] { return !launch::is_alive(*waits); }));
+  CHECK(launch::is_alive(*works));
+  fs::remove_all(experiment.submission("0001-s"));
+  CHECK(eventually([&] { return !launch::is_alive(*works); }));
+  for (const int rank : {0, 1}) CHECK(is_gone(pid_of(run, rank)));
+  CHECK(status_of(run)["message"] == "the submission's folder was deleted");
+  for (const auto* id : {"b", "c"}) CHECK_FALSE(fs::exists(experiment.folder() / id / "attempts"));
+}
+
+TEST_CASE("a folder that was moved is not deleted", "[launch][local]") {
+  LocalExperiment experiment;
+  const auto path = experiment.submission("0001-s"), moved = experiment.submission("moved");
+  fs::create_directories(path);
+  const launch::SupervisorFolder folder(path);
+  CHECK_FALSE(folder.asks_to_cancel(0));
+  fs::rename(path, moved);
+  CHECK_FALSE(folder.is_deleted());
+  fs::remove_all(moved);
+  CHECK(folder.is_deleted());
+  CHECK(folder.asks_to_cancel(0));
+  CHECK(launch::SupervisorFolder(path).is_deleted());
 }
 
 TEST_CASE("ranks die with their supervisor, and the run is a node failure", "[launch][local]") {

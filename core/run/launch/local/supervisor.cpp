@@ -52,10 +52,8 @@ LocalTask cancelled_before_it_began(double now) {
 
 class Supervisor {
  public:
-  Supervisor(fs::path folder, const SupervisorOptions& options)
-      : folder_(std::move(folder)), options_(options) {}
-
-  int descriptor() const { return signals_.descriptor(); }
+  Supervisor(const fs::path& folder, const SupervisorOptions& options, SupervisorSignals& signals)
+      : folder_(folder), options_(options), signals_(signals) {}
 
   int work() {
     take_lock();
@@ -71,8 +69,7 @@ class Supervisor {
 
  private:
   bool cancelled(std::size_t index) const {
-    std::error_code ignored;
-    return signals_.terminated() || fs::exists(cancel_mark(folder_, index), ignored);
+    return signals_.terminated() || folder_.asks_to_cancel(index);
   }
 
   bool all_cancelled() const {
@@ -83,7 +80,7 @@ class Supervisor {
 
   void note_cancelled(std::size_t index) {
     const auto task = cancelled_before_it_began(clock_.now());
-    if (auto status = write_task(folder_, index, task); !status) complain(status.error());
+    if (auto status = write_task(folder_.path(), index, task); !status) complain(status.error());
   }
 
   static void complain(const Errors& errors) {
@@ -130,13 +127,13 @@ class Supervisor {
   }
 
   void note(const std::string& waits_for) {
-    if (auto status = write_note(folder_, {json_safe(host_name()), waits_for}); !status)
+    if (auto status = write_note(folder_.path(), {json_safe(host_name()), waits_for}); !status)
       complain(status.error());
   }
 
-  const fs::path folder_;
+  const SupervisorFolder folder_;
   const SupervisorOptions& options_;
-  SupervisorSignals signals_;
+  SupervisorSignals& signals_;
   SystemClock clock_;
   FileLock lock_;
 };
@@ -156,14 +153,14 @@ int supervise(const fs::path& submission_folder, const SupervisorOptions& option
     return 1;
   }
   // Whoever reads the answer may signal at once: the signals are blocked before it is there.
-  Supervisor supervisor(folder, options);
+  SupervisorSignals signals;
   if (auto status = answer(folder, text(own_supervisor_id())); !status) {
     std::fprintf(stderr, "%s\n", orch::text(status.error()).c_str());
     return 1;
   }
-  close_inherited(supervisor.descriptor());
+  close_inherited(signals.descriptor());
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what ranks leave behind becomes ours to end
-  return supervisor.work();
+  return Supervisor(folder, options, signals).work();
 }
 
 Result<fs::path> lock_file_in(const fs::path& folder) {

@@ -27,6 +27,7 @@ struct SupervisorOptions {
 // started it; a submission that has an answer already is refused.
 //   SIGTERM, SIGINT    cancel all runs that are left
 //   SIGUSR1            the run at hand saves and stops
+// A submission whose folder is deleted is cancelled.
 // Returns the exit code: 0 once every run has an end on disk, whichever it is.
 int supervise(const fs::path& submission_folder, const SupervisorOptions& options);
 

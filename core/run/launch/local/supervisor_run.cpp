@@ -36,13 +36,13 @@ const RankEnd* first_failure(const Ranks& ranks) {
 
 }  // namespace
 
-SupervisedRun::SupervisedRun(const fs::path& submission_folder, std::size_t index,
+SupervisedRun::SupervisedRun(const SupervisorFolder& submission, std::size_t index,
                              const SupervisorOptions& options, SupervisorSignals& signals)
-    : submission_folder_(submission_folder),
+    : submission_(submission),
       index_(index),
       options_(options),
       signals_(signals),
-      folder_(submission_folder.parent_path().parent_path() / options.submission.runs.at(index)) {
+      folder_(submission.path().parent_path().parent_path() / options.submission.runs.at(index)) {
   task_.start = clock_.now();
   task_.state = "RUNNING";
 }
@@ -68,8 +68,8 @@ LocalTask SupervisedRun::conclude(const char* word, const char* state, int code,
     attempt_->end = task_.end;
   }
   const double give_up = clock_.steady() + kPatienceSeconds;
-  while ((attempt_ && !attempt_->write()) || !write_task(submission_folder_, index_, task_)) {
-    if (clock_.steady() > give_up) break;
+  while ((attempt_ && !attempt_->write()) || !write_task(submission_.path(), index_, task_)) {
+    if (clock_.steady() > give_up || submission_.is_deleted()) break;
     clock_.sleep(1);
   }
   return task_;
@@ -105,7 +105,7 @@ std::optional<LocalTask> SupervisedRun::prepare() {
   say(fmt::format("attempt {}, job {}, on {}", attempt_->number(), attempt_->job,
                   attempt_->nodes.front()));
   attempt_->write();
-  if (auto status = write_task(submission_folder_, index_, task_); !status)
+  if (auto status = write_task(submission_.path(), index_, task_); !status)
     return conclude("FAILED", "failed", 1, orch::text(status.error()));
   if (stop_asked()) return conclude("FAILED", "stopped", 75, "the stop file is there");
   if (!run) return conclude("FAILED", "failed", 1, orch::text(run.error()));
@@ -160,7 +160,10 @@ void SupervisedRun::heed(Ranks& ranks) {
   const double now = clock_.steady();
   heed_ends(ranks);
   if (why_ == Why::none) {
-    if (cancel_asked()) finish(ranks, Why::cancelled, "cancelled", SIGTERM);
+    if (cancel_asked())
+      finish(ranks, Why::cancelled,
+             submission_.is_deleted() ? "the submission's folder was deleted" : "cancelled",
+             SIGTERM);
     if (signals_.take_stop()) warn(ranks, "told to save and stop");
     if (now - looked_for_stop_ > kStopSeconds) {
       looked_for_stop_ = now;
@@ -270,7 +273,7 @@ bool SupervisedRun::stop_asked() const {
 }
 
 bool SupervisedRun::cancel_asked() {
-  return signals_.terminated() || is_there(cancel_mark(submission_folder_, index_));
+  return signals_.terminated() || submission_.asks_to_cancel(index_);
 }
 
 }  // namespace orch::launch

@@ -7,6 +7,7 @@
 #include "core/run/launch/local/local_tasks.h"
 #include "core/run/launch/local/supervisor.h"
 #include "core/run/launch/local/supervisor_attempt.h"
+#include "core/run/launch/local/supervisor_folder.h"
 #include "core/run/launch/local/supervisor_ranks.h"
 #include "core/run/launch/local/supervisor_signals.h"
 
@@ -15,7 +16,7 @@ namespace orch::launch {
 // One run under a supervisor, from the claim of an attempt to its last word.
 class SupervisedRun {
  public:
-  SupervisedRun(const fs::path& submission_folder, std::size_t index,
+  SupervisedRun(const SupervisorFolder& submission, std::size_t index,
                 const SupervisorOptions& options, SupervisorSignals& signals);
 
   // Returns what it has written as task.<n>.json.
@@ -41,7 +42,7 @@ class SupervisedRun {
   bool cancel_asked();
   void say(const std::string& line);
 
-  const fs::path submission_folder_;
+  const SupervisorFolder& submission_;
   const std::size_t index_;
   const SupervisorOptions& options_;
   SupervisorSignals& signals_;
