@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Several ranks over NCCL on one GPU: they train as one rank does, and none outlives another's death.
 
-    ranks.py build/train-cuda/bin [parity] [deaths [FOLDER]]
+    ranks.py build/train-cuda/bin [parity] [llama] [deaths [FOLDER]] [deaths:zero3]
+
+parity is of a GPT, llama of a Llama with two heads to a key; deaths:NAME has NAME's cases alone.
 
 One case after the other: processes that share a GPU take turns on it, and the first step of a
 pipeline of four takes longer than a minute so; under MPS, which parity may be run under, seconds.
@@ -35,10 +37,15 @@ LAYOUTS = [  # strategy, (tensor, pipeline, data), settings
     ("fsdp", (1, 1, 4), {"sharding": "hybrid", "hybrid_shard_group": 2}),
 ]
 
+LLAMA = dict(family="llama", layers=4, hidden=128, heads=8, kv_heads=4, ffn_hidden=352, vocab=512,
+             seq=64, rope_theta=1e4, tied=False)
+LLAMA_LAYOUTS = [LAYOUTS[i] for i in (0, 2, 3, 4, 5, 9, 12, 14, 15, 18)]
 
-def losses(trainers, backend, layout, dtype, settings):
-    run = run_json(backend, SMALL, 1, 8, 10, layout, 1e-3, dtype=dtype,
-                   training={"epsilon": 1e-5, "dropout": 0.1}, **settings)
+
+def losses(trainers, model, backend, layout, dtype, settings):
+    dropout = 0.1 if model is SMALL else 0.0
+    run = run_json(backend, model, 1, 8, 10, layout, 1e-3, dtype=dtype,
+                   training={"epsilon": 1e-5, "dropout": dropout}, **settings)
     return [step["loss"] for step in train(trainers, run).steps()]
 
 
@@ -47,15 +54,16 @@ def name_of(layout, settings):
         f", {key} {value}" if value is not True else f", {key}" for key, value in settings.items())
 
 
-def parity(trainers):
+def parity(trainers, model, layouts):
     print("| trainer | tensor x pipeline x data | fp32: largest difference of 10 losses | bf16 | s |")
     print("|---|---|---:|---:|---:|")
     bad = False
-    alone = {t: losses(trainers, "megatron", (1, 1, 1), t, {}) for t in ("fp32", "bf16")}
-    for backend, layout, settings in LAYOUTS:
+    alone = {t: losses(trainers, model, "megatron", (1, 1, 1), t, {}) for t in ("fp32", "bf16")}
+    for backend, layout, settings in layouts:
         began = time.monotonic()
-        worst = {t: max(abs(a - b) for a, b in zip(losses(trainers, backend, layout, t, settings),
-                                                   alone[t])) for t in alone}
+        worst = {t: max(abs(a - b) for a, b in
+                        zip(losses(trainers, model, backend, layout, t, settings), alone[t],
+                            strict=True)) for t in alone}
         bad |= worst["fp32"] > 1e-5 or worst["bf16"] > 0.02
         print(f"| {backend} | {name_of(layout, settings)} | {worst['fp32']:.2g} | "
               f"{worst['bf16']:.2g} | {time.monotonic() - began:.0f} |", flush=True)
@@ -110,11 +118,11 @@ def death(trainers, backend, layout, victim, number, after, timeout, folder):
     return good and bool(failed), ended, words, failed, attempt
 
 
-def deaths(trainers, kept=None):
+def deaths(trainers, cases, kept=None):
     print("\n| rank | trainer, layout | timeout | survivors ended after | good | what one of them said |")
     print("|---|---|---:|---|---|---|")
     bad = False
-    for i, (what, backend, layout, victim, number, after, timeout) in enumerate(CASES):
+    for i, (what, backend, layout, victim, number, after, timeout) in enumerate(cases):
         good, ended, words, failed, attempt = death(trainers, backend, layout, victim, number, after,
                                                     timeout, kept and os.path.join(kept, str(i)))
         bad |= not good
@@ -130,9 +138,16 @@ def deaths(trainers, kept=None):
 
 
 if __name__ == "__main__":
-    trainers, wanted = sys.argv[1], sys.argv[2:] or ["parity", "deaths"]
-    kept = wanted[-1] if wanted[-1] not in ("parity", "deaths") else None
-    results = [parity(trainers)] if "parity" in wanted else []
-    if "deaths" in wanted:
-        results.append(deaths(trainers, kept))
+    trainers, wanted = sys.argv[1], sys.argv[2:] or ["parity", "llama", "deaths"]
+    kept = wanted.pop() if "/" in wanted[-1] else None
+    results = []
+    for word in wanted:
+        if word in ("parity", "llama"):
+            results.append(parity(trainers, *((SMALL, LAYOUTS) if word == "parity" else
+                                              (LLAMA, LLAMA_LAYOUTS))))
+        elif word.startswith("deaths"):
+            only = word.partition(":")[2]
+            results.append(deaths(trainers, [c for c in CASES if only in c[1]], kept))
+        else:
+            sys.exit(f"ranks.py: '{word}'? parity, llama, deaths, deaths:NAME or a folder (with a /)")
     sys.exit(1 if any(results) else 0)

@@ -81,6 +81,7 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(llama_blocks(model) if llama else
                                     [Block(hidden, model["heads"]) for _ in range(layers)])
         self.norm = nn.RMSNorm(hidden, eps=1e-5) if llama else nn.LayerNorm(hidden)
+        self.head = None if model.get("tied", True) else nn.Embedding(self.vocab, hidden)
         for name, weight in self.named_parameters():  # as GPT-2, and ours, begin
             if weight.dim() > 1:
                 last = name.endswith(("out.weight", "down.weight"))
@@ -93,16 +94,17 @@ class Transformer(nn.Module):
         x = x if self.places is None else x + self.places.weight
         for block in self.blocks:
             x = checkpoint(block, x, use_reentrant=False) if self.recompute else block(x)
-        logits = F.linear(self.norm(x), self.words.weight)
+        logits = F.linear(self.norm(x), (self.head or self.words).weight)
         return F.cross_entropy(logits.view(-1, self.vocab), targets.view(-1))
 
 
 def measure(name, steps, compiled):
-    asked, batch, recompute = MODELS[name]
+    asked, batch, recompute = MODELS[name][:3]
     asked = sizes(asked)
     seq = asked["seq"]
     torch.manual_seed(1)
-    model = Transformer(asked, recompute == "full").cuda()
+    with torch.device("cuda"):
+        model = Transformer(asked, recompute == "full")
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, betas=(0.9, 0.95),
                                   fused=True)
     run = torch.compile(model) if compiled else model

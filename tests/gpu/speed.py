@@ -21,14 +21,20 @@ from trainers import MODELS, Attempt, run_json, train  # noqa: E402
 def reference(names, steps, compiled):
     command = [sys.executable, HERE + "/reference.py", "--steps", str(steps), "--models",
                ",".join(names)] + (["--compile"] if compiled else [])
-    output = subprocess.run(command, capture_output=True, text=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True)
+    output = done.stdout
+    if done.returncode:
+        print(done.stderr[-1000:], file=sys.stderr)
     return {name: (float(rate), float(loss)) for name, rate, loss in
             re.findall(r"^\w+ (\S+) (\d+) tokens/s.*loss ([\d.]+)", output, re.M)}
 
 
 def ours(trainers, backend, name, steps):
-    model, micro, recompute = MODELS[name]
-    run = run_json(backend, model, micro, micro, steps + 8, recompute=recompute)
+    model, micro, recompute, *only = MODELS[name]
+    if only and backend not in only[0]:
+        return None, None
+    run = run_json(backend, model, micro, micro, steps + 8, recompute=recompute,
+                   **(only[0][backend] if only else {}))
     attempt = Attempt(trainers, run)  # ended by us: the checkpoint at its end takes longer than it
     while len(attempt.steps()) < run["steps"] - 1:
         if attempt.ranks[0].poll() is not None:
@@ -42,20 +48,19 @@ def ours(trainers, backend, name, steps):
 
 def speed(trainers, models, steps, with_reference, with_compile):
     eager = reference(models, steps, False) if with_reference else {}
-    compiled = (reference([m for m in models if "recompute" not in m], steps, True)
-                if with_reference and with_compile else {})
+    compiled = reference(models, steps, True) if with_reference and with_compile else {}
     number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
+    ratio = lambda a, b, form=".3f": number(a and b and a / b, form)  # noqa: E731
     print("| model | ddp, tokens/s | megatron | megatron / ddp | zero3 / ddp | eager | compile | "
-          "ddp / eager | ddp / compile | peak GiB |")
+          "ours / eager | ours / compile | peak GiB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name in models:
-        (ddp, peak), (megatron, _), (zero3, _) = (ours(trainers, b, name, steps)
-                                                  for b in ("ddp", "megatron", "zero3"))
+        (ddp, peak), (megatron, other), (zero3, _) = (ours(trainers, b, name, steps)
+                                                      for b in ("ddp", "megatron", "zero3"))
         e, c = eager.get(name, (None,))[0], compiled.get(name, (None,))[0]
-        print(f"| {name} | {ddp:,.0f} | {megatron:,.0f} | {megatron / ddp:.3f} | {zero3 / ddp:.3f} | "
-              f"{number(e)} | "
-              f"{number(c)} | {number(e and ddp / e, '.2f')} | {number(c and ddp / c, '.2f')} | "
-              f"{peak:.1f} |", flush=True)
+        print(f"| {name} | {number(ddp)} | {number(megatron)} | {ratio(megatron, ddp)} | "
+              f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(ddp or megatron, e, '.2f')} | "
+              f"{ratio(ddp or megatron, c, '.2f')} | {peak or other:.1f} |", flush=True)
 
 
 def curves(trainers):

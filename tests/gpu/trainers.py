@@ -27,7 +27,8 @@ SETTINGS = {"ddp": DDP, "megatron": MEGATRON, "zero3": ZERO, "deepspeed": ZERO, 
 
 
 # What our trainers and PyTorch's are held against each other with: a model's sizes by their names in
-# experiments, and how it is trained.
+# experiments, and how it is trained: micro-batch, recomputation, and settings by trainer where not all
+# can hold it (8B: with 16-bit gradients only, beside PyTorch's 16 bytes a parameter).
 LLAMA = dict(family="llama", kv_heads=8, ffn_hidden=8192, vocab=128256, seq=4096, rope_theta=5e5,
              tied=True)
 MODELS = {
@@ -37,6 +38,8 @@ MODELS = {
     "1.3B-recompute": (dict(layers=24, hidden=2048, heads=16, seq=2048), 16, "full"),
     "llama-1.2B": (dict(LLAMA, layers=16, hidden=2048, heads=32), 4, "none"),
     "llama-3B": (dict(LLAMA, layers=28, hidden=3072, heads=24), 2, "none"),
+    "llama-8B-recompute": (dict(LLAMA, layers=32, hidden=4096, heads=32, ffn_hidden=14336,
+                                tied=False), 2, "full", {"megatron": {"fp32_accumulate": False}}),
 }
 
 

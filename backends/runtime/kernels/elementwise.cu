@@ -8,7 +8,7 @@ namespace orch::train::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kRowBlocks = 64;  // parts that column sums are made of
+constexpr std::int64_t kBlocks = 132 * 8;  // that make a GPU busy; of sums of columns
 
 __device__ float gelu_slope(float x) {
   constexpr float kA = 0.7978845608028654f, kB = 0.044715f;  // sqrt(2/pi), of the tanh formula
@@ -26,6 +26,7 @@ __global__ void columns_kernel(const T* dy, const T* before, T* dx, float* parts
   float sums[kSize] = {};
   if (column < columns) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
+#pragma unroll 4
     for (std::int64_t row = blockIdx.y * blockDim.y + threadIdx.y; row < rows; row += step) {
       auto gradient = load_vector(dy + row * columns + column);
       if (before) {
@@ -144,12 +145,12 @@ void columns(const at::Tensor& dy, const T* before, T* dx, const at::Tensor& sum
   const auto rows = dy.size(0), columns = dy.size(1);
   constexpr int kSize = Vector<T>::kSize;
   TORCH_CHECK(columns % kSize == 0, "a width of ", columns, " has no kernel");
-  const auto blocks = std::min<std::int64_t>(kRowBlocks, (rows + 7) / 8);
+  const auto across = (columns / kSize + 31) / 32;
+  const auto blocks = std::min(std::max<std::int64_t>(kBlocks / across, 64), (rows + 7) / 8);
   const auto parts = at::empty({blocks, columns}, dy.options().dtype(at::kFloat));
-  const dim3 grid(static_cast<unsigned>((columns / kSize + 31) / 32),
-                  static_cast<unsigned>(blocks));
-  columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(dy.data_ptr<T>(), before, dx,
-                                                        parts.data_ptr<float>(), rows, columns);
+  const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(blocks));
+  columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(
+      dy.data_ptr<T>(), before, dx, parts.template data_ptr<float>(), rows, columns);
   C10_CUDA_KERNEL_LAUNCH_CHECK();
   if (sums.defined()) add_rows(sums, parts);
 }

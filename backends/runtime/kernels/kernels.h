@@ -17,8 +17,14 @@ namespace orch::train::cuda {
 // gradient += dy' x in fp32, from 16-bit factors, in one product.
 void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
+// Whether the three below can do it: 16-bit types, widths of whole vectors.
+bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other);
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 // Bias, if it is defined, and GELU in the product's epilogue.
 Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
+// dx; before: what a GELU was given whose result the product took, and dx is of that. May be undefined.
+at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
+                           const at::Tensor& before);
 // With the gradient of the bias, if it is defined, in the same pass.
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient);

@@ -36,46 +36,58 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
                                 Drop drop, float epsilon) {
   constexpr int kSize = Vector<T>::kSize;
   const std::int64_t row = blockIdx.x, begin = row * columns;
-  float values[N][kSize];
-  float2 total = make_float2(0, 0);
+  Vector<T> values[N], added[N];  // all on their way before one is used
+#pragma unroll
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * blockDim.x;
-    if (vector >= vectors) break;
+    if (vector >= vectors) continue;
+    values[n] = load_vector(residual + begin + vector * kSize);
+    if (x) added[n] = load_vector(x + begin + vector * kSize);
+  }
+  float2 total = make_float2(0, 0);
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * blockDim.x;
+    if (vector >= vectors) continue;
     const std::int64_t at = begin + vector * kSize;
-    auto base = load_vector(residual + at);
     if (x) {
-      const auto added = load_vector(x + at);
+#pragma unroll
       for (int i = 0; i < kSize; ++i) {
-        float value = static_cast<float>(added.values[i]);
+        float value = static_cast<float>(added[n].values[i]);
         if (drop.probability > 0)
           value =
               uniform(drop.key, drop.first + at + i) >= drop.probability ? value * drop.keep : 0;
-        base.values[i] = static_cast<T>(static_cast<float>(base.values[i]) + value);
+        values[n].values[i] = static_cast<T>(static_cast<float>(values[n].values[i]) + value);
       }
-      store_vector(sum + at, base);
+      store_vector(sum + at, values[n]);
     }
-    for (int i = 0; i < kSize; ++i) {
-      values[n][i] = static_cast<float>(base.values[i]);
-      total.x += values[n][i];
-    }
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) total.x += static_cast<float>(values[n].values[i]);
   }
   const float mean = kLayer ? block_sum(total).x / columns : 0;
   total = make_float2(0, 0);
+#pragma unroll
   for (int n = 0; n < N; ++n) {
-    if (threadIdx.x + n * blockDim.x >= vectors) break;
-    for (int i = 0; i < kSize; ++i) total.x += (values[n][i] - mean) * (values[n][i] - mean);
+    if (threadIdx.x + n * blockDim.x >= vectors) continue;
+#pragma unroll
+    for (int i = 0; i < kSize; ++i) {
+      const float value = static_cast<float>(values[n].values[i]) - mean;
+      total.x += value * value;
+    }
   }
   const float rstd = rsqrtf(block_sum(total).x / columns + epsilon);
+#pragma unroll
   for (int n = 0; n < N; ++n) {
     const int vector = threadIdx.x + n * blockDim.x;
-    if (vector >= vectors) break;
+    if (vector >= vectors) continue;
     const auto w = load_vector(weight + vector * kSize);
     Vector<T> b = {}, out;
     if constexpr (kLayer) b = load_vector(bias + vector * kSize);
+#pragma unroll
     for (int i = 0; i < kSize; ++i)
-      out.values[i] =
-          static_cast<T>((values[n][i] - mean) * rstd * static_cast<float>(w.values[i]) +
-                         static_cast<float>(b.values[i]));
+      out.values[i] = static_cast<T>((static_cast<float>(values[n].values[i]) - mean) * rstd *
+                                         static_cast<float>(w.values[i]) +
+                                     static_cast<float>(b.values[i]));
     store_vector(y + begin + vector * kSize, out);
   }
   if (threadIdx.x == 0) {
@@ -91,43 +103,64 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
                                      std::int64_t rows, int columns, int vectors) {
   constexpr int kSize = Vector<T>::kSize, kSums = kLayer ? 2 : 1;
   float dw[N][kSize] = {}, db[N][kSize] = {};
-  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const std::int64_t begin = row * columns;
-    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
-    float normed[N][kSize], scaled[N][kSize];
-    float2 sums = make_float2(0, 0);
+  Vector<T> g[N], v[N], added[N], w[N];
+  const auto load = [&](std::int64_t row, Vector<T>(&gradients)[N], Vector<T>(&values)[N],
+                        Vector<T>(&residuals)[N]) {
+#pragma unroll
     for (int n = 0; n < N; ++n) {
       const int vector = threadIdx.x + n * blockDim.x;
-      if (vector >= vectors) break;
-      const auto g = load_vector(dy + begin + vector * kSize),
-                 v = load_vector(x + begin + vector * kSize);
-      const auto w = load_vector(weight + vector * kSize);
+      if (vector >= vectors || row >= rows) continue;
+      const std::int64_t at = row * columns + vector * kSize;
+      gradients[n] = load_vector(dy + at);
+      values[n] = load_vector(x + at);
+      if (residual) residuals[n] = load_vector(residual + at);
+    }
+  };
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const int vector = threadIdx.x + n * blockDim.x;
+    if (vector < vectors) w[n] = load_vector(weight + vector * kSize);
+  }
+  load(blockIdx.x, g, v, added);
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    Vector<T> next_g[N], next_v[N], next_added[N];  // on their way while this row is done
+    load(row + gridDim.x, next_g, next_v, next_added);
+    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
+    float2 sums = make_float2(0, 0);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (threadIdx.x + n * blockDim.x >= vectors) continue;
+#pragma unroll
       for (int i = 0; i < kSize; ++i) {
-        const float gradient = static_cast<float>(g.values[i]);
-        normed[n][i] = (static_cast<float>(v.values[i]) - mean) * rstd;
-        scaled[n][i] = gradient * static_cast<float>(w.values[i]);
-        dw[n][i] += gradient * normed[n][i];
+        const float gradient = static_cast<float>(g[n].values[i]);
+        const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
+        const float scaled = gradient * static_cast<float>(w[n].values[i]);
+        dw[n][i] += gradient * normed;
         if constexpr (kLayer) db[n][i] += gradient;
-        if constexpr (kLayer) sums.x += scaled[n][i];
-        sums.y += scaled[n][i] * normed[n][i];
+        if constexpr (kLayer) sums.x += scaled;
+        sums.y += scaled * normed;
       }
     }
     sums = block_sum(sums);
     sums.x /= columns;
     sums.y /= columns;
+#pragma unroll
     for (int n = 0; n < N; ++n) {
       const int vector = threadIdx.x + n * blockDim.x;
-      if (vector >= vectors) break;
-      const std::int64_t at = begin + vector * kSize;
+      if (vector >= vectors) continue;
       Vector<T> out;
-      Vector<T> added;
-      if (residual) added = load_vector(residual + at);
+#pragma unroll
       for (int i = 0; i < kSize; ++i) {
-        float value = rstd * (scaled[n][i] - sums.x - normed[n][i] * sums.y);
-        if (residual) value += static_cast<float>(added.values[i]);
+        const float normed = (static_cast<float>(v[n].values[i]) - mean) * rstd;
+        const float scaled = static_cast<float>(g[n].values[i]) * static_cast<float>(w[n].values[i]);
+        float value = rstd * (scaled - sums.x - normed * sums.y);
+        if (residual) value += static_cast<float>(added[n].values[i]);
         out.values[i] = static_cast<T>(value);
       }
-      store_vector(dx + at, out);
+      store_vector(dx + row * columns + vector * kSize, out);
+      g[n] = next_g[n];
+      v[n] = next_v[n];
+      added[n] = next_added[n];
     }
   }
   float* to = parts + static_cast<std::int64_t>(blockIdx.x) * kSums * columns;
@@ -312,9 +345,10 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
   const auto shared = static_cast<std::size_t>(sums * columns) * sizeof(float);
   const bool wide = columns * x.element_size() > 4096 && x.element_size() <= 4 &&
                     shared + 1024 <= device.sharedMemPerBlockOptin;
-  const auto at_once = !wide ? 4 : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
-  const auto blocks =
-      std::min<std::int64_t>(rows, (wide ? device.multiProcessorCount : 132) * std::int64_t{at_once});
+  const auto row_threads = (columns * x.element_size() / 16 + 31) / 32 * 32;
+  const auto at_once = !wide ? std::max<std::int64_t>(4, 1024 / row_threads)
+                             : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
+  const auto blocks = std::min<std::int64_t>(rows, device.multiProcessorCount * at_once);
   const auto parts = at::empty({blocks, sums, columns}, x.options().dtype(at::kFloat));
   ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {

@@ -113,6 +113,9 @@ void cross_entropy_rows(const at::Tensor& logits, const at::Tensor& targets, std
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+#ifdef ORCH_CUDA
+  if (cuda::products_work(x, weight, bias)) return cuda::linear(x, weight, bias);
+#endif
   const auto transposed = wide(weight).t();
   const auto y =
       bias.defined() ? at::addmm(wide(bias), wide(x), transposed) : at::mm(wide(x), transposed);
@@ -120,6 +123,9 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
 }
 
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight) {
+#ifdef ORCH_CUDA
+  if (cuda::products_work(dy, weight, {})) return cuda::linear_backward(dy, weight, {});
+#endif
   return narrow(at::mm(wide(dy), wide(weight)), dy);
 }
 
@@ -145,7 +151,7 @@ void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
 Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                            Activation activation) {
 #ifdef ORCH_CUDA
-  if (activation == Activation::gelu && x.is_cuda() && x.scalar_type() != at::kFloat)
+  if (activation == Activation::gelu && cuda::products_work(x, weight, bias))
     return cuda::linear_gelu(x, weight, bias);
 #endif
   const auto before = linear(x, weight, bias);
@@ -172,6 +178,19 @@ at::Tensor activation_backward(const at::Tensor& dy, const at::Tensor& before,
                       : swiglu_backward(dy, before);
   if (bias_gradient.defined()) add_bias_gradient(bias_gradient, dx);
   return dx;
+}
+
+at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& weight,
+                                     const at::Tensor& before, Activation activation,
+                                     const at::Tensor& bias_gradient) {
+#ifdef ORCH_CUDA
+  if (activation == Activation::gelu && cuda::products_work(dy, weight, before)) {
+    const auto dx = cuda::linear_backward(dy, weight, before);
+    if (bias_gradient.defined()) add_bias_gradient(bias_gradient, dx);
+    return dx;
+  }
+#endif
+  return activation_backward(linear_backward(dy, weight), before, activation, bias_gradient);
 }
 
 Normed norm(const at::Tensor& x, const NormWeights& weights) {

@@ -86,6 +86,10 @@ at::Tensor activate(const at::Tensor& before, Activation activation);
 // to the bias's, if that is defined.
 at::Tensor activation_backward(const at::Tensor& dy, const at::Tensor& before,
                                Activation activation, const at::Tensor& bias_gradient);
+// The same from the gradient of the product that took what the activation gave.
+at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& weight,
+                                     const at::Tensor& before, Activation activation,
+                                     const at::Tensor& bias_gradient);
 
 Normed norm(const at::Tensor& x, const NormWeights& weights);
 AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,

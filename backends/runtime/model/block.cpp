@@ -45,8 +45,11 @@ std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t l
   std::vector<ParameterSpec> specs;
   const auto product = [&](const char* what, std::int64_t out, std::int64_t in, int split_dim,
                            bool has_bias) {
-    specs.push_back({name(what) + ".weight", {out, in}, split_dim,
-                     split_dim == 1 ? Init::scaled_normal : Init::normal, true});
+    specs.push_back({name(what) + ".weight",
+                     {out, in},
+                     split_dim,
+                     split_dim == 1 ? Init::scaled_normal : Init::normal,
+                     true});
     if (has_bias)
       specs.push_back({name(what) + ".bias", {out}, split_dim == 1 ? -1 : 0, Init::zeros, false});
   };
@@ -103,8 +106,7 @@ HeadNorms Block::head_norm_gradients() const { return {gradient(q_norm_), gradie
 
 Dropout Block::dropout_at(int site, const Place& place) const {
   return {options_.dropout, dropout_key(options_.seed, place.step, options_.layer, site),
-          (place.first_sample * place.seq + place.first_row) *
-              options_.model.hidden};
+          (place.first_sample * place.seq + place.first_row) * options_.model.hidden};
 }
 
 AttentionPlace Block::attention_at(const Place& place, bool drops) const {
@@ -196,8 +198,8 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
 }
 
 // With sequence parallelism the bias's gradient lacks the other ranks' rows: the engine adds them.
-at::Tensor Block::row_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                               const char* item, const Gradients& gradients) const {
+at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
+                                const char* item, const Gradients& gradients) const {
   const auto rows = options_.axis.gather(dy).take();
   Profile::Scope scope(profile_, item);
   add_weight_gradient(linear.weight, rows, x, gradients);
@@ -205,7 +207,7 @@ at::Tensor Block::row_backward(const Linear& linear, const at::Tensor& dy, const
     ops::add_bias_gradient(gradient(linear.bias), dy);
     gradients.tell(*linear.bias);
   }
-  return ops::linear_backward(rows, weight(linear.weight));
+  return rows;
 }
 
 // What travels is under way while the gradient of the weight is computed.
@@ -243,12 +245,12 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(2, place));
   }
-  d = row_backward(down_, d, saved.mlp.after, "MLP down", gradients);
+  d = row_gradients(down_, d, saved.mlp.after, "MLP down", gradients);
   saved.mlp.after.reset();
   {
-    Profile::Scope scope(profile_, kNorms);
-    d = ops::activation_backward(d, saved.mlp.before, activation(options_.model),
-                                 gradient(up_.bias));
+    Profile::Scope scope(profile_, "MLP down");
+    d = ops::linear_activated_backward(d, weight(down_.weight), saved.mlp.before,
+                                       activation(options_.model), gradient(up_.bias));
   }
   const auto dh = column_backward(up_, d, saved.norm2.norm.y, "MLP up", gradients);
   Profile::Scope scope(profile_, kNorms);
@@ -262,7 +264,11 @@ at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, B
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(1, place));
   }
-  d = row_backward(out_, d, saved.attended, "attention output", gradients);
+  d = row_gradients(out_, d, saved.attended, "attention output", gradients);
+  {
+    Profile::Scope scope(profile_, "attention output");
+    d = ops::linear_backward(d, weight(out_.weight));
+  }
   {
     Profile::Scope scope(profile_, "attention");
     d = attention_->backward(d, head_norms(), head_norm_gradients(), attention_at(place, true),

@@ -72,12 +72,12 @@ class Block {
                           const Gradients& gradients) const;
   at::Tensor attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
                                 const Gradients& gradients) const;
-  // A product that is cut by rows, and its backward down to the gradient of what it was given.
+  // A product that is cut by rows, and the gradients of its weight and bias; gives all rows of dy.
   at::Tensor apply_row(const Linear& linear, const at::Tensor& x, const char* item) const;
-  at::Tensor row_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                          const char* item, const Gradients& gradients) const;
-  // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given. The
-  // gradient of its bias is there already.
+  at::Tensor row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
+                           const char* item, const Gradients& gradients) const;
+  // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given.
+  // The gradient of its bias is there already.
   at::Tensor column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
                              const char* item, const Gradients& gradients) const;
   void add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
