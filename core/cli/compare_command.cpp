@@ -79,8 +79,10 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
   if (common.format == "json") return compare::json(comparison);
   if (common.format == "csv") return compare::csv(comparison);
   const bool markdown = common.format == "md";
+  constexpr std::size_t kRoomForEstimates = 120;
+  const bool narrow = common.screen.width > 0 && common.screen.width < kRoomForEstimates;
   std::string out;
-  for (const auto& section : compare::sections(comparison)) {
+  for (const auto& section : compare::sections(comparison, narrow)) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty())
       out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
@@ -118,7 +120,10 @@ int compare_command(const CompareArguments& arguments) {
   if (interrupted()) return kInterrupted;
   if (!errors.empty()) return fail(errors, kError);
   tell_passed(gatherer);
-  const auto comparison = compare::compare(groups, {.same_size = arguments.same_size});
+  const auto& format = arguments.records.common.format;
+  const auto comparison =
+      compare::compare(groups, {.same_size = arguments.same_size,
+                                .letters = format != "json" && format != "csv"});
   if (!comparison) return fail(comparison.error(), kUsage);
   auto inputs = arguments.records.words;
   inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());

@@ -81,6 +81,15 @@ void doubt_printed(record::Record& record) {
     }
 }
 
+// What whoever wrote the table already says of a row.
+void doubt_marked(const published::Row& row, record::Record& record) {
+  if (row.suspect.value_or(false))
+    record.doubts.push_back({"suspect", "days_per_100b_tokens", "its table marks the row as suspect"});
+  if (!row.dup_of.empty())
+    record.doubts.push_back(
+        {"copy", "id", "its table says that it is " + printable(row.dup_of) + ", printed again"});
+}
+
 published::FindGpu gpu_finder(App& app) {
   const auto catalog = hardware::load_gpus(app.places().gpus());
   return [gpus = catalog ? *catalog : hardware::GpuCatalog()](
@@ -104,6 +113,7 @@ void judge_rows(App& app, const std::vector<published::Row>& rows, const std::st
     add_estimate(app, runs[i], records[i]);
     published::add_tflops(rows[i], records[i]);
     doubt_printed(records[i]);
+    doubt_marked(rows[i], records[i]);
     records[i].doubts.insert(records[i].doubts.end(), doubts[i].begin(), doubts[i].end());
   }
 }

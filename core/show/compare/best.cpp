@@ -73,6 +73,17 @@ std::vector<Group> bests(const std::vector<Group>& groups,
   return out;
 }
 
+// More GPUs are faster: what one of them does is said as well.
+void add_gpus(const Pair& pair, const std::vector<Metric>& metrics, Judgement& out) {
+  const auto base = pair.base->records.front()->field_text("gpus"),
+             other = pair.other->records.front()->field_text("gpus");
+  const auto* cost = find(metrics, "gpu_hours_per_1e9_tokens");
+  if (base == other || base.empty() || other.empty() || cost == nullptr) return;
+  const auto per_gpu = judge(*cost, pair.group, "");
+  out.text += "; on " + other + " GPUs against " + base;
+  if (per_gpu.ratio) out.text += ", per GPU " + speed_text(*per_gpu.ratio);
+}
+
 std::vector<BestAgainst> judged(const std::vector<Group>& groups, const Sizing& sizing,
                                 const char* name) {
   const auto differences = differences_of(groups);
@@ -84,6 +95,7 @@ std::vector<BestAgainst> judged(const std::vector<Group>& groups, const Sizing& 
     out.push_back({i, groups.front().records.front()->id, groups[i].records.front()->id,
                    metric->name, metric->title, metric->values.front(), metric->values[i],
                    judge(*metric, i, not_comparable(*metric, pair))});
+    add_gpus(pair, metrics, out.back().judgement);
   }
   return out;
 }

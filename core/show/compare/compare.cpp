@@ -12,6 +12,7 @@
 #include "core/show/compare/fields.h"
 #include "core/show/compare/judge.h"
 #include "core/show/compare/metrics.h"
+#include "core/show/compare/pairs.h"
 #include "core/show/compare/ranking.h"
 #include "core/show/compare/size.h"
 #include "core/record/nan.h"
@@ -38,9 +39,10 @@ bool any_record(const Group& group, bool (*what)(const record::Record&)) {
                      [what](const record::Record* record) { return what(*record); });
 }
 
-Taken taken(const Group& group) {
+Taken taken(const Group& group, const std::string& title) {
   Taken out;
   out.name = group.name;
+  out.title = title;
   for (const auto* record : group.records) out.ids.push_back(record->id);
   out.varies = varying_fields(group);
   if (group.records.size() > 1) out.kind = out.varies.empty() ? Kind::repeats : Kind::mixture;
@@ -135,6 +137,10 @@ std::vector<std::string> notes_of(const Comparison& comparison, const Sizing& si
           fmt::format("{}: {} of {} records are estimated not to fit and were not run: left out",
                       group.name, group.left_out, group.left_out + group.ids.size()));
   for (const auto& group : comparison.groups)
+    if (group.copies > 0)
+      out.push_back(fmt::format("{}: {} of its records are copies of others: counted once",
+                                group.name, group.copies));
+  for (const auto& group : comparison.groups)
     if (group.kind == Kind::mixture)
       out.push_back(
           fmt::format("{} is a mixture of {} records that differ in {}: its median stands "
@@ -160,6 +166,18 @@ std::vector<std::string> doubts_of(const std::vector<Group>& groups) {
   return out;
 }
 
+// A name that would fill every line becomes a letter; the list of groups says whose.
+std::vector<Group> named(std::vector<Group> groups, bool letters) {
+  constexpr std::size_t kLong = 12, kLetters = 26;
+  const bool any = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+    return display_width(group.name) > kLong;
+  });
+  if (letters && any && groups.size() <= kLetters)
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      groups[i].name = std::string(1, static_cast<char>('A' + i));
+  return groups;
+}
+
 }  // namespace
 
 Result<Comparison> compare(const std::vector<Group>& chosen, const Options& options) {
@@ -167,19 +185,24 @@ Result<Comparison> compare(const std::vector<Group>& chosen, const Options& opti
   Comparison out;
   std::vector<Kind> kinds;
   std::vector<std::size_t> left_out;
-  const auto groups = without_misfits(chosen, left_out);
+  auto groups = without_misfits(named(chosen, options.letters), left_out);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    out.groups.push_back(taken(groups[i]));
+    const auto all = groups[i].records.size();
+    groups[i] = without_copies(groups[i]);
+    out.groups.push_back(taken(groups[i], chosen[i].name));
     out.groups.back().left_out = left_out[i];
+    out.groups.back().copies = all - groups[i].records.size();
     kinds.push_back(out.groups.back().kind);
   }
   const auto sizing = options.same_size ? same_size(groups) : Sizing{};
   out.differences = differences_of(groups);
   find_followers(out.differences, groups.size());
   out.metrics = metrics_of(groups, kinds, sizing);
-  for (std::size_t i = 1; i < groups.size(); ++i)
+  for (std::size_t i = 1; i < groups.size(); ++i) {
     out.against.push_back(compare_pair(
         out, {&groups.front(), &groups[i], i, &out.differences, sizing.base.has_value()}));
+    out.pairs.push_back(like_for_like(groups.front(), groups[i], i, sizing));
+  }
   if (std::find(kinds.begin(), kinds.end(), Kind::mixture) != kinds.end())
     out.best = best_against_best(groups, sizing);
   out.ranking = ranking_of(out);

@@ -23,6 +23,7 @@ struct Group {
 
 struct Options {
   bool same_size = false;  // times of other models as if they had the FLOPs of the first group's
+  bool letters = false;    // groups whose names are long are called A, B, ... in all texts
 };
 
 // Repeats: all fields of the records agree. A mixture is compared by its median, and says so.
@@ -31,13 +32,15 @@ std::string_view name(Kind kind);
 
 // A group as it was taken.
 struct Taken {
-  std::string name;
+  std::string name;   // in texts: its own, or a letter
+  std::string title;  // as it was asked for
   std::vector<std::string> ids;
   Kind kind = Kind::one;
   std::string outcome;               // "ran", "2 of 3 ran, 1 ran out of GPU memory"
   std::vector<std::string> varies;   // fields in which the records of a mixture differ
   std::vector<std::string> nothing;  // why there is no estimate, or neither a measurement nor one
   std::size_t left_out = 0;          // records that are estimated not to fit and were not run
+  std::size_t copies = 0;            // records that are in it twice: counted once
   bool lost = false;                 // the loss of all records became NaN: not ranked
 };
 
@@ -117,7 +120,9 @@ struct Judgement {
   bool doubtful = false;
   std::optional<statistics::Interval> ratio;
   std::optional<statistics::Interval> predicted;  // by the estimates of both
-  std::optional<bool> as_predicted;               // whether the ratio lies in the predicted range
+  // True: the ratio lies in the predicted range, on the predicted side, and both values lie in
+  // their own. False: it lies outside. Else nothing follows: a wide range holds anything.
+  std::optional<bool> as_predicted;
   std::string text;                               // "1.36x faster (1.33 to 1.39)"
 };
 
@@ -142,6 +147,27 @@ struct BestAgainst {
   Judgement judgement;
 };
 
+// Two records that agree in everything but the question: one of the first group, one of another.
+struct Twins {
+  std::string base_id, id;
+  std::string where;                 // what tells this pair from the others: "8 GPUs"
+  std::string metric;                // days_per_100b_tokens; GPU-hours where GPU counts differ
+  Value base, value;
+  Judgement judgement;
+  std::vector<std::string> differs;  // "micro_batch 2 → 1", and what belongs to a strategy
+  std::vector<std::string> unsaid;   // settings that one of the two does not say
+};
+
+// A group against the first one by their pairs.
+struct LikeForLike {
+  std::size_t group = 1;
+  std::vector<std::string> question;  // fields in which the groups differ, each being one value
+  std::vector<Twins> pairs;
+  bool per_gpu = false;               // GPU counts differ within a pair
+  Judgement judgement;                // missing: there are no pairs
+  std::vector<std::string> weaknesses;
+};
+
 // A place in the order by time to train. Groups that cannot be told apart from the first of their
 // place share it; 0: not ranked.
 struct Rank {
@@ -156,6 +182,7 @@ struct Comparison {
   std::vector<Difference> differences;  // settings in the order of field_names(), circumstances
   std::vector<Metric> metrics;          // those that a group has
   std::vector<Against> against;         // every group but the first
+  std::vector<LikeForLike> pairs;       // of every group but the first
   std::vector<BestAgainst> best;        // every group but the first; none where all are repeats
   std::vector<Rank> ranking;            // the best first
   std::vector<std::string> notes;       // on all of it: normalisation, mixtures, single runs
@@ -172,7 +199,8 @@ struct Section {
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> sentences;
 };
-std::vector<Section> sections(const Comparison& comparison);
+// Narrow: estimates stand below what was measured, not beside it.
+std::vector<Section> sections(const Comparison& comparison, bool narrow = false);
 
 std::string json(const Comparison& comparison);
 std::string csv(const Comparison& comparison);  // a line for each metric and group

@@ -189,7 +189,7 @@ Gauge model_tflops_gauge(Flops by) {
   const std::string way =
       by == Flops::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens";
   auto out =
-      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed from the time", Better::higher,
+      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher,
             Aspect::speed, reader(seconds_per_token), reader(estimated_seconds_per_token));
   out.metric.convention = way;
   return out;

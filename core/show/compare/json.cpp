@@ -180,6 +180,29 @@ Json best_json(const Comparison& c) {
   return out;
 }
 
+Json pairs_json(const Comparison& c) {
+  Json out = Json::array();
+  for (const auto& pairs : c.pairs) {
+    auto one = judgement_json(c.groups[pairs.group].name, pairs.judgement);
+    one["question"] = pairs.question;
+    one["per_gpu"] = pairs.per_gpu;
+    one["weaknesses"] = pairs.weaknesses;
+    one["pairs"] = Json::array();
+    for (const auto& twins : pairs.pairs) {
+      auto pair = judgement_json(c.groups[pairs.group].name, twins.judgement);
+      pair["where"] = twins.where;
+      pair["metric"] = twins.metric;
+      pair["base_record"] = twins.base_id;
+      pair["record"] = twins.id;
+      pair["differs"] = twins.differs;
+      pair["not_said_by_both"] = twins.unsaid;
+      one["pairs"].push_back(std::move(pair));
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 Json ranking_json(const Comparison& c) {
   Json out = Json::array();
   for (const auto& rank : c.ranking)
@@ -200,6 +223,7 @@ std::string json(const Comparison& c) {
     out["differences"].push_back(difference_json(c, difference));
   for (std::size_t i = 0; i < c.metrics.size(); ++i) out["results"].push_back(metric_json(c, i));
   add_pairs(c, out);
+  out["like_for_like"] = pairs_json(c);
   out["best_against_best"] = best_json(c);
   out["ranking"] = ranking_json(c);
   out["notes"] = c.notes;

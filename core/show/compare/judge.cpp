@@ -134,7 +134,27 @@ void add_doubts(const Value& base, const Value& other, Judgement& out) {
   if (ids.size() > shown) out.text += fmt::format(" and {} more", ids.size() - shown);
 }
 
+bool within(double value, const Interval& range) {
+  return value >= *range.low && value <= *range.high;
+}
+
+// Whether a measured value lies in the range of its own estimate.
+bool holds(const Value& value) {
+  return value.estimated->has_limits() && within(value.measured->value, *value.estimated);
+}
+
+std::optional<bool> as_predicted(const Value& base, const Value& other, const Judgement& found) {
+  if (!found.predicted || !found.predicted->has_limits()) return std::nullopt;
+  if (!within(found.ratio->value, *found.predicted)) return false;
+  const bool decided = found.verdict == Verdict::better || found.verdict == Verdict::worse;
+  const bool same_side = (found.ratio->value >= 1) == (found.predicted->value >= 1);
+  if (decided && same_side && holds(base) && holds(other)) return true;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string speed_text(const Interval& ratio) { return ratio_text(ratio, words_of({})); }
 
 Judgement judge(const Metric& metric, std::size_t group, const std::string& not_comparable) {
   const auto& base = metric.values.front();
@@ -161,9 +181,7 @@ Judgement judge(const Metric& metric, std::size_t group, const std::string& not_
       measured ? rule(base, other, *out.ratio, words) : rule_estimates(*out.ratio, words);
   out.verdict = ruling.verdict;
   out.text = ruling.text;
-  if (measured && out.predicted && out.predicted->has_limits())
-    out.as_predicted =
-        out.ratio->value >= *out.predicted->low && out.ratio->value <= *out.predicted->high;
+  if (measured) out.as_predicted = as_predicted(base, other, out);
   add_doubts(base, other, out);
   return out;
 }

@@ -15,6 +15,9 @@ inline constexpr double kRepeatsDiffer = 0.05;
 // at all, where that is so.
 Judgement judge(const Metric& metric, std::size_t group, const std::string& not_comparable);
 
+// "1.36x faster (1.33 to 1.39)", "1.36x slower", "as fast to within 0.5 %".
+std::string speed_text(const statistics::Interval& ratio);
+
 // Whether measured values (or estimated ones) cannot be told apart: the rule of judge().
 bool same_within_noise(const Metric& metric, std::size_t a, std::size_t b, bool estimated);
 

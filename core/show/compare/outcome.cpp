@@ -16,7 +16,17 @@ using record::State;
 
 // A run that lost its loss went on for nothing.
 bool lost(const Record& record) { return record::lost_loss(record.measured); }
-bool failed(const Record& record) { return record.state == State::failed || lost(record); }
+
+// A job that met its time limit ran until then, and its steps have a speed.
+bool met_its_limit(const Record& record) {
+  const auto& m = record.measured;
+  return record.state == State::failed && record.failure == Failure::timeout &&
+         (m.step_seconds || m.tokens_per_second || m.days_per_100b_tokens);
+}
+
+bool failed(const Record& record) {
+  return (record.state == State::failed && !met_its_limit(record)) || lost(record);
+}
 
 bool ran(const Record& record) {
   return !failed(record) && (record.has_measurement() || record.state == State::finished ||
@@ -44,6 +54,7 @@ std::string words(const Record& record) {
   const auto nan = record::nan_text(record.measured);
   if (lost(record)) return "lost its loss (" + nan + ")";
   if (failed(record)) return failure_words(record);
+  if (met_its_limit(record)) return "ran until its time limit";
   if (!nan.empty()) return "ran (loss " + nan + ")";
   return ran(record) ? "ran" : "was not run";
 }

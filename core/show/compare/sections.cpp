@@ -31,6 +31,7 @@ std::string kind_text(const Taken& group) {
 Section groups_section(const Comparison& c) {
   Section out{"Groups", {{"group", "what", "outcome", "records"}}, {}};
   for (const auto& group : c.groups) {
+    if (group.name != group.title) out.sentences.push_back(group.name + " is " + group.title);
     out.rows.push_back({group.name, kind_text(group), group.outcome, ids_text(group.ids)});
     if (!group.nothing.empty())
       out.sentences.push_back(group.name + ": " + join(group.nothing, ": "));
@@ -38,7 +39,108 @@ Section groups_section(const Comparison& c) {
   return out;
 }
 
-// What a pair comes to, in one line.
+// A group as one speaks of it: fsdp of "strategy=fsdp", a file without its folders.
+std::string spoken(const Comparison& c, std::size_t group) {
+  const auto field_of = [](const std::string& title) {
+    return title.find(',') == std::string::npos ? title.substr(0, title.find('=') + 1) : "";
+  };
+  const auto& title = c.groups[group].title;
+  const auto field = field_of(title);
+  if ((field == "strategy=" || field == "framework=") &&
+      std::all_of(c.groups.begin(), c.groups.end(),
+                  [&](const Taken& other) { return field_of(other.title) == field; }))
+    return title.substr(field.size());
+  return title.find('=') == std::string::npos ? title.substr(title.find_last_of('/') + 1) : title;
+}
+
+// "fsdp is 1.29x faster than deepspeed", whichever of the two it is.
+std::string who_wins(const Comparison& c, std::size_t group, const Judgement& judgement,
+                     std::string_view comparative) {
+  const auto& ratio = *judgement.ratio;
+  const bool other = ratio.value >= 1;
+  return fmt::format("{} is {}{:.2f}x {} than {}", spoken(c, other ? group : 0),
+                     judgement.estimated ? "estimated to be " : "",
+                     other ? ratio.value : 1 / ratio.value, comparative,
+                     spoken(c, other ? 0 : group));
+}
+
+// "95 %: 1.21 to 1.38", in favour of the winner; ranges of estimates are of 90 %.
+std::string limits_text(const Judgement& judgement) {
+  const auto& ratio = *judgement.ratio;
+  if (!ratio.has_limits()) return "";
+  const bool other = ratio.value >= 1;
+  return fmt::format("{} %: {:.2f} to {:.2f}", judgement.estimated ? 90 : 95,
+                     other ? *ratio.low : 1 / *ratio.high, other ? *ratio.high : 1 / *ratio.low);
+}
+
+// "on 8 and 16 GPUs", "(8 GPUs, seq 1024; 16 GPUs, seq 2048)".
+std::string places_text(const LikeForLike& pairs) {
+  constexpr std::string_view kGpus = " GPUs";
+  Row counts, places;
+  for (const auto& twins : pairs.pairs) {
+    places.push_back(twins.where);
+    if (twins.where.ends_with(kGpus))
+      counts.push_back(twins.where.substr(0, twins.where.size() - kGpus.size()));
+  }
+  const auto plain = [](const std::string& count) {
+    return count.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (counts.size() == places.size() && std::all_of(counts.begin(), counts.end(), plain))
+    return "on " + join(counts, counts.size() == 2 ? " and " : ", ") + std::string(kGpus);
+  if (places.size() > kShown) return "";
+  return "(" + join(places, "; ") + ")";
+}
+
+// The sentence to repeat to a colleague, and how far it can be trusted.
+void add_pairs(const Comparison& c, const LikeForLike& pairs, Section& out) {
+  const auto& judgement = pairs.judgement;
+  if (judgement.verdict == Verdict::missing) return;
+  const auto count = pairs.pairs.size();
+  auto found = fmt::format("{} pair{}", count, count == 1 ? "" : "s");
+  if (const auto places = places_text(pairs); !places.empty()) found += " " + places;
+  if (const auto limits = limits_text(judgement); !limits.empty()) found += "; " + limits;
+  const std::string_view comparative = pairs.per_gpu ? "faster per GPU" : "faster";
+  if (judgement.verdict == Verdict::better || judgement.verdict == Verdict::worse)
+    out.sentences.push_back(fmt::format("Like for like, {}: {}.",
+                                        who_wins(c, pairs.group, judgement, comparative), found));
+  else
+    out.sentences.push_back(fmt::format(
+        "Like for like, {} and {} cannot be told apart: {}.", spoken(c, 0),
+        spoken(c, pairs.group), judgement.text + ", " + found));
+  if (!pairs.weaknesses.empty())
+    out.sentences.push_back("How sure: " + join(pairs.weaknesses, "; ") + ".");
+}
+
+// What is to be said against a number, where the text of a judgement says it.
+std::string reservations(const Judgement& judgement) {
+  const auto at = judgement.text.find(';');
+  return at == std::string::npos ? "" : judgement.text.substr(at);
+}
+
+// What two groups come to, in one line.
+std::string judged_text(const Comparison& c, const Against& against, std::size_t metric) {
+  const auto& judgement = against.judgements[metric];
+  const auto& m = c.metrics[metric];
+  const bool decided =
+      judgement.verdict == Verdict::better || judgement.verdict == Verdict::worse;
+  const bool mixture = c.groups.front().kind == Kind::mixture ||
+                       c.groups[against.group].kind == Kind::mixture;
+  if (!decided || !judgement.ratio || m.aspect != Aspect::speed || mixture ||
+      !m.convention.empty())
+    return fmt::format("{}{} against {}: {}: {}", mixture ? "of all, which are mixtures, " : "",
+                       c.groups[against.group].name, c.groups.front().name, m.title,
+                       judgement.text);
+  const bool other = judgement.ratio->value >= 1;
+  const auto shown = [&](std::size_t group) {
+    return judgement.estimated ? number_text(m.values[group].estimated->value)
+                               : number_text(m.values[group].measured->value);
+  };
+  const auto limits = limits_text(judgement);
+  return fmt::format("{}{}: {} against {} {}{}", who_wins(c, against.group, judgement, "faster"),
+                     limits.empty() ? "" : " (" + limits + ")", shown(other ? against.group : 0),
+                     shown(other ? 0 : against.group), m.title, reservations(judgement));
+}
+
 std::string headline_text(const Comparison& c, const Against& against) {
   const auto start = c.groups[against.group].name + " against " + c.groups.front().name + ": ";
   if (against.itself) return start + "the same records: there is nothing to compare";
@@ -46,10 +148,9 @@ std::string headline_text(const Comparison& c, const Against& against) {
   const auto* metric = headline(c);
   for (std::size_t i = 0; metric != nullptr && i < c.metrics.size(); ++i)
     if (&c.metrics[i] == metric && against.judgements[i].verdict != Verdict::missing)
-      return start + metric->title + ": " + against.judgements[i].text;
+      return judged_text(c, against, i);
   for (std::size_t i = 0; i < c.metrics.size(); ++i)
-    if (against.judgements[i].ratio)
-      return start + c.metrics[i].title + ": " + against.judgements[i].text;
+    if (against.judgements[i].ratio) return judged_text(c, against, i);
   return start + "nothing that was measured or estimated compares";
 }
 
@@ -72,34 +173,63 @@ bool any_estimate(const Comparison& c) {
   });
 }
 
-std::string predicted_text(const Judgement& judgement) {
-  if (!judgement.predicted || judgement.estimated) return "";
-  return interval_text(*judgement.predicted, 2);
+// The judgement, and what of the estimates has no column.
+std::string judgement_text(const Metric& metric, const Value& value, const Judgement* judgement,
+                           bool estimate) {
+  Row parts;
+  if (judgement) parts.push_back(judgement->text);
+  if (judgement && judgement->predicted && !judgement->estimated)
+    parts.push_back("predicted " + interval_text(*judgement->predicted, 2));
+  if (judgement && judgement->as_predicted)
+    parts.emplace_back(*judgement->as_predicted ? "as predicted" : "not as predicted");
+  if (estimate && value.estimated) parts.push_back("estimated " + estimated_text(metric, value));
+  return join(parts, "; ");
 }
 
-Row value_row(const Comparison& c, std::size_t metric, std::size_t group, bool estimates) {
+Row value_row(const Comparison& c, std::size_t metric, std::size_t group, bool column, bool below) {
   const auto& m = c.metrics[metric];
+  const auto& value = m.values[group];
   const auto* judgement = group > 0 ? &c.against[group - 1].judgements[metric] : nullptr;
-  Row row{group == 0 ? m.title : "", c.groups[group].name, measured_text(m, m.values[group])};
-  if (estimates) {
-    row.push_back(estimated_text(m, m.values[group]));
-    row.push_back(judgement ? predicted_text(*judgement) : "");
-  }
-  auto text = judgement ? judgement->text : "";
-  if (judgement && judgement->as_predicted)
-    text += *judgement->as_predicted ? "; as predicted" : "; not as predicted";
-  row.push_back(std::move(text));
+  Row row{group == 0 ? m.title : "", c.groups[group].name, measured_text(m, value)};
+  if (column) row.push_back(estimated_text(m, value));
+  row.push_back(judgement_text(m, value, judgement, below));
   return row;
 }
 
 Section short_section(const Comparison& c) {
   Section out{"In short", {}, {}};
+  for (const auto& pairs : c.pairs) add_pairs(c, pairs, out);
   for (const auto& against : c.against) out.sentences.push_back(headline_text(c, against));
   for (const auto& best : c.best) out.sentences.push_back(best_text(c, best));
   return out;
 }
 
-Section result_section(const Comparison& c) {
+Section pairs_section(const Comparison& c) {
+  Section out{"Like for like: records that differ in nothing else", {}, {}};
+  for (const auto& pairs : c.pairs)
+    for (const auto& twins : pairs.pairs) {
+      const auto shown = [&](const Value& value) {
+        const auto& from = twins.judgement.estimated ? value.estimated : value.measured;
+        return number_text(from->value) + (value.doubtful.empty() ? "" : " ?");
+      };
+      Row remarks;
+      if (!twins.differs.empty()) remarks.push_back("differs: " + join(twins.differs, ", "));
+      if (!twins.unsaid.empty()) remarks.push_back("not both say: " + join(twins.unsaid, ", "));
+      out.rows.push_back({twins.where, twins.base_id, shown(twins.base), twins.id,
+                          shown(twins.value), fmt::format("{:.2f}", twins.judgement.ratio->value),
+                          join(remarks, "; ")});
+    }
+  if (out.rows.empty()) return out;
+  const bool per_gpu = std::any_of(c.pairs.begin(), c.pairs.end(),
+                                   [](const LikeForLike& pairs) { return pairs.per_gpu; });
+  const std::string unit = per_gpu ? "GPU-hours" : "days";
+  out.rows.insert(out.rows.begin(), {"where", c.groups.front().name, unit,
+                                     c.groups.size() == 2 ? c.groups[1].name : "against it", unit,
+                                     "its speed, times " + c.groups.front().name + "'s", ""});
+  return out;
+}
+
+Section result_section(const Comparison& c, bool narrow) {
   Section out{"Result", {}, {}};
   for (const auto& against : c.against)
     for (const auto& warning : against.warnings)
@@ -107,14 +237,14 @@ Section result_section(const Comparison& c) {
                               ": " + warning);
   out.sentences.insert(out.sentences.end(), c.notes.begin(), c.notes.end());
   if (c.metrics.empty()) return out;
-  const bool estimates = any_estimate(c);
-  out.rows.push_back(
-      estimates ? Row{"metric", "group", "measured (95 %)", "estimated (90 %)", "predicted",
-                      "against " + c.groups.front().name}
-                : Row{"metric", "group", "measured (95 %)", "against " + c.groups.front().name});
+  const bool below = narrow && any_estimate(c), column = !narrow && any_estimate(c);
+  Row head{"metric", "group", "measured (95 %)"};
+  if (column) head.emplace_back("estimated (90 %)");
+  head.push_back("against " + c.groups.front().name);
+  out.rows.push_back(std::move(head));
   for (std::size_t i = 0; i < c.metrics.size(); ++i)
     for (std::size_t g = 0; g < c.groups.size(); ++g)
-      out.rows.push_back(value_row(c, i, g, estimates));
+      out.rows.push_back(value_row(c, i, g, column, below));
   return out;
 }
 
@@ -222,10 +352,11 @@ void make_printable(Section& section) {
 
 }  // namespace
 
-std::vector<Section> sections(const Comparison& c) {
+std::vector<Section> sections(const Comparison& c, bool narrow) {
   std::vector<Section> all{short_section(c),
+                           pairs_section(c),
                            groups_section(c),
-                           result_section(c),
+                           result_section(c, narrow),
                            ranking_section(c),
                            causes_section(c),
                            differences_section(c, false),

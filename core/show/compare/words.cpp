@@ -7,13 +7,14 @@
 #include "core/base/units.h"
 
 namespace orch::compare {
-namespace {
-
-using statistics::Interval;
 
 std::string number_text(double value, int digits) {
   return digits < 0 ? format_number(value) : fmt::format("{:.{}f}", value, digits);
 }
+
+namespace {
+
+using statistics::Interval;
 
 // Memory is shown in GiB, like everywhere.
 double shown(const Metric& metric, double value) {
@@ -72,7 +73,7 @@ std::string measured_text(const Metric& metric, const Value& value) {
   if (!value.measured) return "not measured";
   auto out = interval_text(shown(metric, *value.measured), digits_of(metric));
   if (value.lowest)
-    out += fmt::format(" ({} to {}, the range of {})",
+    out += fmt::format(" ({} to {}, range of {})",
                        number_text(shown(metric, *value.lowest), digits_of(metric)),
                        number_text(shown(metric, *value.highest), digits_of(metric)), value.runs);
   return value.doubtful.empty() ? out : out + " ?";

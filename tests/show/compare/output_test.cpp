@@ -94,9 +94,12 @@ TEST_CASE("estimates stand in columns of their own", "[compare]") {
   a.estimated = record::Estimated{};
   a.estimated->step_seconds = 9;
   const auto c = compare({group("A", a), group("B", b)});
-  REQUIRE(columns(*c).size() == 6);
+  REQUIRE(columns(*c).size() == 5);
   CHECK(columns(*c)[3] == "estimated (90 %)");
   CHECK(has(sentences(*c), "B: not estimated"));
+  // A narrow screen has them below.
+  for (const auto& section : sections(*c, true))
+    if (section.title == "Result") CHECK(has(section.rows[1].back(), "estimated "));
 }
 
 }  // namespace

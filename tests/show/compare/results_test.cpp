@@ -166,7 +166,7 @@ TEST_CASE("the prediction stands beside what was measured", "[compare]") {
   CHECK(near(result.predicted->value, 4.0 / 3));
   CHECK(near(*result.predicted->low, 4.0 / 3 * std::exp(-0.136644), 1e-5));
   CHECK(near(*result.predicted->high, 4.0 / 3 * std::exp(0.142407), 1e-5));
-  CHECK(result.as_predicted == true);
+  CHECK_FALSE(result.as_predicted.has_value());  // 13.6 s are not within 11 to 13
   CHECK_FALSE(result.estimated);
 
   b.estimated = estimate(20, 19, 21);

@@ -1,0 +1,321 @@
+#include "core/show/compare/pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/base/text.h"
+#include "core/record/statistics/student.h"
+#include "core/show/compare/causes.h"
+#include "core/show/compare/equals.h"
+#include "core/show/compare/fields.h"
+#include "core/show/compare/judge.h"
+#include "core/show/compare/metrics.h"
+
+// How records are paired. The question is what the groups were chosen by: fields that have one
+// value in the first group and another in the second. Every record of the one group is held against
+// every record of the other that is as large; two that differ in nothing else are candidates. The
+// best candidates (no doubts, fewest reservations, fastest) are taken first, and what is taken is
+// taken: a record counts once.
+namespace orch::compare {
+namespace {
+
+using record::Record;
+using statistics::Interval;
+using Names = std::vector<std::string>;
+
+bool has(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether a setting is a part of what a strategy is: where strategies are the question, so is it.
+bool belongs_to_strategy(const std::string& field, const Names& question) {
+  static const std::set<std::string, std::less<>> kOwn{
+      "strategy",          "framework",  "stage",         "zero_stage",
+      "tensor_parallel",   "interleave", "data_parallel", "pipeline_parallel",
+      "sequence_parallel", "partition_method"};
+  return kOwn.count(field) > 0 && (has(question, "strategy") || has(question, "framework"));
+}
+
+// What is left when nobody speaks of it: the other side's "none" or "1" is no difference then.
+bool is_usual(const Said& said) {
+  static const std::set<std::string, std::less<>> kUsual{"none", "false", "0",    "1",
+                                                         "off",  "adam",  "adamw"};
+  return said.assumed || std::all_of(said.values.begin(), said.values.end(), [](std::string value) {
+           for (auto& c : value) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+           return kUsual.count(value) > 0;
+         });
+}
+
+bool is_one_value(const Said& said) { return said.values.size() == 1 && !said.partly; }
+
+Names question_of(const Group& base, const Group& other) {
+  Names out;
+  for (const auto& difference : differences_of({base, other}))
+    if (difference.standings[1] == Standing::differs && difference.effect.any() &&
+        is_one_value(difference.said[0]) && is_one_value(difference.said[1]))
+      out.push_back(difference.field);
+  return out;
+}
+
+// Whether two records agree in all that can change the speed, but the question; what is to be known
+// of the pair is added to it.
+bool agree(const std::vector<Group>& two, const Names& question, Twins& out) {
+  auto differences = differences_of(two);
+  find_followers(differences, 2);
+  for (const auto& difference : differences) {
+    const auto standing = difference.standings[1];
+    if (difference.circumstance || !difference.effect.speed || has(question, difference.field) ||
+        standing == Standing::same || standing == Standing::unsaid)
+      continue;
+    const bool own = belongs_to_strategy(difference.field, question);
+    if (standing == Standing::differs) {
+      if (!difference.follows[1].empty()) continue;  // its cause is judged by itself
+      if (!own && difference.field != "micro_batch") return false;
+      out.differs.push_back(change_text(difference, 1));
+    } else {
+      const auto& said = difference.said[difference.said[0].values.empty() ? 1 : 0];
+      if (!own && !is_usual(said)) return false;
+      if (!own) out.unsaid.push_back(difference.field);
+    }
+  }
+  return true;
+}
+
+const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name) {
+  for (const auto& metric : metrics)
+    if (metric.name == name) return &metric;
+  return nullptr;
+}
+
+// The speed of the two: of the whole run, per GPU where they have not as many.
+bool judge_speed(const std::vector<Group>& two, const Sizing& sizing, bool estimated, Twins& out) {
+  const auto metrics = metrics_of(two, {Kind::one, Kind::one}, sizing);
+  const auto differences = differences_of(two);
+  const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
+  const bool per_gpu = standing_of(differences, "gpus", 1) == Standing::differs;
+  const Names wanted = per_gpu ? Names{"gpu_hours_per_1e9_tokens"}
+                               : Names{"days_per_100b_tokens", "step_seconds"};
+  for (const auto& name : wanted) {
+    const auto* metric = find_metric(metrics, name);
+    if (metric == nullptr) continue;
+    out.judgement = judge(*metric, 1, not_comparable(*metric, pair));
+    out.metric = name;
+    out.base = metric->values[0];
+    out.value = metric->values[1];
+    if (out.judgement.ratio && out.judgement.estimated == estimated) return true;
+  }
+  return false;
+}
+
+// Most records are not as large as most others: only those that are need a closer look.
+std::string size_key(const Record& record, const Names& question) {
+  std::string key;
+  for (const std::string field : {"gpus", "layers", "hidden", "seq"})
+    if (!has(question, field)) key += record.field_text(field) + "/";
+  return key;
+}
+
+struct Candidate {
+  const Record* base;
+  const Record* other;
+  Twins twins;
+
+  auto order() const {
+    const auto seconds = [&](const Value& value) {
+      return twins.judgement.estimated ? value.estimated->value : value.measured->value;
+    };
+    return std::tuple(twins.judgement.doubtful, twins.differs.size(), twins.unsaid.size(),
+                      seconds(twins.base) + seconds(twins.value));
+  }
+};
+
+std::vector<Candidate> candidates(const Group& base, const Group& other, const Names& question,
+                                  const Sizing& sizing, bool estimated) {
+  std::multimap<std::string, const Record*> by_size;
+  for (const auto* record : other.records) by_size.emplace(size_key(*record, question), record);
+  std::vector<Candidate> out;
+  for (const auto* one : base.records) {
+    const auto [first, last] = by_size.equal_range(size_key(*one, question));
+    for (auto at = first; at != last; ++at) {
+      const std::vector<Group> two{{base.name, {one}}, {other.name, {at->second}}};
+      Candidate candidate{one, at->second, {}};
+      candidate.twins.base_id = one->id;
+      candidate.twins.id = at->second->id;
+      if (one != at->second && judge_speed(two, sizing, estimated, candidate.twins) &&
+          agree(two, question, candidate.twins))
+        out.push_back(std::move(candidate));
+    }
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.order() < b.order(); });
+  return out;
+}
+
+std::vector<Candidate> taken_once(std::vector<Candidate> all, const Group& base) {
+  std::set<const Record*> taken;
+  std::erase_if(all, [&](const Candidate& one) {
+    if (taken.count(one.base) > 0 || taken.count(one.other) > 0) return true;
+    taken.insert({one.base, one.other});
+    return false;
+  });
+  const auto place = [&](const Candidate& one) {
+    return std::find(base.records.begin(), base.records.end(), one.base) - base.records.begin();
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  return all;
+}
+
+std::string value_words(const std::string& field, const std::string& value) {
+  return field == "gpus" ? value + (value == "1" ? " GPU" : " GPUs") : field + " " + value;
+}
+
+// What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
+void name_places(std::vector<Candidate>& all, const Names& question) {
+  Group first{"", {}};
+  for (const auto& one : all) first.records.push_back(one.base);
+  auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
+  // What follows from the GPUs would only repeat them.
+  if (has(fields, "gpus"))
+    std::erase_if(fields, [](const auto& field) {
+      return field == "nodes" || field == "data_parallel" || field == "accumulate";
+    });
+  for (auto& one : all) {
+    Names parts;
+    for (const auto& field : fields) {
+      const auto value = one.base->field_text(field);
+      if (!has(question, field) && !value.empty() && value == one.other->field_text(field))
+        parts.push_back(value_words(field, value));
+    }
+    one.twins.where = parts.empty() ? one.twins.base_id + " and " + one.twins.id
+                                    : join(parts, ", ");
+  }
+}
+
+std::string count_text(std::size_t some, std::size_t all) {
+  return some == all ? (all == 1 ? "the pair" : fmt::format("all {} pairs", all))
+                     : fmt::format("{} of {} pairs", some, all);
+}
+
+Names weaknesses_of(const LikeForLike& all) {
+  Names out;
+  const auto& pairs = all.pairs;
+  if (pairs.size() < 3)
+    out.push_back(pairs.size() == 1 ? "it is one pair" : "there are two pairs only");
+  const auto doubtful = static_cast<std::size_t>(std::count_if(
+      pairs.begin(), pairs.end(), [](const Twins& twins) { return twins.judgement.doubtful; }));
+  if (doubtful > 0)
+    out.push_back(fmt::format("{} {} doubtful (see Doubts)", count_text(doubtful, pairs.size()),
+                              doubtful == 1 ? "is" : "are"));
+  const auto same = [&](const Twins& twins) {
+    return std::abs(std::log(twins.judgement.ratio->value / pairs[0].judgement.ratio->value)) <
+           5e-4;
+  };
+  if (pairs.size() > 1 && std::all_of(pairs.begin(), pairs.end(), same))
+    out.push_back("all have the same ratio, as if one were computed from the other");
+  const auto micro = static_cast<std::size_t>(
+      std::count_if(pairs.begin(), pairs.end(), [](const Twins& twins) {
+        return std::any_of(twins.differs.begin(), twins.differs.end(),
+                           [](const auto& text) { return text.starts_with("micro_batch"); });
+      }));
+  if (micro > 0) out.push_back("the micro-batch differs in " + count_text(micro, pairs.size()));
+  Names unsaid;
+  for (const auto& twins : pairs)
+    for (const auto& field : twins.unsaid)
+      if (!has(unsaid, field)) unsaid.push_back(field);
+  if (!unsaid.empty()) out.push_back("not both say " + join(unsaid, ", "));
+  return out;
+}
+
+Judgement judge_pairs(const std::vector<Twins>& pairs) {
+  if (pairs.size() == 1) return pairs.front().judgement;
+  std::vector<double> ratios;
+  Judgement out;
+  out.estimated = pairs.front().judgement.estimated;
+  for (const auto& twins : pairs) {
+    ratios.push_back(twins.judgement.ratio->value);
+    out.doubtful = out.doubtful || twins.judgement.doubtful;
+  }
+  out.ratio = paired_interval(ratios);
+  const bool apart = *out.ratio->low > 1 || *out.ratio->high < 1;
+  out.verdict = !apart                  ? Verdict::no_difference
+                : out.ratio->value >= 1 ? Verdict::better
+                                        : Verdict::worse;
+  out.text = (out.estimated ? "estimated: " : "") + speed_text(*out.ratio);
+  if (!apart) out.text = "no detectable difference: " + out.text;
+  return out;
+}
+
+bool is_copy(const Record& a, const Record& b) {
+  const auto &m = a.measured, &n = b.measured;
+  const auto step = [](const record::Measurement& measured) {
+    return measured.step_seconds ? measured.step_seconds->value : 0;
+  };
+  const auto printed_again = [](const Record& record) {
+    return std::any_of(record.doubts.begin(), record.doubts.end(),
+                       [](const record::Doubt& doubt) { return doubt.kind == "copy"; });
+  };
+  const bool same_run = a.origin.start > 0 && a.origin.start == b.origin.start &&
+                        a.origin.end == b.origin.end && a.origin.job == b.origin.job;
+  return a.has_measurement() && a.fields == b.fields && step(m) == step(n) &&
+         m.days_per_100b_tokens == n.days_per_100b_tokens &&
+         m.tokens_per_second == n.tokens_per_second && m.steps == n.steps &&
+         (same_run || printed_again(a) || printed_again(b));
+}
+
+}  // namespace
+
+Interval paired_interval(const std::vector<double>& ratios) {
+  ORCH_CHECK(!ratios.empty(), "a ratio over no pairs");
+  const auto n = static_cast<double>(ratios.size());
+  double mean = 0, squares = 0;
+  for (const double ratio : ratios) mean += std::log(ratio) / n;
+  for (const double ratio : ratios) squares += std::pow(std::log(ratio) - mean, 2);
+  Interval out{std::exp(mean), std::nullopt, std::nullopt, ratios.size()};
+  if (ratios.size() < 2) return out;
+  constexpr double kNormal = 1.959964;  // 95 % of a normal distribution whose spread is known
+  const double half = std::max(statistics::student_t(0.975, n - 1) * std::sqrt(squares / (n - 1)),
+                               kNormal * std::log(1 + kRepeatsDiffer)) /
+                      std::sqrt(n);
+  out.low = std::exp(mean - half);
+  out.high = std::exp(mean + half);
+  return out;
+}
+
+LikeForLike like_for_like(const Group& base, const Group& other, std::size_t group,
+                          const Sizing& sizing) {
+  LikeForLike out;
+  out.group = group;
+  if (varying_fields(base).empty() && varying_fields(other).empty()) return out;
+  out.question = question_of(base, other);
+  for (const bool estimated : {false, true}) {
+    auto found = taken_once(candidates(base, other, out.question, sizing, estimated), base);
+    if (found.empty()) continue;
+    name_places(found, out.question);
+    for (auto& one : found) out.pairs.push_back(std::move(one.twins));
+    out.per_gpu = std::any_of(out.pairs.begin(), out.pairs.end(), [](const Twins& twins) {
+      return twins.metric == "gpu_hours_per_1e9_tokens";
+    });
+    out.judgement = judge_pairs(out.pairs);
+    out.weaknesses = weaknesses_of(out);
+    break;
+  }
+  return out;
+}
+
+Group without_copies(const Group& group) {
+  Group out{group.name, {}};
+  for (const auto* record : group.records)
+    if (std::none_of(out.records.begin(), out.records.end(), [&](const Record* held) {
+          return held == record || is_copy(*held, *record);
+        }))
+      out.records.push_back(record);
+  return out;
+}
+
+}  // namespace orch::compare

@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "core/show/compare/pairs.h"
+#include "tests/show/compare/make.h"
+
+namespace orch::compare {
+namespace {
+
+record::Record of(const std::string& id, const std::string& strategy, int gpus, double seconds) {
+  auto out = run(id, seconds);
+  out.set("strategy", strategy);
+  out.set("gpus", whole(gpus));
+  out.set("data_parallel", whole(gpus));
+  out.set("accumulate", whole(16 / gpus));
+  return out;
+}
+
+Group group_of(const std::string& name, const std::vector<record::Record>& records) {
+  Group out{name, {}};
+  for (const auto& record : records) out.records.push_back(&record);
+  return out;
+}
+
+Comparison compared(const std::vector<record::Record>& a, const std::vector<record::Record>& b) {
+  return *compare({group_of("strategy=fsdp", a), group_of("strategy=deepspeed", b)});
+}
+
+TEST_CASE("a ratio over pairs is the geometric mean with Student's t", "[compare][pairs]") {
+  // ln 1.1, ln 1.2, ln 1.5 = 0.0953102, 0.1823216, 0.4054651: mean 0.2276989, squared deviations
+  // 0.0175277 + 0.0020591 + 0.0316008 = 0.0511876, s = sqrt(0.0511876 / 2) = 0.1599806, and
+  // t(0.975, 2) = 4.3026527: 4.3026527 * 0.1599806 / sqrt(3) = 0.3974148.
+  const auto out = paired_interval({1.1, 1.2, 1.5});
+  CHECK(near(out.value, std::exp(0.2276989), 1e-6));
+  CHECK(near(*out.low, std::exp(0.2276989 - 0.3974148), 1e-5));
+  CHECK(near(*out.high, std::exp(0.2276989 + 0.3974148), 1e-5));
+  CHECK_FALSE(paired_interval({1.3}).has_limits());
+}
+
+TEST_CASE("pairs that agree to the digit are no surer than repeats are", "[compare][pairs]") {
+  // 1.959964 * ln 1.05 / sqrt(2) = 0.0676185.
+  const auto out = paired_interval({1.29, 1.29});
+  CHECK(near(*out.low, 1.29 * std::exp(-0.0676185), 1e-5));
+  CHECK(near(*out.high, 1.29 * std::exp(0.0676185), 1e-5));
+}
+
+TEST_CASE("the interval over many pairs is that of a bootstrap", "[compare][pairs]") {
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(std::log(1.25), 0.3);
+  std::vector<double> ratios;
+  for (int i = 0; i < 60; ++i) ratios.push_back(std::exp(noise(random)));
+  std::uniform_int_distribution<std::size_t> any(0, ratios.size() - 1);
+  std::vector<double> means;
+  for (int round = 0; round < 4000; ++round) {
+    double sum = 0;
+    for (std::size_t i = 0; i < ratios.size(); ++i) sum += std::log(ratios[any(random)]);
+    means.push_back(std::exp(sum / static_cast<double>(ratios.size())));
+  }
+  std::sort(means.begin(), means.end());
+  const auto out = paired_interval(ratios);
+  CHECK(near(*out.low, means[100], 0.02));
+  CHECK(near(*out.high, means[3900], 0.02));
+}
+
+TEST_CASE("records that agree in everything but the question are pairs", "[compare][pairs]") {
+  const std::vector a{of("a8", "fsdp", 8, 10), of("a16", "fsdp", 16, 5)};
+  const std::vector b{of("b4", "deepspeed", 4, 40), of("b8", "deepspeed", 8, 13),
+                      of("b16", "deepspeed", 16, 6.4)};
+  const auto c = compared(a, b);
+  const auto& pairs = c.pairs.front();
+  CHECK(pairs.question == std::vector<std::string>{"strategy"});
+  REQUIRE(pairs.pairs.size() == 2);
+  CHECK(pairs.pairs[0].base_id == "a8");
+  CHECK(pairs.pairs[0].id == "b8");
+  CHECK(pairs.pairs[1].id == "b16");
+  CHECK(pairs.pairs[0].where == "8 GPUs");
+  // sqrt(10/13 * 5/6.4) = 0.775217.
+  CHECK(near(pairs.judgement.ratio->value, 0.775217, 1e-5));
+  CHECK(has(sentences(c, "In short"),
+            "Like for like, fsdp is 1.29x faster than deepspeed: 2 pairs on 8 and 16 GPUs"));
+}
+
+TEST_CASE("a micro-batch may differ, and is named; other settings may not", "[compare][pairs]") {
+  std::vector a{of("a8", "fsdp", 8, 10), of("a16", "fsdp", 16, 5)};
+  std::vector b{of("b8", "deepspeed", 8, 13), of("b16", "deepspeed", 16, 6)};
+  b[0].set("micro_batch", whole(2));
+  b[0].set("accumulate", whole(4));
+  b[1].set("recompute", std::string("full"));
+  const auto c = compared(a, b);
+  const auto& pairs = c.pairs.front().pairs;
+  REQUIRE(pairs.size() == 1);  // nobody says that a16 recomputes
+  CHECK(pairs[0].differs == std::vector<std::string>{"micro_batch 4 → 2"});
+  CHECK(has(sentences(c, "In short"), "the micro-batch differs in the pair"));
+}
+
+TEST_CASE("what one side does not say is no difference where the other says the usual",
+          "[compare][pairs]") {
+  std::vector a{of("a8", "fsdp", 8, 10), of("a16", "fsdp", 16, 5)};
+  std::vector b{of("b8", "deepspeed", 8, 13), of("b16", "deepspeed", 16, 6)};
+  for (auto& record : b) record.set("recompute", std::string("none"));
+  const auto c = compared(a, b);
+  CHECK(c.pairs.front().pairs.size() == 2);
+  CHECK(has(sentences(c, "In short"), "not both say recompute"));
+}
+
+TEST_CASE("pairs with other GPU counts are compared per GPU", "[compare][pairs]") {
+  const std::vector a{of("a1", "fsdp", 8, 10), of("a2", "fsdp", 8, 11)};
+  std::vector b{of("b1", "deepspeed", 16, 6), of("b2", "deepspeed", 16, 6.6)};
+  auto slow = a;
+  slow[1].set("seq", whole(2048));
+  b[1].set("seq", whole(2048));
+  const auto c = compared(slow, b);
+  CHECK(c.pairs.front().per_gpu);
+  // 8 * 10 against 16 * 6 GPU-seconds.
+  CHECK(near(c.pairs.front().judgement.ratio->value, 80.0 / 96, 1e-9));
+  CHECK(has(sentences(c, "In short"), "fsdp is 1.20x faster per GPU than deepspeed"));
+}
+
+TEST_CASE("doubtful pairs are counted", "[compare][pairs]") {
+  std::vector a{of("a8", "fsdp", 8, 10), of("a16", "fsdp", 16, 5)};
+  const std::vector b{of("b8", "deepspeed", 8, 13), of("b16", "deepspeed", 16, 6)};
+  a[1].doubts = {{"suspect", "days_per_100b_tokens", "its table marks the row as suspect"}};
+  const auto c = compared(a, b);
+  CHECK(c.pairs.front().judgement.doubtful);
+  CHECK(has(sentences(c, "In short"), "1 of 2 pairs is doubtful"));
+}
+
+TEST_CASE("copies count once", "[compare][pairs]") {
+  auto a = run("a", 10), again = run("a again", 10);
+  a.origin.start = again.origin.start = 1.6e9;
+  const auto b = run("b", 8);
+  const auto c = *compare({{"A", {&a, &again}}, {"B", {&b}}});
+  CHECK(c.groups[0].copies == 1);
+  CHECK(c.groups[0].kind == Kind::one);
+  CHECK(has(sentences(c), "A: 1 of its records are copies of others: counted once"));
+}
+
+TEST_CASE("a job that met its time limit has a speed", "[compare]") {
+  auto a = run("a", 10);
+  const auto b = run("b", 8);
+  a.state = record::State::failed;
+  a.failure = record::Failure::timeout;
+  const auto c = *compare({group("A", a), group("B", b)});
+  CHECK(c.groups[0].outcome == "ran until its time limit");
+  CHECK(has(sentences(c, "In short"), "B is 1.25x faster than A"));
+}
+
+TEST_CASE("as predicted is said only where both estimates hold", "[compare]") {
+  auto a = run("a", 13.6), b = run("b", 10);
+  const auto estimate = [](double value) {
+    record::Estimated out;
+    out.step_seconds = value;
+    out.step_low = value * 0.9;
+    out.step_high = value * 1.1;
+    return out;
+  };
+  a.estimated = estimate(13);
+  b.estimated = estimate(9.7);
+  const auto good = *compare({group("A", a), group("B", b)});
+  CHECK(judgement(good, "step_seconds").as_predicted == true);
+  a.estimated = estimate(26);  // twice as long as it took, like the other
+  b.estimated = estimate(19.4);
+  const auto lucky = *compare({group("A", a), group("B", b)});
+  CHECK_FALSE(judgement(lucky, "step_seconds").as_predicted.has_value());
+}
+
+TEST_CASE("long names become letters, and the list says whose", "[compare]") {
+  const auto a = run("a", 10), b = run("b", 8);
+  const std::string long_name = "some/folder/with/the_log_of_a.out";
+  const auto c = *compare({group(long_name, a), group("other/b.out", b)}, {.letters = true});
+  CHECK(c.groups[0].name == "A");
+  CHECK(has(sentences(c, "Groups"), "A is " + long_name));
+  CHECK(has(sentences(c, "In short"), "b.out is 1.25x faster than the_log_of_a.out"));
+}
+
+}  // namespace
+}  // namespace orch::compare
