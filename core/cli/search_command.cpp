@@ -250,7 +250,7 @@ std::string SearchVerb::runner_up() const {
   const auto& runs = shown_.view.time;
   std::string out;
   if (const auto tied = search::ties(found_.fastest); tied > 0)
-    out += fmt::format("{} cannot be told from the best: their 90 % ranges overlap\n",
+    out += fmt::format("{} cannot be told from the best: their ratio may be 1\n",
                        count(static_cast<double>(tied), "layout"));
   if (runs.size() < 2) return out;
   const auto &best = *runs[0], &second = *runs[1];

@@ -18,13 +18,14 @@ bool leads(const std::optional<Score>& best, const TopList& list, const Score& s
 
 }  // namespace
 
-Score score_of(const plan::Estimate& estimate, const Place& place) {
+Score score_of(const plan::Estimate& estimate, const plan::Partition* machine,
+               const Place& place) {
   Score score;
   score.days = estimate.days_to_train;
   score.gpu_hours = estimate.gpu_hours;
   score.memory = estimate.peak_memory;
   score.headroom = 1 - estimate.peak_memory / estimate.usable_memory;
-  score.range = estimate.range_of(score.days);
+  score.timing = plan::timing_of(estimate, machine);
   score.place = place;
   return score;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/plan/estimate.h"
+#include "core/plan/tie.h"
 #include "core/price/search/space.h"
 
 namespace orch::search {
@@ -17,11 +17,11 @@ struct Score {
   double gpu_hours = 0;  // to train
   double memory = 0;     // peak, bytes
   double headroom = 0;   // share of the usable memory that stays free
-  plan::Range range;     // of the days
+  plan::Timing timing;   // of the days
   Place place;
 };
 
-Score score_of(const plan::Estimate& estimate, const Place& place);
+Score score_of(const plan::Estimate& estimate, const plan::Partition* machine, const Place& place);
 
 // Orders without equals: what is the same in all that counts is ordered by its place, so that the
 // result does not depend on who came first.

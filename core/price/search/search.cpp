@@ -132,7 +132,7 @@ class Worker {
     if (estimate.fit != plan::Fit::oom && needs_schedule(run))
       if (const auto status = estimator_.schedule(run, ask_, estimate); !status)
         return shared_.fail(status.error());
-    const auto score = score_of(estimate, place);
+    const auto score = score_of(estimate, run.partition, place);
     if (estimate.fit == plan::Fit::oom) return leave(run, estimate, score);
     ++fitting_;
     const bool kept = plan::keeps_limits(
@@ -320,7 +320,7 @@ std::size_t ties(const std::vector<Score>& fastest) {
   const auto& best = fastest.front();
   return static_cast<std::size_t>(
       std::count_if(fastest.begin() + 1, fastest.end(),
-                    [&](const Score& other) { return other.range.overlaps(best.range); }));
+                    [&](const Score& other) { return may_be_equal(other.timing, best.timing); }));
 }
 
 }  // namespace orch::search

@@ -66,7 +66,7 @@ Result<Found> search(const Space& space, const backend::Backends& backends, cons
 plan::Run run_at(const Space& space, const backend::Backends& backends, const Place& place,
                  std::vector<Error>& reasons);
 
-// How many of the fastest layouts cannot be told from the first: their ranges overlap.
+// How many of the fastest layouts cannot be told from the first, by the rule of core/plan/tie.h.
 std::size_t ties(const std::vector<Score>& fastest);
 
 }  // namespace orch::search

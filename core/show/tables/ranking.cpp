@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/sizes.h"
+#include "core/plan/tie.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
 
@@ -25,26 +25,8 @@ plan::Range range_of(const plan::Estimate& estimate, Measure measure) {
   return estimate.range_of(measure == Measure::time ? estimate.days_to_train : estimate.gpu_hours);
 }
 
-// Of the log of a ratio on one machine, how much of the two spreads is left: layouts in one stack
-// share nearly all of their errors, different software only those of the machine.
-constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
-
-bool on_one_machine(const Planned& a, const Planned& b) {
-  return a.run.partition == b.run.partition && !a.estimate.stack.empty() &&
-         !b.estimate.stack.empty();
-}
-
-// Whether 1 is within the 90 % range of the ratio. A range is 1.645 deviations either way, and so is
-// that of the ratio.
-bool may_be_equal(const Planned& a, const Planned& b) {
-  const auto wide = [](const plan::Estimate& e) { return std::log(e.step_high / e.step_low) / 2; };
-  const double left = a.estimate.stack == b.estimate.stack ? kLeftInOneStack : kLeftBetweenStacks;
-  const double apart = std::log(a.estimate.days_to_train / b.estimate.days_to_train);
-  return std::fabs(apart) <= left * std::hypot(wide(a.estimate), wide(b.estimate));
-}
-
 bool overlap(const Planned& a, const Planned& b, Measure measure = Measure::time) {
-  if (measure == Measure::time && on_one_machine(a, b)) return may_be_equal(a, b);
+  if (measure == Measure::time) return plan::may_be_equal(plan::timing_of(a), plan::timing_of(b));
   return range_of(a.estimate, measure).overlaps(range_of(b.estimate, measure));
 }
 
@@ -113,7 +95,9 @@ std::string ties_in(const Runs& runs, Measure measure) {
   const bool one_each = best.size() > 1 && best.size() == static_cast<std::size_t>(fitting);
   const bool one_machine = measure == Measure::time &&
                            std::all_of(runs.begin(), runs.end(), [&](const auto* run) {
-                             return on_one_machine(*run, *runs.front());
+                             return plan::times_as_long(plan::timing_of(*run),
+                                                        plan::timing_of(*runs.front()))
+                                 .on_one_machine;
                            });
   return (one_each ? "" : tied_runs(ranks_of(runs, measure), one_machine)) + tied_strategies(best);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <random>
 
 #include "core/price/search/search.h"
@@ -96,7 +97,7 @@ TEST_CASE("a ranking holds one entry per layout", "[search]") {
   CHECK(ranking.parts().at(0).days == 3);
 }
 
-TEST_CASE("a score has the range of its days", "[search]") {
+TEST_CASE("a score has the timing of its days", "[search]") {
   plan::Estimate estimate;
   estimate.days_to_train = 100;
   estimate.step_seconds = 10;
@@ -104,19 +105,19 @@ TEST_CASE("a score has the range of its days", "[search]") {
   estimate.step_high = 12;
   estimate.peak_memory = 60e9;
   estimate.usable_memory = 80e9;
-  const auto score = score_of(estimate, {});
-  CHECK(score.range.low == 90);
-  CHECK(score.range.high == 120);
+  const auto score = score_of(estimate, nullptr, {});
+  CHECK(score.timing.days == 100);
+  CHECK(std::abs(score.timing.spread - std::log(12.0 / 9) / 2) < 1e-12);
   CHECK(score.headroom == 0.25);
 }
 
-TEST_CASE("layouts whose ranges overlap with the best's are ties", "[search]") {
+TEST_CASE("layouts that may be as fast as the best are ties", "[search]") {
   std::vector<Score> scores(4);
   const double days[] = {10, 11, 12, 13};
   for (std::size_t i = 0; i < 4; ++i) {
     scores[i].days = days[i];
-    scores[i].range = {0.9 * days[i], 1.1 * days[i]};
+    scores[i].timing = {days[i], std::log(1.1), nullptr, 0};
   }
-  CHECK(ties(scores) == 2);  // 9.9 and 10.8 lie below 11, 11.7 does not
+  CHECK(ties(scores) == 2);  // 11 / 1.1 and 12 / 1.1 lie below 11, 13 / 1.1 does not
   CHECK(ties({}) == 0);
 }

@@ -1,0 +1,41 @@
+#include "core/plan/tie.h"
+
+#include <cmath>
+#include <functional>
+
+namespace orch::plan {
+namespace {
+
+// Of the log of a ratio on one machine, how much of the two spreads is left.
+constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
+
+}  // namespace
+
+Timing timing_of(const Estimate& estimate, const Partition* machine) {
+  Timing out;
+  out.days = estimate.days_to_train;
+  out.spread = std::log(estimate.step_high / estimate.step_low) / 2;
+  out.machine = machine;
+  if (!estimate.stack.empty()) out.stack = std::hash<std::string>()(estimate.stack) | 1;
+  return out;
+}
+
+TimesAsLong times_as_long(const Timing& a, const Timing& b) {
+  TimesAsLong out;
+  out.on_one_machine =
+      a.machine != nullptr && a.machine == b.machine && a.stack != 0 && b.stack != 0;
+  const double left = a.stack == b.stack ? kLeftInOneStack : kLeftBetweenStacks;
+  const double reach =
+      out.on_one_machine ? left * std::hypot(a.spread, b.spread) : a.spread + b.spread;
+  out.value = a.days / b.days;
+  out.low = out.value * std::exp(-reach);
+  out.high = out.value * std::exp(reach);
+  return out;
+}
+
+bool may_be_equal(const Timing& a, const Timing& b) {
+  const auto ratio = times_as_long(a, b);
+  return ratio.low <= 1 && ratio.high >= 1;
+}
+
+}  // namespace orch::plan
