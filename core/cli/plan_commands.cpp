@@ -21,6 +21,7 @@
 #include "core/plan/run_json.h"
 #include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"
+#include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
 #include "core/run/store/store.h"
@@ -57,6 +58,7 @@ std::string notes(const tables::Result& result, const PlanArguments& arguments) 
     out += "\n" + tables::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
   const auto dates = tables::dates_text(result);
   if (!dates.empty()) out += (verdict.text.empty() ? "\n" : "") + dates + "\n";
+  if (const auto answer = tables::answer_text(result); !answer.empty()) out += "\n" + answer;
   return tables::wrap(out, screen);
 }
 

@@ -28,7 +28,7 @@ data_parallel micro_batch accumulate global_batch fit peak_memory_bytes step_sec
 tokens_per_second days_per_100b_tokens days_to_train gpu_hours""".split()
 COUNTS = KEYS[5:13]
 data = json.load(open("all.json"))
-assert list(data) == ["version", "experiment", "runs", "rejected"], list(data)
+assert list(data) == ["version", "experiment", "answer", "runs", "rejected"], list(data)
 assert data["version"] == 1 and data["experiment"] == "formats"
 runs, rejected = data["runs"], data["rejected"]
 assert len(runs) + len(rejected) == 2 * 3 * (3 * 2 * 2 + 2), (len(runs), len(rejected))

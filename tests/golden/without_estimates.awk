@@ -1,6 +1,6 @@
 # The output of `orch plan` without what another constant of the estimator would change: the columns
-# of the table from "fit" on and its order, where the estimates come from, ties, stacks, prices and
-# dates.
+# of the table from "fit" on and its order, where the estimates come from, ties, stacks, prices,
+# dates and the answer.
 # What it does not know it leaves as it is, so that a new form fails until it is judged here.
 
 function say(text) {
@@ -27,6 +27,7 @@ function end_paragraph(i) {
 /^the best of / { sub(/: .*/, "") }
 /; ranked by time to train/ { sub(/ Estimates (from|calibrated).*/, "") }
 /^budget of / { sub(/(, [0-9]+ at risk [(][^)]*[)])?; the cheapest takes .*/, "") }
+/^(Answer|How sure): / { next }
 /^the first to end is / { next }
 /^the fastest begins / { sub(/ and ends .*/, "") }
 

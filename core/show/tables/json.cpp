@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/show/tables/compared.h"
+#include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
 
@@ -154,8 +155,10 @@ std::string json(const Result& result, const Standings* standings) {
   Json rejected = Json::array();
   for (const auto& run : *result.rejected)
     rejected.push_back({{"id", run.label}, {"reasons", errors_json(run.reasons)}});
+  const auto found = answer(result);
   return dump({{"version", 1},
                {"experiment", result.experiment->name},
+               {"answer", {{"best", found.best}, {"sure", found.sure}}},
                {"runs", std::move(runs)},
                {"rejected", std::move(rejected)}});
 }

@@ -1,0 +1,175 @@
+#include "core/show/tables/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/tie.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using plan::Planned;
+using Runs = std::vector<const Planned*>;
+using Parts = std::vector<std::string>;
+
+bool fits(const Planned* run) { return run->estimate.fit != plan::Fit::oom; }
+
+// Whether runs of one strategy are told apart by more than their layout.
+bool has_variants(const Planned& planned, const Runs& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Planned* run) {
+    return run->run.strategy->name == planned.run.strategy->name &&
+           plan::variant(run->run) != plan::variant(planned.run);
+  });
+}
+
+// "megatron (TP 4, PP 12, micro-batch 2) on 384 GPUs".
+std::string who(const Planned& planned, const Runs& runs) {
+  const auto& run = planned.run;
+  Parts parts;
+  if (const auto variant = plan::variant(run); !variant.empty() && has_variants(planned, runs))
+    parts.push_back(variant);
+  if (run.layout.tensor_parallel > 1) parts.push_back(fmt::format("TP {}", run.layout.tensor_parallel));
+  if (run.layout.pipeline_parallel > 1)
+    parts.push_back(fmt::format("PP {}", run.layout.pipeline_parallel));
+  parts.push_back(fmt::format("micro-batch {}", run.batch.micro_batch));
+  return fmt::format("{} ({}) on {}", run.strategy->name, join(parts, ", "),
+                     plural(static_cast<std::size_t>(run.gpus), "GPU"));
+}
+
+// "300B tokens in 106 days (90–124), 974,760 GPU-hours (32 % of the budget), done 2027-03-14".
+std::string price(const Planned& planned, const plan::Experiment& experiment) {
+  const auto& run = planned.run;
+  auto out = run.steps > 0
+                 ? plural(static_cast<std::size_t>(run.steps), "step") + " in " +
+                       format_seconds(planned.job_days() * kDay)
+                 : format_tokens(run.tokens) + " tokens in " + days_text(planned.estimate);
+  out += ", " + amount(planned.job_hours()) + " GPU-hours";
+  if (const double all = experiment.budget.gpu_hours; all > 0)
+    out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
+  if (!experiment.calendar.start || run.steps > 0) return out;
+  const auto end = experiment.calendar.end(planned.portions(planned.job_days()));
+  return out + (end ? ", done " + format_date(*end) : ", done after 9999");
+}
+
+// The best of every other strategy, the fastest first.
+const Planned* best_of_another(const Runs& runs) {
+  for (const auto* run : runs)
+    if (fits(run) && run->run.strategy->name != runs.front()->run.strategy->name) return run;
+  return nullptr;
+}
+
+std::string times_text(double times) {
+  return times < 1.1 ? fmt::format("{:.0f} %", 100 * (times - 1)) : fmt::format("{:.1f}x", times);
+}
+
+// How far the next strategy is behind.
+std::string lead(const Planned& best, const Planned* other) {
+  if (other == nullptr) return "";
+  const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
+  const auto name = other->run.strategy->name + " at its best, " + days_text(other->estimate) + ",";
+  if (ratio.low <= 1) return "; " + name + " may be as fast";
+  return fmt::format("; {} takes {}", name,
+                     ratio.value < 1.1 ? times_text(ratio.value) + " longer"
+                                       : times_text(ratio.value) + " as long");
+}
+
+std::size_t ties_of(const Runs& runs) {
+  return static_cast<std::size_t>(
+      std::count_if(runs.begin() + 1, runs.end(), [&](const Planned* run) {
+        return fits(run) && plan::may_be_equal(timing_of(*run), timing_of(*runs.front()));
+      }));
+}
+
+// How far the estimate is from anything that was measured.
+std::string ground(const plan::Estimate& estimate) {
+  if (estimate.stack.empty()) return "priced from datasheets, not calibrated";
+  if (estimate.remarks.empty()) return "priced within the fitted rows of " + estimate.stack;
+  return "priced as " + estimate.stack + ", but " + join(estimate.remarks, "; ");
+}
+
+// What would have to be otherwise for another answer.
+std::string change(const Planned& best, const Planned* other, std::size_t ties) {
+  if (other != nullptr) {
+    const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
+    if (ratio.low <= 1)
+      return "some steps of both strategies would tell them apart";
+    return fmt::format("{} would be first if it were {} faster than estimated (the ratio is {:.2f} to "
+                       "{:.2f} in nine of ten cases)",
+                       other->run.strategy->name, times_text(ratio.value), ratio.low, ratio.high);
+  }
+  return ties > 0 ? "some steps of each would tell" : "";
+}
+
+std::string tightness(const plan::Estimate& estimate) {
+  if (estimate.fit != plan::Fit::tight) return "";
+  return fmt::format("its memory is tight ({:.1f} of {:.1f} GiB)", estimate.peak_memory / kGiB,
+                     estimate.usable_memory / kGiB);
+}
+
+std::string limits(const Planned& best, const plan::Experiment& experiment) {
+  if (!plan::has_limits(experiment.budget)) return "";
+  switch (standing(best, experiment)) {
+    case Standing::kept:
+      return "";
+    case Standing::at_risk:
+      return "it may break the limit of " + limits_text(experiment.budget);
+    case Standing::broken:
+      return "it breaks the limit of " + limits_text(experiment.budget);
+  }
+  return "";
+}
+
+Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
+  const auto& best = *runs.front();
+  if (!fits(&best)) {
+    const auto least = *std::min_element(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
+      return a->estimate.peak_memory - a->estimate.usable_memory <
+             b->estimate.peak_memory - b->estimate.usable_memory;
+    });
+    return {fmt::format("nothing fits: the closest, {}, needs {:.1f} of {:.1f} GiB.", who(*least, runs),
+                        least->estimate.peak_memory / kGiB, least->estimate.usable_memory / kGiB),
+            ""};
+  }
+  const auto* other = best_of_another(runs);
+  const auto ties = ties_of(runs);
+  Parts parts{ground(best.estimate)};
+  if (ties > 0)
+    parts.push_back(fmt::format("{} more run{} may be as fast", ties, ties == 1 ? "" : "s"));
+  for (auto part : {change(best, other, ties), tightness(best.estimate), limits(best, experiment)})
+    if (!part.empty()) parts.push_back(std::move(part));
+  return {fmt::format("{} is best: {}{}.", who(best, runs), price(best, experiment), lead(best, other)),
+          join(parts, "; ") + "."};
+}
+
+}  // namespace
+
+Answer answer(const Result& result) {
+  if (result.runs.empty()) return {};
+  const auto groups = size_groups(result);
+  if (groups.size() == 1) return answer_of(result.runs, *result.experiment);
+  Parts bests;
+  std::string sure;
+  for (const auto& group : groups) {
+    const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
+    const Runs runs(first, first + static_cast<std::ptrdiff_t>(group.count));
+    const auto found = answer_of(runs, *result.experiment);
+    const auto& model = (*first)->run.model.name;
+    bests.push_back(fits(*first) ? fmt::format("{}: {}, {}", model, who(**first, runs),
+                                               price(**first, *result.experiment))
+                                 : model + ": nothing fits");
+    if (!found.sure.empty()) sure = model + ": " + found.sure;
+  }
+  return {"the best of each size: " + join(bests, "; ") + ".", sure};
+}
+
+std::string answer_text(const Result& result) {
+  const auto found = answer(result);
+  if (found.best.empty()) return "";
+  return "Answer: " + found.best + "\n" + (found.sure.empty() ? "" : "How sure: " + found.sure + "\n");
+}
+
+}  // namespace orch::tables
