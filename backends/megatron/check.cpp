@@ -192,13 +192,9 @@ void check_context(const RunView& run, Problems& problems) {
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
-  const bool lean_sum = setup.model.lean && setup.model.element < 4;
-  if (setup.fp32_accumulate && !setup.separate_sum() && !lean_sum)
-    problems.warn("fp32_accumulate",
-                  say("gradients are summed in fp32 already with ",
-                      setup.model.element == 4    ? "dtype = 'fp32'"
-                      : setup.zero_stage == 0     ? "zero_stage = 0"
-                                                  : "an engine other than deepspeed"),
+  // Engines whose estimate has sums in fp32 anyway are told by this setting to have them so.
+  if (setup.fp32_accumulate && setup.model.element == 4)
+    problems.warn("fp32_accumulate", say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
                      setup.model.lean ? "try fp32_accumulate = true: 2 bytes per parameter more"

@@ -28,6 +28,22 @@ TEST_CASE("a run in good shape has no problem", "[megatron]") {
   CHECK(text(problems.warnings) == "");
 }
 
+TEST_CASE("sums in fp32 are told off only where gradients are fp32 anyway", "[megatron]") {
+  const auto warnings = [](const char* engine, const char* dtype, std::int64_t zero_stage) {
+    return problems_of(make_run("megatron", kAligned, {8, 12, 4}, 2, 64,
+                                {{"fp32_accumulate", plan::Value(true)},
+                                 {"engine", plan::Value(std::string(engine))},
+                                 {"dtype", plan::Value(std::string(dtype))},
+                                 {"zero_stage", plan::Value(zero_stage)}}))
+        .warnings;
+  };
+  // Megatron-LM's job would sum in bf16 without it: --grad-reduce-in-bf16.
+  CHECK(text(warnings("megatron", "bf16", 1)) == "");
+  CHECK(text(warnings("deepspeed", "bf16", 0)) == "");
+  check_says(about(warnings("orch", "fp32", 1), "fp32_accumulate"),
+             "gradients are fp32 already with dtype = 'fp32'", "try fp32_accumulate = false");
+}
+
 TEST_CASE("heads and hidden must divide over tensor-parallel ranks", "[megatron]") {
   const auto model = plan::sized("gpt", "104b", 64, 11700, 90, 50257, 2048);
   const auto problems = problems_of(make_run("megatron", model, {8, 12, 1}, 1, 64));
