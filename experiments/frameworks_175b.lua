@@ -21,9 +21,9 @@ return experiment {
                data = "data/text_document" },
   strategies = {
     same {},
-    same { engine = "megatron", framework = "megatron-lm@0.12",
+    same { framework = "megatron-lm@0.12",
            environment = { MEGATRON_LM = expand "$WORK/Megatron-LM" } },
-    same { engine = "deepspeed", framework = "megatron-deepspeed@0.16", launch = "node",
+    same { framework = "megatron-deepspeed@0.16", launch = "node",
            environment = { MEGATRON_DEEPSPEED = expand "$WORK/Megatron-DeepSpeed" } },
   },
 }

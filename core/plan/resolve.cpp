@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/family.h"
+#include "core/plan/run.h"
 
 namespace orch::plan {
 
@@ -119,7 +120,8 @@ Value Resolver::from_source(int field, const Frame::Source& source) {
 }
 
 Value Resolver::default_of(int field) {
-  return frame_.strategy()->params[static_cast<std::size_t>(field - kFields)].default_value;
+  const auto& param = frame_.strategy()->params[static_cast<std::size_t>(field - kFields)];
+  return param.name == "engine" ? default_engine(param, frame_.asked().framework) : param.default_value;
 }
 
 std::int64_t Resolver::integer(Field field) {

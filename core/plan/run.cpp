@@ -258,6 +258,20 @@ FrameworkName framework_name(const std::string& framework) {
   return {framework.substr(0, at), framework.substr(std::min(at + 1, framework.size()))};
 }
 
+Value default_engine(const Param& engine, const std::string& framework) {
+  if (framework.empty()) return engine.default_value;
+  const auto name = framework_name(framework).name;
+  // torchtitan keeps what Megatron-LM keeps, and has neither DeepSpeed's waits nor nanotron's sums.
+  const char* own = name.starts_with("megatron-deepspeed") ? "deepspeed"
+                    : name == "nanotron"                   ? "nanotron"
+                    : name == "megatron-lm" || name == "torchtitan" ? "megatron"
+                                                                     : "";
+  for (const std::string known : {own, "framework"})
+    if (std::find(engine.choices.begin(), engine.choices.end(), known) != engine.choices.end())
+      return known;
+  return engine.default_value;
+}
+
 std::string default_stack(const Run& run) {
   if (!run.framework.empty()) return run.framework;
   if (run.trainer.empty()) return "orch-" + run.strategy->backend;

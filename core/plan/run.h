@@ -126,6 +126,10 @@ struct FrameworkName {
 };
 FrameworkName framework_name(const std::string& framework);
 
+// Who trains, for the estimate, where an experiment names no engine: that of the framework, as far as
+// the strategy knows it, else the parameter's default.
+Value default_engine(const Param& engine, const std::string& framework);
+
 // The stack of a run whose experiment names none: "orch-ddp" for our own trainer, else the
 // framework or the program's file name.
 std::string default_stack(const Run& run);

@@ -65,7 +65,7 @@ function common.decay_steps() return training.decay_steps > 0 and training.decay
 -- Fields of ours that no framework needs to be told.
 function common.read_ours()
   local _ = training.tensorboard, training.log_every, training.collective_timeout, training.keep_checkpoints
-  _ = settings.launch_blocking, settings.engine -- a variable of the job; for the estimate
+  _ = settings.launch_blocking -- a variable of the job
   _ = model.params
 end
 

@@ -55,6 +55,44 @@ TEST_CASE("who trains a run, and with what words, is part of it", "[plan][id]") 
   CHECK(again->job.expanded == run.job.expanded);
 }
 
+TEST_CASE("a framework is estimated as its own engine", "[plan]") {
+  Param engine;
+  engine.name = "engine";
+  engine.default_value = std::string("orch");
+  const auto of = [&](const char* framework) {
+    return std::get<std::string>(default_engine(engine, framework));
+  };
+  engine.choices = {"orch", "megatron", "deepspeed", "nanotron"};
+  CHECK(of("") == "orch");
+  CHECK(of("megatron-lm@0.12") == "megatron");
+  CHECK(of("megatron-deepspeed@0.16") == "deepspeed");
+  CHECK(of("megatron-deepspeed-bloom") == "deepspeed");
+  CHECK(of("torchtitan@main") == "megatron");
+  CHECK(of("mine@1") == "orch");  // nobody can know
+  engine.choices = {"orch", "framework"};
+  CHECK(of("") == "orch");
+  CHECK(of("megatron-deepspeed@0.16") == "framework");
+  CHECK(of("torch") == "framework");
+  CHECK(of("mine@1") == "framework");
+}
+
+TEST_CASE("where a framework trains, the engine of the estimate is no part of the run", "[plan][id]") {
+  auto run = test::run();
+  auto strategy = *run.strategy;
+  Param engine;
+  engine.name = "engine";
+  engine.default_value = std::string("orch");
+  strategy.params.push_back(engine);
+  run.strategy = std::make_shared<const Strategy>(strategy);
+  run.settings.emplace_back(std::string("orch"));
+  auto other = run;
+  other.settings.back() = std::string("megatron");
+  CHECK(identity(run) != identity(other));
+  run.framework = other.framework = "megatron-lm@0.12";
+  CHECK(identity(run) == identity(other));
+  CHECK(variant(other).find("engine=megatron") != std::string::npos);
+}
+
 TEST_CASE("what is new and has a default changes no id", "[plan][id]") {
   auto run = test::run();
   run.stack = default_stack(run);

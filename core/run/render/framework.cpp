@@ -67,7 +67,8 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
          "leave it as by default, or teach the template"});
   };
   for (std::size_t i = 0; i < run.settings.size(); ++i)
-    if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
+    if (const auto& param = run.strategy->params[i];
+        run.settings[i] != param.default_value && param.name != "engine")  // for the estimate alone
       refuse("settings." + param.name, run.settings[i]);
   for (const auto& field : plan::training_fields())
     if (const auto value = get(run.training, field); value != field.param.default_value)
