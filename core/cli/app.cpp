@@ -86,6 +86,14 @@ std::vector<Error> missing_files(const plan::Experiment& experiment) {
   return warnings;
 }
 
+// Not a mistake here either: jobs may have it from elsewhere. A setup may set anything, SLURM its own.
+void warn_about_variables(plan::Run& run) {
+  if (!run.job.setup.empty()) return;
+  for (const auto& [variable, name] : plan::needed_variables(run.job))
+    if (!std::getenv(variable.c_str()) && !variable.starts_with("SLURM_"))
+      run.warnings.push_back(plan::unset_variable(variable, name, "on this machine"));
+}
+
 // Who names no trainer may name it in the environment; it becomes part of every run.
 void settle_trainer(plan::Experiment& experiment) {
   const char* own = std::getenv("ORCH_TRAINER");
@@ -258,6 +266,7 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
     auto estimate = estimator.estimate(run, work);
     if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
+    warn_about_variables(run);
     note_unequal(run);
     run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
     outcome.runs.push_back({std::move(run), std::move(estimate)});

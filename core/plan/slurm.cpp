@@ -204,6 +204,40 @@ bool holds_password(std::string_view value) {
   return at != std::string_view::npos && host.substr(0, at).find(':') != std::string_view::npos;
 }
 
+namespace {
+
+// In the word of a shell that a text expands to, names are in braces and any other dollar is escaped.
+std::vector<std::string> names_in(std::string_view text) {
+  std::vector<std::string> names;
+  const auto word = shell_expand(text).value_or("");
+  for (std::size_t at = 0; at < word.size(); ++at) {
+    if (word[at] == '\\') {
+      ++at;
+    } else if (word[at] == '$') {
+      const auto end = word.find('}', at);
+      names.push_back(word.substr(at + 2, end - at - 2));
+      at = end;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> needed_variables(const Slurm& job) {
+  std::map<std::string, std::string> needed;
+  for (const auto& name : job.expanded)
+    if (const auto held = job.environment.find(name); held != job.environment.end())
+      for (const auto& variable : names_in(held->second))
+        if (variable == name || !job.environment.contains(variable)) needed.emplace(variable, name);
+  return needed;
+}
+
+Error unset_variable(const std::string& variable, const std::string& name, std::string_view where) {
+  return {"environment." + name, fmt::format("{} is not set {}, and {} needs it", variable, where, name),
+          fmt::format("export {} before orch run, or set it in setup", variable)};
+}
+
 Status check_environment_value(std::string_view name, std::string_view value, bool expands,
                                const std::string& place) {
   if (value.find('\0') != std::string_view::npos) return Error{place, "holds a zero byte", "remove it"};

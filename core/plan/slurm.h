@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/result.h"
+#include "core/plan/cluster.h"
 
 namespace orch::plan {
 
@@ -29,6 +31,13 @@ Status check_environment_name(std::string_view text, const std::string& place);
 // would stand in every folder of its runs. Where it expands, $NAMES are filled in on the node.
 Status check_environment_value(std::string_view name, std::string_view value, bool expands,
                                const std::string& place);
+
+// Variables that must be set where a job runs, since its environment expands them: each with the name
+// of one that needs it. Those that the job sets itself are not among them; its setup may set any.
+std::map<std::string, std::string> needed_variables(const Slurm& job);
+
+// What is wrong where one of them is not set, for a person; `where` is "in the job", "on this machine".
+Error unset_variable(const std::string& variable, const std::string& name, std::string_view where);
 
 // Whether a variable, or a flag of a program, is called like something that nobody else should see:
 // HF_TOKEN, WANDB_API_KEY, --password.

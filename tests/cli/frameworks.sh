@@ -166,7 +166,20 @@ mine unset_variable 'exit 0'
 unset PROGRAM
 local_orch run unset_variable.lua --runs runs -y
 exits 4 'a program that is not named'
-has "$(cat runs/unset_variable/*/attempts/1/stdout.log)" 'MINE is not set: my program' 'says which variable'
+has "$(cat runs/unset_variable/*/attempts/1/stdout.log)" 'PROGRAM is not set in the job, and MINE needs it' \
+  'a variable that an expansion needs is named'
+sed 's/expand "$PROGRAM"/""/' unset_variable.lua >unset_need.lua
+sed -i 's/unset_variable/unset_need/' unset_need.lua
+local_orch run unset_need.lua --runs runs -y
+exits 4 'a program that is not named'
+has "$(cat runs/unset_need/*/attempts/1/stdout.log)" 'MINE is not set: my program' 'says which variable'
+sed '/setup =/d; s/, BELOW = [^}]*//; s/unset_variable/unset_plain/' unset_variable.lua >unset_plain.lua
+orch plan unset_plain.lua
+exits 0 'a variable that is not set here may be set where jobs run'
+has "$out" 'environment.MINE: PROGRAM is not set on this machine, and MINE needs it' 'it is said'
+local_orch run unset_plain.lua --runs runs -y
+exits 3 'nothing is started without it'
+has "$err" 'PROGRAM is not set here, and MINE needs it' 'and its name is the reason'
 
 # --- what there is, one's own too -------------------------------------------------------------------------
 orch backends frameworks

@@ -6,6 +6,7 @@
 #include "core/plan/family.h"
 #include "core/plan/run_fields.h"
 #include "core/plan/run_json.h"
+#include "core/plan/slurm.h"
 #include "tests/plan/support.h"
 
 using namespace orch;
@@ -91,6 +92,17 @@ TEST_CASE("where a framework trains, the engine of the estimate is no part of th
   run.framework = other.framework = "megatron-lm@0.12";
   CHECK(identity(run) == identity(other));
   CHECK(variant(other).find("engine=megatron") != std::string::npos);
+}
+
+TEST_CASE("variables that a job expands and does not set must be there", "[plan]") {
+  Slurm job;
+  job.environment = {{"A", "$WORK/${USER_1}/$$HOME \\$X"}, {"B", "$A/$SCRATCH"}, {"C", "$C:x"},
+                     {"D", "$PLAIN"}};
+  job.expanded = {"A", "B", "C"};
+  const std::map<std::string, std::string> expected{
+      {"WORK", "A"}, {"USER_1", "A"}, {"X", "A"}, {"SCRATCH", "B"}, {"C", "C"}};
+  CHECK(needed_variables(job) == expected);
+  CHECK(unset_variable("WORK", "A", "here").fact == "WORK is not set here, and A needs it");
 }
 
 TEST_CASE("what is new and has a default changes no id", "[plan][id]") {

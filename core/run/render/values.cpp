@@ -170,6 +170,16 @@ Environment expanding_words(const plan::Slurm& job) {
   return words;
 }
 
+// By variables that must be set, what to say where one is not.
+Environment complaints(const plan::Slurm& job) {
+  Environment out;
+  for (const auto& [variable, name] : plan::needed_variables(job)) {
+    const auto error = plan::unset_variable(variable, name, "in the job");
+    out[variable] = error.fact + "; " + error.fix;
+  }
+  return out;
+}
+
 void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
   Table table(L, "job");
   table.set("partition", job.partition);
@@ -186,6 +196,7 @@ void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
   table.set("options", job.options);
   table.set("environment", plain_environment(job));
   table.set("expanded", expanding_words(job));
+  table.set("needed", complaints(job));
   table.set("setup", job.setup);
 }
 

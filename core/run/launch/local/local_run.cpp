@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/plan/run_json.h"
@@ -67,6 +69,10 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
     errors.push_back({place, fmt::format("no such program: {}", printable(trainer.wanted)),
                       "plan with another: trainer = ... in the experiment, or ORCH_TRAINER"});
   check_files(local, place, errors);
+  if (run.job.setup.empty())
+    for (const auto& [variable, name] : plan::needed_variables(run.job))
+      if (!std::getenv(variable.c_str()))
+        errors.push_back(plan::unset_variable(variable, name, "here"));
   if (time_limit && static_cast<double>(run.job.signal_seconds) >= *time_limit)
     errors.push_back({place,
                       fmt::format("job.time is {:.0f} s, but signal_seconds {}: it would be "

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/text.h"
+#include "core/plan/slurm.h"
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
@@ -111,6 +112,11 @@ std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt
   // filled in.
   const auto& job = local.run.job;
   auto setup = job.setup;
+  for (const auto& [variable, name] : plan::needed_variables(job)) {
+    const auto error = plan::unset_variable(variable, name, "in the job");
+    setup += fmt::format("\n[ -v {} ] || {{ echo {}; exit 78; }}", variable,
+                         shell_quote(fmt::format("orch: {}; {}", error.fact, error.fix)));
+  }
   for (const auto& name : job.expanded)
     if (const auto held = job.environment.find(name); held != job.environment.end())
       setup += fmt::format("\nexport {}={}", name, shell_expand(held->second).value_or("''"));
