@@ -9,7 +9,7 @@ void add_following(CLI::App* verb, follow::Options& to) {
   verb->add_option("--retries", to.retries, "Tries more for what fails for a passing reason")
       ->check(whole_number(0, 1000))
       ->capture_default_str();
-  verb->add_option("--at-a-time", to.at_a_time, "Runs of an array that may run at once; 0: all")
+  verb->add_option("--at-a-time", to.at_a_time, "Runs that may run at once, in all arrays together; 0: all")
       ->check(whole_number(0, 1e6))
       ->capture_default_str();
   verb->add_option("--patience", to.patience_seconds,

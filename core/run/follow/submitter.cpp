@@ -42,11 +42,12 @@ fs::path Submitter::folder(std::size_t run) const {
 }
 
 Status Submitter::submit(const std::vector<std::size_t>& runs) {
-  const auto made = groups(runs);
+  auto made = groups(runs);
   if (!made) return made.error();
+  take_turns(*made);
   for (const auto& group : *made) {
     const bool phases = view(group).facts.phases > 1;
-    if (auto status = phases ? submit_phases(group.runs.front()) : submit_array(group); !status)
+    if (auto status = phases ? submit_phases(group) : submit_array(group); !status)
       return status;
     if (campaign_.world().interrupted()) break;
   }
@@ -121,6 +122,38 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
   return out;
 }
 
+// Submissions whose tasks wait or run, and how many those are.
+std::set<std::string> Submitter::jobs_under_way(std::size_t& tasks) const {
+  std::set<std::string> jobs;
+  for (const auto& run : campaign_.runs()) {
+    const auto entry = campaign_.ledger().last(run.facts.id, run.phase);
+    if (!entry || !is_open(run)) continue;
+    const auto& submission = campaign_.ledger().at(*entry).submission;
+    if (submission.executor != "slurm" || submission.job.empty()) continue;
+    jobs.insert(submission.job);
+    ++tasks;
+  }
+  return jobs;
+}
+
+// SLURM limits one array; several share the campaign's limit. Those that are under way have theirs:
+// the new ones have the rest of it, or wait for them.
+void Submitter::take_turns(std::vector<Group>& groups) {
+  const auto limit = static_cast<std::size_t>(std::max(0, campaign_.options().at_a_time));
+  if (limit == 0) return;
+  std::size_t busy = 0;
+  const auto jobs = jobs_under_way(busy);
+  const bool full = busy >= limit;
+  const auto lanes = full ? limit : limit - busy;
+  const std::vector<std::string> under_way(jobs.begin(), jobs.end());
+  lanes_.assign(lanes, full ? join(under_way, ":") : "");
+  std::vector<std::size_t> sizes;
+  for (const auto& group : groups) sizes.push_back(group.runs.size());
+  const auto turns = deal_turns(sizes, static_cast<int>(lanes));
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (campaign_.executor_of(view(groups[i]))->name() == "slurm") groups[i].turn = turns[i];
+}
+
 // As large as it may be; where there is no room for so many, half as many.
 Status Submitter::submit_array(Group group) {
   auto* executor = campaign_.executor_of(view(group));
@@ -151,11 +184,10 @@ Status Submitter::submit_array(Group group) {
   return {};
 }
 
-Status Submitter::submit_phases(std::size_t run) {
+Status Submitter::submit_phases(Group group) {
+  const auto run = group.runs.front();
   const auto& view = campaign_.runs()[run];
   cancel_later_phases(view);
-  Group group;
-  group.runs = {run};
   group.exclude = bad_nodes(folder(run));
   for (group.phase = view.phase; group.phase <= view.facts.phases; ++group.phase) {
     const auto result = hand_over(group);
@@ -193,7 +225,10 @@ launch::Request Submitter::request(const Group& group, const fs::path& at) const
   out.job_name = array ? campaign_.experiment().name : view(group).facts.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
   if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
-  if (array) out.at_a_time = campaign_.options().at_a_time;
+  if (group.turn) {
+    if (array) out.at_a_time = group.turn->at_a_time;
+    if (group.after_job.empty()) out.after_any = lanes_[group.turn->lane];
+  }
   return out;
 }
 
@@ -280,6 +315,7 @@ Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
     return Done::refused;
   }
   if (auto status = ledger.note_job(place, answer.job); !status) return status.error();
+  if (group.turn) lanes_[group.turn->lane] = answer.job;
   if (group.phase == view(group).phase) {
     handed_.runs += group.runs.size();
     for (const auto run : group.runs) campaign_.submitted(run);

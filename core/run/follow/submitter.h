@@ -1,9 +1,12 @@
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/run/follow/campaign.h"
+#include "core/run/follow/turns.h"
 
 namespace orch::follow {
 
@@ -43,13 +46,16 @@ class Submitter {
     int phase = 1;
     std::string after;      // submission of the phase before
     std::string after_job;  // and its job, if that has not ended
+    std::optional<Turn> turn;  // where the campaign limits what runs at once
   };
   enum class Done { accepted, refused, no_room };
 
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
   launch::Request request(const Group& group, const fs::path& folder) const;
+  void take_turns(std::vector<Group>& groups);
+  std::set<std::string> jobs_under_way(std::size_t& tasks) const;
   Status submit_array(Group group);
-  Status submit_phases(std::size_t run);
+  Status submit_phases(Group group);
   void cancel_later_phases(const RunView& view);
   Result<Done> hand_over(const Group& group);
   Result<std::size_t> write(const Group& group);
@@ -59,6 +65,7 @@ class Submitter {
 
   Campaign& campaign_;
   Handed handed_;
+  std::vector<std::string> lanes_;  // jobs that must have ended before the next of a lane, ':' between
   int unclear_ = 0;  // answers in a row after which nothing was found
 };
 

@@ -24,6 +24,7 @@ struct Request {
   std::vector<std::string> exclude;  // nodes
   int at_a_time = 0;                 // tasks of an array that may run at once; 0: all
   int lock = -1;  // a descriptor that the called program keeps open: it holds the lock as long
+  std::string after_any;  // job ids, ':' between, that must have ended first; empty: none
 };
 
 struct Submitted {

@@ -42,6 +42,8 @@ class FakeExecutor : public launch::Executor {
     std::string after;
     std::vector<std::string> exclude;
     int phase = 1;
+    int at_a_time = 0;
+    std::string after_any;
   };
   std::string_view name() const override { return "slurm"; }
   std::size_t largest_array() override { return largest; }
@@ -63,7 +65,7 @@ class FakeExecutor : public launch::Executor {
     const bool takes = outcome == Outcome::accepted || (outcome == Outcome::unclear && took_it);
     if (takes) {
       jobs.push_back({std::to_string(next++), submission.id, submission.runs, request.after,
-                      request.exclude, submission.phase});
+                      request.exclude, submission.phase, request.at_a_time, request.after_any});
       if (room) *room -= submission.runs.size();
       for (std::size_t i = 0; i < submission.runs.size(); ++i)
         facts[{submission.id, i}] =

@@ -29,6 +29,78 @@ TEST_CASE("an array is cut where the scheduler's limit is") {
   CHECK(place.slurm.jobs[2].runs.size() == 5);
 }
 
+TEST_CASE("a limit on what runs at once is that of all submissions together") {
+  CHECK(deal_turns({}, 3).empty());
+  const auto shares = [](const std::vector<std::size_t>& sizes, int limit) {
+    std::vector<int> out;
+    for (const auto& turn : deal_turns(sizes, limit)) out.push_back(turn.at_a_time);
+    return out;
+  };
+  CHECK(shares({100}, 8) == std::vector{8});
+  CHECK(shares({30, 10}, 4) == std::vector{3, 1});
+  CHECK(shares({1, 1, 50}, 10) == std::vector{1, 1, 8});
+  CHECK(shares({2, 2}, 10) == std::vector{2, 2});
+  CHECK(shares({5, 5, 5}, 2) == std::vector{1, 1, 1});
+  const auto lanes = deal_turns({5, 5, 5}, 2);
+  CHECK(lanes[0].lane != lanes[1].lane);
+  CHECK(lanes[0].lane == lanes[2].lane);
+}
+
+TEST_CASE("arrays of one sweep keep its limit: they share it, or wait for each other") {
+  Options options;
+  options.at_a_time = 4;
+  Place place;
+  for (int i = 0; i < 40; ++i) place.add_run(i, 1, i < 30 ? "--nodes=1" : "--nodes=2");
+  place.slurm.largest = 20;
+  auto campaign = place.campaign(options);
+  CHECK(place.submit_all(campaign).jobs == 3);
+  const auto& jobs = place.slurm.jobs;
+  CHECK(jobs[0].at_a_time == 3);
+  CHECK(jobs[0].after_any.empty());
+  CHECK(jobs[1].at_a_time == 3);  // the rest of the first header's runs
+  CHECK(jobs[1].after_any == jobs[0].id);
+  CHECK(jobs[2].at_a_time == 1);
+  CHECK(jobs[2].after_any.empty());
+
+  for (int i = 40; i < 42; ++i) place.add_run(i);
+  auto later = place.campaign(options);
+  place.submit_all(later);
+  REQUIRE(jobs.size() == 4);
+  CHECK(jobs[3].after_any == jobs[0].id + ":" + jobs[1].id + ":" + jobs[2].id);
+  CHECK(jobs[3].at_a_time == 2);
+}
+
+TEST_CASE("what is submitted beside running jobs has the rest of the limit") {
+  Options options;
+  options.at_a_time = 5;
+  Place place;
+  for (int i = 0; i < 3; ++i) place.add_run(i);
+  auto campaign = place.campaign(options);
+  place.submit_all(campaign);
+  for (int i = 3; i < 13; ++i) place.add_run(i);
+  auto later = place.campaign(options);
+  place.submit_all(later);
+  CHECK(place.slurm.jobs[1].at_a_time == 2);
+  CHECK(place.slurm.jobs[1].after_any.empty());
+}
+
+TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
+  Options options;
+  options.at_a_time = 2;
+  Place place;
+  for (int i = 0; i < 5; ++i) place.add_run(i, i == 1 ? 2 : 1, fmt::format("--nodes={}", i + 1));
+  auto campaign = place.campaign(options);
+  place.submit_all(campaign);
+  const auto& jobs = place.slurm.jobs;
+  REQUIRE(jobs.size() == 6);
+  CHECK(jobs[0].after_any.empty());
+  CHECK(jobs[1].after_any.empty());  // of a ramp-up, whose second phase waits for the first
+  CHECK(jobs[2].after == jobs[1].id);
+  CHECK(jobs[3].after_any == jobs[0].id);
+  CHECK(jobs[4].after_any == jobs[2].id);
+  CHECK(jobs[5].after_any == jobs[3].id);
+}
+
 TEST_CASE("what there is no room for waits, the rest goes in smaller arrays") {
   Place place;
   for (int i = 0; i < 16; ++i) place.add_run(i);

@@ -71,7 +71,8 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   bench.shell.always("sbatch", {0, "123;north\n", ""});
   auto submission = make("0007-ab", 200, true, "");
   Request request{&submission,       folder.root(), "/a b/array.sbatch", "/runs/x", "sweep",
-                  "slurm-%A_%a.log", "77",        {"n1", "n2"},        8,         5};
+                  "slurm-%A_%a.log", "77",        {"n1", "n2"},        8,         5,
+                  "78:79"};
   const auto reply = bench.executor.submit(request);
   CHECK(reply.outcome == Outcome::accepted);
   CHECK(reply.job == "123");
@@ -79,7 +80,7 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   CHECK(command.argv == std::vector<std::string>{"sbatch", "--parsable", "--comment=orch:0007-ab",
                                                  "--job-name=sweep", "--output=slurm-%A_%a.log",
                                                  "--export=ALL,ORCH_SUBMISSION=0007-ab",
-                                                 "--array=0-199%8", "--dependency=afterok:77",
+                                                 "--array=0-199%8", "--dependency=afterok:77,afterany:78:79",
                                                  "--exclude=n1,n2", "/a b/array.sbatch"});
   CHECK(command.directory == "/runs/x");
   CHECK(command.output == folder.root() / "answer");

@@ -34,7 +34,10 @@ std::vector<std::string> sbatch_words(const Request& request) {
     if (request.at_a_time > 0) tasks += fmt::format("%{}", request.at_a_time);
     words.push_back(std::move(tasks));
   }
-  if (!request.after.empty()) words.push_back("--dependency=afterok:" + request.after);
+  std::vector<std::string> waits;
+  if (!request.after.empty()) waits.push_back("afterok:" + request.after);
+  if (!request.after_any.empty()) waits.push_back("afterany:" + request.after_any);
+  if (!waits.empty()) words.push_back("--dependency=" + join(waits, ","));
   if (!request.exclude.empty()) words.push_back("--exclude=" + join(request.exclude, ","));
   words.push_back(request.script.string());
   return words;
