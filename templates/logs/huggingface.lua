@@ -42,6 +42,7 @@ return {
       match = [[train_steps_per_second += +(?<train_steps_per_second>[\d.]+)]] },
     { name = "metrics: loss", has = "train_loss ", match = [[train_loss += +(?<train_loss>[-+\w.]+)]] },
     { name = "training completed", has = "Training completed. Do not forget to share", finished = true },
+    { name = "saved", has = "Saving model checkpoint to ", match = [[checkpoint-(?<saved_step>\d+)]] },
     { name = "resumed", has = "Continuing training from global step",
       match = [[Continuing training from global step (?<resume_step>\d+)]] },
     { name = "FSDP", has = "FullyShardedDataParallel", set = { fsdp = true } },

@@ -184,6 +184,8 @@ return {
       match = [[GPU utilization: (?<tflops>[\d.]+) ?MODEL_TFLOP/s/GPU]] },
     { name = "timer of today", has = "..: ", kind = "timers", scale = { timer_seconds = 1e-3 },
       match = [[^\s*(?<timer>[a-z][\w/-]*) \.+: \(?(?:[\d.]+, )?(?<timer_seconds>\d+\.\d+)\)?\s*$]] },
+    { name = "saved", has = "successfully saved checkpoint",
+      match = [[successfully saved checkpoint (?:from|at) iteration +(?<saved_step>\d+)]] },
     { name = "resumed", has = "successfully loaded checkpoint",
       match = [[successfully loaded checkpoint .*at iteration (?<resume_step>\d+)]] },
     { name = "done", has = "[after training is done]", finished = true },

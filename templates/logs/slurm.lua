@@ -29,6 +29,12 @@ local lines = {
     match = [[srun: error: .*: Exited with exit code]] },
   { name = "terminated", has = "srun: Force Terminated", failure = "bad_exit", priority = 4 },
 
+  -- Programs that have left, whatever else they say.
+  { name = "left", has = "destroy_process_group() was not called before program exit", stopped = true },
+  { name = "left, by W&B", has = "wandb: Waiting for W&B process to finish... (success)", stopped = true },
+  { name = "left, by today's W&B", has = "wandb: Synced ", stopped = true,
+    match = [[wandb: Synced \d+ W&B file]] },
+
   { name = "job", has = "SLURM_JOB_ID=", match = [[\bSLURM_JOB_ID=["']?(?<job>[\w_]+)]] },
   { name = "job of old", has = "SLURM_JOBID=", match = [[\bSLURM_JOBID=["']?(?<job>[\w_]+)]] },
   { name = "job of a message", has = "slurmstepd: error: *** ",

@@ -26,6 +26,9 @@ std::vector<std::string> complete_from_counters(const Run& run, published::Row& 
 std::vector<std::string> complete_from_time(const Run& run, const record::Measurement& measured,
                                             published::Row& row);
 // The tokens of a step.
+// How many of what its lines count are a step: 1, or micro-batches where those are counted.
+double lines_of_step(const Run& run, const published::Row& row);
+
 std::optional<double> batch_tokens(const Run& run, const published::Row& row);
 void fill_measurement(const Run& run, const TimerGroups& timers, const published::Row& row,
                       record::Measurement& out, std::string& notes);

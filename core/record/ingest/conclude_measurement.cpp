@@ -126,6 +126,7 @@ void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts
 
 void fill_losses(const Run& run, const published::Row& row, Measurement& out) {
   out.losses = run.losses.points();
+  for (auto& point : out.losses) point.step /= static_cast<std::int64_t>(lines_of_step(run, row));
   if (row.gbs && row.seq && run.ramp_steps == 0)
     for (auto& point : out.losses)
       if (point.tokens == 0)
@@ -149,7 +150,8 @@ std::int64_t steps_of_totals(const Run& run, const published::Row& row, const Me
 }
 
 void fill_steps(const Run& run, const published::Row& row, Measurement& out) {
-  out.steps = std::max<std::int64_t>(0, run.last_step);
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+  out.steps = std::max<std::int64_t>(0, run.last_step) / lines;
   out.steps_planned = run.settings.whole(Target::steps_planned).value_or(0);
   const auto samples = run.settings.whole(Target::train_samples);
   if (out.steps_planned <= 0 && samples && row.gbs && run.ramp_steps == 0)
@@ -184,6 +186,9 @@ void fill_measurement(const Run& run, const TimerGroups& timers, const published
   if (run.ramp_steps > 0)
     notes = fmt::format("{} steps with another batch size before are not in the time of a step",
                         run.ramp_steps);
+  if (run.counts_micro_batches && !row.gas)
+    notes += std::string(notes.empty() ? "" : "; ") +
+             "steps are micro-batches: --set gas=N says how many are one";
   if (run.times.steps().empty() && run.timeless > 0)
     notes += (notes.empty() ? "" : "; ") + out.window.rule;
   if (!run.after_end.empty())
@@ -238,6 +243,7 @@ void fill_end(const Run& run, record::Record& record) {
         fmt::format("the log ends at step {} of {}", measured.steps, measured.steps_planned);
   else
     record.reason = fmt::format("the log ends at step {}", measured.steps);
+  if (measured.steps > 0 && run.saved >= measured.steps) record.reason += ", which was saved";
 }
 
 }  // namespace orch::ingest

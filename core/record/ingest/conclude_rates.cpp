@@ -38,16 +38,17 @@ std::optional<std::int64_t> whole_count(double value) {
 }
 
 // What is told of a step in tokens: as a setting, or by a counter.
-std::optional<double> told_tokens(const Run& run) {
+std::optional<double> told_tokens(const Run& run, const Row& row) {
   if (const auto said = run.settings.number(Target::batch_tokens); said && *said >= 1) return said;
-  return run.tokens.each() >= 1 ? std::optional(run.tokens.each()) : std::nullopt;
+  const double each = run.tokens.each() * lines_of_step(run, row);
+  return each >= 1 ? std::optional(each) : std::nullopt;
 }
 
 void find_batch(const Run& run, Row& row, Words& words) {
   if (!row.gbs)
-    if ((row.gbs = whole_count(run.samples.each())))
+    if ((row.gbs = whole_count(run.samples.each() * lines_of_step(run, row))))
       words.push_back(fmt::format("global_batch {} by the samples counted", *row.gbs));
-  const auto tokens = told_tokens(run);
+  const auto tokens = told_tokens(run, row);
   const auto whole = tokens ? whole_count(*tokens) : std::nullopt;
   if (!whole) return;
   if (!row.gbs && row.seq && *whole % *row.seq == 0) {
@@ -73,9 +74,13 @@ void find_gpus(const Run& run, Row& row, Words& words) {
 
 }  // namespace
 
+double lines_of_step(const Run& run, const Row& row) {
+  return run.counts_micro_batches ? static_cast<double>(row.gas.value_or(1)) : 1;
+}
+
 std::optional<double> batch_tokens(const Run& run, const Row& row) {
   if (row.gbs && row.seq) return static_cast<double>(*row.gbs) * static_cast<double>(*row.seq);
-  return told_tokens(run);
+  return told_tokens(run, row);
 }
 
 std::vector<std::string> complete_from_counters(const Run& run, Row& row) {

@@ -109,6 +109,9 @@ void fill_batch(const Run& run, Row& row) {
   row.mbs = count(run, Target::mbs);
   row.gas = count(run, Target::gas);
   row.gbs = count(run, Target::gbs);
+  if (const double each = run.micro_batches.each();
+      !row.gas && !run.counts_micro_batches && each >= 1 && each == std::floor(each) && each <= kMost)
+    row.gas = static_cast<std::int64_t>(each);
   if (run.batch >= 1 && run.batch <= kMost && !run.settings.is_given(Target::gbs)) {
     const auto stepped = static_cast<std::int64_t>(run.batch);
     if (row.gbs && *row.gbs != stepped) row.gas.reset();  // of another part of a ramp

@@ -82,6 +82,7 @@ std::optional<double> work_of_step(const Run& run, const published::Row& row) {
       return batch_tokens(run, row);
     case Work::token_of_gpu:
       return of_gpu(batch_tokens(run, row));
+    case Work::micro_batch:  // the rest of its step took as long; a clock knows better
     case Work::none:
       break;
   }
@@ -94,6 +95,11 @@ std::string rate_words(Work work, double of_step) {
   return fmt::format("{:.10g} {} of a step{} / {} per second{}", of_step,
                      samples ? "samples" : "tokens", of_gpu ? " and GPU" : "",
                      samples ? "samples" : "tokens", of_gpu ? " and GPU" : "");
+}
+
+StepTimes scaled(StepTimes times, double factor) {
+  times.scale(factor);
+  return times;
 }
 
 std::vector<std::int64_t> from_lines(const Run& run, const StepTimes& times, bool means,
@@ -148,10 +154,8 @@ const Bar* training_bar(const Run& run) {
 std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, Measurement& out) {
   if (const auto work = work_of_step(run, row); work && !run.times.steps().empty()) {
     if (run.work == Work::step) return from_lines(run, run.times, run.means, out);
-    auto times = run.times;
-    times.scale(*work);
     out.step_seconds_from = rate_words(run.work, *work);
-    return from_lines(run, times, run.means, out);
+    return from_lines(run, scaled(run.times, *work), run.means, out);
   }
   const auto* bar = training_bar(run);
   const auto counted = bar ? bar->watch.times() : StepTimes();
@@ -162,10 +166,24 @@ std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, M
   };
   if (counted.steps().size() >= kEnough) return from_bar();
   if (from_rate(run, row, out)) return {};
+  const double lines = lines_of_step(run, row);
+  const bool durations = run.numbers_fall || run.watch.times().steps().empty();
+  if (!run.numbered.steps().empty() && durations) {
+    out.step_seconds_from = "the times of lines: they fall, and are no clock's";
+    return from_lines(run, scaled(run.numbered, lines), false, out);
+  }
   if (const auto times = run.watch.times(); !times.steps().empty()) {
-    out.step_seconds_from = fmt::format("what lies between the dates of lines{}",
-                                        run.watch.coarse() ? ", which are to the second" : "");
-    return from_lines(run, times, true, out);
+    out.step_seconds_from =
+        fmt::format("what lies between the {} of lines{}",
+                    run.numbered.steps().empty() ? "dates" : "times",
+                    run.watch.coarse() ? ", which are to the second" : "");
+    return from_lines(run, scaled(times, lines), true, out);
+  }
+  if (run.work == Work::micro_batch && !run.times.steps().empty()) {
+    const auto count = run.counts_micro_batches ? lines : static_cast<double>(row.gas.value_or(1));
+    out.step_seconds_from =
+        fmt::format("{:g} times the last micro-batch of each step", count);
+    return from_lines(run, scaled(run.times, count), false, out);
   }
   if (run.timeless > 0)
     out.window.rule = fmt::format("no step with a valid time: {} are 0 or less", run.timeless);

@@ -60,6 +60,8 @@ Matcher::Matcher(const Patterns::Impl& patterns, Session& session)
       hit_at_(patterns.lines.size(), 0) {}
 
 void Matcher::take(const Line& line) {
+  if (line.number == 1 && begins_table(line.text)) return;
+  if (table_ && table_line(line)) return;
   const auto prefix = read_prefix(line.text);
   const auto text = line.text.substr(prefix.begin);
   if (held_ && complete_held(text)) return;
@@ -129,7 +131,7 @@ void Matcher::scan(std::string_view text, const Where& where, bool whole) {
   // A terminal cut the lines, and did so behind a bar. The first one was told without its rest.
   if (!found && before_ >= 0 && FieldsReader::begins_inside(text))
     wraps_[static_cast<std::size_t>(before_)] = true;
-  if (!found && arguments(text, {}, where)) return;
+  if (!found && (arguments(text, {}, where) || object(text, where))) return;
   lines(text.substr(at), where);
 }
 
@@ -251,6 +253,62 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Wh
     break;
   }
   return known;
+}
+
+// A step needs its number and something that is told of it.
+bool Matcher::says_enough(const Rule& rule, const Values& values) {
+  if (rule.kind != Kind::step) return !values.empty();
+  const bool counted = values.has(Target::step) || values.has(Target::micro_step);
+  return counted && (values.has(Target::loss) || values.has(Target::time) ||
+                     pace_of(values).work != Work::none);
+}
+
+bool Matcher::object(std::string_view text, const Where& where) {
+  if (patterns_.records.empty() || !text.ends_with('}') || !read_object(text, named_)) return false;
+  const auto is_there = [&](const std::string& name) {
+    return std::any_of(named_.begin(), named_.end(), [&](const auto& held) { return held.first == name; });
+  };
+  for (const auto& rule : patterns_.records) {
+    if (rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
+    values_.clear();
+    for (const auto& [name, value] : named_)
+      if (const auto* meaning = rule.keys.find(name)) put(*meaning, value, values_);
+    if (!says_enough(rule, values_)) continue;
+    session_.take(rule, values_, where);
+    return true;
+  }
+  return false;
+}
+
+bool Matcher::begins_table(std::string_view line) {
+  split_cells(line, cells_);
+  const auto is_there = [&](const std::string& name) {
+    return std::find(cells_.begin(), cells_.end(), name) != cells_.end();
+  };
+  for (const auto& rule : patterns_.records) {
+    if (!rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
+    columns_.clear();
+    for (const auto cell : cells_) columns_.push_back(rule.keys.find(cell));
+    const auto counts = [](const Meaning* meaning) {
+      return meaning && (meaning->target == Target::step || meaning->target == Target::micro_step);
+    };
+    if (cells_.size() < 2 || std::none_of(columns_.begin(), columns_.end(), counts)) continue;
+    table_ = &rule;
+    return true;
+  }
+  return false;
+}
+
+bool Matcher::table_line(const Line& line) {
+  split_cells(line.text, cells_);
+  if (cells_.size() != columns_.size()) return false;
+  values_.clear();
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    if (columns_[i] && !cells_[i].empty()) put(*columns_[i], cells_[i], values_);
+  // The log may end in the middle of a number.
+  if (line.whole && says_enough(*table_, values_))
+    session_.take(*table_, values_, {line.number, {}, {}, line.text});
+  return true;
 }
 
 void Matcher::lines(std::string_view text, const Where& where) {

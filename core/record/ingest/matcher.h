@@ -8,6 +8,7 @@
 
 #include "core/record/ingest/fields.h"
 #include "core/record/ingest/reader.h"
+#include "core/record/ingest/records.h"
 #include "core/record/ingest/rules.h"
 #include "core/record/ingest/session.h"
 
@@ -51,6 +52,12 @@ class Matcher {
   void tell_held(const Held& held);
   bool arguments(std::string_view text, std::string_view before, const Where& where);
   void lines(std::string_view text, const Where& where);
+  // A line that is an object, whichever rule is for it; and the first line of a table, and its others.
+  bool object(std::string_view text, const Where& where);
+  bool begins_table(std::string_view line);
+  bool table_line(const Line& line);
+  // Whether what was read of a record is enough for its rule.
+  static bool says_enough(const Rule& rule, const Values& values);
   // What the last match of the rule's expression says.
   void read_match(const LineRule& rule);
   void apply(const LineRule& rule, std::string_view text, const Where& where);
@@ -71,6 +78,10 @@ class Matcher {
   std::uint64_t scan_ = 0;
   int records_left_ = 0;  // of the line
   Values::Mask said_{};   // of the line, by its rules so far
+  std::vector<NamedText> named_;
+  std::vector<std::string_view> cells_;
+  const RecordRule* table_ = nullptr;     // the log is one
+  std::vector<const Meaning*> columns_;  // of it
   std::string section_;
   std::uint64_t section_line_ = 0;
 };

@@ -74,10 +74,20 @@ void note_stamp(std::string_view stamp, Run& run) {
   run.last_stamp = stamp;
 }
 
+// A resumed run may have a clock that begins again.
+void note_number(double seconds, double tick, std::int64_t step, Run& run) {
+  if (!run.start_waits && seconds < run.last_number) run.numbers_fall = true;
+  run.last_number = seconds;
+  run.numbered.add({step, seconds, run.start_waits});
+  run.watch.tell(step, seconds, tick);
+}
+
 // Dates are read where lines do not say how long their steps took.
 void note_moment(const Values& values, const Where& where, std::int64_t step, Run& run) {
   if (run.start_waits) run.watch.start();
   const auto stamp = values.has(Target::time) ? values.text(Target::time) : where.stamp;
+  if (const auto number = to_number(stamp))
+    return note_number(*number, stamp.find('.') == stamp.npos ? 1 : 0, step, run);
   note_stamp(stamp.substr(0, kLongestStamp), run);
   if (!stamp.empty()) run.watch.tell(step, seconds_of(stamp), tick_of(stamp));
 }
@@ -93,6 +103,8 @@ void note_rates(const Values& values, std::int64_t step, Run& run) {
   add(Target::tflops, run.tflops);
   if (values.has(Target::samples)) run.samples.tell(step, values.number(Target::samples));
   if (values.has(Target::tokens)) run.tokens.tell(step, values.number(Target::tokens));
+  if (values.has(Target::micro_step))
+    run.micro_batches.tell(step, values.number(Target::micro_step));
 }
 
 void note_loss(const Rule& rule, const Values& values, std::int64_t step, Run& run) {
@@ -161,6 +173,8 @@ Pace pace_of(const Values& values) {
                               std::pair{Target::tokens_per_second_per_gpu, Work::token_of_gpu}};
   for (const auto& [target, work] : kRates)
     if (const double rate = values.number_or(target, 0); rate > 0) return {1 / rate, work};
+  if (values.has(Target::micro_seconds))
+    return {values.number(Target::micro_seconds), Work::micro_batch};
   return {};
 }
 
@@ -257,6 +271,7 @@ void note_totals(const Values& values, Run& run) {
   }
   if (values.has(Target::tflops_profiler))
     run.tflops_profiler.add(values.number(Target::tflops_profiler));
+  if (values.has(Target::saved_step)) run.saved = to_step(values.number(Target::saved_step));
   if (values.has(Target::resume_step)) {
     run.resume_waits = true;
     run.resumed_after = to_step(values.number(Target::resume_step));

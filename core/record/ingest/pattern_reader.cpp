@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 // Of a search: far beyond what any sensible expression needs on a line of a log.
 constexpr std::uint32_t kMostTries = 200'000;
 
-const Names kTopNames{"framework", "fields", "arguments", "lines", "timers"};
+const Names kTopNames{"framework", "fields", "arguments", "lines", "records", "timers"};
 const Names kKinds{"facts", "step", "loss", "memory", "timers", "bar", "none"};
 const Names kGroups{"compute", "communication", "bubble", "optimizer", "other", "none", "parts"};
 
@@ -55,6 +55,7 @@ class Reader {
     top_.each_rule("fields", [&](const CheckedTable& rule) { read_fields(rule); });
     top_.each_rule("arguments", [&](const CheckedTable& rule) { read_arguments(rule); });
     top_.each_rule("lines", [&](const CheckedTable& rule) { read_line(rule); });
+    top_.each_rule("records", [&](const CheckedTable& rule) { read_record(rule); });
     if (top_.has("timers")) read_timers();
   }
 
@@ -250,6 +251,30 @@ class Reader {
                      rule.settings.push_back(std::move(*setting));
                  });
     out_.lines.push_back(std::move(rule));
+  }
+
+  void read_record(const CheckedTable& table) {
+    table.names(rule_names({"form", "needs", "keys"}));
+    RecordRule rule;
+    read_rule(table, rule);
+    const auto form = table.text("form");
+    if (form != "json" && form != "csv")
+      error(table.below("form"), fmt::format("no form '{}'", printable(form)), "one of: json, csv");
+    rule.is_table = form == "csv";
+    if (table.has("needs")) read_needs(table.get("needs"), table.below("needs"), rule);
+    read_keys(table, rule.keys);
+    out_.records.push_back(std::move(rule));
+  }
+
+  void read_needs(const sol::object& value, const std::string& place, RecordRule& rule) {
+    constexpr const char* example = "write needs = { \"step\", \"loss\" }";
+    if (value.get_type() != sol::type::table)
+      return error(place, type_name(value) + " is not a list", example);
+    for (const auto& [key, held] : value.as<sol::table>()) {
+      if (held.get_type() != sol::type::string)
+        return error(place, type_name(held) + " is not a name", example);
+      rule.needs.push_back(held.as<std::string>());
+    }
   }
 
   void read_groups(const CheckedTable& table, LineRule& rule) {

@@ -21,6 +21,7 @@ void Keys::build() {
 void Patterns::Impl::build() {
   for (auto& rule : arguments) rule.keys.build();
   for (auto& rule : lines) rule.below.build();
+  for (auto& rule : records) rule.keys.build();
   for (std::size_t i = 0; i < lines.size(); ++i)
     literals.add(lines[i].has, static_cast<std::uint32_t>(i));
   for (std::size_t i = 0; i < fields.size(); ++i) {

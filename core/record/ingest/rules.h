@@ -104,6 +104,13 @@ struct LineRule : Rule {
   explicit LineRule(Regex made) : regex(std::move(made)) {}
 };
 
+// A line that is an object, or one of a table whose first line names its columns.
+struct RecordRule : Rule {
+  bool is_table = false;
+  std::vector<std::string> needs;  // names that must be there
+  Keys keys;
+};
+
 // Which group of time a timer belongs to.
 struct TimerGroups {
   std::map<std::string, std::string, std::less<>> groups;  // timer -> group; "none": left out
@@ -114,6 +121,7 @@ struct Patterns::Impl {
   std::vector<FieldsRule> fields;
   std::vector<ArgumentsRule> arguments;
   std::vector<LineRule> lines;
+  std::vector<RecordRule> records;
   TimerGroups timers;
   std::array<std::vector<std::uint16_t>, 256> fields_by_byte;  // fields rules by their first byte
   Literals literals;  // ids: of a line rule, or kFieldsId + of a fields rule

@@ -64,8 +64,9 @@ struct Bar {
   Stopwatch watch;
 };
 
-// What a time is told for: a step, or a sample or token of a rate. The first ones say more.
-enum class Work : std::uint8_t { step, sample, sample_of_gpu, token, token_of_gpu, none };
+// What a time is told for: a step, a sample or token of a rate, or the last micro-batch of a step.
+// The first ones say more.
+enum class Work : std::uint8_t { step, sample, sample_of_gpu, token, token_of_gpu, micro_batch, none };
 
 // The time of a step as its line says it: so many seconds for each piece of work.
 struct Pace {
@@ -104,7 +105,12 @@ struct Run {
   Stopwatch watch;         // the same steps by the dates of their lines
   Sample tflops, tflops_profiler, samples_per_second, samples_per_second_per_gpu;
   Sample tokens_per_second, tokens_per_second_per_gpu;
-  Counter samples, tokens;
+  Counter samples, tokens, micro_batches;
+  bool counts_micro_batches = false;  // as its steps: nothing says which of them is the last of one
+  // Numbers that lines call a time: moments of some clock, or, where they fall, what each step took.
+  StepTimes numbered;
+  double last_number = 0;
+  bool numbers_fall = false;
   std::string step_framework;  // whose lines tell the steps
   bool tflops_before = false;  // they are told before their step
   std::string step_label;
@@ -144,6 +150,7 @@ struct Run {
   bool copying = false;             // the steps that come are those of before, word for word
   std::int64_t resumed_after = -1;  // the step that the start behind it goes on from
   std::int64_t restarts = 0, repeated = 0;
+  std::int64_t saved = -1;  // the step of the last checkpoint
   std::vector<std::int64_t> resumes;
 
   // How it ended.

@@ -84,13 +84,17 @@ Run& Session::run_of_step(const Values& values) {
 }
 
 void Session::take_step(const Rule& rule, const Values& values, const Where& where) {
-  const auto step = values.has(Target::step) ? to_step(values.number(Target::step)) : -1;
+  const bool counts_steps = values.has(Target::step);
+  const auto counter = counts_steps ? Target::step : Target::micro_step;
+  const auto step = values.has(counter) ? to_step(values.number(counter)) : -1;
   if (step < 0) return;
   auto& run = run_of_step(values);
   if (rule.weight < run.step_weight) return;
   if (rule.weight > run.step_weight) {
     run.times.clear();
     run.watch.clear();
+    run.numbered.clear();
+    run.counts_micro_batches = !counts_steps;
     run.work = Work::none;
     run.first_step = run.last_step = -1;
     run.step_weight = rule.weight;
@@ -127,6 +131,7 @@ void Session::fall_back(const Rule& rule, const Values& values, const Where& whe
   run.repeated += run.last_step - step + 1;
   run.times.drop_from(step);
   run.watch.drop_from(step);
+  run.numbered.drop_from(step);
   run.losses.drop_from(step);
   run.resume_waits = true;
 }

@@ -19,7 +19,8 @@ constexpr std::array<std::string_view, kTargets> kNames = {
     // of a step
     "step", "step_seconds", "samples", "tokens", "loss", "samples_per_second",
     "samples_per_second_per_gpu", "tokens_per_second", "tokens_per_second_per_gpu",
-    "steps_per_second", "tflops", "skipped", "nan", "epoch",
+    "steps_per_second", "tflops", "skipped", "nan", "epoch", "micro_step",
+    "micro_seconds",
     // of a rank
     "rank", "max_reserved", "max_allocated", "max_cached", "max_active", "host_memory",
     "tensor_rank", "pipeline_rank", "rank_params",
@@ -29,7 +30,7 @@ constexpr std::array<std::string_view, kTargets> kNames = {
     "bar_step", "bar_total", "bar_elapsed", "bar_seconds", "bar_rate",
     // of the end
     "train_runtime", "train_samples_per_second", "train_steps_per_second", "train_loss",
-    "tflops_profiler", "resume_step", "time"};
+    "tflops_profiler", "resume_step", "saved_step", "time"};
 
 bool is_none(std::string_view text) {
   return text.empty() || text == "None" || text == "null" || text == "none";

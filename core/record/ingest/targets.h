@@ -75,6 +75,8 @@ enum class Target : std::uint8_t {
   skipped,
   nan,
   epoch,
+  micro_step,
+  micro_seconds,
   // Of a rank.
   rank,
   max_reserved,
@@ -101,6 +103,7 @@ enum class Target : std::uint8_t {
   train_loss,
   tflops_profiler,
   resume_step,
+  saved_step,
   time,
   count_
 };

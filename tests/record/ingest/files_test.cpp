@@ -23,6 +23,21 @@ bool pack(const std::string& program, const fs::path& file, const fs::path& into
 
 }  // namespace
 
+TEST_CASE("micro-batches that a table counts are steps once it is said how many make one", "[ingest]") {
+  const auto log = (fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases/litgpt_csv/log.txt").string();
+  const auto found = ingest({log}, shipped(), {.set = {{"gas", "4"}, {"seq", "1024"}}});
+  REQUIRE(found);
+  REQUIRE(found->runs.size() == 1);
+  const auto& [row, record, more] = found->runs.front();
+  CHECK(record.measured.step_seconds->value == 1.0);
+  CHECK(record.measured.steps == 8);
+  CHECK(record.measured.tokens_per_second == 65536);
+  CHECK(row.gbs == 64);
+  const auto alone = ingest({log}, shipped());
+  REQUIRE(alone);
+  CHECK(alone->runs.front().record.notes.find("--set gas=N") != std::string::npos);
+}
+
 TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
   const Folder folder;
   const auto plain = folder.write("job.out", log_text());

@@ -12,7 +12,7 @@ namespace orch::ingest {
 Patterns shipped(const std::vector<fs::path>& others) {
   std::vector<fs::path> files;
   for (const auto* name :
-       {"slurm", "cuda", "composer", "deepspeed", "huggingface", "llmc", "maxtext", "megatron",
+       {"any", "slurm", "cuda", "composer", "deepspeed", "huggingface", "litgpt", "llmc", "maxtext", "megatron",
         "nanogpt", "nanotron", "nemo", "olmo", "torchtitan"})
     files.push_back(fs::path(ORCH_SOURCE_DIR) / "templates/logs" / (std::string(name) + ".lua"));
   files.insert(files.end(), others.begin(), others.end());

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
+#include "core/record/ingest/records.h"
 #include "tests/record/ingest/logs.h"
 
 namespace orch::ingest {
@@ -38,6 +39,7 @@ TEST_CASE("every mistake of a pattern file is told, with its place", "[ingest][p
       { name = "group", has = "abc", match = "(?<los>x)", scale = { loss = 2 } },
       { name = "set", has = "abc", set = { zero_stage = "many" } },
     },
+    records = { { name = "rows", form = "tsv", needs = "step", keys = { x = "loss" } } },
   })lua");
   INFO(errors);
   CHECK(says(errors, "mine.lua: framwork: no such field"));
@@ -50,6 +52,33 @@ TEST_CASE("every mistake of a pattern file is told, with its place", "[ingest][p
   CHECK(says(errors, "lines[2] (group).match: nothing is called 'los'"));
   CHECK(says(errors, "lines[2] (group).scale.loss: the expression has no group"));
   CHECK(says(errors, "lines[3] (set).set.zero_stage: 'many' is no value"));
+  CHECK(says(errors, "records[1] (rows).form: no form 'tsv'"));
+  CHECK(says(errors, "records[1] (rows).needs: a text is not a list"));
+}
+
+TEST_CASE("an object is read as JSON and as Python write one", "[ingest][records]") {
+  std::vector<NamedText> out;
+  const auto text_of = [&](std::string_view line) {
+    if (!read_object(line, out)) return std::string("none");
+    std::string text;
+    for (const auto& [name, value] : out) text += name + "=" + std::string(value) + ";";
+    return text;
+  };
+  CHECK(text_of(R"({"step": 1, "loss":2.5})") == "step=1;loss=2.5;");
+  CHECK(text_of(R"(INFO {'lr': 1e-4, 'name': "it's", 'x': None})") == "lr=1e-4;name=it's;x=None;");
+  CHECK(text_of(R"({"a": {"b": 1, "c": {"d": "}"}}, "e": [1, "]", {"f": 2}], "g": 3})") ==
+        "a/b=1;a/c/d=};g=3;");
+  CHECK(text_of("{}") == "");
+  for (const char* bad : {"", "}", "{", "{\"a\": }", "{\"a\": 1", "{\"a\" 1}", "{a: 1}", "{\"a\": \"b}",
+                          "{\"a\": [1}", "{\"a\": 1} x }", "{\"a\": 1}, {\"b\": 2}"})
+    CHECK(text_of(bad) == "none");
+  CHECK(text_of(std::string(9, '{') + std::string(9, '}')) == "none");
+
+  std::vector<std::string_view> cells;
+  split_cells("a,\"b,c\",, d ", cells);
+  CHECK(cells == std::vector<std::string_view>{"a", "b,c", "", "d"});
+  split_cells("\"", cells);
+  CHECK(cells == std::vector<std::string_view>{"\""});
 }
 
 TEST_CASE("what is no table, no Lua or no file is an error", "[ingest][patterns]") {

@@ -1,0 +1,115 @@
+#include "core/record/ingest/records.h"
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace orch::ingest {
+namespace {
+
+constexpr std::size_t kLongest = std::size_t{64} << 10;
+constexpr std::size_t kMostNames = 1000;
+constexpr int kDeepest = 4;
+
+// Reads one object from its '{' on.
+class ObjectReader {
+ public:
+  ObjectReader(std::string_view text, std::vector<NamedText>& out) : text_(text), out_(out) {}
+
+  bool read() { return object("", 0) && rest().empty(); }
+
+ private:
+  std::string_view rest() const { return trim(text_.substr(at_)); }
+
+  bool take(char c) {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  bool quoted(std::string_view& out) {
+    const char mark = take('"') ? '"' : take('\'') ? '\'' : '\0';
+    if (mark == '\0') return false;
+    const auto begin = at_;
+    for (; at_ < text_.size() && text_[at_] != mark; ++at_)
+      if (text_[at_] == '\\') ++at_;
+    if (at_ >= text_.size()) return false;
+    out = text_.substr(begin, at_++ - begin);
+    return true;
+  }
+
+  // A list or what else has brackets is of no use, but ends somewhere.
+  bool skip_brackets() {
+    int open = 0;
+    for (; at_ < text_.size(); ++at_) {
+      const char c = text_[at_];
+      std::string_view words;
+      if ((c == '"' || c == '\'') && !quoted(words)) return false;
+      if (at_ >= text_.size()) return false;
+      open += text_[at_] == '[' || text_[at_] == '(';
+      open -= text_[at_] == ']' || text_[at_] == ')';
+      if (open == 0) return ++at_, true;
+    }
+    return false;
+  }
+
+  bool value(const std::string& name, int depth) {
+    std::string_view words;
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (at_ >= text_.size()) return false;
+    if (text_[at_] == '{') return object(name + "/", depth + 1);
+    if (text_[at_] == '[' || text_[at_] == '(') return skip_brackets();
+    if (text_[at_] != '"' && text_[at_] != '\'') {
+      const auto end = std::min(text_.find_first_of(",}", at_), text_.size());
+      words = trim(text_.substr(at_, end - at_));
+      at_ = end;
+      if (words.empty()) return false;
+    } else if (!quoted(words)) {
+      return false;
+    }
+    if (out_.size() < kMostNames) out_.emplace_back(name, words);
+    return true;
+  }
+
+  bool object(const std::string& before, int depth) {
+    if (depth > kDeepest || !take('{')) return false;
+    if (take('}')) return true;
+    do {
+      std::string_view name;
+      if (!quoted(name) || !take(':')) return false;
+      if (!value(before + std::string(name), depth)) return false;
+    } while (take(','));
+    return take('}');
+  }
+
+  std::string_view text_;
+  std::vector<NamedText>& out_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+bool read_object(std::string_view line, std::vector<NamedText>& out) {
+  out.clear();
+  line = trim(line);
+  const auto begin = line.find('{');
+  if (!line.ends_with('}') || begin == line.npos || line.size() > kLongest) return false;
+  return ObjectReader(line.substr(begin), out).read();
+}
+
+void split_cells(std::string_view line, std::vector<std::string_view>& out) {
+  out.clear();
+  for (std::size_t at = 0; at <= line.size();) {
+    const bool is_quoted = at < line.size() && line[at] == '"';
+    const auto from = is_quoted ? std::min(line.find('"', at + 1), line.size()) : at;
+    const auto end = std::min(line.find(',', from), line.size());
+    auto cell = trim(line.substr(at, end - at));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+      cell = cell.substr(1, cell.size() - 2);
+    out.push_back(cell);
+    at = end + 1;
+  }
+}
+
+}  // namespace orch::ingest

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace orch::ingest {
+
+// A name and its value, both as they were written but for their quotation marks.
+using NamedText = std::pair<std::string, std::string_view>;
+
+// The values of an object that ends the line, as JSON or Python write one: {"loss": 2.5, 'lr': 1e-4}.
+// Names of an object inside are behind its own: "train/loss"; lists are left out. False: there is none.
+bool read_object(std::string_view line, std::vector<NamedText>& out);
+
+// The cells of a line of CSV, without the quotation marks around one.
+void split_cells(std::string_view line, std::vector<std::string_view>& out);
+
+}  // namespace orch::ingest
