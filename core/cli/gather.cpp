@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/cli/judge_rows.h"
 #include "core/cli/rows.h"
 #include "core/cli/run_logs.h"
@@ -69,6 +70,9 @@ void settle(Record& record) {
   // A copy of an old log is a new file.
   const bool is_old = last > 0 && now.count() - last > most + kZones;
   if (code || age.count() > most || is_old) record.state = record::State::stopped;
+  if (last > 0 || code) return;
+  record.reason += fmt::format("; {} by the file's age alone ({}): its lines have no dates",
+                               record::name(record.state), format_seconds(std::max(0.0, age.count())));
 }
 
 Error nothing_named(const std::string& word) {
