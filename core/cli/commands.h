@@ -172,6 +172,7 @@ struct ReportArguments {
   std::optional<std::size_t> top;  // rows on the terminal; not given: all of a table, else 20
   bool open = false;
   bool attach = false;  // the texts of experiment and clusters
+  std::optional<int> watch;  // seconds between pages of what goes on
 };
 
 struct CheckArguments {

@@ -79,6 +79,10 @@ void add_report(CLI::App& program, ReportArguments& to) {
   verb->add_flag("--open", to.open, "Open it in the browser");
   verb->add_flag("--attach", to.attach,
                  "With the texts of the experiment's and the clusters' files");
+  verb->add_option("--watch", to.watch,
+                   "Write the page again every so many seconds while runs go on; it reloads itself")
+      ->check(whole_number(1, 86400))
+      ->type_name("SECONDS");
   add_common(verb, to.records);
   to.records.common.format = "html";
   add_format(verb, to.records.common, {"html", "md", "csv", "json", "svg"});
@@ -87,6 +91,8 @@ Examples:
   orch report experiments/200b.lua
   orch report gpt2-jz-v100 --open
   orch report slurm-4711.out slurm-4712.out --cluster jean-zay --set gpu=a100-80g -o july.html
+  orch report experiments/200b.lua experiments/bloom7b_days.lua -o both.html
+  orch report runs/200b --watch 30
   orch report experiments/200b.lua --format svg > days.svg
 
 The page needs nothing else: no network, no server. --attach puts files into it as they are, with what

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "core/base/text.h"
 #include "core/cli/exit.h"
@@ -13,6 +15,7 @@
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
 #include "core/record/records_json.h"
+#include "core/show/tables/answer.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -51,20 +54,51 @@ void add_outcome(const Outcome& outcome, page::Page& page) {
                             (reason.fix.empty() ? "" : "; " + reason.fix));
     page.rejected.push_back(std::move(run));
   }
-  if (!plan::has_limits(outcome.experiment.budget)) return;
   tables::Result result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
+  result.sizes_apart = true;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  auto answer = tables::answer(result);
+  page.answers.push_back(
+      {outcome.experiment.name, std::move(answer.best), std::move(answer.sure)});
+  if (!plan::has_limits(outcome.experiment.budget)) return;
   page.budget.limits = tables::limits_text(outcome.experiment.budget);
   page.budget.verdict = tables::budget_verdict(result).text;
   page.budget.gpu_hours = outcome.experiment.budget.gpu_hours;
 }
 
+// What a run took of a budget: as it was counted, and at least what its steps took.
+double hours_used(const record::Record& record) {
+  const auto& m = record.measured;
+  const auto gpus = record.field_number("gpus");
+  if (record.origin.kind == "table" || !m.step_seconds || !gpus || m.steps <= 0)
+    return m.gpu_hours.value_or(0);
+  const double stepped = static_cast<double>(m.steps) * m.step_seconds->value * *gpus / 3600;
+  return std::max(m.gpu_hours.value_or(0), stepped);
+}
+
+// A page is given to others, to whom folders of this machine say nothing: what lies below here is
+// named from here, anything else by its name.
+std::string here(const std::string& file) {
+  if (file.empty() || !fs::path(file).is_absolute()) return file;
+  std::error_code code;
+  const auto near = fs::path(file).lexically_relative(fs::current_path(code));
+  return near.empty() || *near.begin() == ".." ? fs::path(file).filename().string()
+                                               : near.string();
+}
+
+void name_files_from_here(page::Page& page) {
+  for (auto& record : page.records)
+    for (auto* file :
+         {&record.origin.file, &record.origin.experiment_file, &record.origin.cluster_file})
+      *file = here(*file);
+}
+
 // What ran used, and what is on its way will take, as estimated.
 void add_used(page::Page& page) {
   for (const auto& record : page.records) {
-    page.budget.used_gpu_hours += record.measured.gpu_hours.value_or(0);
+    page.budget.used_gpu_hours += hours_used(record);
     const bool open =
         record.state == record::State::pending || record.state == record::State::running;
     if (open && record.estimated && record.origin.kind == "run")
@@ -75,7 +109,7 @@ void add_used(page::Page& page) {
 void attach(const std::string& file, page::Page& page) {
   constexpr std::size_t kLargest = 256 << 10;
   const auto text = read_file(file);
-  if (text && text->size() <= kLargest) page.attachments.push_back({file, *text});
+  if (text && text->size() <= kLargest) page.attachments.push_back({here(file), *text});
 }
 
 void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page) {
@@ -84,10 +118,10 @@ void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page)
   for (const auto& outcome : gatherer.outcomes()) {
     const auto& file = outcome.experiment.file;
     const auto commit = commit_of(shell, outcome.experiment);
-    page.provenance.emplace_back("experiment file", file);
+    page.provenance.emplace_back("experiment file", here(file));
     for (const auto& text : outcome.experiment.set) page.provenance.emplace_back("set", text);
     for (const auto& other : outcome.experiment.includes) {
-      page.provenance.emplace_back("included file", other);
+      page.provenance.emplace_back("included file", here(other));
       if (with_texts) attach(other, page);
     }
     if (!commit.id.empty())
@@ -98,7 +132,7 @@ void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page)
   for (const auto& record : page.records)
     if (!record.origin.cluster_file.empty()) clusters.insert(record.origin.cluster_file);
   for (const auto& file : clusters) {
-    page.provenance.emplace_back("cluster file", file);
+    page.provenance.emplace_back("cluster file", here(file));
     if (with_texts) attach(file, page);
   }
   page.provenance.emplace_back("orch", ORCH_VERSION);
@@ -126,6 +160,8 @@ page::Page page_of(const Gatherer& gatherer, Records records, const ReportArgume
   for (const auto& outcome : gatherer.outcomes()) add_outcome(outcome, page);
   add_used(page);
   add_provenance(gatherer, arguments.attach, page);
+  name_files_from_here(page);
+  if (arguments.watch) page.refresh_seconds = *arguments.watch;
   return page;
 }
 
@@ -158,11 +194,15 @@ std::size_t rows_shown(const page::Page& page, const ReportArguments& arguments)
   return table ? 0 : kUsual;
 }
 
+std::string page_file(const ReportArguments& arguments) {
+  const auto& records = arguments.records;
+  return records.output.empty() ? name_of(records.words.front()) + ".html" : records.output;
+}
+
 int write_page(const page::Page& page, const ReportArguments& arguments) {
   const auto& records = arguments.records;
   if (records.output == "-") return put_out(page::html(page), "-", {});
-  const auto file =
-      records.output.empty() ? name_of(records.words.front()) + ".html" : records.output;
+  const auto file = page_file(arguments);
   if (records.output.empty() && !is_ours(file))
     return fail(Error{printable(file), "is there, and no report of orch", "-o names another file"},
                 kUsage);
@@ -200,22 +240,56 @@ Result<Records> gather(Gatherer& gatherer, const std::vector<std::string>& words
   return out;
 }
 
+bool goes_on(const page::Page& page) {
+  return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
+    return record.state == record::State::running || record.state == record::State::pending;
+  });
+}
+
+Result<page::Page> make_page(App& app, const ReportArguments& arguments) {
+  Gatherer gatherer(app, gather_options(arguments.records));
+  auto records = gather(gatherer, arguments.records.words);
+  if (!records) return records.error();
+  tell_passed(gatherer);
+  auto page = page_of(gatherer, std::move(*records), arguments);
+  if (page.records.empty() && page.rejected.empty())
+    return Error{"orch report", "there is nothing to show in what was named",
+                 "orch status lists runs"};
+  return page;
+}
+
+// Writes the page again and again until nothing goes on any more; the last one stays as it is.
+int watch(App& app, page::Page page, const ReportArguments& arguments) {
+  constexpr auto kLook = std::chrono::milliseconds(100);
+  while (goes_on(page) && !interrupted()) {
+    const auto next = std::chrono::steady_clock::now() + std::chrono::seconds(*arguments.watch);
+    while (std::chrono::steady_clock::now() < next && !interrupted())
+      std::this_thread::sleep_for(kLook);
+    auto newer = make_page(app, arguments);
+    if (!newer) return fail(newer.error(), kError);
+    page = std::move(*newer);
+    if (!goes_on(page)) page.refresh_seconds = 0;
+    if (auto status = write_output(page_file(arguments), page::html(page)); !status)
+      return fail(status.error(), kError);
+  }
+  return interrupted() ? kInterrupted : kOk;
+}
+
 }  // namespace
 
 int report_command(const ReportArguments& arguments) {
+  const auto& records = arguments.records;
+  if (arguments.watch && (records.common.format != "html" || records.output == "-"))
+    return fail(Error{"--watch", "keeps a page in a file up to date", "leave --format and -o - out"},
+                kUsage);
   auto app = App::create();
   if (!app) return fail(app.error(), kError);
-  Gatherer gatherer(**app, gather_options(arguments.records));
-  auto records = gather(gatherer, arguments.records.words);
+  auto page = make_page(**app, arguments);
   if (interrupted()) return kInterrupted;
-  if (!records) return fail(records.error(), kError);
-  tell_passed(gatherer);
-  const auto page = page_of(gatherer, std::move(*records), arguments);
-  if (page.records.empty() && page.rejected.empty())
-    return fail(Error{"orch report", "there is nothing to show in what was named",
-                      "orch status lists runs"},
-                kError);
-  return show(page, arguments);
+  if (!page) return fail(page.error(), kError);
+  if (arguments.watch && !goes_on(*page)) page->refresh_seconds = 0;
+  const int shown = show(*page, arguments);
+  return arguments.watch && shown == kOk ? watch(**app, std::move(*page), arguments) : shown;
 }
 
 }  // namespace orch::cli

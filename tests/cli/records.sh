@@ -94,6 +94,11 @@ orch compare slow.out fast.out
 exits 0 "two logs"
 has "$out" "tensor_parallel" "the field that differs"
 has "$out" "1.20x faster (1.20 to 1.20)" "the speed-up: 12.002 / 10.002 = 1.2"
+has "$out" "fast.out is 1.20x faster than slow.out" "and a sentence to repeat"
+orch compare --in bloom7b-days strategy=fsdp strategy=deepspeed
+exits 0 "two strategies of a table"
+has "$out" "Like for like, fsdp is 1.29x faster than deepspeed: 2 pairs on 8 and 16 GPUs" "258 / 200 and 516 / 400"
+has "$out" "1 of 2 pairs is doubtful" "rows that their table marks count as doubtful"
 orch compare slow.json fast.out --format json
 exits 0 "records and a log"
 has "$(json "sorted(x['field'] for x in d['differences'] if x['field'].endswith('parallel'))" <<<"$out")" \
@@ -123,6 +128,16 @@ has "$err" "--in" "and how to have something"
 # --- report
 orch report "$ORCH_HOME/experiments/200b.lua" -o 200b.html
 exits 0 "an experiment as a page"
+has "$(cat 200b.html)" 'is best: 300B tokens in ' "the page begins with the answer"
+lacks "$(cat 200b.html)" "$ORCH_HOME" "a page names no folders of this machine"
+orch report "$ORCH_HOME/experiments/200b.lua" "$ORCH_HOME/experiments/bloom7b_days.lua" -o both.html
+exits 0 "two experiments on one page"
+has "$(cat both.html)" '<a href="#answer-2">bloom7b_days</a>' "with a list of contents"
+orch report slow.out --watch 1 -o watched.html
+exits 0 "a watch of what does not go on ends"
+lacks "$(cat watched.html)" 'http-equiv="refresh"' "and its page stays as it is"
+orch report slow.out --watch 1 --format json
+exits 2 "only a page is watched"
 has "$err" "report: 200b.html" "where it is"
 has "$(head -c 200 200b.html)" "<!DOCTYPE html>" "it is HTML"
 for source in gpt2-jz-v100 bench-1b3 bloom7b-days bloom-prequel pp-perlmutter; do

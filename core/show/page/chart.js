@@ -103,8 +103,14 @@ function notCounted(has) {
 }
 const notes = (...all) => all.filter(Boolean).join(' ');
 
+// Of runs one below the other: the best of each series, then the best of what is left.
+function bestFirst(all, most = kSingle) {
+  const firsts = new Set([...grouped(all, seriesOf).values()].map((some) => some[0]));
+  return [...firsts, ...all.filter((run) => !firsts.has(run))].slice(0, most);
+}
+
 const leftOut = (all, shown, what) => all <= shown ? '' :
-  `The ${shown} best of ${counted(all, what)}; the table has them all.`;
+  `The best of each series, then the best: ${shown} of ${counted(all, what)}; the table has them all.`;
 
 // Charts of single runs have a line of words above each.
 const manyCounts = several(runs.map((run) => run.gpus));

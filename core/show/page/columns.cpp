@@ -114,12 +114,12 @@ void add_what(std::vector<Column>& out) {
   out.push_back(words("strategy", "Strategy", strategy_cell));
   out.push_back(
       words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
+  out.push_back(field("gpus", "GPUs", "number of GPUs", "gpus", true));
   out.push_back(
       words("gpu", "GPU", [](const Line& line) { return plain(line.record->field_text("gpu")); }));
 }
 
 void add_layout(std::vector<Column>& out) {
-  out.push_back(field("gpus", "GPUs", "number of GPUs", "gpus", true));
   out.push_back(field("tensor_parallel", "TP", "tensor-parallel ranks", "tp", true));
   out.push_back(field("pipeline_parallel", "PP", "pipeline stages", "pp", true));
   out.push_back(field("data_parallel", "DP", "data-parallel ranks", "dp", true));
@@ -209,6 +209,19 @@ void add_memory(std::vector<Column>& out) {
                         }));
 }
 
+// What most readers do not look for comes when it is chosen; of TFLOPs the first convention stays.
+void hide_details(std::vector<Column>& columns) {
+  static const std::set<std::string> kDetails{
+      "source",        "table", "gpu",        "step",         "estimated_step", "tokens_per_second",
+      "data_parallel", "fit",   "accumulate", "global_batch", "memory_limit"};
+  bool has_tflops = false;
+  for (auto& column : columns) {
+    const bool tflops = column.name == "tflops" || column.name == "estimated_tflops";
+    column.is_hidden = kDetails.contains(column.name) || (tflops && has_tflops);
+    has_tflops = has_tflops || tflops;
+  }
+}
+
 }  // namespace
 
 std::vector<Line> lines_of(const std::vector<Record>& records) {
@@ -224,13 +237,14 @@ std::vector<Line> lines_of(const std::vector<Record>& records) {
 std::vector<Column> columns_of(const std::vector<Line>& lines) {
   std::vector<Column> out;
   add_what(out);
-  add_layout(out);
-  add_outcome(out);
   add_time(out);
   add_tflops(out, lines);
   add_memory(out);
+  add_outcome(out);
   out.push_back(
       measure("doubts", "Doubts", "", "why a number is not to be believed", {}, doubts_cell));
+  add_layout(out);
+  hide_details(out);
   return out;
 }
 

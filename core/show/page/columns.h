@@ -33,6 +33,7 @@ struct Column {
   std::string title = {};  // what it means, in a sentence
   bool is_number = false;
   bool has_choices = false;               // runs can be filtered by its values
+  bool is_hidden = false;                 // until somebody chooses it
   bool is_setting = false;                // said once above the table where all runs have the same
   std::vector<std::string> doubted = {};  // the names that a doubt may call it by
   std::function<Cell(const Line&)> cell = {};

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <tuple>
 
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
@@ -87,11 +89,22 @@ std::string best(const std::vector<Line>& lines) {
   std::map<std::string, Best> by_model;
   for (const auto& line : lines) {
     if (!line.numbers.best_days() || !counts_for_speed(*line.record)) continue;
-    const auto model = model_of(*line.record);
+    const auto model = size_class_of(*line.record);
     if (!by_model.contains(model)) order.push_back(model);
     auto& held = by_model[model];
     keep(line.numbers.days ? held.measured : held.estimated, line);
   }
+  // The fastest of all is never left out, however many models there are.
+  const auto fewest = [&](const std::string& model) {
+    const auto& held = by_model[model];
+    const auto value = [](const Line* line) {
+      return line != nullptr ? line->numbers.best_days()->value : INFINITY;
+    };
+    return std::tuple(model.empty(), std::min(value(held.measured), value(held.estimated)));
+  };
+  if (order.size() > kMostModels)
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const auto& a, const auto& b) { return fewest(a) < fewest(b); });
   std::stable_partition(order.begin(), order.end(),
                         [](const std::string& model) { return !model.empty(); });
   std::string out;
@@ -136,13 +149,31 @@ std::string counts(const Page& page, const std::vector<Line>& lines) {
   return out.empty() ? "" : "<ul class=\"counts\">" + out + "</ul>\n";
 }
 
+// Two sentences for each experiment; below a heading of its own, where there are several.
+std::string answers(const Page& page) {
+  std::string out;
+  for (std::size_t i = 0; i < page.answers.size(); ++i) {
+    const auto& answer = page.answers[i];
+    out += fmt::format("<section class=\"answer\" id=\"{}\">", answer_id(i));
+    if (page.answers.size() > 1)
+      out += fmt::format("<h2>{}</h2>", escape(answer.name, kLongestName));
+    out += fmt::format("<p class=\"best\">{}</p>", escape(answer.best));
+    if (!answer.sure.empty())
+      out += fmt::format("<p><b>How sure:</b> {}</p>", escape(answer.sure));
+    out += "</section>\n";
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string answer_id(std::size_t answer) { return fmt::format("answer-{}", answer + 1); }
 
 std::string headline(const Page& page, const std::vector<Line>& lines) {
   auto out = fmt::format("<header><h1>{}</h1>\n",
                          page.title.empty() ? "Report" : escape(page.title, kLongestName));
   if (!page.doc.empty()) out += fmt::format("<p class=\"doc\">{}</p>\n", escape(page.doc));
-  out += best(lines) + counts(page, lines);
+  out += answers(page) + best(lines) + counts(page, lines);
   if (lines.empty()) out += "<p>There are no runs.</p>\n";
   return out + "</header>\n";
 }

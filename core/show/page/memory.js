@@ -63,8 +63,8 @@ const fullness = (run) => (run.memory || run.estimatedMemory)[0] / (run.limit ||
 // Half of the places are for the best runs, half for the fullest of the others: those that do not
 // fit are why one looks here.
 function memoryShown(all) {
-  const best = all.slice(0, all.length <= kSingle ? kSingle : kSingle / 2);
-  const others = all.slice(best.length).sort((a, b) => fullness(b) - fullness(a));
+  const best = bestFirst(all, all.length <= kSingle ? kSingle : kSingle / 2);
+  const others = all.filter((run) => !best.includes(run)).sort((a, b) => fullness(b) - fullness(a));
   return [...best, ...others.slice(0, kSingle - best.length)];
 }
 

@@ -125,11 +125,20 @@ std::string strategy_of(const Record& record) {
   return name.empty() ? record.field_text("framework") : name;
 }
 
-std::string model_of(const Record& record) {
+// Its name, or its size to so many digits.
+static std::string model_to(const Record& record, int digits) {
   auto name = record.field_text("model");
   if (!name.empty()) return name;
   const auto params = positive(record.field_number("params"));
-  return params ? format_tokens(*params) : std::string();
+  if (!params) return {};
+  const double unit = std::pow(10, std::floor(std::log10(*params)) + 1 - digits);
+  return format_tokens(std::round(*params / unit) * unit);
+}
+
+std::string size_class_of(const Record& record) { return model_to(record, 2); }
+
+std::string model_of(const Record& record) {
+  return model_to(record, 3);  // 52B and 52.01B are one model, counted in two ways
 }
 
 std::vector<std::string> differing_settings(const std::vector<Record>& records) {

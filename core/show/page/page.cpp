@@ -46,14 +46,18 @@ std::string head(const Page& page) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="orch">
-<title>{}</title>
+{}<title>{}</title>
 <script>{}</script>
 <style>{}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 )",
-      policy(), page.title.empty() ? "Report" : escape(page.title, kLongestName), assets::kStart,
+      policy(),
+      page.refresh_seconds > 0
+          ? fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", page.refresh_seconds)
+          : "",
+      page.title.empty() ? "Report" : escape(page.title, kLongestName), assets::kStart,
       assets::kStyle);
 }
 
@@ -73,11 +77,14 @@ struct Part {
   std::string id, name, html;
 };
 
-std::string contents(const std::vector<Part>& parts, const std::vector<Chart>& charts) {
+std::string contents(const Page& page, const std::vector<Part>& parts,
+                     const std::vector<Chart>& charts) {
   std::string out;
   const auto link = [&](const std::string& id, const std::string& name) {
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, name);
   };
+  for (std::size_t i = 0; page.answers.size() > 1 && i < page.answers.size(); ++i)
+    link(answer_id(i), escape(page.answers[i].name, kLongestName));
   for (const auto& part : parts) {
     if (part.id == "charts")
       for (const auto& chart : charts)
@@ -102,12 +109,13 @@ std::string scripts(const std::vector<Line>& lines) {
 std::string html(const Page& page) {
   const auto lines = lines_of(page.records);
   const auto charts = charts_of(lines);
-  const std::vector<Part> parts{{"runs", "Runs", table(lines)},
+  const std::vector<Part> parts{{"bests", "The best of each", bests(lines)},
                                 {"charts", "", chart_sections(charts)},
+                                {"runs", "Runs", table(lines)},
                                 {"rejected", "Rejected runs", rejected(page.rejected)},
                                 {"budget", "Budget", budget(page.budget)},
                                 {"provenance", "Provenance", provenance(page)}};
-  auto out = head(page) + headline(page, lines) + contents(parts, charts) + "<main id=\"main\">\n";
+  auto out = head(page) + headline(page, lines) + contents(page, parts, charts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())

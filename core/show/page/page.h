@@ -24,12 +24,21 @@ struct Attachment {
   std::string text;
 };
 
+// What an experiment comes to.
+struct Answer {
+  std::string name;  // of the experiment
+  std::string best;  // what is best, what it costs, when it ends
+  std::string sure;  // how sure that is
+};
+
 // Everything that a report shows.
 struct Page {
   std::string title;
   std::string doc;      // a sentence below the title
   std::string command;  // that made it
   std::string created;  // date and time
+  std::vector<Answer> answers;  // one of each experiment
+  int refresh_seconds = 0;      // the page loads itself again; 0: never
   std::vector<record::Record> records;
   std::vector<RejectedRun> rejected;
   Budget budget;

@@ -11,7 +11,11 @@ namespace orch::page {
 
 // The parts of the page as HTML; a part without data is empty.
 
+// Where the answer of an experiment stands.
+std::string answer_id(std::size_t answer);
 std::string headline(const Page& page, const std::vector<Line>& lines);
+// The best run of each strategy and size, with what it costs.
+std::string bests(const std::vector<Line>& lines);
 std::string table(const std::vector<Line>& lines);
 std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
 std::string rejected(const std::vector<RejectedRun>& runs);

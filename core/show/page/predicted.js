@@ -1,13 +1,18 @@
 // Predicted against measured seconds per step: on the diagonal, the estimate is exact.
 
-function predictedFinding(points) {
+// Runs that are not to be believed say nothing of the estimate.
+function predictedFinding(all) {
+  const points = all.filter((p) => !p.run.out);
+  if (points.length === 0) return 'No run here is free of doubts.';
+  const left = all.length - points.length;
   const errors = points.map((p) => p.error);
   const within = errors.filter((error) => Math.abs(error) <= 0.1).length;
   const mean = d3.mean(errors, Math.abs);
   return `Of ${counted(points.length, 'run')}, ${within} ${within === 1 ? 'is' : 'are'} ` +
     'estimated within 10 %. ' +
     `Mean error without sign ${d3.format('.1f')(100 * mean)} %, ` +
-    `median ${d3.format('+.1f')(100 * d3.median(errors))} %.`;
+    `median ${d3.format('+.1f')(100 * d3.median(errors))} %.` +
+    (left === 0 ? '' : ` Not counted, but drawn: ${counted(left, 'run')} left out elsewhere.`);
 }
 
 function drawDiagonal(svg, x, y) {

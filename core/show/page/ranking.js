@@ -27,9 +27,10 @@ function rankingPoints(lines, places) {
 }
 
 function rankingChart(all) {
-  const {shown, note} = firstSeries(all.slice(0, kSingle).map(seriesOf));
+  const best = bestFirst(all);
+  const {shown, note} = firstSeries(best.map(seriesOf));
   const places = new Map(shown.map(({name, i}) => [name, i]));
-  const lines = all.slice(0, kSingle).filter((run) => places.has(seriesOf(run)));
+  const lines = best.filter((run) => places.has(seriesOf(run)));
   const points = rankingPoints(lines, places);
   const draw = (svg, width) => {
     const scale = d3.scaleLinear().domain([0, d3.max(points.flatMap((p) => p.range)) * 1.03])

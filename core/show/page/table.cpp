@@ -63,7 +63,8 @@ std::string shown(const Filled& filled, const Cell& cell) {
 
 void head(std::string& out, const Column& column) {
   fmt::format_to(
-      std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}>{}{}</th>)", column.name,
+      std::back_inserter(out), R"(<th scope="col" data-name="{}"{}{}{}{}>{}{}</th>)", column.name,
+      column.is_hidden ? " data-detail" : "",
       column.is_number ? R"( class="number")" : "", column.has_choices ? " data-choices" : "",
       column.title.empty() ? "" : fmt::format(R"( title="{}")", escape(column.title)),
       escape(column.head),

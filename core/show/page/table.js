@@ -63,9 +63,33 @@ class Table {
     this.heads.forEach((head, column) => {
       if ('choices' in head.dataset) this.addChoice(place, head, column);
     });
+    this.addColumns(place);
     this.all = element('button', {type: 'button', id: 'all'}, 'Lay out all at once');
     this.all.addEventListener('click', () => this.append(Infinity));
     place.append(this.all);
+  }
+
+  // Results are shown, the rest is chosen: a box for each column but the first.
+  addColumns(place) {
+    const boxes = this.heads.slice(1).map((head, i) => {
+      const box = element('input', {type: 'checkbox', id: `column-${i + 1}`});
+      box.checked = !('detail' in head.dataset);
+      box.addEventListener('change', () => this.showColumn(i + 1, box.checked));
+      this.showColumn(i + 1, box.checked);
+      return element('label', {for: box.id}, box, ` ${head.textContent}`);
+    });
+    const all = element('button', {type: 'button', id: 'every-column'}, 'All columns');
+    all.addEventListener('click', () => {
+      for (const box of this.chooser.querySelectorAll('input')) if (!box.checked) box.click();
+    });
+    this.chooser = element('details', {class: 'chooser'}, element('summary', {}, 'Columns'),
+      element('div', {}, all, ...boxes));
+    place.after(this.chooser);
+  }
+
+  showColumn(column, shown) {
+    this.heads[column].hidden = !shown;
+    for (const {row} of this.rows) row.cells[column].hidden = !shown;
   }
 
   // The first words of a cell: what is small beside them, or opens, is not chosen by.

@@ -61,7 +61,7 @@ function timeBars(shown) {
 function timeChart() {
   const all = ranked.filter((run) => run.items || run.estimatedItems);
   if (all.length === 0) return null;
-  const shown = all.slice(0, kSingle);
+  const shown = bestFirst(all);
   const bars = timeBars(shown);
   const draw = (svg, width) => {
     addPatterns(svg);

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "core/show/page/numbers.h"
 #include "tests/show/page/fixtures.h"
 
 namespace orch::page::test {
@@ -284,6 +285,43 @@ TEST_CASE("the picture has a mark for the best of each strategy on so many GPUs"
   CHECK(count(ranking, "class=\"measured\"") == 5);
   CHECK_THAT(svg({}), ContainsSubstring("no run has days per 100B tokens"));
   CHECK(count(svg(hostile()), "<script") == 0);
+}
+
+TEST_CASE("the page begins with the answers", "[page]") {
+  auto page = full();
+  page.answers = {{"one", "fsdp is <best>.", "not very"}};
+  const auto one = html(page);
+  CHECK_THAT(one, ContainsSubstring("<p class=\"best\">fsdp is &lt;best&gt;.</p>"));
+  CHECK(one.find("id=\"answer-1\"") < one.find("id=\"bests\""));
+  CHECK(one.find("id=\"bests\"") < one.find("id=\"days\""));
+  CHECK(one.find("id=\"days\"") < one.find("id=\"table\""));
+  CHECK(count(one, "<li><a href=\"#answer-") == 0);
+  page.answers.push_back({"two", "ddp is.", ""});
+  CHECK_THAT(html(page), ContainsSubstring("<li><a href=\"#answer-2\">two</a></li>"));
+}
+
+TEST_CASE("the best of each strategy stands above all, with its cost", "[page]") {
+  const auto text = html(full());
+  const auto from = text.find("id=\"bests\""), to = text.find("</section>", from);
+  const auto bests = text.substr(from, to - from);
+  // toy-5, 38.26 days on 384 GPUs: 38.26 * 24 * 384 GPU-hours for 100B tokens.
+  CHECK_THAT(bests, ContainsSubstring("<b>38.26</b>") && ContainsSubstring("best</td>") &&
+                        ContainsSubstring("352,6"));
+}
+
+TEST_CASE("a page that is watched loads itself again", "[page]") {
+  auto page = full();
+  CHECK(html(page).find("http-equiv=\"refresh\"") == std::string::npos);
+  page.refresh_seconds = 30;
+  CHECK_THAT(html(page), ContainsSubstring("<meta http-equiv=\"refresh\" content=\"30\">"));
+}
+
+TEST_CASE("sizes that differ in how they are counted are one model", "[page]") {
+  record::Record a, b;
+  a.set("params", 52e9);
+  b.set("params", 52.01e9);
+  CHECK(model_of(a) == "52B");
+  CHECK(model_of(b) == model_of(a));
 }
 
 }  // namespace

@@ -43,17 +43,28 @@ def quality(run):
     return not counts(run), 'days' not in run, best_days(run)
 
 
+def best_first(some, most):
+    """The best of each strategy and model, then the best of the others; some are sorted."""
+    firsts, others, seen = [], [], set()
+    for run in some:
+        series = run['strategy'], run['model']
+        (others if series in seen else firsts).append(run)
+        seen.add(series)
+    return (firsts + others)[:most]
+
+
 def first(runs, keys, rank=quality, most=20):
     """How many of the runs that are drawn one by one have each of the keys: the best come first."""
     some = sorted((run for run in runs if any(run.get(key) for key in keys)), key=rank)
-    return [sum(1 for run in some[:most] if run.get(key)) for key in keys]
+    return [sum(1 for run in best_first(some, most) if run.get(key)) for key in keys]
 
 
 def fullest(runs, most=20):
     """Marks of memory: of the ten best runs and of the ten fullest others, or of all."""
     some = sorted((run for run in runs if 'memory' in run or 'estimated_memory' in run), key=quality)
-    best = some if len(some) <= most else some[:most // 2]
-    others = sorted(some[len(best):], reverse=True,
+    best = some if len(some) <= most else best_first(some, most // 2)
+    chosen = {id(run) for run in best}
+    others = sorted((run for run in some if id(run) not in chosen), reverse=True,
                     key=lambda run: run.get('memory', run.get('estimated_memory')) / run.get('limit', 1))
     return sum(('memory' in run) + ('estimated_memory' in run) for run in best + others[:most - len(best)])
 
