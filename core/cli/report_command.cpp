@@ -240,9 +240,11 @@ Result<Records> gather(Gatherer& gatherer, const std::vector<std::string>& words
   return out;
 }
 
+// Of logs nobody knows: many just end.
 bool goes_on(const page::Page& page) {
   return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
-    return record.state == record::State::running || record.state == record::State::pending;
+    return record.origin.kind == "run" && (record.state == record::State::running ||
+                                           record.state == record::State::pending);
   });
 }
 
