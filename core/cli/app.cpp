@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/fields.h"
+#include "core/record/quantities.h"
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
@@ -137,7 +138,7 @@ App::App(Places places, backend::Backends backends)
     : places_(std::move(places)),
       backends_(std::move(backends)),
       clusters_(places_.cluster_folders(), places_.gpus(), places_.stacks()),
-      loader_(backends_.strategies(), places_.models()),
+      loader_(backends_.strategies(), places_.models(), record::measured_names()),
       frameworks_(places_.frameworks()) {}
 
 Result<std::unique_ptr<App>> App::create() {

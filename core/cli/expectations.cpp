@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/cli/select.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/words.h"
 
@@ -12,13 +13,6 @@ namespace orch::cli {
 namespace {
 
 using record::Record;
-
-// By one convention, so that runs of several frameworks compare.
-std::optional<double> tflops_of(const record::Measurement& measured) {
-  for (const auto& held : measured.tflops)
-    if (held.convention == "megatron") return held.value;
-  return std::nullopt;
-}
 
 std::string why_short(const Record& record, const plan::Expectation& expected,
                       const std::optional<double>& measured) {
@@ -36,17 +30,9 @@ std::string why_short(const Record& record, const plan::Expectation& expected,
 }  // namespace
 
 std::optional<double> measured_quantity(const Record& record, const std::string& quantity) {
-  const auto& measured = record.measured;
-  if (quantity == "step_seconds")
-    return measured.step_seconds ? std::optional(measured.step_seconds->value) : std::nullopt;
-  if (quantity == "tokens_per_second") return measured.tokens_per_second;
-  if (quantity == "days_per_100b_tokens") return measured.days_per_100b_tokens;
-  if (quantity == "tflops_per_gpu") return tflops_of(measured);
-  if (quantity == "peak_memory_bytes") return measured.peak_memory_bytes;
-  if (quantity == "host_memory_bytes") return measured.host_memory_bytes;
-  if (quantity == "gpu_hours") return measured.gpu_hours;
-  if (quantity == "last_loss") return measured.last_loss;
-  return std::nullopt;
+  const auto* found = record::find_quantity(quantity);
+  const auto value = found ? record::measured(*found, record) : std::nullopt;
+  return value ? std::optional(value->value) : std::nullopt;
 }
 
 Result<std::vector<Judgement>> judge_expected(const std::vector<Record>& records,

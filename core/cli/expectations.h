@@ -18,7 +18,7 @@ struct Judgement {
   std::string why;                 // it fell short; empty: it did not
 };
 
-// A measured quantity of a record by its name, as plan::expected_quantities has it.
+// A measured quantity of a record by its name, as record::quantities() has it.
 std::optional<double> measured_quantity(const record::Record& record, const std::string& quantity);
 
 // Every run that somebody has started, against each expectation that is for it. One that failed,

@@ -1,10 +1,12 @@
 #include "core/cli/fields.h"
 
-#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/base/text.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/planned.h"
 
 namespace orch::cli {
 namespace {
@@ -12,74 +14,45 @@ namespace {
 using plan::Planned;
 using plan::Value;
 
-struct Named {
-  const char* name;
-  Value (*value)(const Planned&);
-};
+// What is neither a field of a run nor a quantity.
+Result<Value> other(const Planned& planned, std::string_view name) {
+  const auto& estimate = planned.estimate;
+  if (name == "fit") return Value(std::string(plan::name(estimate.fit)));
+  if (name == "warnings") return Value(static_cast<std::int64_t>(planned.run.warnings.size()));
+  if (name == "memory_low") return Value(estimate.memory_low);
+  if (name == "memory_high") return Value(estimate.memory_high);
+  if (name == "step_low") return Value(estimate.step_low);
+  if (name == "step_high") return Value(estimate.step_high);
+  return Error{};
+}
 
-const std::vector<Named>& fields() {
-  static const std::vector<Named> kFields{
-      {"id", [](const Planned& p) -> Value { return p.run.id; }},
-      {"strategy", [](const Planned& p) -> Value { return p.run.strategy->name; }},
-      {"backend", [](const Planned& p) -> Value { return p.run.strategy->backend; }},
-      {"framework", [](const Planned& p) -> Value { return p.run.framework; }},
-      {"model", [](const Planned& p) -> Value { return p.run.model.name; }},
-      {"params", [](const Planned& p) -> Value { return p.run.model.params(); }},
-      {"layers", [](const Planned& p) -> Value { return p.run.model.layers; }},
-      {"hidden", [](const Planned& p) -> Value { return p.run.model.hidden; }},
-      {"heads", [](const Planned& p) -> Value { return p.run.model.heads; }},
-      {"head_dim", [](const Planned& p) -> Value { return p.run.model.head_dim; }},
-      {"vocab", [](const Planned& p) -> Value { return p.run.model.vocab; }},
-      {"seq", [](const Planned& p) -> Value { return p.run.model.seq; }},
-      {"cluster", [](const Planned& p) -> Value { return p.run.cluster->name; }},
-      {"partition", [](const Planned& p) -> Value { return p.run.partition->name; }},
-      {"gpus", [](const Planned& p) -> Value { return p.run.gpus; }},
-      {"nodes", [](const Planned& p) -> Value { return p.run.nodes; }},
-      {"tensor_parallel", [](const Planned& p) -> Value { return p.run.layout.tensor_parallel; }},
-      {"pipeline_parallel",
-       [](const Planned& p) -> Value { return p.run.layout.pipeline_parallel; }},
-      {"data_parallel", [](const Planned& p) -> Value { return p.run.layout.data_parallel; }},
-      {"micro_batch", [](const Planned& p) -> Value { return p.run.batch.micro_batch; }},
-      {"accumulate", [](const Planned& p) -> Value { return p.run.batch.accumulate; }},
-      {"global_batch", [](const Planned& p) -> Value { return p.run.batch.global_batch; }},
-      {"tokens", [](const Planned& p) -> Value { return p.run.tokens; }},
-      {"fit", [](const Planned& p) -> Value { return std::string(name(p.estimate.fit)); }},
-      {"peak_memory_bytes", [](const Planned& p) -> Value { return p.estimate.peak_memory; }},
-      {"memory_low", [](const Planned& p) -> Value { return p.estimate.memory_low; }},
-      {"memory_high", [](const Planned& p) -> Value { return p.estimate.memory_high; }},
-      {"step_low", [](const Planned& p) -> Value { return p.estimate.step_low; }},
-      {"step_high", [](const Planned& p) -> Value { return p.estimate.step_high; }},
-      {"step_seconds", [](const Planned& p) -> Value { return p.estimate.step_seconds; }},
-      {"tflops_per_gpu", [](const Planned& p) -> Value { return p.estimate.tflops_per_gpu; }},
-      {"mfu", [](const Planned& p) -> Value { return p.estimate.mfu; }},
-      {"tokens_per_second", [](const Planned& p) -> Value { return p.estimate.tokens_per_second; }},
-      {"days_per_100b_tokens",
-       [](const Planned& p) -> Value { return p.estimate.days_per_100b_tokens; }},
-      {"days_to_train", [](const Planned& p) -> Value { return p.estimate.days_to_train; }},
-      {"gpu_hours", [](const Planned& p) -> Value { return p.estimate.gpu_hours; }},
-      {"communicated_bytes", [](const Planned& p) -> Value { return p.estimate.communicated; }},
-      {"warnings",
-       [](const Planned& p) -> Value { return static_cast<std::int64_t>(p.run.warnings.size()); }},
-  };
-  return kFields;
+std::vector<std::string> known_names(const std::vector<plan::StrategyPtr>& strategies) {
+  std::set<std::string> names{"fit",       "warnings", "memory_low", "memory_high",
+                              "step_low",  "step_high"};
+  for (const auto& term : plan::vocabulary())
+    if (term.read) names.emplace(term.name);
+  for (const auto& quantity : record::quantities())
+    if (quantity.estimated) names.emplace(quantity.name);
+  for (const auto& strategy : strategies)
+    for (const auto& param : strategy->params) names.insert(param.name);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace
 
 Result<Value> field(const Planned& planned, std::string_view name,
                     const std::vector<plan::StrategyPtr>& strategies) {
-  for (const auto& known : fields())
-    if (name == known.name) return known.value(planned);
-  if (planned.run.strategy->index(name) >= 0) return planned.run.setting(name);
-  std::vector<std::string> names;
-  for (const auto& known : fields()) names.emplace_back(known.name);
-  for (const auto& strategy : strategies) {
-    if (strategy->index(name) >= 0) return Value();
-    for (const auto& param : strategy->params)
-      if (std::find(names.begin(), names.end(), param.name) == names.end())
-        names.push_back(param.name);
+  if (const auto* term = plan::find_term(name); term && term->read) return term->read(planned.run);
+  if (const auto* quantity = record::find_quantity(name); quantity && quantity->estimated) {
+    const auto value = record::estimated(*quantity, planned);
+    return Value(value ? value->value : 0);
   }
-  return Error{printable(name), "a run has no such field", suggestion(name, names)};
+  if (auto found = other(planned, name)) return found;
+  if (planned.run.strategy->index(name) >= 0) return planned.run.setting(name);
+  for (const auto& strategy : strategies)
+    if (strategy->index(name) >= 0) return Value();
+  return Error{printable(name), "a run has no such field",
+               suggestion(name, known_names(strategies))};
 }
 
 }  // namespace orch::cli

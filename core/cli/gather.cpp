@@ -135,7 +135,7 @@ Result<Records> Gatherer::experiment(const std::string& file) {
     if (interrupted()) return Error{file, "interrupted", ""};
     ids.push_back(planned.run.id);
     auto explained = app_.explain(planned.run);
-    out.push_back(planned_record(explained ? *explained : planned, file));
+    out.push_back(record::planned_record(explained ? *explained : planned, file));
   }
   outcomes_.push_back(std::move(*outcome));
   if (there.empty()) return out;

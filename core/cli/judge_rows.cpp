@@ -52,7 +52,7 @@ void add_estimate(App& app, const Result<published::Sample>& sample, record::Rec
     record.not_estimated = words(planned.error());
     return;
   }
-  record.estimated = estimated_of(planned->estimate, era_of(*sample));
+  record.estimated = record::estimated_of(planned->estimate, era_of(*sample));
   if (sample->first_stage) of_first_stage(planned->estimate, *record.estimated);
   record.origin.cluster_file = sample->run.cluster->file;
   // Nobody said how long they would train: 100B tokens are only a measure.

@@ -178,7 +178,7 @@ Order order_of(const follow::Campaign& campaign, const Chosen& chosen) {
       ++order.failed;
     else {
       order.runs.push_back(*place);
-      order.gpu_hours += view.facts.gpu_hours;
+      order.gpu_hours += view.facts.estimated.gpu_hours;
     }
   }
   return order;

@@ -21,7 +21,7 @@ namespace {
 // What a slice measured, as a record: of one rank, without communication.
 record::Record record_of(const Probe& probe, const tables::Slice& slice) {
   const plan::Planned planned{probe.part(), slice.estimate};
-  auto out = planned_record(planned, "");
+  auto out = record::planned_record(planned, "");
   out.id = fmt::format("{}:{}", probe.run().id, Probe::name_of(slice));
   out.set("stage", slice.stage);
   out.origin.kind = "probe";

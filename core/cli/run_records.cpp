@@ -21,24 +21,6 @@ using record::Record;
 // A frozen estimate and one made now are the same one when they agree so far.
 constexpr double kSame = 1e-3;
 
-record::FieldValue value_of(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return std::string("none");
-}
-
-// Strategies have their own words for it.
-std::string field_name(const std::string& param) { return param == "stage" ? "zero_stage" : param; }
-
-std::string group_of(const plan::Item& item) {
-  if (item.name.find("optimizer") != std::string::npos) return "optimizer";
-  if (item.kind == "bubble") return "bubble";
-  if (item.kind == "collective" || item.kind == "copy") return "communication";
-  return item.kind == "gemm" || item.kind == "memory" ? "compute" : "other";
-}
-
 // Of what our own trainers measure.
 std::string group_of_measured(const std::string& name) {
   if (name.find("optimizer") != std::string::npos) return "optimizer";
@@ -114,22 +96,12 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
 }
 
 // What was estimated before the run counts; the items are of now, and only if it is the same.
-void keep_frozen(const record::RunFacts& facts, record::Estimated& estimated) {
-  if (facts.step_seconds <= 0) return;
+void keep_frozen(const record::Estimated& frozen, record::Estimated& now) {
+  if (frozen.step_seconds <= 0) return;
   const bool same =
-      std::abs(estimated.step_seconds / facts.step_seconds - 1) < kSame &&
-      std::abs(estimated.peak_memory_bytes / std::max(facts.peak_memory, 1.0) - 1) < kSame;
-  if (same) return;
-  estimated.fit = facts.fit;
-  estimated.step_seconds = facts.step_seconds;
-  estimated.step_low = facts.step_low;
-  estimated.step_high = facts.step_high;
-  estimated.tokens_per_second = facts.tokens_per_second;
-  estimated.days_per_100b_tokens = facts.days_per_100b_tokens;
-  estimated.peak_memory_bytes = facts.peak_memory;
-  estimated.memory_low = estimated.memory_high = facts.peak_memory;
-  estimated.tflops_per_gpu = estimated.tflops_per_gpu_simple = estimated.mfu = 0;
-  estimated.time_items.clear();
+      std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
+      std::abs(now.peak_memory_bytes / std::max(frozen.peak_memory_bytes, 1.0) - 1) < kSame;
+  if (!same) now = frozen;
 }
 
 Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
@@ -139,11 +111,11 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
   out.id = view.facts.id;
   auto run = app.read_run(folder);
   if (run) {
-    const auto fields = fields_of(*run, true);
+    const auto fields = record::fields_of(*run, true);
     auto planned = app.explain(std::move(*run));
-    if (planned) out = planned_record(*planned, "");
+    if (planned) out = record::planned_record(*planned, "");
     out.fields = fields;
-    if (out.estimated) keep_frozen(view.facts, *out.estimated);
+    if (out.estimated) keep_frozen(view.facts.estimated, *out.estimated);
   } else {
     troubles.insert(troubles.end(), run.error().begin(), run.error().end());
   }
@@ -170,73 +142,6 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
 }
 
 }  // namespace
-
-std::vector<record::Field> fields_of(const plan::Run& run, bool training) {
-  Record out;
-  out.set("strategy", run.strategy->name);
-  out.set("cluster", run.cluster->name);
-  out.set("partition", run.partition->name);
-  out.set("gpu", run.partition->gpu.name);
-  out.set("gpus", run.gpus);
-  out.set("nodes", run.nodes);
-  out.set("gpus_per_node", run.partition->gpus_per_node);
-  out.set("model", run.model.name);
-  out.set("params", run.model.params());
-  out.set("layers", run.model.layers);
-  out.set("hidden", run.model.hidden);
-  out.set("heads", run.model.heads);
-  out.set("vocab", run.model.vocab);
-  out.set("seq", run.model.seq);
-  for (std::size_t i = 0; i < run.settings.size(); ++i)
-    out.set(field_name(run.strategy->params[i].name), value_of(run.settings[i]));
-  if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
-  out.set("tensor_parallel", run.layout.tensor_parallel);
-  out.set("pipeline_parallel", run.layout.pipeline_parallel);
-  out.set("data_parallel", run.layout.data_parallel);
-  out.set("micro_batch", run.batch.micro_batch);
-  out.set("accumulate", run.batch.accumulate);
-  out.set("global_batch", run.batch.global_batch);
-  if (!training) return out.fields;
-  for (const auto& field : plan::training_fields())
-    out.set(field.param.name,
-            std::visit([&](auto member) { return record::FieldValue(run.training.*member); },
-                       field.member));
-  return out.fields;
-}
-
-record::Estimated estimated_of(const plan::Estimate& estimate, double era) {
-  record::Estimated out;
-  out.fit = name(estimate.fit);
-  out.step_seconds = estimate.step_seconds * era;
-  out.step_low = estimate.step_low * era;
-  out.step_high = estimate.step_high * era;
-  out.peak_memory_bytes = estimate.peak_memory;
-  out.memory_low = estimate.memory_low;
-  out.memory_high = estimate.memory_high;
-  out.usable_memory_bytes = estimate.usable_memory;
-  out.tokens_per_second = estimate.tokens_per_second / era;
-  out.days_per_100b_tokens = estimate.days_per_100b_tokens * era;
-  out.tflops_per_gpu = estimate.tflops_per_gpu / era;
-  out.tflops_per_gpu_simple = estimate.tflops_per_gpu_simple / era;
-  out.mfu = estimate.mfu / era;
-  out.gpu_hours = estimate.gpu_hours * era;
-  out.days_to_train = estimate.days_to_train * era;
-  for (const auto& item : estimate.time)
-    out.time_items.push_back({item.name, group_of(item), item.amount * era});
-  return out;
-}
-
-Record planned_record(const plan::Planned& planned, const std::string& experiment_file) {
-  Record out;
-  out.id = planned.run.id;
-  out.source = planned.run.experiment;
-  out.fields = fields_of(planned.run, false);
-  out.estimated = estimated_of(planned.estimate);
-  out.origin.kind = "plan";
-  out.origin.experiment = planned.run.experiment;
-  out.origin.experiment_file = experiment_file;
-  return out;
-}
 
 Result<std::vector<Record>> run_records(App& app, const fs::path& root,
                                         const std::string& experiment,

@@ -20,7 +20,4 @@ struct Expectation {
   bool operator==(const Expectation&) const = default;
 };
 
-// The quantities that may be expected, by their names in records.
-const std::vector<std::string>& expected_quantities();
-
 }  // namespace orch::plan

@@ -24,6 +24,9 @@ inline constexpr std::pair<const char*, double Estimated::*> kEstimated[] = {
     {"mfu", &Estimated::mfu},
     {"gpu_hours", &Estimated::gpu_hours},
     {"days_to_train", &Estimated::days_to_train},
+    {"host_memory_bytes", &Estimated::host_memory_bytes},
+    {"communicated_bytes", &Estimated::communicated_bytes},
+    {"bubble", &Estimated::bubble},
 };
 
 }  // namespace orch::record

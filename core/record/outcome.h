@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/record/facts.h"
+#include "core/record/record.h"
 #include "core/record/verdict.h"
 
 namespace orch::record {
@@ -20,5 +21,8 @@ struct Outcome {
   std::string submission;      // the last one, of which the verdict is
   std::optional<Progress> progress;
 };
+
+// What was measured of it so far, as a record has it.
+Measurement measured_of(const Outcome& outcome);
 
 }  // namespace orch::record

@@ -6,6 +6,7 @@
 
 #include "core/record/json_names.h"
 #include "core/base/json_fields.h"
+#include "core/record/quantities.h"
 #include "core/record/records_json.h"
 
 namespace orch::record {
@@ -155,6 +156,10 @@ void read_measurement(const Json& from, Measurement& measured) {
   get(from, "nan_steps", measured.nan_steps);
   read_losses(from, measured);
   measured.time_items = items_of(from);
+  for (const auto& quantity : quantities())
+    if (!quantity.measured)
+      if (const auto held = from.find(quantity.name); held != from.end() && held->is_number())
+        measured.stated.emplace(quantity.name, held->get<double>());
 }
 
 Estimated estimated_of(const Json& from) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/plan/vocabulary.h"
+
 namespace orch::record {
 
 std::string text(const FieldValue& value) {
@@ -14,42 +16,12 @@ std::string text(const FieldValue& value) {
 }
 
 const std::vector<std::string>& field_names() {
-  static const std::vector<std::string> kNames{"strategy",
-                                               "framework",
-                                               "cluster",
-                                               "partition",
-                                               "gpu",
-                                               "gpus",
-                                               "nodes",
-                                               "gpus_per_node",
-                                               "model",
-                                               "params",
-                                               "layers",
-                                               "hidden",
-                                               "heads",
-                                               "vocab",
-                                               "seq",
-                                               "tensor_parallel",
-                                               "pipeline_parallel",
-                                               "data_parallel",
-                                               "interleave",
-                                               "micro_batch",
-                                               "accumulate",
-                                               "global_batch",
-                                               "stage",
-                                               "zero_stage",
-                                               "offload",
-                                               "offload_activations",
-                                               "recompute",
-                                               "flash_attention",
-                                               "sequence_parallel",
-                                               "dtype",
-                                               "optimizer",
-                                               "compression",
-                                               "master_weights",
-                                               "fp32_accumulate",
-                                               "launch_blocking",
-                                               "partition_method"};
+  static const auto kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& term : plan::vocabulary())
+      if (!term.planned) names.emplace_back(term.name);
+    return names;
+  }();
   return kNames;
 }
 

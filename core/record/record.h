@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,6 +99,8 @@ struct Measurement {
   std::vector<std::int64_t> resumes;  // steps at which the run was resumed
   std::vector<Spike> spikes;
   std::vector<TimeItem> time_items;  // of one step
+  // Quantities (quantities.h) that the source states and no member holds, by name.
+  std::map<std::string, double, std::less<>> stated;
 };
 
 // What the estimator says of the same run.
@@ -110,6 +113,9 @@ struct Estimated {
   double tflops_per_gpu_simple = 0;  // simple convention
   double mfu = 0;
   double gpu_hours = 0, days_to_train = 0;  // 0: no tokens were given
+  double host_memory_bytes = 0;             // per node
+  double communicated_bytes = 0;            // given to collectives in a step, by one rank
+  double bubble = 0;                        // share of a step that stages are idle
   std::vector<TimeItem> time_items;         // of one step
 };
 
@@ -144,7 +150,7 @@ struct Record {
   bool has_measurement() const;  // a time, a rate, TFLOPs, memory or a loss
 };
 
-// The names of fields in the order in which people look at them. Others come after these.
+// The names of plan::vocabulary() that records have, in its order. Others come after these.
 const std::vector<std::string>& field_names();
 
 }  // namespace orch::record

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/record/json_names.h"
+#include "core/record/quantities.h"
 
 namespace orch::record {
 namespace {
@@ -140,6 +141,11 @@ Json json_of(const Estimated& estimated) {
   return out;
 }
 
+void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& value) {
+  const std::string name(quantity.name);
+  if (value && !to.contains(name)) to[name] = value->value;
+}
+
 Json json_of(const Record& record) {
   Json out = {{"id", record.id}, {"source", record.source}};
   put(out, "table", record.table);
@@ -154,6 +160,11 @@ Json json_of(const Record& record) {
   put_list(out, "assumed", std::move(assumed));
   out["measured"] = json_of(record.measured);
   if (record.estimated) out["estimated"] = json_of(*record.estimated);
+  // What follows from others is written, too: a reader need not know how.
+  for (const auto& quantity : quantities()) {
+    put_missing(out["measured"], quantity, measured(quantity, record));
+    if (record.estimated) put_missing(out["estimated"], quantity, estimated(quantity, record));
+  }
   put(out, "not_estimated", record.not_estimated);
   Json doubts = Json::array();
   for (const auto& doubt : record.doubts)

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/record/record.h"
+
 namespace orch::record {
 
 // What a follower must know of a run, from run.json, estimate.json and the scripts beside them.
@@ -19,16 +21,7 @@ struct RunFacts {
   std::int64_t steps = 0;      // that the job does: asked for, or all the tokens
   double tokens_per_step = 0;  // at the full batch
   int phases = 0;              // job scripts: job.sbatch, job-2.sbatch, ...; 0: none, a local run
-  std::string fit;             // fits, tight or oom
-  double step_seconds = 0;     // as estimated
-  double step_low = 0;
-  double step_high = 0;
-  double tokens_per_second = 0;
-  double peak_memory = 0;  // bytes
-  double days_per_100b_tokens = 0;
-  double communicated_bytes = 0;  // in a step, by one rank; 0: none, or not known
-  double bubble = 0;              // share of a step that stages are idle
-  double gpu_hours = 0;           // of the job: its steps, or the whole training
+  Estimated estimated;         // before it ran; gpu_hours are of the job: its steps, or all of it
 };
 
 }  // namespace orch::record

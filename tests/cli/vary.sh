@@ -64,7 +64,7 @@ has "$err" 'os is not available' 'no way out of the sandbox'
 # --- every verb that reads an experiment
 orch search small.lua --set hardware.nodes=2 --top 2
 exits 0 'search --set'
-has "$out" 'gpus 16' 'search --set'
+has "$out" 'GPUs 16' 'search --set'
 has "$(tr '\n' ' ' <"$work/out")" 'orch search small.lua --set hardware.nodes=2 --write' 'its next step says it too'
 orch explain small.lua --set hardware.nodes=2
 exits 0 'explain --set'
@@ -164,7 +164,7 @@ has "$out" 'like dgx-h100; read from clusters/ours.yaml' 'what it is like, and i
 has "$out" 'h100-80g: 24 nodes of 8 x h100-80g' 'what differs'
 orch plan small.lua --set hardware.cluster=ours --set hardware.nodes=24 --set batch.global_batch=192
 exits 0 'a run on it'
-has "$out" 'partition ours/h100-80g, gpus 192' 'a run on it'
+has "$out" 'partition ours/h100-80g, GPUs 192' 'a run on it'
 mkdir -p "$XDG_DATA_HOME/orch/clusters"
 printf 'h1:\n  like: h100-80g\n  memory_bandwidth: { value: 1 TB/s, origin: "measured: here" }\n' >gpus.yaml
 printf 'h2: { like: h200 }\nh1: { like: h200 }\n' >"$XDG_DATA_HOME/orch/gpus.yaml"

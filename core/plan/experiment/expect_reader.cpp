@@ -40,7 +40,7 @@ void Reader::read_expected(const sol::table& table, const std::string& place) {
       error(place + ".where", fmt::format("{} is not a text", type_name(held)),
             "write where = \"strategy=ddp,gpus=8\"");
   }
-  const auto& known = plan::expected_quantities();
+  const auto& known = state_.quantities();
   for (const auto& [name, held] : fields) {
     if (name == "where") continue;
     const auto below = place + "." + printable(name);

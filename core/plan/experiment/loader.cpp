@@ -57,8 +57,10 @@ plan::Value only_value(const plan::Space& space, std::string_view field) {
 
 }  // namespace
 
-Loader::Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files)
-    : state_(std::make_unique<State>(std::move(strategies), std::move(models_files))) {}
+Loader::Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
+               std::vector<std::string> quantities)
+    : state_(std::make_unique<State>(std::move(strategies), std::move(models_files),
+                                     std::move(quantities))) {}
 
 Loader::~Loader() = default;
 

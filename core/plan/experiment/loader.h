@@ -37,8 +37,9 @@ class Loader {
 
   // strategies: what the backends offer; models_files: the presets, Lua files that return a table
   // each. Of two models with one name, that of the earlier file counts; a file may build on presets
-  // of those behind it.
-  Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files);
+  // of those behind it. quantities: the names of what may be expected of a run.
+  Loader(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
+         std::vector<std::string> quantities = {});
   ~Loader();
 
   // From now on these are the files of presets.

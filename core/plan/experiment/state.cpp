@@ -102,8 +102,10 @@ sol::table plain_globals(lua::Sandbox& sandbox) { return sandbox.state().globals
 
 }  // namespace
 
-Loader::State::State(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files)
-    : strategies_(std::move(strategies)), models_files_(std::move(models_files)) {}
+Loader::State::State(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
+                     std::vector<std::string> quantities)
+    : strategies_(std::move(strategies)), quantities_(std::move(quantities)),
+      models_files_(std::move(models_files)) {}
 
 void Loader::State::look_for_models(std::vector<fs::path> models_files) {
   presets_read_ = presets_read_ && models_files == models_files_;

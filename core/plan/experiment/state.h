@@ -25,11 +25,13 @@ Tag tag_of(const sol::object& object);  // kind is empty for what no constructor
 // The Lua side of a loader: the sandbox, its constructors, and the record that functions get.
 class Loader::State {
  public:
-  State(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files);
+  State(std::vector<plan::StrategyPtr> strategies, std::vector<fs::path> models_files,
+        std::vector<std::string> quantities);
 
   lua::Sandbox& sandbox() { return sandbox_; }
   Includes& includes() { return includes_; }
   const std::vector<plan::StrategyPtr>& strategies() const { return strategies_; }
+  const std::vector<std::string>& quantities() const { return quantities_; }
 
   // Defines the constructors and reads the presets; does nothing the second time.
   Status prepare();
@@ -53,6 +55,7 @@ class Loader::State {
   lua::Sandbox sandbox_;
   Includes includes_{sandbox_};
   std::vector<plan::StrategyPtr> strategies_;
+  std::vector<std::string> quantities_;
   std::vector<fs::path> models_files_;
   bool presets_read_ = false;
   std::map<std::string, sol::table> presets_;

@@ -241,6 +241,10 @@ void note_rank_pace(const Where& where, std::int64_t step, const Pace& pace, Run
 void note_settings(const Rule& rule, const Values& values, Run& run) {
   for (const auto& [name, value] : values.more) {
     if (value.empty() || value == "None") continue;
+    if (name.starts_with("quantity_")) {
+      if (const auto number = to_number(value)) run.stated[std::string(name.substr(9))] = *number;
+      continue;
+    }
     const bool version = name.starts_with("version_");
     keep(version ? run.versions : run.more, name.substr(version ? 8 : 5), value);
   }

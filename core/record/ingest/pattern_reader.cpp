@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "core/record/ingest/checked_table.h"
 #include "core/record/ingest/rules.h"
+#include "core/record/quantities.h"
 #include "core/plan/lua/sandbox.h"
 
 namespace orch::ingest {
@@ -93,7 +94,7 @@ class Reader {
     }
   }
 
-  // Where a value goes: one of our targets, more_… or version_….
+  // Where a value goes: one of our targets, a quantity of records, more_… or version_….
   bool read_target(const std::string& name, const std::string& place, Target& target,
                    std::string& more) {
     if ((name.starts_with("more_") && name.size() > 5) ||
@@ -103,6 +104,10 @@ class Reader {
     }
     if (const auto found = parse_target(name)) {
       target = *found;
+      return true;
+    }
+    if (const auto* quantity = record::find_quantity(name); quantity && !quantity->planned) {
+      more = "quantity_" + name;
       return true;
     }
     const auto near = nearest(name, target_names());

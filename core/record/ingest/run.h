@@ -93,6 +93,7 @@ struct Run {
   const Rule* last_rule = nullptr;  // whose framework is among them
   std::set<const Rule*> marks;      // of its beginning
   std::map<std::string, std::string> more, versions;
+  std::map<std::string, double, std::less<>> stated;  // quantities by name, as last told
   std::set<std::string> jobs;
   std::set<std::int64_t> world_sizes;  // of rules that should know
   std::uint64_t first_line = 0, last_line = 0;

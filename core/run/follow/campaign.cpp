@@ -302,7 +302,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
         (!entry || attempt.state == "finished" || belongs(attempt, *evidence.submission)))
       evidence.attempts.push_back(&attempt);
   evidence.steps = view.facts.steps;
-  evidence.step_seconds = view.facts.step_seconds;
+  evidence.step_seconds = view.facts.estimated.step_seconds;
   evidence.hang_seconds = options_.hang_seconds;
   if (!evidence.attempts.empty()) {
     const auto& last = *evidence.attempts.back();
@@ -419,7 +419,7 @@ double Campaign::gpu_hours_used() const {
 double Campaign::gpu_hours_left(std::size_t run) const {
   const auto& view = runs_[run];
   const bool anew = !is_open(view) && !view.has_checkpoint;
-  return anew ? view.facts.gpu_hours : std::max(0.0, view.facts.gpu_hours - view.outcome.gpu_hours);
+  return anew ? view.facts.estimated.gpu_hours : std::max(0.0, view.facts.estimated.gpu_hours - view.outcome.gpu_hours);
 }
 
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {

@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/plan/planned.h"
 #include "core/plan/run_json.h"
+#include "core/record/json_names.h"
 #include "core/run/store/entries.h"
 
 namespace orch::store {
@@ -52,17 +53,12 @@ void take_run(const plan::Run& run, record::RunFacts& facts) {
 }
 
 void read_estimate(Fields& fields, record::RunFacts& facts) {
-  facts.fit = fields.text("fit");
   facts.variant += fields.text_or("variant", "");
-  facts.communicated_bytes = fields.number_or("communicated_bytes", 0);
-  facts.bubble = fields.number_or("bubble", 0);
-  facts.step_seconds = fields.number("step_seconds");
-  facts.step_low = fields.number("step_low");
-  facts.step_high = fields.number("step_high");
-  facts.tokens_per_second = fields.number("tokens_per_second");
-  facts.peak_memory = fields.number("peak_memory_bytes");
-  facts.days_per_100b_tokens = fields.number("days_per_100b_tokens");
-  facts.gpu_hours = fields.number("gpu_hours");
+  facts.estimated.fit = fields.text("fit");
+  for (const auto& [name, member] : record::kEstimated)
+    facts.estimated.*member = fields.number_or(name, 0);
+  for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
+    fields.number(name);  // without these it is no estimate
 }
 
 }  // namespace
@@ -79,7 +75,8 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
     Fields estimate(**estimate_json);
     read_estimate(estimate, facts);
     if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
-    if (run->steps > 0) facts.gpu_hours = plan::hours_of_steps(*run, facts.step_seconds);
+    if (run->steps > 0)
+      facts.estimated.gpu_hours = plan::hours_of_steps(*run, facts.estimated.step_seconds);
   }
   facts.id = run_folder.filename().string();
   facts.phases = count_scripts(run_folder);

@@ -7,6 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/show/compare/losses.h"
+#include "core/record/quantities.h"
 #include "core/record/record.h"
 #include "core/record/statistics/interval.h"
 
@@ -44,7 +45,8 @@ struct Taken {
   bool lost = false;                 // the loss of all records became NaN: not ranked
 };
 
-enum class Aspect { speed, memory, loss };
+// other: of a quantity that no difference is held to explain.
+enum class Aspect { speed, memory, loss, other };
 inline constexpr Aspect kAspects[] = {Aspect::speed, Aspect::memory, Aspect::loss};
 std::string_view name(Aspect aspect);
 
@@ -88,7 +90,7 @@ struct Explanation {
   std::string text;
 };
 
-enum class Better { lower, higher };
+using record::Better;
 std::string_view name(Better better);
 
 // A metric of a group.

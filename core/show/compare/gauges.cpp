@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "core/base/units.h"
 
@@ -192,6 +193,26 @@ Gauge model_tflops_gauge(Flops by) {
       gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher,
             Aspect::speed, reader(seconds_per_token), reader(estimated_seconds_per_token));
   out.metric.convention = way;
+  return out;
+}
+
+std::vector<Gauge> other_gauges() {
+  // Those above, and two that say nothing of speed: the loss has its own section, and GPU-hours
+  // depend on how long somebody let a run go on.
+  static const std::set<std::string_view> kOwn{
+      "days_per_100b_tokens", "tokens_per_second", "step_seconds", "tflops_per_gpu",
+      "peak_memory_bytes",    "last_loss",         "gpu_hours"};
+  std::vector<Gauge> out;
+  for (const auto& quantity : record::quantities()) {
+    if (quantity.planned || quantity.rank == record::kUnshown || kOwn.contains(quantity.name))
+      continue;
+    const auto reader = [&quantity](std::optional<Interval> (*read)(const record::Quantity&,
+                                                                    const Record&)) -> Read {
+      return [&quantity, read](const Record& r) { return scaled(read(quantity, r), 1); };
+    };
+    out.push_back(gauge(std::string(quantity.name), std::string(quantity.title), quantity.better,
+                        Aspect::other, reader(record::measured), reader(record::estimated)));
+  }
   return out;
 }
 

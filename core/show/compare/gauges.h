@@ -32,4 +32,7 @@ Gauge model_tflops_gauge(Flops by);
 
 Gauge memory_gauge();
 
+// Every other quantity that people look at, as the list of them has it.
+std::vector<Gauge> other_gauges();
+
 }  // namespace orch::compare

@@ -21,6 +21,9 @@ Words words_of(const Metric& metric) {
   if (metric.aspect == Aspect::memory) return {"less memory", "more memory", "as much memory"};
   if (metric.name == "gpu_hours_per_1e9_tokens")
     return {"fewer GPU-hours", "more GPU-hours", "as many GPU-hours"};
+  if (metric.aspect == Aspect::other)
+    return metric.better == Better::lower ? Words{"lower", "higher", "the same"}
+                                          : Words{"higher", "lower", "the same"};
   if (!metric.convention.empty()) return {"more TFLOPs", "fewer TFLOPs", "as many TFLOPs"};
   return {"faster", "slower", "as fast"};
 }

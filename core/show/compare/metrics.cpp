@@ -13,6 +13,7 @@ bool touches(const record::Doubt& doubt, const Metric& metric) {
   const auto has = [](const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
   };
+  if (metric.aspect == Aspect::other) return has(doubt.field, metric.name);
   const bool memory = doubt.kind == "memory" || has(doubt.field, "mem");
   if (memory || metric.aspect == Aspect::memory) return memory == (metric.aspect == Aspect::memory);
   return metric.name == "tflops_per_gpu" || !doubt.field.starts_with("tflops") ||
@@ -115,6 +116,7 @@ std::vector<Metric> metrics_of(const std::vector<Group>& groups, const std::vect
     add(groups, kinds, std::move(gauge), out);
   add_tflops(groups, kinds, out);
   add(groups, kinds, memory_gauge(), out);
+  for (auto& gauge : other_gauges()) add(groups, kinds, std::move(gauge), out);
   return out;
 }
 

@@ -17,7 +17,7 @@ std::string_view name(Kind kind) {
 }
 
 std::string_view name(Aspect aspect) {
-  return pick(std::array<std::string_view, 3>{"speed", "memory", "loss"}, aspect);
+  return pick(std::array<std::string_view, 4>{"speed", "memory", "loss", "other"}, aspect);
 }
 
 std::string_view name(Standing standing) {
@@ -25,7 +25,7 @@ std::string_view name(Standing standing) {
 }
 
 std::string_view name(Better better) {
-  return pick(std::array<std::string_view, 2>{"lower", "higher"}, better);
+  return pick(std::array<std::string_view, 3>{"lower", "higher", "neither"}, better);
 }
 
 std::string_view name(Verdict verdict) {

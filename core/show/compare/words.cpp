@@ -16,9 +16,9 @@ namespace {
 
 using statistics::Interval;
 
-// Memory is shown in GiB, like everywhere.
 double shown(const Metric& metric, double value) {
-  return metric.name == "peak_memory_bytes" ? value / kGiB : value;
+  const auto* quantity = record::find_quantity(metric.name);
+  return quantity ? record::in_unit(quantity->unit, value) : value;
 }
 
 int digits_of(const Metric& metric) { return metric.name == "peak_memory_bytes" ? 1 : -1; }

@@ -6,9 +6,11 @@
 #include <set>
 
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
 #include "core/show/page/families.h"
 #include "core/show/page/text.h"
 #include "core/record/nan.h"
+#include "core/record/quantities.h"
 
 namespace orch::page {
 namespace {
@@ -79,15 +81,15 @@ Column words(const char* name, const char* head, std::function<Cell(const Line&)
 }
 
 // A field that is a number.
-Column field(const char* name, const char* head, const char* title, const char* doubted,
-             bool has_choices = false) {
+Column field(const char* name, bool has_choices = false) {
+  const auto& term = *plan::find_term(name);
   return {.name = name,
-          .head = head,
-          .title = title,
+          .head = std::string(term.head),
+          .title = std::string(term.meaning),
           .is_number = true,
           .has_choices = has_choices,
           .is_setting = true,
-          .doubted = {name, doubted},
+          .doubted = {name, std::string(term.alias)},
           .cell = [name](const Line& line) { return number(line.record->field_number(name)); }};
 }
 
@@ -114,18 +116,16 @@ void add_what(std::vector<Column>& out) {
   out.push_back(words("strategy", "Strategy", strategy_cell));
   out.push_back(
       words("model", "Model", [](const Line& line) { return plain(model_of(*line.record)); }));
-  out.push_back(field("gpus", "GPUs", "number of GPUs", "gpus", true));
+  out.push_back(field("gpus", true));
   out.push_back(
       words("gpu", "GPU", [](const Line& line) { return plain(line.record->field_text("gpu")); }));
 }
 
 void add_layout(std::vector<Column>& out) {
-  out.push_back(field("tensor_parallel", "TP", "tensor-parallel ranks", "tp", true));
-  out.push_back(field("pipeline_parallel", "PP", "pipeline stages", "pp", true));
-  out.push_back(field("data_parallel", "DP", "data-parallel ranks", "dp", true));
-  out.push_back(field("micro_batch", "Micro", "sequences per micro-batch", "mbs"));
-  out.push_back(field("accumulate", "Accum.", "micro-batches per step", "gas"));
-  out.push_back(field("global_batch", "Global", "sequences per step", "gbs"));
+  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
+    out.push_back(field(name, true));
+  for (const auto* name : {"micro_batch", "accumulate", "global_batch"})
+    out.push_back(field(name));
 }
 
 void add_outcome(std::vector<Column>& out) {
@@ -217,9 +217,36 @@ void hide_details(std::vector<Column>& columns) {
   bool has_tflops = false;
   for (auto& column : columns) {
     const bool tflops = column.name == "tflops" || column.name == "estimated_tflops";
-    column.is_hidden = kDetails.contains(column.name) || (tflops && has_tflops);
+    column.is_hidden = column.is_hidden || kDetails.contains(column.name) || (tflops && has_tflops);
     has_tflops = has_tflops || tflops;
   }
+}
+
+// Every other quantity that people look at, when they ask for it.
+void add_others(std::vector<Column>& out) {
+  // Those above, and what the details of a run tell.
+  static const std::set<std::string_view> kOwn{
+      "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
+      "peak_memory_bytes", "gpu_hours",         "days_to_train",        "last_loss"};
+  const auto first = out.size();
+  const auto cell = [](const record::Quantity& quantity, const record::Quantity::Value& value) {
+    return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+  };
+  for (const auto& quantity : record::quantities()) {
+    if (quantity.rank == record::kUnshown || kOwn.contains(quantity.name)) continue;
+    const std::string name(quantity.name), head(quantity.head), title(quantity.title);
+    if (!quantity.planned)
+      out.push_back(measure(name.c_str(), head.c_str(), "measured", title, {name},
+                            [&quantity, cell](const Line& line) {
+                              return cell(quantity, measured(quantity, *line.record));
+                            }));
+    if (quantity.estimated)
+      out.push_back(measure(("estimated_" + name).c_str(), head.c_str(), "estimated", title, {},
+                            [&quantity, cell](const Line& line) {
+                              return cell(quantity, estimated(quantity, *line.record));
+                            }));
+  }
+  for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
 }
 
 }  // namespace
@@ -241,6 +268,7 @@ std::vector<Column> columns_of(const std::vector<Line>& lines) {
   add_tflops(out, lines);
   add_memory(out);
   add_outcome(out);
+  add_others(out);
   out.push_back(
       measure("doubts", "Doubts", "", "why a number is not to be believed", {}, doubts_cell));
   add_layout(out);

@@ -8,6 +8,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/planned.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/words.h"
 
@@ -16,14 +18,24 @@ namespace {
 
 using plan::Planned;
 
-template <class F>
-auto count(F field) {
-  return [field](const Planned& p) { return std::to_string(field(p.run)); };
+std::string text_of(const plan::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return plan::show(value);
 }
 
-template <class F>
-auto amount(F field) {
-  return [field](const Planned& p) { return significant(field(p.estimate)); };
+// A field that all runs may share, and how much it is missed.
+Column field_column(std::string_view name, int rank) {
+  const auto& term = *plan::find_term(name);
+  return {std::string(term.head), rank, true,
+          [&term](const Planned& p) { return text_of(term.read(p.run)); }};
+}
+
+Column quantity_column(const record::Quantity& quantity) {
+  return {std::string(quantity.head), quantity.rank, false, [&quantity](const Planned& p) {
+            const auto value = record::estimated(quantity, p);
+            return value ? quantity_text(quantity.unit, value->value) : "";
+          }};
 }
 
 // "deepspeed stage=1": the strategy and its settings, without those that are said already.
@@ -53,34 +65,31 @@ std::function<std::string(const Planned&)> end_column(const plan::Calendar& cale
 }  // namespace
 
 std::vector<Column> columns(const Result& result, const Common& common) {
-  using plan::Estimate;
-  using plan::Run;
   std::vector<Column> made{
       {"#", 0, false, rank_column(result)},
       {std::string(kStrategy), 0, false,
        [common](const Planned& p) { return strategy_text(p, common); }},
-      {"model", 1, true, [](const Planned& p) { return p.run.model.name; }},
-      {"seq", 1, true, count([](const Run& r) { return r.model.seq; })},
+      field_column("model", 1),
+      field_column("seq", 1),
       {"partition", 1, true,
        [](const Planned& p) { return p.run.cluster->name + "/" + p.run.partition->name; }},
-      {"gpus", 0, true, count([](const Run& r) { return r.gpus; })},
-      {"TP", 1, true, count([](const Run& r) { return r.layout.tensor_parallel; })},
-      {"PP", 1, true, count([](const Run& r) { return r.layout.pipeline_parallel; })},
-      {"DP", 8, true, count([](const Run& r) { return r.layout.data_parallel; })},
-      {"micro", 1, true, count([](const Run& r) { return r.batch.micro_batch; })},
-      {"accum", 1, true, count([](const Run& r) { return r.batch.accumulate; })},
-      {"global", 8, true, count([](const Run& r) { return r.batch.global_batch; })},
+      field_column("gpus", 0),
+      field_column("tensor_parallel", 1),
+      field_column("pipeline_parallel", 1),
+      field_column("data_parallel", 8),
+      field_column("micro_batch", 1),
+      field_column("accumulate", 1),
+      field_column("global_batch", 8),
       {"fit", 0, false, [](const Planned& p) { return std::string(name(p.estimate.fit)); }},
-      {"peak GiB", 4, false, [](const Planned& p) { return format_gib(p.estimate.peak_memory); }},
-      {"step s", 5, false, amount([](const Estimate& e) { return e.step_seconds; })},
-      {"TFLOPs", 6, false, amount([](const Estimate& e) { return e.tflops_per_gpu; })},
-      {"tokens/s", 7, false, amount([](const Estimate& e) { return e.tokens_per_second; })},
-      {"days/100B", 0, false, amount([](const Estimate& e) { return e.days_per_100b_tokens; })},
-      {"days", 2, false, amount([](const Estimate& e) { return e.days_to_train; })},
-      {"90 % range", 3, false,
-       [](const Planned& p) { return range_text(p.estimate.range_of(p.estimate.days_to_train)); }},
-      {"GPU-hours", 4, false, amount([](const Estimate& e) { return e.gpu_hours; })},
   };
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.estimated || quantity.rank == record::kUnshown) continue;
+    made.push_back(quantity_column(quantity));
+    if (quantity.name == "days_to_train")
+      made.push_back({"90 % range", quantity.rank + 1, false, [](const Planned& p) {
+                        return range_text(p.estimate.range_of(p.estimate.days_to_train));
+                      }});
+  }
   if (result.experiment->calendar.start)
     made.push_back({"ends", 3, false, end_column(result.experiment->calendar)});
   if (result.runs.size() < 2) made.erase(made.begin());  // nothing to rank

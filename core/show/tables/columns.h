@@ -27,12 +27,8 @@ Common common_settings(const std::vector<const plan::Planned*>& runs);
 inline constexpr std::string_view kStrategy = "strategy";
 std::vector<Column> columns(const Result& result, const Common& common);
 
-// The same in CSV, with everything in bytes, seconds and days.
-inline constexpr std::string_view kCsvHeader =
-    "rank,tie,id,strategy,variant,backend,model,cluster,partition,gpus,nodes,tensor_parallel,"
-    "pipeline_parallel,data_parallel,micro_batch,accumulate,global_batch,fit,"
-    "peak_memory_bytes,memory_low,memory_high,step_seconds,step_low,step_high,tflops_per_gpu,"
-    "tokens_per_second,days_per_100b_tokens,days_to_train,days_low,days_high,gpu_hours";
+// The same in CSV, with everything in bytes, seconds and days: the names, and a row for each run.
+std::string csv_header();
 std::vector<std::vector<CsvCell>> csv_rows(const Result& result);
 
 // Inputs that are the same in every run, as "title text", and the other columns.

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/planned.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -135,8 +136,23 @@ void add_measured(const plan::Planned& p, const Measured& measured, Page& page) 
     page.table("Measured: bytes of one rank on the host", compared_rows(host, true));
 }
 
+// Every quantity that is estimated, with its range where it has one.
+Rows quantity_rows(const plan::Planned& p) {
+  Rows rows{{"quantity", "estimated", "90 % range", "name"}};
+  for (const auto& quantity : record::quantities()) {
+    const auto value = record::estimated(quantity, p);
+    if (!value) continue;
+    const auto text = [&](double number) { return quantity_text(quantity.unit, number); };
+    rows.push_back({std::string(quantity.title), text(value->value),
+                    value->has_limits() ? text(*value->low) + "–" + text(*value->high) : "",
+                    std::string(quantity.name)});
+  }
+  return rows;
+}
+
 void write(const plan::Planned& p, const plan::Calendar& calendar, const Measured* measured,
            Page& page) {
+  page.table("Estimated", quantity_rows(p));
   page.table("Schedule", schedule_rows(p.estimate, calendar));
   page.table("Time of one step, slowest stage", time_rows(p.estimate));
   const auto& fullest = fullest_stage(p.estimate);

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/planned.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
@@ -67,46 +69,52 @@ void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& js
 
 }  // namespace
 
+namespace {
+
+Json value_json(const plan::Value& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return Json();
+        else
+          return Json(held);
+      },
+      value);
+}
+
+Json number(const record::Quantity& quantity, double value) {
+  const bool bytes = quantity.unit == record::Dimension::memory ||
+                     quantity.unit == record::Dimension::traffic;
+  return bytes ? Json(std::llround(value)) : Json(value);
+}
+
+// Not known is 0, as in an estimate.
+void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json& json) {
+  const auto value = record::estimated(quantity, p);
+  json[std::string(quantity.name)] = number(quantity, value ? value->value : 0);
+  if (quantity.range.empty() || !value || !value->has_limits()) return;
+  json[std::string(quantity.range) + "_low"] = number(quantity, *value->low);
+  json[std::string(quantity.range) + "_high"] = number(quantity, *value->high);
+}
+
+}  // namespace
+
 Json run_fields(const plan::Planned& p) {
   const auto& r = p.run;
   const auto& e = p.estimate;
-  Json json{{"id", p.run.id},
-            {"strategy", r.strategy->name},
-            {"variant", plan::variant(r)},
-            {"backend", r.strategy->backend},
-            {"model", r.model.name},
-            {"params", std::llround(r.model.params())},
-            {"seq", r.model.seq},
-            {"tokens", r.tokens},
-            {"cluster", r.cluster->name},
-            {"partition", r.partition->name},
-            {"gpus", r.gpus},
-            {"nodes", r.nodes},
-            {"tensor_parallel", r.layout.tensor_parallel},
-            {"pipeline_parallel", r.layout.pipeline_parallel},
-            {"data_parallel", r.layout.data_parallel},
-            {"micro_batch", r.batch.micro_batch},
-            {"accumulate", r.batch.accumulate},
-            {"global_batch", r.batch.global_batch},
-            {"fit", name(e.fit)},
-            {"peak_memory_bytes", std::llround(e.peak_memory)},
-            {"memory_low", std::llround(e.memory_low)},
-            {"memory_high", std::llround(e.memory_high)},
-            {"host_memory_bytes", std::llround(e.host_memory)},
-            {"step_seconds", e.step_seconds},
-            {"step_low", e.step_low},
-            {"step_high", e.step_high},
-            {"tflops_per_gpu", e.tflops_per_gpu},
-            {"tflops_convention", "megatron"},
-            {"tflops_per_gpu_simple", e.tflops_per_gpu_simple},
-            {"mfu", e.mfu},
-            {"tokens_per_second", e.tokens_per_second},
-            {"days_per_100b_tokens", e.days_per_100b_tokens},
-            {"days_to_train", e.days_to_train},
-            {"days_low", e.range_of(e.days_to_train).low},
-            {"days_high", e.range_of(e.days_to_train).high},
-            {"gpu_hours", e.gpu_hours},
-            {"communicated_bytes", std::llround(e.communicated)}};
+  Json json;
+  for (const auto& term : plan::vocabulary())
+    if (term.read && term.name != "framework")
+      json[std::string(term.name)] = value_json(term.read(r));
+  json["params"] = std::llround(r.model.params());
+  json["variant"] = plan::variant(r);
+  for (std::size_t i = 0; i < r.settings.size(); ++i)
+    if (const auto& name = r.strategy->params[i].name; !json.contains(name))
+      json[name] = value_json(r.settings[i]);
+  json["fit"] = name(e.fit);
+  json["tflops_convention"] = "megatron";
+  for (const auto& quantity : record::quantities())
+    if (quantity.estimated) add_quantity(quantity, p, json);
   if (!e.stack.empty()) json["priced_as"] = e.stack;
   if (!e.remarks.empty()) json["remarks"] = e.remarks;
   if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;

@@ -8,7 +8,9 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/nan.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/text_columns.h"
 #include "core/show/tables/words.h"
 
@@ -31,13 +33,11 @@ bool is_assumed(const Record& record, std::string_view name) {
 }
 
 // What nobody said has a star.
-Column field_column(std::string title, int rank, std::string name) {
-  return {std::move(title), rank, [name](const Record& r) {
+Column field_column(std::string_view name, int rank) {
+  return {std::string(plan::find_term(name)->head), rank, [name](const Record& r) {
             return r.field_text(name) + (is_assumed(r, name) ? "*" : "");
           }};
 }
-
-std::string number(const std::optional<double>& value) { return value ? significant(*value) : ""; }
 
 std::string percent(double estimated, double measured) {
   return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
@@ -75,50 +75,43 @@ std::string tflops_text(const Record& record) {
   return join(parts, ", ");
 }
 
-std::string estimated(const Record& record, double record::Estimated::*member, double unit = 1) {
-  if (!record.estimated || !(record.estimated.value().*member > 0)) return "";
-  return significant(record.estimated.value().*member / unit);
+std::string text_of(const record::Quantity& quantity, const record::Quantity::Value& value) {
+  return value ? quantity_text(quantity.unit, value->value) : "";
+}
+
+// What was measured, and the estimate beside it.
+void add_quantity(const record::Quantity& quantity, std::vector<Column>& to) {
+  const std::string head(quantity.head);
+  if (quantity.name == "tflops_per_gpu")
+    to.push_back({head, quantity.rank, tflops_text});
+  else
+    to.push_back({head, quantity.rank, [&quantity](const Record& r) {
+                    return text_of(quantity, measured(quantity, r));
+                  }});
+  if (quantity.name == "step_seconds") to.push_back({"95 %", 5, interval_text});
+  if (quantity.estimated)
+    to.push_back({"est. " + head, quantity.rank + 4, [&quantity](const Record& r) {
+                    return text_of(quantity, estimated(quantity, r));
+                  }});
+  if (quantity.name == "step_seconds") to.push_back({"error", 3, error_text});
 }
 
 std::vector<Column> columns() {
-  using E = record::Estimated;
   std::vector<Column> out;
   out.push_back({"id", 0, short_id});
-  out.push_back(field_column("strategy", 3, "strategy"));
-  out.push_back(field_column("framework", 12, "framework"));
+  out.push_back(field_column("strategy", 3));
+  out.push_back(field_column("framework", 12));
   out.push_back({"model", 5, model_text});
-  out.push_back(field_column("GPU", 14, "gpu"));
-  out.push_back(field_column("GPUs", 1, "gpus"));
-  out.push_back(field_column("TP", 2, "tensor_parallel"));
-  out.push_back(field_column("PP", 2, "pipeline_parallel"));
-  out.push_back(field_column("DP", 2, "data_parallel"));
-  out.push_back(field_column("micro", 4, "micro_batch"));
-  out.push_back(field_column("accum", 13, "accumulate"));
-  out.push_back(field_column("global", 4, "global_batch"));
-  out.push_back(field_column("ZeRO", 11, "zero_stage"));
-  out.push_back({"step s", 1, [](const Record& r) {
-                   return r.measured.step_seconds ? significant(r.measured.step_seconds->value)
-                                                  : "";
-                 }});
-  out.push_back({"95 %", 5, interval_text});
-  out.push_back({"est. s", 6, [](const Record& r) { return estimated(r, &E::step_seconds); }});
-  out.push_back({"error", 3, error_text});
-  out.push_back({"TFLOPs", 9, tflops_text});
-  out.push_back(
-      {"tokens/s", 12, [](const Record& r) { return number(r.measured.tokens_per_second); }});
-  out.push_back(
-      {"days/100B", 3, [](const Record& r) { return number(r.measured.days_per_100b_tokens); }});
-  out.push_back(
-      {"est. days", 7, [](const Record& r) { return estimated(r, &E::days_per_100b_tokens); }});
-  out.push_back({"GiB", 8, [](const Record& r) {
-                   const auto& peak = r.measured.peak_memory_bytes;
-                   return peak ? significant(*peak / kGiB) : "";
-                 }});
-  out.push_back(
-      {"est. GiB", 10, [](const Record& r) { return estimated(r, &E::peak_memory_bytes, kGiB); }});
-  out.push_back({"loss", 11, [](const Record& r) {
-                   return r.measured.last_loss ? fmt::format("{:.4g}", *r.measured.last_loss) : "";
-                 }});
+  out.push_back(field_column("gpu", 14));
+  out.push_back(field_column("gpus", 1));
+  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
+    out.push_back(field_column(name, 2));
+  out.push_back(field_column("micro_batch", 4));
+  out.push_back(field_column("accumulate", 13));
+  out.push_back(field_column("global_batch", 4));
+  out.push_back(field_column("zero_stage", 11));
+  for (const auto& quantity : record::quantities())
+    if (quantity.rank != record::kUnshown && !quantity.planned) add_quantity(quantity, out);
   out.push_back({"state", 1, state_text});
   out.push_back({"?", 1, [](const Record& r) { return r.doubts.empty() ? "" : "?"; }});
   return out;
@@ -210,9 +203,7 @@ std::string steps_text(const record::Measurement& measured) {
 // The fields with a star in the table.
 std::string assumed_text(const Record& record) {
   std::vector<std::string> names;
-  for (const auto* name :
-       {"strategy", "framework", "gpu", "gpus", "tensor_parallel", "pipeline_parallel",
-        "data_parallel", "micro_batch", "accumulate", "global_batch", "zero_stage", "seq"})
+  for (const auto& name : record::field_names())
     if (is_assumed(record, name))
       names.push_back(fmt::format("{} {}", name, record.field_text(name)));
   return join(names, ", ");

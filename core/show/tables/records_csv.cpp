@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/records.h"
 
 namespace orch::tables {
@@ -26,8 +28,47 @@ std::string exact(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
+using Value = record::Quantity::Value;
+using Read = Value (*)(const record::Quantity&, const Record&);
+
+Value measured_of(const record::Quantity& quantity, const Record& r) {
+  return measured(quantity, r);
+}
+Value estimated_of(const record::Quantity& quantity, const Record& r) {
+  return estimated(quantity, r);
+}
+
+// A quantity with its limits, where any record has it.
+void add_quantity(const Records& records, const record::Quantity& quantity,
+                  const std::string& prefix, Read read, std::vector<Column>& to) {
+  const auto has = [&](const Record& r) { return read(quantity, r).has_value(); };
+  if (std::none_of(records.begin(), records.end(), has)) return;
+  to.push_back({prefix + std::string(quantity.name), [&quantity, read](const Record& r) {
+                  const auto value = read(quantity, r);
+                  return value ? exact(value->value) : std::string();
+                }});
+  if (quantity.range.empty()) return;
+  const auto limit = [&](const char* end, std::optional<double> statistics::Interval::*which) {
+    to.push_back({prefix + std::string(quantity.range) + end, [&quantity, read, which](auto& r) {
+                    const auto value = read(quantity, r);
+                    return value ? exact((*value).*which) : std::string();
+                  }});
+  };
+  limit("_low", &statistics::Interval::low);
+  limit("_high", &statistics::Interval::high);
+}
+
+// As the source says them, by the convention that stands beside.
+void add_tflops(std::vector<Column>& to) {
+  to.push_back({"tflops_per_gpu", [](const Record& r) {
+                  return r.measured.tflops.empty() ? "" : exact(r.measured.tflops[0].value);
+                }});
+  to.push_back({"tflops_convention", [](const Record& r) {
+                  return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention;
+                }});
+}
+
 std::vector<Column> csv_columns(const Records& records) {
-  using E = record::Estimated;
   std::vector<Column> out;
   out.push_back({"id", [](const Record& r) { return r.id; }});
   out.push_back({"source", [](const Record& r) { return r.source; }});
@@ -44,44 +85,14 @@ std::vector<Column> csv_columns(const Records& records) {
   for (const auto& record : records)
     for (const auto& field : record.fields)
       if (seen.insert(field.name).second) out.push_back(field_column(field.name));
-  const auto step = [](std::string title, std::optional<double> statistics::Interval::*which) {
-    return Column{std::move(title), [which](const Record& r) {
-                    const auto& held = r.measured.step_seconds;
-                    return held ? exact((*held).*which) : std::string();
-                  }};
-  };
-  out.push_back({"step_seconds", [](const Record& r) {
-                   const auto& held = r.measured.step_seconds;
-                   return held ? exact(held->value) : std::string();
-                 }});
-  out.push_back(step("step_low", &statistics::Interval::low));
-  out.push_back(step("step_high", &statistics::Interval::high));
-  const auto measured = [&](std::string title, std::optional<double> record::Measurement::*which) {
-    out.push_back(
-        {std::move(title), [which](const Record& r) { return exact(r.measured.*which); }});
-  };
-  measured("tokens_per_second", &record::Measurement::tokens_per_second);
-  measured("days_per_100b_tokens", &record::Measurement::days_per_100b_tokens);
-  measured("peak_memory_bytes", &record::Measurement::peak_memory_bytes);
-  measured("last_loss", &record::Measurement::last_loss);
-  out.push_back({"tflops_per_gpu", [](const Record& r) {
-                   return r.measured.tflops.empty() ? "" : exact(r.measured.tflops[0].value);
-                 }});
-  out.push_back({"tflops_convention", [](const Record& r) {
-                   return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention;
-                 }});
-  const auto estimate = [&](std::string title, double E::*which) {
-    out.push_back({std::move(title), [which](const Record& r) {
-                     return r.estimated && r.estimated.value().*which > 0
-                                ? fmt::format("{}", r.estimated.value().*which)
-                                : std::string();
-                   }});
-  };
-  estimate("estimated_step_seconds", &E::step_seconds);
-  estimate("estimated_step_low", &E::step_low);
-  estimate("estimated_step_high", &E::step_high);
-  estimate("estimated_days_per_100b_tokens", &E::days_per_100b_tokens);
-  estimate("estimated_peak_memory_bytes", &E::peak_memory_bytes);
+  for (const auto& quantity : record::quantities()) {
+    if (quantity.name == "tflops_per_gpu")
+      add_tflops(out);
+    else
+      add_quantity(records, quantity, "", measured_of, out);
+  }
+  for (const auto& quantity : record::quantities())
+    add_quantity(records, quantity, "estimated_", estimated_of, out);
   out.push_back({"doubts", [](const Record& r) {
                    std::vector<std::string> reasons;
                    for (const auto& doubt : r.doubts) reasons.push_back(doubt.reason);

@@ -118,7 +118,7 @@ std::string json(const Searched& searched) {
 std::string csv(const Searched& searched) {
   auto lists = best_lists(searched);
   lists.push_back({"pareto", kFront, &searched.pareto});
-  CsvWriter out("list," + std::string(kCsvHeader));
+  CsvWriter out("list," + csv_header());
   for (const auto& list : lists)
     for (auto& row : csv_rows(as_result(searched, *list.runs, list.measure))) {
       row.insert(row.begin(), list.name);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/record/outcome.h"
+#include "core/record/quantities.h"
 #include "core/record/run_facts.h"
 #include "core/show/tables/report.h"
 
@@ -16,6 +17,9 @@ struct RunStatus {
   std::string job;      // the scheduler's id of it
   int submissions = 0;  // how often it was handed over
   bool due = false;     // will be submitted (again)
+
+  record::Quantity::Value measured(const record::Quantity& quantity) const;
+  record::Quantity::Value estimated(const record::Quantity& quantity) const;
 };
 
 // An experiment as it stands.

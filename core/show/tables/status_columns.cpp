@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/show/tables/status_words.h"
@@ -31,10 +32,6 @@ Rows rows_of(const std::vector<StatusColumn>& all, const Runs& runs, const Scree
 
 namespace {
 
-std::string known(double value) { return value > 0 ? significant(value) : ""; }
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 // All in one unit, that of the largest.
 struct Scale {
   double bytes = 1;
@@ -48,41 +45,73 @@ Scale scale_of(double largest, bool binary) {
   return {k, binary ? "KiB" : "kB"};
 }
 
-double memory_of(const RunStatus& run) {
-  return run.outcome.progress ? run.outcome.progress->peak_memory : 0;
-}
-double traffic_of(const RunStatus& run) {
-  return run.outcome.progress ? run.outcome.progress->communicated_bytes.value_or(0) : 0;
-}
-std::optional<double> bubble_of(const RunStatus& run) {
-  return run.outcome.progress ? run.outcome.progress->bubble : std::nullopt;
-}
-double rate_of(const RunStatus& run) {
-  return run.outcome.progress ? run.outcome.progress->tokens_per_second : 0;
+using record::Dimension;
+using record::Quantity;
+
+bool in_bytes(const Quantity& quantity) {
+  return quantity.unit == Dimension::memory || quantity.unit == Dimension::traffic;
 }
 
-// Memory, traffic and idle time, each measured with its estimate beside it.
-std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
-  double memory = 0, traffic = 0;
-  for (const auto* run : runs) {
-    memory = std::max({memory, memory_of(*run), run->facts.peak_memory});
-    traffic = std::max({traffic, traffic_of(*run), run->facts.communicated_bytes});
-  }
-  const auto held = scale_of(memory, true), moved = scale_of(traffic, false);
-  const auto in = [](const Scale& scale, double bytes) { return known(bytes / scale.bytes); };
-  return {{held.name, rank, [=](const RunStatus& run) { return in(held, memory_of(run)); }},
-          {"est.", rank,
-           [=](auto& run) { return memory_of(run) > 0 ? in(held, run.facts.peak_memory) : ""; }},
-          {"error", rank + 2,
-           [](auto& run) { return error_text(run.facts.peak_memory, memory_of(run)); }},
-          {moved.name + "/step", rank,
-           [=](const RunStatus& run) { return in(moved, traffic_of(run)); }},
-          {"est.", rank + 1, [=](auto& run) {
-             return traffic_of(run) > 0 ? in(moved, run.facts.communicated_bytes) : "";
+Scale scale_of(const Quantity& quantity, const Runs& runs) {
+  double largest = 0;
+  for (const auto* run : runs)
+    for (const auto& value : {run->measured(quantity), run->estimated(quantity)})
+      if (value) largest = std::max(largest, value->value);
+  auto scale = scale_of(largest, quantity.unit == Dimension::memory);
+  if (quantity.unit == Dimension::traffic) scale.name += "/step";
+  return scale;
+}
+
+using Text = std::function<std::string(double)>;
+
+// What was measured, and the estimate where there is something to hold against it.
+std::vector<StatusColumn> beside(const Quantity& quantity, std::string title, int rank,
+                                 int estimate_rank, const Text& text) {
+  return {{std::move(title), rank,
+           [=](const RunStatus& run) {
+             const auto value = run.measured(quantity);
+             return value ? text(value->value) : "";
            }},
-          {"bubble", rank, [](auto& run) { return bubble_of(run) ? percent(*bubble_of(run)) : ""; }},
-          {"est.", rank + 1,
-           [](auto& run) { return bubble_of(run) ? percent(run.facts.bubble) : ""; }}};
+          {"est.", estimate_rank, [=](const RunStatus& run) {
+             const auto value = run.estimated(quantity);
+             return value && run.measured(quantity) ? text(value->value) : "";
+           }}};
+}
+
+std::vector<StatusColumn> beside(std::string_view name, int rank) {
+  const auto& quantity = *record::find_quantity(name);
+  return beside(quantity, std::string(quantity.head), rank, rank + 1,
+                [unit = quantity.unit](double value) { return quantity_text(unit, value); });
+}
+
+void add(std::vector<StatusColumn> more, std::vector<StatusColumn>& to) {
+  for (auto& column : more) to.push_back(std::move(column));
+}
+
+// Every other quantity that somebody measured, with its estimate.
+std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
+  static const std::set<std::string_view> kOwn{"step_seconds",         "tokens_per_second",
+                                               "days_per_100b_tokens", "gpu_hours",
+                                               "last_loss",            "evaluation_loss"};
+  std::vector<StatusColumn> out;
+  for (const auto& quantity : record::quantities()) {
+    if (kOwn.contains(quantity.name)) continue;
+    if (!in_bytes(quantity)) {
+      add(beside(quantity.name, rank), out);
+      continue;
+    }
+    const auto scale = scale_of(quantity, runs);
+    const bool memory = quantity.unit == Dimension::memory;
+    add(beside(quantity, scale.name, rank, memory ? rank : rank + 1,
+               [scale](double value) { return significant(value / scale.bytes); }),
+        out);
+    if (memory)
+      out.push_back({"error", rank + 2, [&quantity](const RunStatus& run) {
+                       const auto guess = run.estimated(quantity), truth = run.measured(quantity);
+                       return guess && truth ? error_text(guess->value, truth->value) : "";
+                     }});
+  }
+  return out;
 }
 
 }  // namespace
@@ -96,14 +125,12 @@ std::vector<StatusColumn> status_columns(const Standings& standings, const Runs&
       {"elapsed", 3, elapsed_text},
       {"step", 1, step_text},
       {"loss", 2, loss_text},
-      {"eval loss", 3, evaluation_text},
-      {"tokens/s", 5, rate_text},
-      {"est.", 6,
-       [](auto& run) { return rate_of(run) > 0 ? known(run.facts.tokens_per_second) : ""; }},
-      {"left", 1, left_text},
-      {"s/step", 2, measured_step_text},
-      {"estimated", 2, estimated_step_text}};
-  for (auto& column : amount_columns(runs, 6)) columns.push_back(std::move(column));
+      {"eval loss", 3, evaluation_text}};
+  add(beside("tokens_per_second", 5), columns);
+  columns.push_back({"left", 1, left_text});
+  columns.push_back({"s/step", 2, measured_step_text});
+  columns.push_back({"estimated", 2, estimated_step_text});
+  add(amount_columns(runs, 6), columns);
   columns.push_back({"reason", 0, reason_text});
   return columns;
 }
@@ -121,21 +148,20 @@ std::vector<StatusColumn> measured_columns(const Runs& runs, const Screen& scree
       {"loss", 1, loss_text},
       {"eval loss", 4, evaluation_text},
       {"step s", 0, measured_step_text},
-      {"est.", 1, [](const RunStatus& run) { return known(run.facts.step_seconds); }},
-      {"error", 0, [=](auto& run) { return error_text(run.facts.step_seconds, step(run)); }},
-      {"tokens/s", 2, rate_text},
-      {"est.", 3,
-       [](auto& run) { return rate_of(run) > 0 ? known(run.facts.tokens_per_second) : ""; }}};
-  for (auto& column : amount_columns(runs, 2)) columns.push_back(std::move(column));
-  const std::vector<StatusColumn> last = {
-      {"days/100B", 5, [](const RunStatus& run) { return days_per_100b_text(rate_of(run)); }},
-      {"est.", 5,
-       [](auto& run) { return rate_of(run) > 0 ? known(run.facts.days_per_100b_tokens) : ""; }},
-      {"GPU-h", 6, [](const RunStatus& run) { return significant(run.outcome.gpu_hours); }},
-      {"est.", 6, [](const RunStatus& run) { return known(run.facts.gpu_hours); }},
-      {"state", 3, state_text},
-      {"run", 1, hash_text}};
-  columns.insert(columns.end(), last.begin(), last.end());
+      {"est.", 1,
+       [](const RunStatus& run) {
+         const double guess = run.facts.estimated.step_seconds;
+         return guess > 0 ? significant(guess) : "";
+       }},
+      {"error", 0, [=](const RunStatus& run) {
+         return error_text(run.facts.estimated.step_seconds, step(run));
+       }}};
+  add(beside("tokens_per_second", 2), columns);
+  add(amount_columns(runs, 2), columns);
+  add(beside("days_per_100b_tokens", 5), columns);
+  add(beside("gpu_hours", 6), columns);
+  columns.push_back({"state", 3, state_text});
+  columns.push_back({"run", 1, hash_text});
   return columns;
 }
 

@@ -10,17 +10,19 @@ namespace {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 Json known(double value) { return value > 0 ? number(value) : Json(); }
 
-Json estimate(const record::RunFacts& facts) {
-  return {{"fit", facts.fit},
-          {"step_seconds", number(facts.step_seconds)},
-          {"step_low", number(facts.step_low)},
-          {"step_high", number(facts.step_high)},
-          {"tokens_per_second", number(facts.tokens_per_second)},
-          {"days_per_100b_tokens", number(facts.days_per_100b_tokens)},
-          {"peak_memory_bytes", number(facts.peak_memory)},
-          {"communicated_bytes", number(facts.communicated_bytes)},
-          {"bubble", number(facts.bubble)},
-          {"gpu_hours", number(facts.gpu_hours)}};
+// Every quantity, null where it is not known; a range where it has one.
+void put(const record::Quantity& quantity, const record::Quantity::Value& value, Json& to) {
+  to[std::string(quantity.name)] = value ? number(value->value) : Json();
+  if (quantity.range.empty() || !value || !value->has_limits()) return;
+  to[std::string(quantity.range) + "_low"] = number(*value->low);
+  to[std::string(quantity.range) + "_high"] = number(*value->high);
+}
+
+Json estimate(const RunStatus& run) {
+  Json out{{"fit", run.facts.estimated.fit}};
+  for (const auto& quantity : record::quantities())
+    if (quantity.estimated) put(quantity, run.estimated(quantity), out);
+  return out;
 }
 
 Json measured(const RunStatus& run) {
@@ -29,19 +31,12 @@ Json measured(const RunStatus& run) {
   const auto maybe = [](const std::optional<double>& held) {
     return held ? number(*held) : Json();
   };
-  const auto rate = progress->tokens_per_second;
-  return {{"step", progress->step},
-          {"loss", maybe(progress->loss)},
-          {"evaluation_loss", maybe(progress->evaluation_loss)},
-          {"gradient_norm", maybe(progress->gradient_norm)},
-          {"learning_rate", maybe(progress->learning_rate)},
-          {"step_seconds", known(progress->step_seconds)},
-          {"tokens_per_second", known(rate)},
-          {"days_per_100b_tokens", rate > 0 ? number(1e11 / rate / 86400) : Json()},
-          {"peak_memory_bytes", known(progress->peak_memory)},
-          {"communicated_bytes", maybe(progress->communicated_bytes)},
-          {"bubble", maybe(progress->bubble)},
-          {"gpu_hours", number(run.outcome.gpu_hours)}};
+  Json out{{"step", progress->step},
+           {"loss", maybe(progress->loss)},
+           {"gradient_norm", maybe(progress->gradient_norm)},
+           {"learning_rate", maybe(progress->learning_rate)}};
+  for (const auto& quantity : record::quantities()) put(quantity, run.measured(quantity), out);
+  return out;
 }
 
 }  // namespace
@@ -75,7 +70,7 @@ std::string status_json(const std::vector<Standings>& all) {
                                           {"gpus", run.facts.gpus},
                                           {"nodes", run.facts.nodes},
                                           {"steps", run.facts.steps},
-                                          {"estimate", estimate(run.facts)}});
+                                          {"estimate", estimate(run)}});
       add_status(run, json);
     }
   }

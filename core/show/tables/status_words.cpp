@@ -15,6 +15,22 @@ namespace orch::tables {
 using record::Failure;
 using record::State;
 
+namespace {
+
+record::Workload workload_of(const RunStatus& run) {
+  return {static_cast<double>(run.facts.gpus), run.facts.tokens_per_step};
+}
+
+}  // namespace
+
+record::Quantity::Value RunStatus::measured(const record::Quantity& quantity) const {
+  return record::measured(quantity, measured_of(outcome), workload_of(*this));
+}
+
+record::Quantity::Value RunStatus::estimated(const record::Quantity& quantity) const {
+  return record::estimated(quantity, facts.estimated, workload_of(*this));
+}
+
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {
   if (runs.size() < 2) return 0;
   const auto& first = runs.front().facts.id;
@@ -117,7 +133,7 @@ std::string rate_text(const RunStatus& run) {
 std::string left_text(const RunStatus& run) {
   const auto& progress = run.outcome.progress;
   if (run.outcome.verdict.state != State::running || !progress) return "";
-  const double step = progress->step_seconds > 0 ? progress->step_seconds : run.facts.step_seconds;
+  const double step = progress->step_seconds > 0 ? progress->step_seconds : run.facts.estimated.step_seconds;
   return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - progress->step) * step));
 }
 
@@ -127,17 +143,17 @@ std::string measured_step_text(const RunStatus& run) {
 }
 
 std::string estimated_step_text(const RunStatus& run) {
-  const auto& facts = run.facts;
-  if (!(facts.step_seconds > 0)) return "";
-  if (!(facts.step_high > facts.step_low)) return significant(facts.step_seconds);
-  return fmt::format("{} ({})", significant(facts.step_seconds),
-                     range_text({facts.step_low, facts.step_high}));
+  const auto& guess = run.facts.estimated;
+  if (!(guess.step_seconds > 0)) return "";
+  if (!(guess.step_high > guess.step_low)) return significant(guess.step_seconds);
+  return fmt::format("{} ({})", significant(guess.step_seconds),
+                     range_text({guess.step_low, guess.step_high}));
 }
 
 std::string ratio_text(const RunStatus& run) {
   const auto& progress = run.outcome.progress;
-  if (!progress || !(progress->step_seconds > 0) || !(run.facts.step_seconds > 0)) return "";
-  return fmt::format("{:.2f}", progress->step_seconds / run.facts.step_seconds);
+  if (!progress || !(progress->step_seconds > 0) || !(run.facts.estimated.step_seconds > 0)) return "";
+  return fmt::format("{:.2f}", progress->step_seconds / run.facts.estimated.step_seconds);
 }
 
 std::string reason_text(const RunStatus& run) {
@@ -153,11 +169,6 @@ std::string reason_text(const RunStatus& run) {
     out += out.empty() ? "to be submitted again" : "; to be submitted again";
   if (run.due && verdict.state == State::planned) out = "to be submitted";
   return out;
-}
-
-std::string days_per_100b_text(double tokens_per_second) {
-  if (!(tokens_per_second > 0)) return "";
-  return significant(1e11 / tokens_per_second / kDay);
 }
 
 std::string hours_text(const Standings& standings) {

@@ -30,7 +30,6 @@ std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs)
 // Its strategy, and its settings but for these.
 std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared);
 std::string reason_text(const RunStatus& run);
-std::string days_per_100b_text(double tokens_per_second);
 std::string duration_text(double seconds);  // as SLURM writes it
 
 // "1,234 of 3,000 GPU-hours used (41 %), 500 more expected".

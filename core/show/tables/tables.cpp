@@ -5,6 +5,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/planned.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
@@ -118,32 +120,67 @@ std::string markdown(const Result& result) {
   return grid_markdown(rows_of(shown, result.runs));
 }
 
+namespace {
+
+CsvCell cell(const plan::Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return {};
+}
+
+// Bytes are whole.
+CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {
+  const bool bytes = quantity.unit == record::Dimension::memory ||
+                     quantity.unit == record::Dimension::traffic;
+  if (value && bytes) return fmt::format("{:.0f}", *value);
+  return {value, kDigits};
+}
+
+}  // namespace
+
+std::string csv_header() {
+  std::string out = "rank,tie";
+  for (const auto& term : plan::vocabulary()) {
+    if (term.read) out += fmt::format(",{}", term.name);
+    if (term.name == kStrategy) out += ",variant";
+  }
+  out += ",fit";
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.estimated) continue;
+    out += fmt::format(",{}", quantity.name);
+    if (!quantity.range.empty()) out += fmt::format(",{0}_low,{0}_high", quantity.range);
+  }
+  return out;
+}
+
 std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
   std::vector<std::vector<CsvCell>> rows;
   const auto places = ranks(result);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const auto& [place, tie] = places[i];
-    const auto* p = result.runs[i];
-    const auto& r = p->run;
-    const auto& e = p->estimate;
-    const auto days = e.range_of(e.days_to_train);
-    auto& row = rows.emplace_back(std::vector<CsvCell>{
-        place == 0 ? CsvCell() : CsvCell(place), tie, r.id, r.strategy->name, plan::variant(r),
-        r.strategy->backend, r.model.name, r.cluster->name, r.partition->name, r.gpus, r.nodes,
-        r.layout.tensor_parallel, r.layout.pipeline_parallel, r.layout.data_parallel,
-        r.batch.micro_batch, r.batch.accumulate, r.batch.global_batch, name(e.fit)});
-    for (const double bytes : {e.peak_memory, e.memory_low, e.memory_high})
-      row.emplace_back(fmt::format("{:.0f}", bytes));
-    for (const double value :
-         {e.step_seconds, e.step_low, e.step_high, e.tflops_per_gpu, e.tokens_per_second,
-          e.days_per_100b_tokens, e.days_to_train, days.low, days.high, e.gpu_hours})
-      row.emplace_back(value, kDigits);
+    const auto& planned = *result.runs[i];
+    auto& row =
+        rows.emplace_back(std::vector<CsvCell>{place == 0 ? CsvCell() : CsvCell(place), tie});
+    for (const auto& term : plan::vocabulary()) {
+      if (term.read) row.push_back(cell(term.read(planned.run)));
+      if (term.name == kStrategy) row.emplace_back(plan::variant(planned.run));
+    }
+    row.emplace_back(name(planned.estimate.fit));
+    for (const auto& quantity : record::quantities()) {
+      if (!quantity.estimated) continue;
+      const auto value = record::estimated(quantity, planned);
+      row.push_back(cell(quantity, value ? std::optional(value->value) : std::nullopt));
+      if (quantity.range.empty()) continue;
+      row.push_back(cell(quantity, value ? value->low : std::nullopt));
+      row.push_back(cell(quantity, value ? value->high : std::nullopt));
+    }
   }
   return rows;
 }
 
 std::string csv(const Result& result) {
-  CsvWriter out(kCsvHeader);
+  CsvWriter out(csv_header());
   for (const auto& row : csv_rows(result)) out.row(row);
   return out.text();
 }

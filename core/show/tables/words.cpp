@@ -24,6 +24,13 @@ std::string significant(double value) {
   return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }
 
+std::string quantity_text(record::Dimension unit, double value) {
+  const double shown = record::in_unit(unit, value);
+  if (unit == record::Dimension::memory) return fmt::format("{:.1f}", shown);
+  if (unit == record::Dimension::share) return fmt::format("{:.1f} %", shown);
+  return unit == record::Dimension::loss ? fmt::format("{:.4g}", shown) : significant(shown);
+}
+
 // Both ends as exact as the upper one, which has the fewer decimals.
 std::string range_text(const plan::Range& range) {
   if (range.high < 0.095 || range.high >= 1000)

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/plan/estimate.h"
+#include "core/record/quantities.h"
 
 namespace orch::tables {
 
@@ -14,6 +15,9 @@ std::string amount(double value);
 
 // Three significant digits, or all of a large number: "0.83", "71.3", "1,234".
 std::string significant(double value);
+
+// A quantity in the unit that people read: "15.9", "1,234", "3.2 %".
+std::string quantity_text(record::Dimension unit, double value);
 
 std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
 

@@ -69,8 +69,17 @@ std::string output_of(const std::string& command) {
 TEST_CASE("a row is read as it was put", "[store][index]") {
   const Place place;
   Index::Row full;
-  full.facts = {"x", "a-1",   "zero3", "stage=2", "jz", 16,  2,      4,    286103, 1048576,
-                3,   "tight", 2.5,     2,         3,    4e5, 7.5e10, 2.75, 4096,   0.125, 3178.5};
+  full.facts = {"x", "a-1", "zero3", "stage=2", "jz", 16, 2, 4, 286103, 1048576, 3, {}};
+  auto& estimated = full.facts.estimated;
+  estimated.fit = "tight";
+  estimated.step_seconds = 2.5;
+  estimated.step_low = 2;
+  estimated.step_high = 3;
+  estimated.tokens_per_second = 4e5;
+  estimated.peak_memory_bytes = 7.5e10;
+  estimated.days_per_100b_tokens = 2.75;
+  estimated.communicated_bytes = 4096;
+  estimated.gpu_hours = 3178.5;
   full.outcome.verdict = {record::State::failed, record::Failure::nccl, "it's \"broken\"; --"};
   full.outcome.cancel_asked = true;
   full.outcome.retries_from = 7;
@@ -98,18 +107,18 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   CHECK(facts.gpus == 16);
   CHECK(facts.nodes == 2);
   CHECK(facts.accumulate == 4);
-  CHECK(facts.communicated_bytes == 4096);
+  CHECK(facts.estimated.communicated_bytes == 4096);
   CHECK(facts.steps == 286103);
   CHECK(facts.tokens_per_step == 1048576);
   CHECK(facts.phases == 3);
-  CHECK(facts.fit == "tight");
-  CHECK(facts.step_seconds == 2.5);
-  CHECK(facts.step_low == 2);
-  CHECK(facts.step_high == 3);
-  CHECK(facts.tokens_per_second == 4e5);
-  CHECK(facts.peak_memory == 7.5e10);
-  CHECK(facts.days_per_100b_tokens == 2.75);
-  CHECK(facts.gpu_hours == 3178.5);
+  CHECK(facts.estimated.fit == "tight");
+  CHECK(facts.estimated.step_seconds == 2.5);
+  CHECK(facts.estimated.step_low == 2);
+  CHECK(facts.estimated.step_high == 3);
+  CHECK(facts.estimated.tokens_per_second == 4e5);
+  CHECK(facts.estimated.peak_memory_bytes == 7.5e10);
+  CHECK(facts.estimated.days_per_100b_tokens == 2.75);
+  CHECK(facts.estimated.gpu_hours == 3178.5);
   CHECK(outcome.verdict.state == record::State::failed);
   CHECK(outcome.verdict.failure == record::Failure::nccl);
   CHECK(outcome.verdict.reason == "it's \"broken\"; --");

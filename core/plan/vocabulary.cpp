@@ -1,0 +1,93 @@
+#include "core/plan/vocabulary.h"
+
+namespace orch::plan {
+namespace {
+
+constexpr Changes kNothing{};
+constexpr Changes kSpeed{true, false, false};
+constexpr Changes kCost{true, true, false};
+constexpr Changes kLoss{false, false, true};
+constexpr Changes kAll{true, true, true};
+constexpr bool kPlanned = true;
+
+}  // namespace
+
+// Layouts, offload and recomputation compute the same numbers, up to rounding. A framework brings
+// defaults of its own, from initialisation to schedules, so it can change the loss too.
+const std::vector<Term>& vocabulary() {
+  static const std::vector<Term> kTerms{
+      {"id", "run", "a run's name", "", kNothing, [](const Run& r) -> Value { return r.id; },
+       kPlanned},
+      {"strategy", "strategy", "how the work is divided", "", kAll,
+       [](const Run& r) -> Value { return r.strategy->name; }},
+      {"backend", "backend", "whose strategy it is", "", kNothing,
+       [](const Run& r) -> Value { return r.strategy->backend; }, kPlanned},
+      {"framework", "framework", "the software that trains", "", kAll,
+       [](const Run& r) -> Value { return r.framework; }},
+      {"cluster", "cluster", "the machine", "site", kSpeed,
+       [](const Run& r) -> Value { return r.cluster->name; }},
+      {"partition", "partition", "a part of the machine", "", kSpeed,
+       [](const Run& r) -> Value { return r.partition->name; }},
+      {"gpu", "GPU", "the kind of GPU", "", kCost,
+       [](const Run& r) -> Value { return r.partition->gpu.name; }},
+      {"gpus", "GPUs", "number of GPUs", "", kCost, [](const Run& r) -> Value { return r.gpus; }},
+      {"nodes", "nodes", "number of nodes", "", kSpeed,
+       [](const Run& r) -> Value { return r.nodes; }},
+      {"gpus_per_node", "GPUs/node", "GPUs of a node", "", kSpeed,
+       [](const Run& r) -> Value { return r.partition->gpus_per_node; }},
+      {"model", "model", "the model's name", "", kAll,
+       [](const Run& r) -> Value { return r.model.name; }},
+      {"params", "params", "parameters of the model", "params_b", kAll,
+       [](const Run& r) -> Value { return r.model.params(); }},
+      {"layers", "layers", "layers of the model", "", kAll,
+       [](const Run& r) -> Value { return r.model.layers; }},
+      {"hidden", "hidden", "width of the model", "", kAll,
+       [](const Run& r) -> Value { return r.model.hidden; }},
+      {"heads", "heads", "heads of attention", "", kAll,
+       [](const Run& r) -> Value { return r.model.heads; }},
+      {"head_dim", "head dim", "width of a head", "", kAll,
+       [](const Run& r) -> Value { return r.model.head_dim; }, kPlanned},
+      {"vocab", "vocab", "words of the vocabulary", "", kAll,
+       [](const Run& r) -> Value { return r.model.vocab; }},
+      {"seq", "seq", "tokens of a sequence", "", kAll,
+       [](const Run& r) -> Value { return r.model.seq; }},
+      {"tokens", "tokens", "tokens to train on", "", kLoss,
+       [](const Run& r) -> Value { return r.tokens; }, kPlanned},
+      {"tensor_parallel", "TP", "tensor-parallel ranks", "tp", kCost,
+       [](const Run& r) -> Value { return r.layout.tensor_parallel; }},
+      {"pipeline_parallel", "PP", "pipeline stages", "pp", kCost,
+       [](const Run& r) -> Value { return r.layout.pipeline_parallel; }},
+      {"data_parallel", "DP", "data-parallel ranks", "dp", kCost,
+       [](const Run& r) -> Value { return r.layout.data_parallel; }},
+      {"interleave", "interleave", "model chunks per stage", "", kCost},
+      {"micro_batch", "micro", "sequences per micro-batch", "mbs", kCost,
+       [](const Run& r) -> Value { return r.batch.micro_batch; }},
+      {"accumulate", "accum", "micro-batches per step", "gas", kCost,
+       [](const Run& r) -> Value { return r.batch.accumulate; }},
+      {"global_batch", "global", "sequences per step", "gbs", kAll,
+       [](const Run& r) -> Value { return r.batch.global_batch; }},
+      {"stage", "stage", "what ZeRO divides", "", kCost},
+      {"zero_stage", "ZeRO", "what ZeRO divides", "", kCost},
+      {"offload", "offload", "what lives on the host", "", kCost},
+      {"offload_activations", "offload act.", "activations on the host", "", kCost},
+      {"recompute", "recompute", "what is computed again", "act_ckpt", kCost},
+      {"flash_attention", "flash", "attention in one kernel", "flash_attn", kCost},
+      {"sequence_parallel", "SP", "norms divided by sequence", "", kCost},
+      {"dtype", "dtype", "numbers of the products", "", kAll},
+      {"optimizer", "optimizer", "the rule of an update", "", kAll},
+      {"compression", "compression", "of gradients", "grad_compression", kAll},
+      {"master_weights", "master", "weights in fp32 as well", "", kAll},
+      {"fp32_accumulate", "fp32 acc.", "gradients are summed in fp32", "", kAll},
+      {"launch_blocking", "blocking", "CUDA_LAUNCH_BLOCKING", "", kSpeed},
+      {"partition_method", "partition by", "how layers are given to stages", "", kCost},
+  };
+  return kTerms;
+}
+
+const Term* find_term(std::string_view name) {
+  for (const auto& term : vocabulary())
+    if (term.name == name) return &term;
+  return nullptr;
+}
+
+}  // namespace orch::plan

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/plan/planned.h"
+#include "core/record/quantities.h"
+#include "core/record/record.h"
+
+namespace orch::record {
+
+// What a run is, by the vocabulary's names; how it learns is among them where training is true, for
+// comparing losses.
+std::vector<Field> fields_of(const plan::Run& run, bool training);
+
+// An estimate as a record has it. Times are multiplied by a machine's factor of those days.
+Estimated estimated_of(const plan::Estimate& estimate, double era = 1);
+
+// A run that nobody has run yet. Its estimate has items where the plan's had them.
+Record planned_record(const plan::Planned& planned, const std::string& experiment_file);
+
+// An estimated quantity of a run, without a record of all the rest.
+Quantity::Value estimated(const Quantity& quantity, const plan::Planned& planned);
+
+}  // namespace orch::record

@@ -1,0 +1,153 @@
+#include "core/record/quantities.h"
+
+#include <cmath>
+
+#include "core/base/units.h"
+
+namespace orch::record {
+namespace {
+
+using Value = Quantity::Value;
+
+constexpr bool kPlanned = true;
+
+Value just(double value) { return statistics::Interval{value, {}, {}, 1}; }
+// Of an estimate, 0 is not known.
+Value known(double value) { return value > 0 ? just(value) : std::nullopt; }
+Value maybe(const std::optional<double>& value) { return value ? just(*value) : std::nullopt; }
+
+Value ranged(double value, double low, double high) {
+  auto out = known(value);
+  if (out && low > 0 && high > 0) out->low = low, out->high = high;
+  return out;
+}
+
+// By one convention, so that runs of several frameworks compare.
+Value megatron_tflops(const Measurement& measured) {
+  for (const auto& held : measured.tflops)
+    if (held.convention == "megatron") return just(held.value);
+  return std::nullopt;
+}
+
+// What grows with the step time has its range.
+Value with_step_range(double value, const Estimated& e) {
+  if (!(e.step_seconds > 0)) return known(value);
+  return ranged(value, value * e.step_low / e.step_seconds, value * e.step_high / e.step_seconds);
+}
+
+}  // namespace
+
+const std::vector<Quantity>& quantities() {
+  using M = Measurement;
+  using E = Estimated;
+  using W = Workload;
+  static const std::vector<Quantity> kAll{
+      {"peak_memory_bytes", "peak memory (GiB)", "peak GiB", Dimension::memory, Better::lower, 4,
+       [](const M& m, const W&) { return maybe(m.peak_memory_bytes); },
+       [](const E& e, const W&) {
+         return ranged(e.peak_memory_bytes, e.memory_low, e.memory_high);
+       },
+       "memory"},
+      {"step_seconds", "seconds per step", "step s", Dimension::seconds, Better::lower, 3,
+       [](const M& m, const W&) { return m.step_seconds; },
+       [](const E& e, const W&) { return ranged(e.step_seconds, e.step_low, e.step_high); },
+       "step"},
+      {"tflops_per_gpu", "TFLOPs per GPU (megatron)", "TFLOPs", Dimension::tflops, Better::higher, 6,
+       [](const M& m, const W&) { return megatron_tflops(m); },
+       [](const E& e, const W&) { return known(e.tflops_per_gpu); }},
+      {"tokens_per_second", "tokens per second", "tokens/s", Dimension::tokens, Better::higher, 7,
+       [](const M& m, const W&) { return maybe(m.tokens_per_second); },
+       [](const E& e, const W&) { return known(e.tokens_per_second); }},
+      {"days_per_100b_tokens", "days per 100B tokens", "days/100B", Dimension::days, Better::lower, 0,
+       [](const M& m, const W&) { return maybe(m.days_per_100b_tokens); },
+       [](const E& e, const W&) { return known(e.days_per_100b_tokens); }},
+      {"days_to_train", "days to train", "days", Dimension::days, Better::lower, 2, nullptr,
+       [](const E& e, const W&) { return with_step_range(e.days_to_train, e); }, "days", kPlanned},
+      {"gpu_hours", "GPU-hours", "GPU-hours", Dimension::hours, Better::lower, 4,
+       [](const M& m, const W&) { return maybe(m.gpu_hours); },
+       [](const E& e, const W&) { return known(e.gpu_hours); }},
+      {"last_loss", "loss", "loss", Dimension::loss, Better::lower, 8,
+       [](const M& m, const W&) { return maybe(m.last_loss); }},
+      {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},
+      {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step", Dimension::traffic,
+       Better::lower, kUnshown, nullptr,
+       [](const E& e, const W&) { return known(e.communicated_bytes); }},
+      {"bubble", "share of a step that stages are idle (%)", "bubble", Dimension::share,
+       Better::lower, kUnshown, nullptr,
+       [](const E& e, const W&) { return known(e.bubble); }},
+      {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory, Better::lower,
+       kUnshown, [](const M& m, const W&) { return maybe(m.host_memory_bytes); },
+       [](const E& e, const W&) { return known(e.host_memory_bytes); }},
+      {"usable_memory_bytes", "memory that a run can use (GiB)", "usable GiB", Dimension::memory,
+       Better::neither, kUnshown, nullptr,
+       [](const E& e, const W&) { return known(e.usable_memory_bytes); }, "", kPlanned},
+      {"tflops_per_gpu_simple", "TFLOPs per GPU (simple)", "TFLOPs", Dimension::tflops, Better::higher,
+       kUnshown, nullptr, [](const E& e, const W&) { return known(e.tflops_per_gpu_simple); }, "",
+       kPlanned},
+      {"mfu", "share of the datasheet's FLOPs (%)", "MFU", Dimension::share, Better::higher, kUnshown,
+       nullptr, [](const E& e, const W&) { return known(e.mfu); }, "", kPlanned},
+  };
+  return kAll;
+}
+
+const Quantity* find_quantity(std::string_view name) {
+  for (const auto& quantity : quantities())
+    if (quantity.name == name) return &quantity;
+  return nullptr;
+}
+
+std::vector<std::string> measured_names() {
+  std::vector<std::string> names;
+  for (const auto& quantity : quantities())
+    if (!quantity.planned) names.emplace_back(quantity.name);
+  return names;
+}
+
+Workload workload_of(const Record& record) {
+  const auto number = [&](std::string_view name) {
+    return record.field_number(name).value_or(0);
+  };
+  return {number("gpus"), number("global_batch") * number("seq")};
+}
+
+namespace {
+
+Value finite(Value value) {
+  return value && std::isfinite(value->value) ? std::move(value) : std::nullopt;
+}
+
+}  // namespace
+
+Value measured(const Quantity& quantity, const Measurement& from, const Workload& work) {
+  if (quantity.measured)
+    if (auto value = finite(quantity.measured(from, work))) return value;
+  const auto stated = from.stated.find(quantity.name);
+  return stated != from.stated.end() ? finite(just(stated->second)) : std::nullopt;
+}
+
+Value estimated(const Quantity& quantity, const Estimated& from, const Workload& work) {
+  return quantity.estimated ? finite(quantity.estimated(from, work)) : std::nullopt;
+}
+
+Value measured(const Quantity& quantity, const Record& record) {
+  return measured(quantity, record.measured, workload_of(record));
+}
+
+Value estimated(const Quantity& quantity, const Record& record) {
+  return record.estimated ? estimated(quantity, *record.estimated, workload_of(record)) : std::nullopt;
+}
+
+double in_unit(Dimension unit, double value) {
+  switch (unit) {
+    case Dimension::memory:
+      return value / kGiB;
+    case Dimension::traffic:
+      return value / kGB;
+    case Dimension::share:
+      return 100 * value;
+    default:
+      return value;
+  }
+}
+
+}  // namespace orch::record

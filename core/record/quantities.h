@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/record.h"
+
+namespace orch::record {
+
+enum class Dimension { seconds, days, hours, tokens, tflops, memory, traffic, share, loss };
+enum class Better { lower, higher, neither };
+
+// What turns one quantity into another. 0: not known.
+struct Workload {
+  double gpus = 0;
+  double tokens_per_step = 0;
+};
+Workload workload_of(const Record& record);
+
+// A number that a run comes to, declared once: tables, CSV, JSON, Markdown, the page, --where,
+// explain, compare, status, expect and the patterns of logs go through this list. A new one is one
+// entry of it.
+struct Quantity {
+  using Value = std::optional<statistics::Interval>;
+
+  std::string_view name;   // step_seconds
+  std::string_view title;  // "seconds per step"
+  std::string_view head;   // of a column: "step s"
+  Dimension unit = Dimension::seconds;
+  Better better = Better::lower;
+  int rank = 9;  // of a column: the highest is the first to go on a narrow screen; kUnshown: none
+  // How it is read. Without a function, what is measured is what the source states by this name,
+  // and nothing is estimated.
+  Value (*measured)(const Measurement&, const Workload&) = nullptr;
+  Value (*estimated)(const Estimated&, const Workload&) = nullptr;
+  std::string_view range = "";  // "step": its limits are step_low and step_high in CSV and JSON
+  bool planned = false;         // nobody can measure it
+};
+inline constexpr int kUnshown = -1;  // CSV, JSON and --where have it
+
+// All of them, in the order in which people look at them.
+const std::vector<Quantity>& quantities();
+const Quantity* find_quantity(std::string_view name);
+
+// Of those that can be measured: what an experiment may expect and a log may state.
+std::vector<std::string> measured_names();
+
+// Values are finite; nothing where it is not known.
+Quantity::Value measured(const Quantity& quantity, const Measurement& from, const Workload& work);
+Quantity::Value estimated(const Quantity& quantity, const Estimated& from, const Workload& work);
+Quantity::Value measured(const Quantity& quantity, const Record& record);
+Quantity::Value estimated(const Quantity& quantity, const Record& record);
+
+// The number in the unit that people read: GiB, GB, percent.
+double in_unit(Dimension unit, double value);
+
+}  // namespace orch::record
