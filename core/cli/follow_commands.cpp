@@ -263,7 +263,7 @@ int index_command(const FollowArguments& arguments) {
   const auto count = store::rebuild_index(arguments.runs, &damaged);
   if (!count) return fail(count.error(), kError);
   print(fmt::format("{} runs in {}\n", *count,
-                    printable((fs::path(arguments.runs) / "index.sqlite").string())));
+                    printable((fs::path(arguments.runs) / "index.jsonl").string())));
   return damaged.empty() ? kOk : fail(damaged, kError);
 }
 

@@ -83,7 +83,7 @@ class Runs {
   void forget_submissions() const {
     fs::remove_all(root_ / "sweep/submissions");
     fs::remove(root_ / "sweep/wanted");
-    fs::remove(root_ / "index.sqlite");
+    fs::remove(root_ / "index.jsonl");
   }
   const fs::path& root() const { return root_; }
 

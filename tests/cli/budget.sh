@@ -70,7 +70,7 @@ local_orch retry again -y --over-budget
 exits 4 'retry --over-budget, and it fails again'
 if [ "$(submissions again)" -le "$before" ]; then bad 'retry --over-budget submits'; fi
 # One that was asked for and never submitted.
-rm -r runs/again/submissions "runs/again/${ids[1]}/"{attempts,state.json} runs/index.sqlite*
+rm -r runs/again/submissions "runs/again/${ids[1]}/"{attempts,state.json} runs/index.jsonl*
 printf '%s\n' "${ids[@]}" >runs/again/wanted
 attempt "runs/again/${ids[0]}" 1 failed 'by hand'
 local_orch resume again -y

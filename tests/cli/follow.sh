@@ -86,20 +86,20 @@ first=$(table 'before the index')
 same "$first" "$(table 'from the index')" 'from the index'
 orch index
 exits 0 index
-has "$out" ' runs in runs/index.sqlite' index
+has "$out" ' runs in runs/index.jsonl' index
 same "$first" "$(table 'after orch index')" 'after orch index'
-rm runs/index.sqlite*
+rm runs/index.jsonl*
 same "$first" "$(table 'without the index')" 'without the index'
-echo rubbish >runs/index.sqlite
+echo rubbish >runs/index.jsonl
 same "$first" "$(table 'a damaged index')" 'a damaged index'
-rm -r runs/index.sqlite*
-mkdir runs/index.sqlite
+rm -r runs/index.jsonl*
+mkdir runs/index.jsonl
 same "$first" "$(table 'a folder in place of the index')" 'a folder in place of the index'
 orch status indexed
 has "$err" 'reading the run folders instead' 'a folder in place of the index'
 orch index
 exits 1 'orch index with a folder in its place'
-rmdir runs/index.sqlite
+rmdir runs/index.jsonl
 
 # A file system that cannot lock.
 unlocked() {

@@ -29,10 +29,10 @@ exits 2 'no folder'
 has "$err" 'no folder is named' 'no folder'
 
 # A name that is that of the index; a rule that nothing keeps; a step that never ends.
-sed 's/name = "[^"]*"/name = "index.sqlite"/' some.lua >index.lua
+sed 's/name = "[^"]*"/name = "index.jsonl"/' some.lua >index.lua
 orch plan index.lua
 exits 3 'the name of the index'
-has "$err" "name: 'index.sqlite' cannot name a folder" 'the name of the index'
+has "$err" "name: 'index.jsonl' cannot name a folder" 'the name of the index'
 cat >never.lua <<'LUA'
 return experiment {
   name = "never", hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 }, tokens = 1e9,

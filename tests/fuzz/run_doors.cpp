@@ -59,7 +59,7 @@ Input written(const fs::path& experiment) {
   orch({"run", experiment.string(), "--runs", "runs", "--where", "true"});
   auto input = folder_as_seed(room() / "runs", "runs");
   std::erase_if(input, [](const Part& part) {
-    return part.name.find(".sqlite") != part.name.npos || part.name.find("/.") != part.name.npos;
+    return part.name.find("index.") != part.name.npos || part.name.find("/.") != part.name.npos;
   });
   std::string run, folder;
   std::erase_if(input, [&](const Part& part) {  // of all the runs only the first

@@ -113,7 +113,7 @@ void Reader::read_name(const sol::object& value) {
     return;
   }
   const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
-  if (!is_plain_name(name) || name.starts_with("index.sqlite"))  // which lies beside the folders
+  if (!is_plain_name(name) || name.starts_with("index."))  // which lies beside the folders
     error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   out_.name = name;

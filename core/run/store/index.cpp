@@ -9,226 +9,175 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "core/base/descriptor.h"
+#include "core/base/draft.h"
 #include "core/base/text.h"
-#include "core/run/store/index_row.h"
-#include "core/run/store/sqlite.h"
+#include "core/run/store/index_lines.h"
 
 namespace orch::store {
 namespace {
 
-constexpr int kVersion = 4;  // of the table below
-constexpr int kWaitMs = 20'000;
+constexpr std::size_t kLargest = std::size_t{1} << 30;
+constexpr std::size_t kHead = 64;        // more than its first line has
+constexpr std::size_t kFewLines = 1000;  // not worth to be written anew
 
-// Empty if files of this folder can be made and locked. Asked of a file of its own: closing one
-// drops all the locks that this process has on it. SQLite itself takes a file system that cannot
-// lock for one that is busy.
-std::string cannot_lock(const fs::path& folder) {
-  const auto path = folder / fmt::format(".index-probe-{}", ::getpid());
-  ::unlink(path.c_str());
-  const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.is_open()) return fmt::format("cannot make a file there: {}", std::strerror(errno));
+// All of it, or so much of its beginning: in one call, since every call may take milliseconds.
+Result<std::string> text_of(const fs::path& path, std::size_t most = kLargest) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open() && errno == ENOENT) return std::string();
+  struct stat about = {};
+  if (!file.is_open() || ::fstat(file.get(), &about) != 0)
+    return file_error(path, "cannot open", errno);
+  if (!S_ISREG(about.st_mode)) return Error{printable(path.string()), "is not a plain file", ""};
+  std::string text(std::min(static_cast<std::size_t>(about.st_size), most), '\0');
+  const auto got = read_at(file.get(), 0, text.data(), text.size());
+  if (got < 0) return file_error(path, "cannot read", errno);
+  text.resize(static_cast<std::size_t>(got));
+  return text;
+}
+
+std::vector<std::string> lines_of(const IndexLines& held) {
+  std::vector<std::string> lines;
+  for (const auto& [key, row] : held.rows) lines.push_back(index_line(row));
+  return lines;
+}
+
+Status write_anew(const fs::path& file, const std::vector<std::string>& lines) {
+  auto draft = DraftFile::create(file, DraftFile::Name::fixed);
+  if (!draft) return draft.error();
+  if (auto status = draft->append(index_head()); !status) return status;
+  for (const auto& line : lines)
+    if (auto status = draft->append(line); !status) return status;
+  if (auto status = draft->append(batch_end(lines.size())); !status) return status;
+  if (auto status = draft->close(); !status) return status;
+  return draft->publish();
+}
+
+// Waits for it; gives errno. Not flock, which some file systems of several hosts keep to one host.
+int lock_whole(int file) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  lock.l_len = 1;
-  const int error = ::fcntl(file.get(), F_SETLK, &lock) == 0 ? 0 : errno;
-  ::unlink(path.c_str());
-  if (error == 0) return {};
-  return fmt::format("the file system cannot lock files: {}", std::strerror(error));
+  while (::fcntl(file, F_SETLKW, &lock) != 0)
+    if (errno != EINTR) return errno;
+  return 0;
 }
 
-ino_t inode_of(const fs::path& file) {
-  struct stat about = {};
-  return ::stat(file.c_str(), &about) == 0 ? about.st_ino : 0;
-}
-
-bool is_damage(int code) {
-  switch (code & 0xff) {
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-    case SQLITE_FORMAT:
-    case SQLITE_ERROR:  // a table that is not ours
-      return true;
-    default:
-      return false;
-  }
+// Whether its last line is the end of a batch, or the first of a file.
+bool ends_whole(std::string_view text) {
+  if (!text.ends_with("}\n")) return false;
+  const auto before = text.rfind('\n', text.size() - 2);
+  const auto last = text.substr(before == text.npos ? 0 : before + 1);
+  return last.starts_with("{\"lines\":") || (before == text.npos && last == index_head());
 }
 
 }  // namespace
 
-struct Index::Database {
-  explicit Database(const fs::path& root) : file(root / "index.sqlite") {}
+Index Index::open(const fs::path& root) {
+  Index index(root);
+  index.locked([&]() -> Status {
+    const auto text = text_of(index.file_, kHead);  // the rest is read when it is needed
+    if (!text) return text.error();
+    const auto first = text->substr(0, text->find('\n') + 1);
+    const auto head = parse_index(first.empty() ? *text : first);
+    if (!head) index.set_aside();
+    if (head && head->other_version) return write_anew(index.file_, {});
+    return {};
+  });
+  return index;
+}
 
-  void open();
-  int connect();
-  int make_table();
-  int prepare();
-  int insert(const std::vector<Row>& rows);
-  // Notes a failure; the index is not used any more.
-  void fail(int code);
-  bool usable() const { return why.empty(); }
-
-  fs::path file;
-  ino_t inode = 0;  // of the file when it was opened: another process may have set it aside
-  std::string why;
-  Connection connection;
-  Statement select, put, ids, forget;  // go before the connection
-};
-
-void Index::Database::open() {
-  const auto root = file.parent_path();
-  if (auto reason = cannot_lock(root.empty() ? "." : root); !reason.empty()) {
-    why = printable(file.string()) + ": " + reason;
+template <class Body>
+void Index::locked(const Body& body) {
+  if (!available()) return;
+  const Descriptor file(::open(lock_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.is_open()) {
+    why_ = file_error(lock_, "cannot open", errno).text();
     return;
   }
-  int code = connect();
-  if (is_damage(code)) {
-    fail(code);  // sets it aside
-    why.clear();
-    code = connect();
-  }
-  if (code != SQLITE_OK) fail(code);
+  if (const int code = lock_whole(file.get()); code != 0)
+    why_ = fmt::format("{}: the file system cannot lock files: {}", printable(lock_.string()),
+                       std::strerror(code));
+  else if (auto status = body(); !status)
+    why_ = status.error().front().text();
 }
 
-int Index::Database::connect() {
-  int code = connection.open(file, kWaitMs);
-  inode = inode_of(file);
-  // No write-ahead log: it needs memory that all processes share, and they may be on several hosts.
-  for (const auto* sql : {"PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON",
-                          "PRAGMA journal_mode = DELETE", "PRAGMA synchronous = NORMAL"})
-    if (code == SQLITE_OK) code = connection.execute(sql);
-  if (code == SQLITE_OK) code = make_table();
-  return code == SQLITE_OK ? prepare() : code;
-}
-
-int Index::Database::make_table() {
-  const auto has_version = [&](int& code) {
-    Statement version(connection.get(), "PRAGMA user_version");
-    code = version.step();
-    return code == SQLITE_ROW && version.whole(0) == kVersion;
-  };
-  int code = SQLITE_OK;
-  if (has_version(code)) return SQLITE_OK;
-  if (code != SQLITE_ROW) return code;
-  Transaction transaction(connection);
-  if (transaction.begun() != SQLITE_OK) return transaction.begun();
-  if (has_version(code)) return SQLITE_OK;  // another process was faster
-  code = connection.execute(
-      fmt::format("DROP TABLE IF EXISTS runs; CREATE TABLE runs ({}, PRIMARY KEY (experiment, id)) "
-                  "WITHOUT ROWID; PRAGMA user_version = {}",
-                  columns(), kVersion));
-  return code == SQLITE_OK ? transaction.commit() : code;
-}
-
-int Index::Database::prepare() {
-  auto* const to = connection.get();
-  select = {to, "SELECT " + columns() + " FROM runs WHERE experiment = ? ORDER BY id"};
-  put = {to, "REPLACE INTO runs (" + columns() + ") VALUES (" + placeholders() + ")"};
-  ids = {to, "SELECT id FROM runs WHERE experiment = ?"};
-  forget = {to, "DELETE FROM runs WHERE experiment = ? AND id = ?"};
-  for (const auto* statement : {&select, &put, &ids, &forget})
-    if (statement->prepared() != SQLITE_OK) return statement->prepared();
-  return SQLITE_OK;
-}
-
-void Index::Database::fail(int code) {
-  why = fmt::format("{}: {}", printable(file.string()), sqlite3_errstr(code));
-  if ((code & 0xff) == SQLITE_BUSY) why += " (another orch keeps it busy)";
-  for (auto* statement : {&select, &put, &ids, &forget}) *statement = Statement();
-  connection.close();
-  if (!is_damage(code) || inode_of(file) != inode) return;
-  // The journal first: it must never be taken for that of a new file.
+void Index::set_aside() {
   std::error_code ignored;
-  const auto journal = file.string() + "-journal";
-  fs::rename(journal, journal + ".damaged", ignored);
-  fs::rename(file, file.string() + ".damaged", ignored);
+  fs::rename(file_, file_.string() + ".damaged", ignored);
 }
-
-int Index::Database::insert(const std::vector<Row>& rows) {
-  for (const auto& row : rows) {
-    const int code = step_with(put, row);
-    if (code != SQLITE_DONE) return code;
-  }
-  return SQLITE_OK;
-}
-
-Index::Index(std::unique_ptr<Database> database) : database_(std::move(database)) {}
-Index::Index(Index&&) noexcept = default;
-Index& Index::operator=(Index&&) noexcept = default;
-Index::~Index() = default;
-
-Index Index::open(const fs::path& root) {
-  auto database = std::make_unique<Database>(root);
-  database->open();
-  return Index(std::move(database));
-}
-
-bool Index::available() const { return database_->usable(); }
-const std::string& Index::why() const { return database_->why; }
 
 std::vector<Index::Row> Index::rows(const std::string& experiment) {
-  std::vector<Row> rows;
-  if (!available()) return rows;
-  auto& select = database_->select;
-  select.bind(experiment);
-  int code = SQLITE_OK;
-  while ((code = select.step()) == SQLITE_ROW) rows.push_back(read_row(select));
-  select.reset();
-  if (code == SQLITE_DONE) return rows;
-  database_->fail(code);
-  return {};
+  if (!available()) return {};
+  const auto text = text_of(file_);
+  if (!text) {
+    why_ = text.error().front().text();
+    return {};
+  }
+  auto found = parse_index(*text, experiment);
+  if (!found) {
+    why_ = printable(file_.string()) + ": is damaged";
+    // Another process may have set it aside, and made it anew.
+    if (const auto now = text_of(file_); now && *now == *text) set_aside();
+    return {};
+  }
+  stale_ = found->lines > 2 * found->rows.size() + kFewLines;
+  std::vector<Row> out;
+  for (auto& [key, row] : found->rows) out.push_back(std::move(row));
+  return out;
+}
+
+// What a killed writer left behind the last whole batch goes, and what does not fit on the disk.
+Status Index::append(const std::vector<std::string>& lines) {
+  const auto text = text_of(file_);
+  if (!text) return text.error();
+  auto from = static_cast<off_t>(text->size());
+  if (stale_ || !ends_whole(*text)) {
+    const auto held = parse_index(*text);
+    if (!held) return Error{printable(file_.string()), "is damaged", ""};
+    from = static_cast<off_t>(held->whole);
+    if (stale_) {
+      auto all = lines_of(*held);
+      all.insert(all.end(), lines.begin(), lines.end());
+      stale_ = false;
+      return write_anew(file_, all);
+    }
+  }
+  auto added = from == 0 ? index_head() : std::string();
+  for (const auto& line : lines) added += line;
+  added += batch_end(lines.size());
+  Descriptor file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.is_open()) return file_error(file_, "cannot open", errno);
+  const auto cut = [&] { return ::ftruncate(file.get(), from) == 0 ? 0 : errno; };
+  int code = cut();
+  if (code == 0 && ::lseek(file.get(), from, SEEK_SET) < 0) code = errno;
+  if (code == 0) code = write_all(file.get(), added);
+  if (code != 0) cut();
+  if (const int closed = file.close(); code == 0) code = closed;
+  return code == 0 ? Status() : Status(file_error(file_, "cannot write", code));
 }
 
 void Index::put(const std::vector<Row>& rows) {
-  if (!available() || rows.empty()) return;
-  int code = SQLITE_OK;
-  {
-    Transaction transaction(database_->connection);
-    code = transaction.begun();
-    if (code == SQLITE_OK) code = database_->insert(rows);
-    if (code == SQLITE_OK) code = transaction.commit();
-  }
-  if (code != SQLITE_OK) database_->fail(code);
+  if (rows.empty()) return;
+  std::vector<std::string> lines;
+  for (const auto& row : rows) lines.push_back(index_line(row));
+  locked([&] { return append(lines); });
 }
 
 void Index::replace_all(const std::vector<Row>& rows) {
-  if (!available()) return;
-  int code = SQLITE_OK;
-  {
-    Transaction transaction(database_->connection);
-    code = transaction.begun();
-    if (code == SQLITE_OK) code = database_->connection.execute("DELETE FROM runs");
-    if (code == SQLITE_OK) code = database_->insert(rows);
-    if (code == SQLITE_OK) code = transaction.commit();
-  }
-  if (code != SQLITE_OK) database_->fail(code);
+  std::vector<std::string> lines;
+  for (const auto& row : rows) lines.push_back(index_line(row));
+  locked([&] { return write_anew(file_, lines); });
 }
 
 void Index::keep_only(const std::string& experiment, const std::vector<std::string>& ids) {
-  if (!available()) return;
   const std::set<std::string> kept(ids.begin(), ids.end());
   std::vector<std::string> gone;
-  auto& known = database_->ids;
-  known.bind(experiment);
-  int code = SQLITE_OK;
-  while ((code = known.step()) == SQLITE_ROW)
-    if (auto id = known.text(0); !kept.contains(id)) gone.push_back(std::move(id));
-  known.reset();
-  if (code == SQLITE_DONE && gone.empty()) return;
-  if (code == SQLITE_DONE) {
-    Transaction transaction(database_->connection);
-    code = transaction.begun();
-    for (const auto& id : gone) {
-      if (code != SQLITE_OK) break;
-      const int done = database_->forget.bind(experiment).bind(id).step();
-      database_->forget.reset();
-      code = done == SQLITE_DONE ? SQLITE_OK : done;
-    }
-    if (code == SQLITE_OK) code = transaction.commit();
-  }
-  if (code != SQLITE_OK) database_->fail(code);
+  for (const auto& row : rows(experiment))
+    if (!kept.contains(row.facts.id)) gone.push_back(forget_line(experiment, row.facts.id));
+  if (!gone.empty()) locked([&] { return append(gone); });
 }
 
 }  // namespace orch::store

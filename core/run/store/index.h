@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +10,13 @@
 
 namespace orch::store {
 
-// <root>/index.sqlite: what the run folders say, so that a table of thousands of runs does not open
+// <root>/index.jsonl: what the run folders say, so that a table of thousands of runs does not open
 // thousands of files. Never the truth: every row can be made again from its folder. Several
 // processes may use it at once.
+//
+// A file of lines that only grows. What is put or forgotten together is a batch: its lines, and one
+// that says how many they were. A batch without that line (its writer was killed, or still writes)
+// is nothing, and the next writer cuts it off. Of several rows of a run the last one counts.
 class Index {
  public:
   struct Row {
@@ -24,20 +26,17 @@ class Index {
   };
 
   // Opens or makes it; one of another version is emptied, a damaged one is set aside (as
-  // index.sqlite.damaged) and made anew. Where that is not possible, or the file system cannot
+  // index.jsonl.damaged) and made anew. Where that is not possible, or the file system cannot
   // lock, available() is false and why() says so. The same when something fails later, such as
   // a disk that fills up. Then every read finds nothing and every write does nothing.
   static Index open(const fs::path& root);
-  Index(Index&&) noexcept;
-  Index& operator=(Index&&) noexcept;
-  ~Index();
 
-  bool available() const;
-  const std::string& why() const;
+  bool available() const { return why_.empty(); }
+  const std::string& why() const { return why_; }
 
   // All rows of an experiment, in the order of the ids.
   std::vector<Row> rows(const std::string& experiment);
-  // Adds or replaces, in one transaction: all of them or none.
+  // Adds or replaces: all of them or none, whenever the process dies.
   void put(const std::vector<Row>& rows);
   // Forgets runs of an experiment that are not among these ids.
   void keep_only(const std::string& experiment, const std::vector<std::string>& ids);
@@ -45,9 +44,17 @@ class Index {
   void replace_all(const std::vector<Row>& rows);
 
  private:
-  struct Database;
-  explicit Index(std::unique_ptr<Database> database);
-  std::unique_ptr<Database> database_;
+  explicit Index(const fs::path& root) : file_(root / "index.jsonl"), lock_(root / "index.lock") {}
+
+  // Does something under the lock; a failure of it is the index's.
+  template <class Body>
+  void locked(const Body& body);
+  Status append(const std::vector<std::string>& lines);
+  void set_aside();
+
+  fs::path file_, lock_;
+  std::string why_;
+  bool stale_ = false;  // most of its lines say what later ones say again
 };
 
 // Makes the index anew from the folders below a root; the number of runs in it. The folders do not

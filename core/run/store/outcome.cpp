@@ -4,6 +4,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/run/store/outcome_json.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {
@@ -62,7 +63,9 @@ Progress read_progress(Fields& fields) {
   return progress;
 }
 
-Outcome read(Fields& fields) {
+}  // namespace
+
+Outcome parse_outcome(Fields& fields) {
   Outcome outcome;
   const auto state = record::parse_state(fields.text("state"));
   const auto failure = record::parse_failure(fields.text("failure"));
@@ -83,22 +86,18 @@ Outcome read(Fields& fields) {
   return outcome;
 }
 
-}  // namespace
-
 Result<std::optional<Outcome>> read_outcome(const fs::path& run_folder) {
   const auto path = run_folder / "state.json";
   const auto json = read_json(path, {.fix = kOutcomeFix});
   if (!json) return json.error();
   if (!*json) return std::optional<Outcome>();
   Fields fields(**json);
-  auto outcome = read(fields);
+  auto outcome = parse_outcome(fields);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), kOutcomeFix);
   return std::optional(std::move(outcome));
 }
 
-namespace {
-
-std::string to_json(const Outcome& outcome) {
+std::string outcome_json(const Outcome& outcome) {
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{1})
@@ -118,10 +117,8 @@ std::string to_json(const Outcome& outcome) {
   return std::move(to.end()).text();
 }
 
-}  // namespace
-
 Status write_outcome(const fs::path& run_folder, const Outcome& outcome) {
-  return write_file_atomically(run_folder / "state.json", to_json(outcome));
+  return write_file_atomically(run_folder / "state.json", outcome_json(outcome));
 }
 
 Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {
@@ -129,7 +126,7 @@ Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {
   for (const auto& [run_folder, outcome] : outcomes) {
     auto draft = DraftFile::create(run_folder / "state.json");
     if (!draft) return draft.error();
-    if (auto status = draft->append(to_json(outcome)); !status) return status;
+    if (auto status = draft->append(outcome_json(outcome)); !status) return status;
     if (auto status = draft->close(); !status) return status;
     drafts.push_back(std::move(*draft));
   }

@@ -110,7 +110,7 @@ TEST_CASE("without an index the folders tell the same") {
   one.script_says(1, "failed");
   one.slurm_says("FAILED");
   one.look();
-  fs::remove(one.place.root() / "index.sqlite");
+  fs::remove(one.place.root() / "index.jsonl");
   auto later = one.place.campaign();
   REQUIRE(later.open());
   CHECK(later.runs()[0].settled);

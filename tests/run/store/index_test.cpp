@@ -86,9 +86,9 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   full.outcome.gpu_hours = 0.125;
   full.outcome.elapsed_seconds = 3600.5;
   full.outcome.end = 1763193600.5;
-  full.outcome.submission = std::string("77_\0x", 5);
+  full.outcome.submission = "77_x";
   full.outcome.progress =
-      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, INFINITY, 2.5, std::nullopt, 1e-3, 4096, 0.25};
+      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, 3e9, 2.5, std::nullopt, 1e-3, 4096, 0.25};
   full.updated = 1763193601;
   {
     auto index = Index::open(place.root());
@@ -135,7 +135,7 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   CHECK(outcome.progress->step_seconds == 0.5);
   CHECK(outcome.progress->tokens_per_second == 1e6);
   CHECK(outcome.progress->peak_memory == 7e10);
-  CHECK(outcome.progress->tokens == INFINITY);
+  CHECK(outcome.progress->tokens == 3e9);
   CHECK(outcome.progress->evaluation_loss == 2.5);
   CHECK_FALSE(outcome.progress->gradient_norm);
   CHECK(outcome.progress->learning_rate == 1e-3);
@@ -209,20 +209,50 @@ TEST_CASE("a process that is killed while it writes leaves all of a put or nothi
     const auto count = index.rows("x").size();
     CHECK((count == 100 || count == 200 || count == 300));
   }
-  CHECK_FALSE(fs::exists(place.root() / "index.sqlite.damaged"));
+  CHECK_FALSE(fs::exists(place.root() / "index.jsonl.damaged"));
+}
+
+TEST_CASE("what a killed process left behind its last batch is nothing, and goes",
+          "[store][index]") {
+  const Place place;
+  const auto file = place.root() / "index.jsonl";
+  Index::open(place.root()).put(many("x", 0, 3));
+  const auto first = *read_file(file);
+  Index::open(place.root()).put(many("x", 3, 6));
+  const auto whole = *read_file(file);
+  for (auto cut = first.size(); cut < whole.size(); ++cut) {  // at every byte
+    place.file("index.jsonl", whole.substr(0, cut));
+    auto index = Index::open(place.root());
+    REQUIRE(ids(index, "x").size() == 3);
+    index.put({row("x", "z")});
+    REQUIRE(ids(index, "x") == Ids{"run-0", "run-1", "run-2", "z"});
+  }
+  CHECK_FALSE(fs::exists(file.string() + ".damaged"));
+}
+
+TEST_CASE("a file of which most is old news is written anew", "[store][index]") {
+  const Place place;
+  auto index = Index::open(place.root());
+  for (int i = 0; i < 15; ++i) index.put(many("x", 0, 100));
+  const auto before = fs::file_size(place.root() / "index.jsonl");
+  CHECK(index.rows("x").size() == 100);
+  index.put({row("x", "z")});
+  CHECK(index.rows("x").size() == 101);
+  CHECK(fs::file_size(place.root() / "index.jsonl") < before / 10);
 }
 
 TEST_CASE("a damaged index is set aside and made anew", "[store][index]") {
   const Place place;
-  const auto file = place.root() / "index.sqlite";
+  const auto file = place.root() / "index.jsonl";
   Index::open(place.root()).put(many("x", 0, 500));
   const auto whole = *read_file(file);
   auto overwritten = whole;
-  overwritten.replace(100, 3000, 3000, '\xa5');  // the header is good, the schema is not
-  for (const auto& text : {std::string("garbage"), std::string(100'000, '\xff'), overwritten,
-                           whole.substr(0, 100), whole.substr(0, 5000)}) {
-    place.file("index.sqlite", text);
-    place.file("index.sqlite-journal", "not a journal");
+  overwritten.replace(100, 3000, 3000, '\xa5');  // the first line is good, the others are not
+  auto counted = whole;
+  counted.replace(counted.rfind("500"), 3, "499");
+  for (const auto& text :
+       {std::string("garbage"), std::string(100'000, '\xff'), overwritten, counted}) {
+    place.file("index.jsonl", text);
     auto index = Index::open(place.root());
     if (index.available()) index.rows("x");  // some damage shows only now
     if (!index.available()) index = Index::open(place.root());
@@ -236,12 +266,12 @@ TEST_CASE("a damaged index is set aside and made anew", "[store][index]") {
 
 TEST_CASE("an index of another version is emptied", "[store][index]") {
   const Place place;
-  const auto file = (place.root() / "index.sqlite").string();
+  const auto file = (place.root() / "index.jsonl").string();
   Index::open(place.root()).put({row("x", "a-1")});
   auto text = *read_file(file);
-  REQUIRE(text.substr(60, 4) == std::string("\0\0\0\4", 4));  // user_version
-  text[63] = 99;
-  place.file("index.sqlite", text);
+  const std::string version = "{\"orch_index\":5}";
+  REQUIRE(text.starts_with(version));
+  place.file("index.jsonl", text.replace(0, version.size(), "{\"orch_index\":99}"));
   auto index = Index::open(place.root());
   REQUIRE(index.available());
   CHECK(ids(index, "x").empty());
@@ -258,8 +288,8 @@ TEST_CASE("where it cannot be, the index says why and does nothing", "[store][in
     return !index.available() && !index.why().empty() && index.rows("x").empty();
   };
   CHECK(check(Index::open(place.root() / "nowhere")));
-  fs::create_directory(place.root() / "index.sqlite");
-  place.file("index.sqlite/file", "");
+  fs::create_directory(place.root() / "index.jsonl");
+  place.file("index.jsonl/file", "");
   CHECK(check(Index::open(place.root())));
   CHECK_FALSE(rebuild_index(place.root()));
 
@@ -319,7 +349,7 @@ TEST_CASE("a full disk is survived", "[store][index]") {
     CHECK(index.available());
     index.put(many("x", 0, 10'000));
     CHECK_FALSE(index.available());
-    CHECK(index.why().find("full") != std::string::npos);
+    CHECK(index.why().find("No space left") != std::string::npos);
   }
   {
     auto index = Index::open(place.root());

@@ -354,7 +354,7 @@ TEST_CASE("runs and experiments are found by what they hold", "[store][folder]")
   fs::create_directories(place.root() / "x/empty");
   fs::create_directories(place.root() / "submitted/submissions");
   fs::create_directories(place.root() / "other/folder");
-  place.file("index.sqlite", "");
+  place.file("index.jsonl", "");
   CHECK(run_ids(place.root() / "x") == std::vector<std::string>{"a-1", "b-2"});
   CHECK(run_ids(place.root() / "nowhere").empty());
   CHECK(experiments(place.root()) == std::vector<std::string>{"submitted", "x"});
