@@ -103,11 +103,14 @@ void on_block(void* context, const char* name) {
   if (self.explain) block.name = self.work->keep(copied(name));
 }
 
+// Amounts are all right if none is negative and they have a sum: one that is infinite, or no number,
+// leaves none.
 bool makes_sense(const orch_op& op) {
-  return op.kind <= ORCH_STAGE_OVERHEAD && op.collective <= ORCH_SEND && is_amount(op.forward) &&
-         is_amount(op.recompute) && is_amount(op.backward) && is_amount(op.step) &&
-         is_amount(2 * op.m * op.n * op.k * op.batch) && is_amount(op.bytes) &&
-         is_amount(op.calls) && op.kernel <= ORCH_CROSS_ENTROPY && op.group_size >= 0 &&
+  const double flops = 2 * op.m * op.n * op.k * op.batch;
+  const double least = std::min({op.forward, op.recompute, op.backward, op.step, flops, op.bytes, op.calls});
+  const double sum = op.forward + op.recompute + op.backward + op.step + flops + op.bytes + op.calls;
+  return least >= 0 && is_amount(sum) && op.kind <= ORCH_STAGE_OVERHEAD &&
+         op.collective <= ORCH_SEND && op.kernel <= ORCH_CROSS_ENTROPY && op.group_size >= 0 &&
          op.group_stride >= 0;
 }
 

@@ -7,6 +7,7 @@
 // share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <span>
@@ -142,7 +143,7 @@ class RunView {
       const auto& given = size_at(run, i);
       for (std::size_t tried = 0; tried < plan::kSizes.size(); ++tried, ++next) {
         if (next == plan::kSizes.size()) next = 0;
-        if (std::string_view(given.name) != plan::kSizes[next].name) continue;
+        if (std::strcmp(given.name, plan::kSizes[next].name) != 0) continue;
         set_size(model, plan::kSizes[next++], given.value);
         break;
       }

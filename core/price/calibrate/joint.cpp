@@ -215,14 +215,25 @@ Solution Joint::solve(Vector& residuals) {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   if (options_.near)
     problem.start = point_of(*options_.near);
-  else
+  else {
+    problem.start = from_above();
     problem.start = calibrate::solve(problem, {8, 2}).point;
+  }
   problem.residuals(problem.start, all, residuals);
   set_noise(residuals, noise);
   const auto solution = calibrate::solve(problem, options_.near ? Vector{1} : Vector{2, 1});
   problem.residuals(solution.point, all, residuals);
   for (std::size_t i = 0; i < all.size(); ++i) residuals[i] *= noise[i];
   return solution;
+}
+
+Vector Joint::from_above() const {
+  Vector point;
+  for (const auto& unknown : unknowns_)
+    point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" && unknown.stack >= 0
+                        ? kFar * unknown.doubt
+                        : 0);
+  return point;
 }
 
 void Joint::set_noise(const Vector& residuals, Vector& noise) const {

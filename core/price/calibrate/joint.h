@@ -56,6 +56,8 @@ class Joint {
   int era_of(std::size_t row) const;
 
   double era_start(int machine, std::size_t era) const;
+  // Where a descent begins: floors from above, since one that lies below every row has no slope.
+  Vector from_above() const;
   // Where the unknowns are in another fit; 0 for what that does not have.
   Vector point_of(const Fitted& other) const;
   // The noise of each row: what is left over for the rows of its stack on its machine.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -21,6 +22,18 @@ double crowd(const plan::Partition& partition, std::int64_t gpus) {
   if (partition.measured_ranks == 0) return 1;
   const auto ranks = std::min(partition.gpus_per_node, gpus);
   return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
+}
+
+// Powers are slow, and rings are few.
+double raised(double sharing) {
+  static const auto kKnown = [] {
+    std::array<double, 17> all{};
+    for (std::size_t n = 1; n < all.size(); ++n) all[n] = std::pow(static_cast<double>(n), kTogether);
+    return all;
+  }();
+  const auto n = static_cast<std::size_t>(sharing);
+  const bool known = n < kKnown.size() && static_cast<double>(n) == sharing;
+  return known ? kKnown[n] : std::pow(sharing, kTogether);
 }
 
 }  // namespace
@@ -72,13 +85,6 @@ double Price::memory_rate(const orch_op& op) const {
   return partition_.gpu.memory_bandwidth.value * share / crowd_;
 }
 
-double Price::raised(double sharing) const {
-  if (sharing != sharing_) {
-    sharing_ = sharing;
-    raised_ = std::pow(sharing, kTogether);
-  }
-  return raised_;
-}
 
 Price::Ring Price::ring(const orch_op& op) const {
   const auto per_node = partition_.gpus_per_node;
@@ -132,8 +138,9 @@ double Price::collective_seconds(const orch_op& op) const {
                            : wire_factor(op.collective, op.group_size);
   const bool gathers = op.collective == ORCH_ALL_GATHER || op.collective == ORCH_REDUCE_SCATTER;
   const double reached = gathers ? partition_.efficiency.gathers.value : 1;
-  return share * op.bytes / (path.bandwidth * reached) +
-         std::max(1.0, op.calls) * hops * path.latency;
+  // Less than one call: blocks that share a bucket share its latency.
+  const double calls = op.calls > 0 ? op.calls : 1;
+  return share * op.bytes / (path.bandwidth * reached) + calls * hops * path.latency;
 }
 
 double Price::seconds(const orch_op& op) const {

@@ -39,15 +39,12 @@ class Price {
   double flops_rate(const orch_op& op) const;
   double memory_rate(const orch_op& op) const;
   double host_bandwidth() const;
-  double raised(double sharing) const;  // to the power that rings gain together
 
   const plan::Partition& partition_;
   std::int64_t gpus_;
   double peak_;
   double wide_peak_;  // where fp8 is not used: attention, LM head, router
   double crowd_;  // where ranks share cores: so many times as slow as measured
-  // Most collectives of a run share alike, and powers are slow.
-  mutable double sharing_ = 1, raised_ = 1;
 };
 
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.

@@ -46,7 +46,7 @@ TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
   CHECK(handed.recompute == 0);
   CHECK(handed.backward == 1);
   CHECK(handed.step == 0);
-  for (const auto& [work, times] : {std::pair{&own, 1}, std::pair{&deepspeed, 2}}) {
+  for (const auto& [work, times] : {std::pair{&own, 0.2}, std::pair{&deepspeed, 2.0}}) {
     const auto& layer = op(*work, "layer", "layer overhead");
     CHECK(layer.kind == ORCH_OVERHEAD);
     CHECK(layer.forward == times);
@@ -63,7 +63,7 @@ TEST_CASE("waiting for each kernel doubles a layer's overhead again", "[megatron
   CHECK(op(work_with(blocking), "layer", "layer overhead").forward == 4);
   CHECK(
       op(work_with({{"launch_blocking", plan::Value(true)}}), "layer", "layer overhead").forward ==
-      2);
+      0.4);
 }
 
 TEST_CASE("DeepSpeed's pipeline does not interleave", "[megatron][engine]") {

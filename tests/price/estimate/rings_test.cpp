@@ -118,4 +118,6 @@ TEST_CASE("latency is that of the way the bytes take", "[estimate][price]") {
   auto split = collective(ORCH_ALL_GATHER, 0, 4, 8);
   split.calls = 10;
   CHECK(price.seconds(split) == Approx(30e-3));
+  split.calls = 0.25;  // four blocks share a bucket
+  CHECK(price.seconds(split) == Approx(0.75e-3));
 }
