@@ -49,7 +49,7 @@ void add_validate(CLI::App& program, ValidateArguments& to) {
   add_format(verb, to.common, {"table", "md", "csv", "json", "svg"});
   verb->add_option("--cluster", to.cluster, "For rows whose site is none of our clusters");
   verb->add_option("--calibrate", to.calibrate, "What is fitted before it is held against rows")
-      ->check(one_of({"none", "datasheet", "first", "loto"}))
+      ->check(one_of({"none", "datasheet", "first", "loto", "loso"}))
       ->capture_default_str();
   verb->add_option("--without", to.without, "Leave this ingredient of estimates out (repeatable)")
       ->allow_extra_args(false)
@@ -74,7 +74,7 @@ Examples:
 
 --calibrate none takes clusters as shipped, datasheet only what their datasheets say, first one
   factor from each table's first row, loto refits with each table left out in turn (with each
-  fifth of the rows, where a source has but one or two tables).
+  fifth of the rows, where a source has but one or two tables), loso with each source left out.
 --without takes the name of an operation, a block or an item of memory as orch explain shows it, or
   alignment, bubble, communication, eras, memory-bound, partition (of layers over stages),
   recompute, slowest stage. With loto the other constants are fitted anew. What gets worse without

@@ -23,8 +23,10 @@ using published::Judged;
 Result<std::vector<Judged>> judge(const App& app, const MeasuredRows& rows,
                                   const std::string& calibrate, const estimate::Without& without) {
   const auto& samples = rows.samples.samples;
-  if (calibrate == "loto")
-    return judge_left_out(app, samples, published::folds(samples), rows.apart(), without);
+  if (calibrate == "loto" || calibrate == "loso") {
+    const auto folds = calibrate == "loto" ? published::folds(samples) : published::sources(samples);
+    return judge_left_out(app, samples, folds, rows.apart(), without);
+  }
   auto judged = judge_as_is(app, samples, calibrate != "datasheet", without);
   if (judged && calibrate == "first") published::calibrate_on_first(*judged);
   return judged;

@@ -108,6 +108,8 @@ struct Seen {
   };
   std::int64_t rows = 0;
   Span gpus, params, tokens;  // tokens: of a micro-batch
+  Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
+  std::vector<std::string> stacks;  // of a machine: the software that its rows ran
   std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
 };
 

@@ -9,30 +9,30 @@
 namespace orch::plan {
 namespace {
 
-// How far software, and a machine, are off that nobody ever measured: standard deviations of the
-// logarithm. Assumed: no fit has decided these yet.
-constexpr double kUnknownStack = 0.2;
-constexpr double kUnknownMachine = 0.12;
+// How far a machine, and software, are off that nobody ever measured, and software on a machine where
+// it was never seen though both were: standard deviations of the logarithm. By whole sources left out
+// (core/decisions/calibration.md).
+struct Doubts {
+  double machine, stack, apart;
+};
+constexpr Doubts kTimeDoubts{0.2, 0.45, 0.25};
+constexpr Doubts kMemoryDoubts{0.1, 0.1, 0};
 
 // Software is some two years younger than the machine that it runs on.
 constexpr double kYounger = 2;
 constexpr double kNewest = 9999;
 
-double combined(const Constant& machine, const Constant* stack, double assumed) {
-  const bool known = machine.origin.starts_with("fitted:");
-  const double stacks = stack ? stack->value : kUnknownStack;
-  if (known && stack) return std::max(machine.value, stacks);
-  const double machines = known ? machine.value : stack ? kUnknownMachine : assumed;
-  return std::hypot(machines, stacks);
-}
-
-void set_spread(Constant Efficiency::*member, const char* name, const Stack& stack,
-                Efficiency& out) {
+// Of two that were fitted, the larger counts; what was never measured is doubted besides.
+void set_spread(Constant& spread, const char* name, const Stack& stack, bool apart,
+                const Doubts& doubts) {
   const auto found = stack.constants.find(name);
   const auto* own = found == stack.constants.end() ? nullptr : &found->second;
-  auto& spread = out.*member;
-  if (!own && !spread.origin.starts_with("fitted:")) return;  // assumed, of whatever is unknown
-  spread.value = std::min(1.0, combined(spread, own, spread.value));
+  const bool known = spread.origin.starts_with("fitted:");
+  const double machines = known ? spread.value : doubts.machine;
+  const double stacks = own ? own->value : doubts.stack;
+  const double both = known && own ? std::hypot(std::max(machines, stacks), apart ? doubts.apart : 0)
+                                   : std::hypot(machines, stacks);
+  spread.value = std::min(1.0, both);
   if (own) spread.origin = own->origin;
 }
 
@@ -71,9 +71,20 @@ Partition on_stack(const Partition& machine, const StackPtr& on) {
     constant.value = std::clamp(constant.value * factor.value, tunable->min, tunable->max);
     constant.origin += "; of " + stack.name + ", " + factor.origin;
   }
-  set_spread(&Efficiency::time_spread, "time_spread", stack, out.efficiency);
-  set_spread(&Efficiency::memory_spread, "memory_spread", stack, out.efficiency);
+  const bool apart = never_together(machine, stack);
+  set_spread(out.efficiency.time_spread, "time_spread", stack, apart, kTimeDoubts);
+  set_spread(out.efficiency.memory_spread, "memory_spread", stack, apart, kMemoryDoubts);
   return out;
+}
+
+bool never_together(const Partition& machine, const Stack& stack) {
+  const auto& known = machine.seen.stacks;
+  return !known.empty() && std::find(known.begin(), known.end(), stack.name) == known.end();
+}
+
+double tensor_nodes(const Run& run, const Partition& on) {
+  const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.gpus_per_node));
+  return std::max(1.0, static_cast<double>(run.layout.tensor_parallel) / per_node);
 }
 
 const OnStack* stack_of(const Run& run) {

@@ -35,6 +35,12 @@ using StackPtr = std::shared_ptr<const Stack>;
 // never measured.
 Partition on_stack(const Partition& machine, const StackPtr& stack);
 
+// Whether the machine's rows ran other software and never this one.
+bool never_together(const Partition& machine, const Stack& stack);
+
+// Over how many nodes a tensor-parallel group of the run lies.
+double tensor_nodes(const Run& run, const Partition& on);
+
 // The stack that prices a run: the one it names, if its partition knows it; else the tuned one for
 // its strategy and engine whose date is nearest to that of the machine's GPU, so that strategies on
 // one machine are compared in software of one time. Null: none is known.

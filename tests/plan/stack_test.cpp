@@ -99,8 +99,23 @@ TEST_CASE("the spread is that of machine and stack", "[plan][stack]") {
   };
   CHECK(spread(partition, known) == 0.06);
   partition.efficiency.time_spread = {0.15, "assumed"};
-  CHECK(spread(partition, known) == Approx(std::hypot(0.06, 0.12)));
-  CHECK(spread(partition, Stack()) == 0.15);
+  CHECK(spread(partition, known) == Approx(std::hypot(0.06, 0.2)));
+  CHECK(spread(partition, Stack()) == Approx(std::hypot(0.2, 0.45)));
+}
+
+TEST_CASE("software on a machine where it was never seen is doubted, though both were", "[plan][stack]") {
+  Partition partition;
+  partition.efficiency.time_spread = {0.04, "fitted: 9 rows"};
+  partition.seen.stacks = {"other-2022"};
+  Stack known;
+  known.name = "some-2022";
+  known.constants["time_spread"] = {0.06, "fitted: 9 rows"};
+  const auto spread = [&] {
+    return on_stack(partition, std::make_shared<const Stack>(known)).efficiency.time_spread.value;
+  };
+  CHECK(spread() == Approx(std::hypot(0.06, 0.25)));
+  partition.seen.stacks.push_back("some-2022");
+  CHECK(spread() == 0.06);
 }
 
 TEST_CASE("dates are years", "[plan][stack]") {

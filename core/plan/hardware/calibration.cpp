@@ -54,6 +54,13 @@ plan::Seen::Span read_span(const Field& field) {
   return {};
 }
 
+std::vector<std::string> read_words(const Field& field) {
+  std::vector<std::string> words;
+  for (const auto& value : field.list().value_or(std::vector<Field>{}))
+    words.push_back(value.text().value_or(""));
+  return words;
+}
+
 plan::Calibration read_constants_of(const Field& field) {
   auto known = tunable_keys();
   known.insert(known.end(), {"eras", "seen"});
@@ -76,18 +83,18 @@ std::vector<std::string> tunable_keys() {
 }
 
 plan::Seen read_seen(const Field& field) {
-  const Map map(field, {"rows", "gpus", "params", "tokens", "settings"});
+  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "stacks", "settings"});
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
     seen.rows = rows->integer(0, 1'000'000'000).value_or(0);
   if (const auto* span = map.find("gpus")) seen.gpus = read_span(*span);
   if (const auto* span = map.find("params")) seen.params = read_span(*span);
   if (const auto* span = map.find("tokens")) seen.tokens = read_span(*span);
+  if (const auto* span = map.find("tensor_nodes")) seen.tensor_nodes = read_span(*span);
+  if (const auto* stacks = map.find("stacks")) seen.stacks = read_words(*stacks);
   if (const auto* settings = map.find("settings")) {
     const Map said(*settings);
-    for (const auto& [name, values] : said.entries())
-      for (const auto& value : values.list().value_or(std::vector<Field>{}))
-        seen.settings[name].push_back(value.text().value_or(""));
+    for (const auto& [name, values] : said.entries()) seen.settings[name] = read_words(values);
   }
   return seen;
 }

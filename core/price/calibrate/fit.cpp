@@ -26,15 +26,17 @@ constexpr std::string_view kTelling[] = {"compression",    "dtype",     "flash_a
                                          "sequence_parallel"};
 
 // The spread under which nine of ten rows lie within 1.645 of it. Rows that were fitted look better
-// than new ones will, the more so the fewer there are for each constant; and what was assumed
-// before counts as a few rows more.
-double spread_of(Vector residuals, double decided, double assumed) {
+// than new ones will, the more so the fewer there are for each constant; a new table has something of
+// its own that those of the fit say as little of as their number is small; and what was assumed before
+// counts as a few rows more.
+double spread_of(Vector residuals, std::size_t tables, double decided, double assumed) {
   for (auto& residual : residuals) residual = std::fabs(residual);
   std::sort(residuals.begin(), residuals.end());
   const auto n = static_cast<double>(residuals.size());
   const auto at = static_cast<std::size_t>(0.9 * (n - 1) + 0.5);
   const double optimism = std::sqrt((n + decided) / std::max(n - decided, 0.25 * n));
-  const double seen = residuals[at] / kNineOfTen * optimism;
+  const double elsewhere = std::sqrt(1 + 1 / static_cast<double>(tables));
+  const double seen = residuals[at] / kNineOfTen * optimism * elsewhere;
   const double both = (n * seen * seen + kAssumedRows * assumed * assumed) / (n + kAssumedRows);
   return std::clamp(std::sqrt(both), kLeastSpread, 1.0);
 }
@@ -52,6 +54,7 @@ void add(plan::Seen& seen, const plan::Run& run) {
   widen(seen.params, run.model.params());
   widen(seen.tokens, static_cast<double>(run.batch.micro_batch * run.model.seq) /
                          static_cast<double>(run.layout.context_parallel));
+  widen(seen.tensor_nodes, plan::tensor_nodes(run, *run.partition));
   for (const auto name : kTelling) {
     const auto& value = run.setting(name);
     if (!plan::is_given(value)) continue;
@@ -69,7 +72,8 @@ class Teller {
     if (!joint.observations().empty()) solution_ = joint.solve(residuals_);
   }
 
-  void tell_machine(int machine, const plan::Efficiency& assumed, plan::Calibration& out) const {
+  void tell_machine(int machine, const plan::Efficiency& assumed,
+                    const std::vector<plan::StackPtr>& stacks, plan::Calibration& out) const {
     const auto rows = rows_of([&](const Observation& o) { return int(o.machine) == machine; });
     if (rows.empty()) return;
     const auto origin = "fitted: " + text(rows);
@@ -84,8 +88,9 @@ class Teller {
     }
     tell_spread(rows, origin, memory_ ? assumed.memory_spread.value : assumed.time_spread.value,
                 out.constants);
-    if (!memory_)
-      for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
+    if (memory_) return;
+    for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
+    for (const auto& name : stacks_of(rows, stacks)) out.seen.stacks.push_back(name);
   }
 
   void tell_stack(int stack, plan::Stack& out) const {
@@ -112,6 +117,16 @@ class Teller {
     return out;
   }
 
+  std::set<std::string> stacks_of(const Members& rows,
+                                  const std::vector<plan::StackPtr>& stacks) const {
+    std::set<std::string> names;
+    for (const auto i : rows) {
+      const int stack = joint_.observations()[i]->stack;
+      if (stack >= 0) names.insert(stacks[static_cast<std::size_t>(stack)]->name);
+    }
+    return names;
+  }
+
   std::string text(const Members& rows) const {
     std::vector<const Observation*> list;
     for (const auto i : rows) list.push_back(joint_.observations()[i]);
@@ -128,13 +143,15 @@ class Teller {
   void tell_spread(const Members& rows, const std::string& origin, double assumed,
                    std::map<std::string, plan::Constant>& out) const {
     Vector residuals;
+    std::set<std::string> tables;
     double decided = 0;
     for (const auto i : rows) {
+      tables.insert(joint_.observations()[i]->table);
       residuals.push_back(residuals_[i]);
       decided += solution_.leverage[i];
     }
     out[memory_ ? "memory_spread" : "time_spread"] = {
-        spread_of(std::move(residuals), decided, assumed), origin};
+        spread_of(std::move(residuals), tables.size(), decided, assumed), origin};
   }
 
   const Joint& joint_;
@@ -197,8 +214,8 @@ Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPt
     const Teller teller(joint, memory);
     for (std::size_t m = 0; m < machines.size(); ++m)
       if (!machines[m].held)
-        teller.tell_machine(static_cast<int>(m), machines[m].partitions.front()->efficiency,
-                          out.machines[m]);
+        teller.tell_machine(static_cast<int>(m), machines[m].partitions.front()->efficiency, stacks,
+                            out.machines[m]);
     for (std::size_t s = 0; s < stacks.size() && options.stacks; ++s)
       teller.tell_stack(static_cast<int>(s), out.stacks[s]);
   }

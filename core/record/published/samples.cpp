@@ -212,4 +212,10 @@ std::vector<std::string> folds(const std::vector<Sample>& samples) {
   return names;
 }
 
+std::vector<std::string> sources(const std::vector<Sample>& samples) {
+  std::vector<std::string> names;
+  for (const auto& sample : samples) names.push_back(sample.source);
+  return names;
+}
+
 }  // namespace orch::published

@@ -33,4 +33,7 @@ std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines
 // Never empty; samples of one fold have the same name.
 std::vector<std::string> folds(const std::vector<Sample>& samples);
 
+// The same with whole sources left out: their machines, and often their software, are then unknown.
+std::vector<std::string> sources(const std::vector<Sample>& samples);
+
 }  // namespace orch::published

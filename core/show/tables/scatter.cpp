@@ -230,7 +230,8 @@ std::string how(const std::string& calibrate) {
       {"none", "constants as shipped"},
       {"datasheet", "constants from datasheets, nothing fitted"},
       {"first", "one factor from each table's first row"},
-      {"loto", "constants fitted without the table (or fifth of a source) that a row is in"}};
+      {"loto", "constants fitted without the table (or fifth of a source) that a row is in"},
+      {"loso", "constants fitted without the source that a row is in"}};
   const auto found = known.find(calibrate);
   return found == known.end() ? "calibrated: " + escape(calibrate) : found->second;
 }

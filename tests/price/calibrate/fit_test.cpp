@@ -294,11 +294,11 @@ TEST_CASE("the spread is that of the rows and of what was assumed", "[fit]") {
     CHECK(made.constants.size() == 1);
     return made.constants.at("time_spread").value;
   };
-  // One row, 0.1 off: sqrt(((0.1 / 1.645)^2 + 3 * 0.15^2) / 4).
-  CHECK(spread({0.1}) == Approx(std::sqrt((0.0036954 + 0.0675) / 4)).epsilon(1e-4));
+  // One row of one table, 0.1 off: sqrt((2 * (0.1 / 1.645)^2 + 3 * 0.15^2) / 4).
+  CHECK(spread({0.1}) == Approx(std::sqrt((2 * 0.0036954 + 0.0675) / 4)).epsilon(1e-4));
   // Of eleven rows the tenth in order counts, whatever its sign: 0.09 / 1.645 = 0.054711.
   CHECK(spread({0, -0.01, 0.02, -0.03, 0.04, -0.05, 0.06, -0.07, 0.08, -0.09, 0.5}) ==
-        Approx(std::sqrt((11 * 0.0029933 + 0.0675) / 14)).epsilon(1e-4));
+        Approx(std::sqrt((11 * 2 * 0.0029933 + 0.0675) / 14)).epsilon(1e-4));
   // Never below 2 %.
   base.efficiency.time_spread.value = 0.01;
   CHECK(spread({0, 0, 0}) == 0.02);
@@ -318,7 +318,7 @@ TEST_CASE("fitted rows look better than new ones, and the spread knows", "[fit]"
   const auto made = fit_one(base, rows.all());
   CHECK(made.constants.at("memory").value == Approx(0.5).epsilon(1e-3));
   const double optimism = std::sqrt((4 + 0.95643) / (4 - 0.95643));  // 1.27613
-  const double seen = 0.05 / 1.645 * optimism;                       // 0.038789
+  const double seen = 0.05 / 1.645 * optimism * std::sqrt(2);        // of one table
   CHECK(made.constants.at("time_spread").value ==
         Approx(std::sqrt((4 * seen * seen + 3 * 0.0225) / 7)).epsilon(1e-3));
 }

@@ -97,6 +97,16 @@ TEST_CASE("a range widens with the distance from the rows", "[estimate][spread]"
   CHECK(far > near);
 }
 
+TEST_CASE("tensor parallelism over nodes is far from rows inside one", "[estimate][spread]") {
+  auto at = measured_with(0.05);
+  at.gpus_per_node = 8;
+  auto run = run_on(32, "none");
+  run.layout.tensor_parallel = 16;
+  CHECK(estimate::spread_of(run, at).time == Approx(std::hypot(0.05, 0.3)));
+  at.seen.tensor_nodes = {1, 2};
+  CHECK(estimate::spread_of(run, at).time == 0.05);
+}
+
 TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   const auto at = measured_with(0.05);
   plan::Estimate made;

@@ -401,6 +401,8 @@ TEST_CASE("folds are tables where there are three, else fifths", "[measured][sam
   CHECK(names[4] != names[5]);
   CHECK(names[4] != names[0]);
   CHECK(names[11] == "b@here#2");
+  CHECK(sources(all)[0] == sources(all)[2]);
+  CHECK(sources(all)[0] != sources(all)[4]);
 }
 
 }  // namespace
