@@ -45,9 +45,9 @@ for name, low, high in (("time", "days_low", "days_high"), ("headroom", "memory_
         tie = any(entry is not other and entry[low] <= other[high] and other[low] <= entry[high]
                   for other in ([entries[0]] if i else entries[1:]))
         assert entry["tie"] == tie and entry["rank"] == (1 if tie else i + 1), (name, i)
-of_plan = json.load(open("plan.json"))["runs"][0]
+of_plan = {run["strategy"]: run for run in json.load(open("plan.json"))["runs"]}
 for entry in one["best"] + one["pareto"]:
-    missing = [key for key in of_plan if key not in entry and key != "warnings"]
+    missing = [key for key in of_plan[entry["strategy"]] if key not in entry and key != "warnings"]
     assert not missing, missing
     assert entry["fit"] != "oom" and entry["tensor_parallel"] <= 4
     assert entry["tensor_parallel"] * entry["pipeline_parallel"] * entry["data_parallel"] == \
@@ -153,7 +153,7 @@ wrong() { # CODE PART ARGUMENTS...
 wrong 2 "did you mean 'tensor_parallel'?" x.lua --keep tensor_paralel
 wrong 2 "did you mean 'flash_attention'?" x.lua --open flash_atention
 wrong 2 'kept and opened' x.lua --open interleave --keep interleave
-wrong 2 "did you mean 'gpus'?" x.lua --where 'gpu == 8'
+wrong 2 "did you mean 'gpus'?" x.lua --where 'gpuss == 8'
 wrong 2 'FILE is required'
 wrong 2 "'0' is not a whole number" x.lua --top 0
 wrong 3 'nowhere.lua' nowhere.lua
