@@ -146,7 +146,7 @@ std::string command_of(const RecordArguments& arguments) {
   if (!arguments.cluster.empty()) words.insert(words.end(), {"--cluster", arguments.cluster});
   for (const auto& set : arguments.set) words.insert(words.end(), {"--set", set});
   for (const auto& file : arguments.patterns) words.insert(words.end(), {"--patterns", file});
-  for (auto& word : words) word = shell_quote(word);
+  for (auto& word : words) word = shell_quote(here(word));
   return join(words, " ");
 }
 
