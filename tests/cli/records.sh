@@ -128,6 +128,7 @@ has "$err" "--in" "and how to have something"
 # --- report
 orch report "$ORCH_HOME/experiments/200b.lua" -o 200b.html
 exits 0 "an experiment as a page"
+has "$err" "report: 200b.html" "where it is"
 has "$(cat 200b.html)" 'is best: 300B tokens in ' "the page begins with the answer"
 lacks "$(cat 200b.html)" "$ORCH_HOME" "a page names no folders of this machine"
 orch report "$ORCH_HOME/experiments/200b.lua" "$ORCH_HOME/experiments/bloom7b_days.lua" -o both.html
@@ -138,7 +139,6 @@ exits 0 "a watch of what does not go on ends"
 lacks "$(cat watched.html)" 'http-equiv="refresh"' "and its page stays as it is"
 orch report slow.out --watch 1 --format json
 exits 2 "only a page is watched"
-has "$err" "report: 200b.html" "where it is"
 has "$(head -c 200 200b.html)" "<!DOCTYPE html>" "it is HTML"
 for source in gpt2-jz-v100 bench-1b3 bloom7b-days bloom-prequel pp-perlmutter; do
   orch report "$source" --top 0
