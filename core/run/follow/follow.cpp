@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/base/text.h"
@@ -106,6 +107,24 @@ Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::str
 
 namespace {
 
+// A submission may be unanswered because an orch was killed while it submitted, the last one too,
+// after which nothing else is due. Whoever submits just now gets the time to note the answer.
+class Doubt {
+ public:
+  bool is_old(const Campaign& campaign) {
+    constexpr double kSeconds = 10;
+    const double now = campaign.world().clock->steady();
+    if (campaign.ledger().unanswered().empty())
+      since_.reset();
+    else if (!since_)
+      since_ = now;
+    return since_ && now - *since_ >= kSeconds;
+  }
+
+ private:
+  std::optional<double> since_;
+};
+
 // Until the next poll; what trainers write is looked at more often, for it is no load on SLURM.
 void wait_and_look(Campaign& campaign, const FollowOptions& options, double seconds) {
   const auto& world = campaign.world();
@@ -129,6 +148,7 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
   std::size_t seen = 0;
   const std::vector<std::size_t> kNone;
   bool stuck = false;
+  Doubt doubt;
   double submit_at = 0;  // not before: there was no room, or another orch was at it
   while (true) {
     const double began = world.clock->steady();
@@ -140,7 +160,8 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
     if (options.carry_on && campaign.options().cancel_hung)
       troubles.tell(cancel_hung(campaign, cancelled));
     const auto due = [&] { return options.carry_on ? due_of(campaign, options.only) : kNone; };
-    if (began >= submit_at && !silent && !due().empty()) {
+    const bool doubtful = options.carry_on && doubt.is_old(campaign);
+    if (began >= submit_at && !silent && (doubtful || !due().empty())) {
       Handed handed;
       const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
       troubles.tell(status);

@@ -215,6 +215,28 @@ TEST_CASE("after a kill before the call was heard, the run is due") {
   CHECK(campaign.due().size() == 1);
 }
 
+TEST_CASE("a follower with nothing else to do finds out what became of the last submission") {
+  Place place;
+  place.add_run(1);
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+  }
+  place.forget_answers();
+  place.slurm.jobs.clear();
+  place.slurm.facts.clear();
+  auto campaign = place.campaign();
+  REQUIRE(campaign.open());
+  FollowOptions options;
+  options.carry_on = true;
+  place.clock.on_sleep = [&] {
+    if (place.clock.time > 600) place.interrupted = true;
+  };
+  follow(campaign, options);
+  CHECK(place.slurm.jobs.size() == 1);
+  CHECK(campaign.ledger().unanswered().empty());
+}
+
 TEST_CASE("a job that SLURM has forgotten is known by what it left in the run folder") {
   Place place;
   const auto run = place.add_run(1);
