@@ -11,7 +11,7 @@ names("step", { "step", "global_step", "_step", "iteration", "iter", "train/step
 names("loss", { "loss", "train_loss", "train/loss", "lm loss", "lm_loss", "ce_loss", "training_loss", "loss/train",
   "train/ce_loss", "global_avg_loss", "loss_metrics/global_avg_loss" }, keys)
 names("step_seconds", { "step_time", "step_time_s", "step_time_sec", "step_seconds", "seconds_per_step", "time_per_step",
-  "sec_per_step", "iteration_time", "iter_time", "time_per_iteration", "batch_time", "dt", "train/step_time",
+  "sec_per_step", "iteration_time", "iter_time", "time_per_iteration", "batch_time", "train/step_time",
   "perf/step_time", "time_metrics/end_to_end(s)" }, keys)
 names({ "step_seconds", scale = 1e-3 }, { "step_time_ms", "iteration_time_ms", "iter_time_ms", "time_ms", "ms_per_step",
   "step_ms", "dt_ms", "elapsed time per iteration (ms)" }, keys)

@@ -10,7 +10,8 @@ namespace {
 
 using record::Measurement;
 
-constexpr std::size_t kEnough = 4;  // times of a progress bar that are better than one average
+constexpr std::size_t kEnough = 4;     // times of a progress bar that are better than one average
+constexpr double kLongestStep = 3600;  // seconds; more is the moment of a clock
 
 // Steps from one line to the next.
 std::int64_t steps_apart(const StepTimes& times) {
@@ -134,6 +135,29 @@ bool from_rate(const Run& run, const published::Row& row, Measurement& out) {
   return true;
 }
 
+// Whether numbers that lines call a time are what their steps took, and why; "": a clock's moments.
+// A clock falls where a run is resumed, which is seldom, and goes on from line to line.
+std::string_view why_durations(const Run& run) {
+  const auto& steps = run.numbered.steps();
+  if (steps.empty()) return "";
+  std::size_t pairs = 0, falls = 0, stays = 0;
+  std::vector<double> sorted{steps.front().seconds};
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    sorted.push_back(steps[i].seconds);
+    if (steps[i].first) continue;
+    ++pairs;
+    falls += steps[i].seconds < steps[i - 1].seconds ? 1 : 0;
+    stays += steps[i].seconds == steps[i - 1].seconds ? 1 : 0;
+  }
+  if (falls * 5 > pairs) return "they fall";
+  std::sort(sorted.begin(), sorted.end());
+  const auto middle = sorted[sorted.size() / 2];
+  if (middle > kLongestStep) return "";
+  const bool alike = sorted[sorted.size() * 3 / 4] - sorted[sorted.size() / 4] < middle / 4;
+  const bool still = alike && (falls + stays) * 5 > pairs;
+  return still || run.watch.times().steps().empty() ? "they do not go on" : "";
+}
+
 }  // namespace
 
 std::optional<double> total(const Run& run, Target target) {
@@ -167,9 +191,8 @@ std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, M
   if (counted.steps().size() >= kEnough) return from_bar();
   if (from_rate(run, row, out)) return {};
   const double lines = lines_of_step(run, row);
-  const bool durations = run.numbers_fall || run.watch.times().steps().empty();
-  if (!run.numbered.steps().empty() && durations) {
-    out.step_seconds_from = "the times of lines: they fall, and are no clock's";
+  if (const auto why = why_durations(run); !why.empty()) {
+    out.step_seconds_from = fmt::format("the times of lines: {}, and are no clock's", why);
     return from_lines(run, scaled(run.numbered, lines), false, out);
   }
   if (const auto times = run.watch.times(); !times.steps().empty()) {

@@ -20,7 +20,7 @@ class Matcher {
  public:
   Matcher(const Patterns::Impl& patterns, Session& session);
 
-  void take(const Line& line);
+  void take(Line line);
   void finish();  // the log is at its end
 
  private:

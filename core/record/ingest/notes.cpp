@@ -74,9 +74,14 @@ void note_stamp(std::string_view stamp, Run& run) {
   run.last_stamp = stamp;
 }
 
-// A resumed run may have a clock that begins again.
-void note_number(double seconds, double tick, std::int64_t step, Run& run) {
-  if (!run.start_waits && seconds < run.last_number) run.numbers_fall = true;
+// A resumed run may have a clock that begins again. One that was rounded stands still at times: it
+// goes on by what the last digit counts.
+void note_number(double seconds, std::string_view text, std::int64_t step, Run& run) {
+  const auto point = text.find('.');
+  double tick = point == text.npos ? 1 : 0;
+  if (point != text.npos && seconds == run.last_number)
+    tick = std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+  if (seconds < run.last_number) run.watch.start();
   run.last_number = seconds;
   run.numbered.add({step, seconds, run.start_waits});
   run.watch.tell(step, seconds, tick);
@@ -86,8 +91,7 @@ void note_number(double seconds, double tick, std::int64_t step, Run& run) {
 void note_moment(const Values& values, const Where& where, std::int64_t step, Run& run) {
   if (run.start_waits) run.watch.start();
   const auto stamp = values.has(Target::time) ? values.text(Target::time) : where.stamp;
-  if (const auto number = to_number(stamp))
-    return note_number(*number, stamp.find('.') == stamp.npos ? 1 : 0, step, run);
+  if (const auto number = to_number(stamp)) return note_number(*number, stamp, step, run);
   note_stamp(stamp.substr(0, kLongestStamp), run);
   if (!stamp.empty()) run.watch.tell(step, seconds_of(stamp), tick_of(stamp));
 }

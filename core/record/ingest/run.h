@@ -108,10 +108,9 @@ struct Run {
   Sample tokens_per_second, tokens_per_second_per_gpu;
   Counter samples, tokens, micro_batches;
   bool counts_micro_batches = false;  // as its steps: nothing says which of them is the last of one
-  // Numbers that lines call a time: moments of some clock, or, where they fall, what each step took.
+  // Numbers that lines call a time: moments of some clock, or what each step took.
   StepTimes numbered;
   double last_number = 0;
-  bool numbers_fall = false;
   std::string step_framework;  // whose lines tell the steps
   bool tflops_before = false;  // they are told before their step
   std::string step_label;

@@ -94,6 +94,7 @@ void Session::take_step(const Rule& rule, const Values& values, const Where& whe
     run.times.clear();
     run.watch.clear();
     run.numbered.clear();
+    run.last_number = 0;
     run.counts_micro_batches = !counts_steps;
     run.work = Work::none;
     run.first_step = run.last_step = -1;

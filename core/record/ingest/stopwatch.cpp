@@ -22,7 +22,7 @@ void Stopwatch::tell(std::int64_t step, double seconds, double tick) {
   if (step <= last_step_) return;
   last_step_ = step;
   last_ = seconds;
-  if (seconds - from_ < kTicks * tick_) return;
+  if (seconds == from_ || seconds - from_ < kTicks * tick_) return;
   times_.add({step, (seconds - from_) / static_cast<double>(step - from_step_), false});
   from_step_ = step;
   from_ = seconds;
