@@ -267,10 +267,12 @@ int watch(App& app, page::Page page, const ReportArguments& arguments) {
     const auto next = std::chrono::steady_clock::now() + std::chrono::seconds(*arguments.watch);
     while (std::chrono::steady_clock::now() < next && !interrupted())
       std::this_thread::sleep_for(kLook);
-    auto newer = make_page(app, arguments);
-    if (!newer) return fail(newer.error(), kError);
-    page = std::move(*newer);
-    if (!goes_on(page)) page.refresh_seconds = 0;
+    if (!interrupted()) {
+      auto newer = make_page(app, arguments);
+      if (!newer && !interrupted()) return fail(newer.error(), kError);
+      if (newer) page = std::move(*newer);
+    }
+    if (!goes_on(page) || interrupted()) page.refresh_seconds = 0;
     if (auto status = write_output(page_file(arguments), page::html(page)); !status)
       return fail(status.error(), kError);
   }

@@ -206,7 +206,8 @@ bool holds_password(std::string_view value) {
 
 namespace {
 
-// In the word of a shell that a text expands to, names are in braces and any other dollar is escaped.
+// In the word of a shell that a text expands to, names are in braces and any other dollar is
+// escaped.
 std::vector<std::string> names_in(std::string_view text) {
   std::vector<std::string> names;
   const auto word = shell_expand(text).value_or("");
@@ -224,23 +225,45 @@ std::vector<std::string> names_in(std::string_view text) {
 
 }  // namespace
 
+// As in "/opt/lib:$LD_LIBRARY_PATH": there may have been nothing before.
+static bool is_longer(const std::string& name, const std::string& value) {
+  return value != "$" + name && value != "${" + name + "}";
+}
+
 std::map<std::string, std::string> needed_variables(const Slurm& job) {
   std::map<std::string, std::string> needed;
+  // Expansions follow each other by name: one that comes later is not there yet.
+  const auto is_there = [&](const std::string& variable, const std::string& name) {
+    return job.environment.contains(variable) &&
+           (!job.expanded.contains(variable) || variable < name);
+  };
   for (const auto& name : job.expanded)
     if (const auto held = job.environment.find(name); held != job.environment.end())
       for (const auto& variable : names_in(held->second))
-        if (variable == name || !job.environment.contains(variable)) needed.emplace(variable, name);
+        if (variable == name ? !is_longer(name, held->second) : !is_there(variable, name))
+          needed.emplace(variable, name);
   return needed;
 }
 
+std::string expansion(const std::string& name, const std::string& value) {
+  auto word = shell_expand(value).value_or(shell_quote(value));
+  const auto own = "${" + name + "}";
+  for (auto at = word.find(own); is_longer(name, value) && at != std::string::npos;
+       at = word.find(own, at + 1))
+    word.insert(at + own.size() - 1, "-");
+  return word;
+}
+
 Error unset_variable(const std::string& variable, const std::string& name, std::string_view where) {
-  return {"environment." + name, fmt::format("{} is not set {}, and {} needs it", variable, where, name),
+  return {"environment." + name,
+          fmt::format("{} is not set {}, and {} needs it", variable, where, name),
           fmt::format("export {} before orch run, or set it in setup", variable)};
 }
 
 Status check_environment_value(std::string_view name, std::string_view value, bool expands,
                                const std::string& place) {
-  if (value.find('\0') != std::string_view::npos) return Error{place, "holds a zero byte", "remove it"};
+  if (value.find('\0') != std::string_view::npos)
+    return Error{place, "holds a zero byte", "remove it"};
   if (expands && !shell_expand(value))
     return Error{place, fmt::format("'{}' has a '$' that begins no name", printable(value)),
                  "write $NAME or ${NAME}; $$ is a dollar"};
@@ -248,8 +271,9 @@ Status check_environment_value(std::string_view name, std::string_view value, bo
   const bool secret = is_secret_name(name) && !value.empty() && !value.starts_with('/');
   const bool filled_in = expands && value.find('$') != std::string_view::npos;
   if (filled_in || (!secret && !holds_password(value))) return {};
-  return Error{place, "looks like a secret, and every run's folder would show it",
-               fmt::format("export it where orch is called, and write {} = expand \"${}\"", name, name)};
+  return Error{
+      place, "looks like a secret, and every run's folder would show it",
+      fmt::format("export it where orch is called, and write {} = expand \"${}\"", name, name)};
 }
 
 }  // namespace orch::plan

@@ -32,7 +32,7 @@ has "$err" 'no folder is named' 'no folder'
 sed 's/name = "[^"]*"/name = "index.jsonl"/' some.lua >index.lua
 orch plan index.lua
 exits 3 'the name of the index'
-has "$err" "name: 'index.jsonl' cannot name a folder" 'the name of the index'
+has "$err" "name: 'index.jsonl' is the name of orch's own file" 'the name of the index'
 cat >never.lua <<'LUA'
 return experiment {
   name = "never", hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 }, tokens = 1e9,

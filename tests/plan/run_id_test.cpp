@@ -97,11 +97,14 @@ TEST_CASE("where a framework trains, the engine of the estimate is no part of th
 TEST_CASE("variables that a job expands and does not set must be there", "[plan]") {
   Slurm job;
   job.environment = {{"A", "$WORK/${USER_1}/$$HOME \\$X"}, {"B", "$A/$SCRATCH"}, {"C", "$C:x"},
-                     {"D", "$PLAIN"}};
-  job.expanded = {"A", "B", "C"};
+                     {"D", "$PLAIN"}, {"E", "${E}"}, {"F", "$G"}, {"G", "$A"}};
+  job.expanded = {"A", "B", "C", "E", "F", "G"};
   const std::map<std::string, std::string> expected{
-      {"WORK", "A"}, {"USER_1", "A"}, {"X", "A"}, {"SCRATCH", "B"}, {"C", "C"}};
+      {"WORK", "A"}, {"USER_1", "A"}, {"X", "A"}, {"SCRATCH", "B"}, {"E", "E"},
+      {"G", "F"}};  // which comes after F
   CHECK(needed_variables(job) == expected);
+  CHECK(expansion("C", "/x:$C:${C}") == "\"/x:${C-}:${C-}\"");  // a path that may have been empty
+  CHECK(expansion("E", "${E}") == "\"${E}\"");
   CHECK(unset_variable("WORK", "A", "here").fact == "WORK is not set here, and A needs it");
 }
 

@@ -113,7 +113,10 @@ void Reader::read_name(const sol::object& value) {
     return;
   }
   const auto name = value.get_type() == sol::type::string ? value.as<std::string>() : "";
-  if (!is_plain_name(name) || name.starts_with("index."))  // which lies beside the folders
+  if (name.starts_with("index.jsonl") || name.starts_with("index.sqlite") || name == "index.lock")
+    error("name", fmt::format("{} is the name of orch's own file beside the folders", shown(value)),
+          "take another");
+  else if (!is_plain_name(name))
     error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");
   out_.name = name;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "core/base/text.h"
@@ -114,15 +113,16 @@ class Doubt {
   bool is_old(const Campaign& campaign) {
     constexpr double kSeconds = 10;
     const double now = campaign.world().clock->steady();
-    if (campaign.ledger().unanswered().empty())
-      since_.reset();
-    else if (!since_)
-      since_ = now;
-    return since_ && now - *since_ >= kSeconds;
+    if (campaign.ledger().unanswered().empty()) {
+      since_ = -1;
+      return false;
+    }
+    if (since_ < 0) since_ = now;
+    return now - since_ >= kSeconds;
   }
 
  private:
-  std::optional<double> since_;
+  double since_ = -1;  // it is answered
 };
 
 // Until the next poll; what trainers write is looked at more often, for it is no load on SLURM.

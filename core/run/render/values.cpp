@@ -166,7 +166,7 @@ Environment expanding_words(const plan::Slurm& job) {
   Environment words;
   for (const auto& name : job.expanded)
     if (const auto held = job.environment.find(name); held != job.environment.end())
-      words[name] = shell_expand(held->second).value_or(shell_quote(held->second));
+      words[name] = plan::expansion(name, held->second);
   return words;
 }
 

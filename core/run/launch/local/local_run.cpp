@@ -56,6 +56,12 @@ Trainer find_trainer(const plan::Run& run, const fs::path& trainers) {
   return trainer;
 }
 
+// What each rank is given, whoever starts it.
+static bool is_of_rank(const std::string& variable) {
+  return variable.starts_with("ORCH_") || variable.starts_with("MASTER_") || variable == "RANK" ||
+         variable == "LOCAL_RANK" || variable == "WORLD_SIZE";
+}
+
 Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   Errors errors;
   const auto& [folder, run, time_limit] = local;
@@ -71,7 +77,7 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   check_files(local, place, errors);
   if (run.job.setup.empty())
     for (const auto& [variable, name] : plan::needed_variables(run.job))
-      if (!std::getenv(variable.c_str()))
+      if (!is_of_rank(variable) && !std::getenv(variable.c_str()))
         errors.push_back(plan::unset_variable(variable, name, "here"));
   if (time_limit && static_cast<double>(run.job.signal_seconds) >= *time_limit)
     errors.push_back({place,

@@ -119,7 +119,7 @@ std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt
   }
   for (const auto& name : job.expanded)
     if (const auto held = job.environment.find(name); held != job.environment.end())
-      setup += fmt::format("\nexport {}={}", name, shell_expand(held->second).value_or("''"));
+      setup += fmt::format("\nexport {}={}", name, plan::expansion(name, held->second));
   if (!setup.empty())
     argv.insert(argv.begin(), {"/bin/bash", "-c", setup + "\nexec \"$@\"", "orch-rank"});
   return spread({argv, rank_environment(local, attempt, submission), {}, local.folder},
