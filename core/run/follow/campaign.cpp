@@ -370,17 +370,24 @@ Status Campaign::note_outcomes() {
     outcomes.push_back({folder_ / runs_[place].facts.id, runs_[place].outcome});
   if (auto status = outcomes.empty() ? Status() : store::write_outcomes(outcomes); !status)
     return status;  // again with the next look
+
+  std::vector<std::string> open;  // as far as the index knows, they may have ended
+  for (const auto place : unnoted_)
+    if (const auto& view = runs_[place]; !view.verdict().is_final()) open.push_back(view.facts.id);
+  index_.forget(experiment_.name, open);
   unindexed_.insert(unnoted_.begin(), unnoted_.end());
   unnoted_.clear();
   update_index();
   return {};
 }
 
+// Only what ended: nobody believes the index about the others.
 void Campaign::update_index() {
   if (unindexed_.empty()) return;
   std::vector<store::Index::Row> rows;
   for (const auto place : unindexed_)
-    rows.push_back({runs_[place].facts, runs_[place].outcome, world_.clock->now()});
+    if (runs_[place].verdict().is_final())
+      rows.push_back({runs_[place].facts, runs_[place].outcome, world_.clock->now()});
   index_.put(rows);
   unindexed_.clear();
 }

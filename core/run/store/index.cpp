@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/draft.h"
@@ -22,16 +26,21 @@ namespace {
 constexpr std::size_t kLargest = std::size_t{1} << 30;
 constexpr std::size_t kHead = 64;        // more than its first line has
 constexpr std::size_t kFewLines = 1000;  // not worth to be written anew
+constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kBetweenTries = std::chrono::milliseconds(5);
 
-// All of it, or so much of its beginning: in one call, since every call may take milliseconds.
-Result<std::string> text_of(const fs::path& path, std::size_t most = kLargest) {
+// All of it, or a part of its beginning: in one call, since every call may take milliseconds.
+Result<std::string> text_of(const fs::path& path, std::optional<std::size_t> part = {}) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open() && errno == ENOENT) return std::string();
   struct stat about = {};
   if (!file.is_open() || ::fstat(file.get(), &about) != 0)
     return file_error(path, "cannot open", errno);
   if (!S_ISREG(about.st_mode)) return Error{printable(path.string()), "is not a plain file", ""};
-  std::string text(std::min(static_cast<std::size_t>(about.st_size), most), '\0');
+  const auto size = static_cast<std::size_t>(about.st_size);
+  if (!part && size > kLargest)
+    return Error{printable(path.string()), "is too large", "orch index makes it anew"};
+  std::string text(std::min(size, part.value_or(size)), '\0');
   const auto got = read_at(file.get(), 0, text.data(), text.size());
   if (got < 0) return file_error(path, "cannot read", errno);
   text.resize(static_cast<std::size_t>(got));
@@ -55,13 +64,21 @@ Status write_anew(const fs::path& file, const std::vector<std::string>& lines) {
   return draft->publish();
 }
 
-// Waits for it; gives errno. Not flock, which some file systems of several hosts keep to one host.
+bool is_stale(const IndexLines& held) { return held.lines > 2 * held.keys.size() + kFewLines; }
+
+// Waits for it, but not for long: who holds it may be stopped, or on a host that is gone. Gives
+// errno. Not flock, which some file systems of several hosts keep to one host.
 int lock_whole(int file) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
-  while (::fcntl(file, F_SETLKW, &lock) != 0)
-    if (errno != EINTR) return errno;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (::fcntl(file, F_SETLK, &lock) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != EACCES) return errno;
+    if (std::chrono::steady_clock::now() >= until) return EAGAIN;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
   return 0;
 }
 
@@ -78,6 +95,9 @@ bool ends_whole(std::string_view text) {
 Index Index::open(const fs::path& root) {
   Index index(root);
   index.locked([&]() -> Status {
+    std::error_code ignored;
+    if (const auto size = fs::file_size(index.file_, ignored); !ignored && size > kLargest)
+      return write_anew(index.file_, {});
     const auto text = text_of(index.file_, kHead);  // the rest is read when it is needed
     if (!text) return text.error();
     const auto first = text->substr(0, text->find('\n') + 1);
@@ -97,7 +117,10 @@ void Index::locked(const Body& body) {
     why_ = file_error(lock_, "cannot open", errno).text();
     return;
   }
-  if (const int code = lock_whole(file.get()); code != 0)
+  const int code = lock_whole(file.get());
+  if (code == EAGAIN)
+    why_ = printable(lock_.string()) + ": busy: another process keeps it locked";
+  else if (code != 0)
     why_ = fmt::format("{}: the file system cannot lock files: {}", printable(lock_.string()),
                        std::strerror(code));
   else if (auto status = body(); !status)
@@ -111,19 +134,24 @@ void Index::set_aside() {
 
 std::vector<Index::Row> Index::rows(const std::string& experiment) {
   if (!available()) return {};
-  const auto text = text_of(file_);
+  auto text = text_of(file_);
   if (!text) {
     why_ = text.error().front().text();
     return {};
   }
   auto found = parse_index(*text, experiment);
-  if (!found) {
-    why_ = printable(file_.string()) + ": is damaged";
-    // Another process may have set it aside, and made it anew.
-    if (const auto now = text_of(file_); now && *now == *text) set_aside();
-    return {};
-  }
-  stale_ = found->lines > 2 * found->rows.size() + kFewLines;
+  // A second look, while nobody writes: another process may have made it anew.
+  if (!found)
+    locked([&]() -> Status {
+      text = text_of(file_);
+      if (!text) return text.error();
+      found = parse_index(*text, experiment);
+      if (found) return {};
+      set_aside();
+      return Error{printable(file_.string()), "is damaged", ""};
+    });
+  if (!found) return {};
+  stale_ = is_stale(*found);
   std::vector<Row> out;
   for (auto& [key, row] : found->rows) out.push_back(std::move(row));
   return out;
@@ -133,19 +161,21 @@ std::vector<Index::Row> Index::rows(const std::string& experiment) {
 Status Index::append(const std::vector<std::string>& lines) {
   const auto text = text_of(file_);
   if (!text) return text.error();
+  const auto head = index_head();
+  if (!text->starts_with(head) && !head.starts_with(*text))
+    return Error{printable(file_.string()), "is of another version, or damaged", ""};
   auto from = static_cast<off_t>(text->size());
   if (stale_ || !ends_whole(*text)) {
     const auto held = parse_index(*text);
     if (!held) return Error{printable(file_.string()), "is damaged", ""};
     from = static_cast<off_t>(held->whole);
-    if (stale_) {
+    if (std::exchange(stale_, false) && is_stale(*held)) {  // nobody was faster
       auto all = lines_of(*held);
       all.insert(all.end(), lines.begin(), lines.end());
-      stale_ = false;
       return write_anew(file_, all);
     }
   }
-  auto added = from == 0 ? index_head() : std::string();
+  auto added = from == 0 ? head : std::string();
   for (const auto& line : lines) added += line;
   added += batch_end(lines.size());
   Descriptor file(::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
@@ -170,6 +200,21 @@ void Index::replace_all(const std::vector<Row>& rows) {
   std::vector<std::string> lines;
   for (const auto& row : rows) lines.push_back(index_line(row));
   locked([&] { return write_anew(file_, lines); });
+}
+
+void Index::forget(const std::string& experiment, const std::vector<std::string>& ids) {
+  if (ids.empty()) return;
+  locked([&]() -> Status {
+    const auto text = text_of(file_);
+    if (!text) return text.error();
+    const auto held = parse_index(*text, experiment);
+    if (!held) return Error{printable(file_.string()), "is damaged", ""};
+    std::vector<std::string> lines;
+    for (const auto& id : ids)
+      if (held->keys.contains({experiment, id})) lines.push_back(forget_line(experiment, id));
+    return lines.empty() ? Status() : append(lines);
+  });
+  if (!available()) ::unlink(file_.c_str());
 }
 
 void Index::keep_only(const std::string& experiment, const std::vector<std::string>& ids) {

@@ -26,9 +26,10 @@ class Index {
   };
 
   // Opens or makes it; one of another version is emptied, a damaged one is set aside (as
-  // index.jsonl.damaged) and made anew. Where that is not possible, or the file system cannot
-  // lock, available() is false and why() says so. The same when something fails later, such as
-  // a disk that fills up. Then every read finds nothing and every write does nothing.
+  // index.jsonl.damaged) and made anew. One beyond 1 GiB is emptied. Where that is not possible,
+  // the file system cannot lock, or another process keeps the lock for seconds, available() is
+  // false and why() says so. The same when something fails later, such as a disk that fills up.
+  // Then every read finds nothing and every write does nothing.
   static Index open(const fs::path& root);
 
   bool available() const { return why_.empty(); }
@@ -40,6 +41,9 @@ class Index {
   void put(const std::vector<Row>& rows);
   // Forgets runs of an experiment that are not among these ids.
   void keep_only(const std::string& experiment, const std::vector<std::string>& ids);
+  // Forgets these, where it has them. Where it cannot, the file goes: a row that is wrong is worse
+  // than none.
+  void forget(const std::string& experiment, const std::vector<std::string>& ids);
   // Forgets everything and puts these.
   void replace_all(const std::vector<Row>& rows);
 
@@ -54,7 +58,7 @@ class Index {
 
   fs::path file_, lock_;
   std::string why_;
-  bool stale_ = false;  // most of its lines say what later ones say again
+  bool stale_ = false;  // it seemed that most of its lines say what later ones say again
 };
 
 // Makes the index anew from the folders below a root; the number of runs in it. The folders do not

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 
 #include "core/base/json_fields.h"
@@ -43,21 +44,26 @@ Index::Row read_row(Fields& fields) {
   return row;
 }
 
-// Lines that wait for the end of their batch.
-struct Batch {
-  std::vector<Index::Row> rows;
-  std::vector<std::pair<std::string, std::string>> forgotten;
-  std::size_t lines = 0;
+// A line that waits for the end of its batch.
+struct Waiting {
+  IndexLines::Key key;
+  bool forgets = false;
+  std::optional<Index::Row> row;  // none: of an experiment that nobody asked for
 };
 
-void take(Batch& batch, IndexLines& to) {
-  for (const auto& key : batch.forgotten) to.rows.erase(key);
-  for (auto& row : batch.rows) {
-    auto key = std::pair(row.facts.experiment, row.facts.id);
-    to.rows.insert_or_assign(std::move(key), std::move(row));
+// In their order: a row may be put and forgotten in one batch.
+void take(std::vector<Waiting>& batch, IndexLines& to) {
+  for (auto& line : batch) {
+    if (line.forgets) {
+      to.rows.erase(line.key);
+      to.keys.erase(line.key);
+      continue;
+    }
+    if (line.row) to.rows.insert_or_assign(line.key, std::move(*line.row));
+    to.keys.insert(std::move(line.key));
   }
-  to.lines += batch.lines;
-  batch = {};
+  to.lines += batch.size();
+  batch.clear();
 }
 
 }  // namespace
@@ -94,7 +100,7 @@ Result<IndexLines> parse_index(const std::string& text, const std::string& exper
   IndexLines out;
   const Error damage{"", "is no index of orch", ""};
   const std::string_view all(text);
-  Batch batch;
+  std::vector<Waiting> batch;
   std::size_t at = 0;
   for (std::size_t end; (end = all.find('\n', at)) != all.npos; at = end + 1) {
     const auto line = all.substr(at, end - at);
@@ -107,21 +113,20 @@ Result<IndexLines> parse_index(const std::string& text, const std::string& exper
       if (out.other_version) return out;
       out.whole = end + 1;
     } else if (fields.has("lines")) {
-      if (fields.whole("lines") != static_cast<std::int64_t>(batch.lines)) return damage;
+      if (fields.whole("lines") != static_cast<std::int64_t>(batch.size())) return damage;
       take(batch, out);
       out.whole = end + 1;
     } else {
-      ++batch.lines;
+      auto& waiting = batch.emplace_back();
+      waiting.forgets = fields.has("forget");
       const auto of = fields.text("experiment");
-      const bool wanted = experiment.empty() || of == experiment;
-      if (wanted && fields.has("forget"))
-        batch.forgotten.emplace_back(of, fields.text("forget"));
-      else if (wanted)
-        batch.rows.push_back(read_row(fields));
+      waiting.key = {of, fields.text(waiting.forgets ? "forget" : "id")};
+      if (!waiting.forgets && (experiment.empty() || of == experiment))
+        waiting.row = read_row(fields);
       if (!fields.problem().empty()) return damage;
     }
   }
-  if (at == 0 && !all.empty()) return damage;  // not even a first line
+  if (at == 0 && !index_head().starts_with(all)) return damage;  // not even a first line
   return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +19,15 @@ std::string batch_end(std::size_t lines);
 
 // What the lines of a file come to.
 struct IndexLines {
-  std::map<std::pair<std::string, std::string>, Index::Row> rows;  // by experiment and id
-  std::size_t lines = 0;  // of rows, those that later ones replaced included
+  using Key = std::pair<std::string, std::string>;  // experiment and id
+  std::map<Key, Index::Row> rows;                   // of the experiment that was asked for
+  std::set<Key> keys;                               // of all experiments
+  std::size_t lines = 0;  // of all of them, those that later ones replaced included
   std::size_t whole = 0;  // bytes up to the end of the last batch that is whole
   bool other_version = false;
 };
-// An error where it is no file of ours. Of one experiment, or all.
+// An error where it is no file of ours; a part of the first line is as good as nothing. Rows of one
+// experiment, or of all.
 Result<IndexLines> parse_index(const std::string& text, const std::string& experiment = {});
 
 }  // namespace orch::store

@@ -1,5 +1,6 @@
 #include "core/run/store/index.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -239,6 +240,122 @@ TEST_CASE("a file of which most is old news is written anew", "[store][index]") 
   index.put({row("x", "z")});
   CHECK(index.rows("x").size() == 101);
   CHECK(fs::file_size(place.root() / "index.jsonl") < before / 10);
+}
+
+TEST_CASE("a small experiment beside a large one is no reason to write all anew",
+          "[store][index]") {
+  const Place place;
+  const auto file = place.root() / "index.jsonl";
+  Index::open(place.root()).put(many("large", 0, 3000));
+  auto index = Index::open(place.root());
+  index.put(many("small", 0, 3));
+  const auto inode = [&] {
+    struct stat about = {};
+    REQUIRE(::stat(file.c_str(), &about) == 0);
+    return about.st_ino;
+  };
+  const auto before = inode();
+  CHECK(index.rows("small").size() == 3);
+  index.put({row("small", "z")});
+  CHECK(inode() == before);
+  for (int i = 0; i < 2; ++i) index.put(many("large", 0, 3000));
+  CHECK(index.rows("small").size() == 4);  // two thirds are old news now, of the other one
+  index.put({row("small", "y")});
+  CHECK(inode() != before);
+  CHECK(index.rows("small").size() == 5);
+  CHECK(index.rows("large").size() == 3000);
+}
+
+TEST_CASE("what is forgotten is gone, also when all is written anew", "[store][index]") {
+  const Place place;
+  const auto file = place.root() / "index.jsonl";
+  auto index = Index::open(place.root());
+  index.put({row("x", "a"), row("x", "b"), row("y", "a")});
+  const auto size = fs::file_size(file);
+  index.forget("x", {});
+  index.forget("x", {"never-there"});
+  CHECK(fs::file_size(file) == size);
+  index.forget("x", {"a", "never-there"});
+  CHECK(ids(index, "x") == Ids{"b"});
+  CHECK(ids(index, "y") == Ids{"a"});
+  for (int i = 0; i < 15; ++i) index.put(many("x", 0, 100));
+  const auto before = fs::file_size(file);
+  CHECK(index.rows("x").size() == 101);
+  index.forget("x", {"b"});
+  CHECK(fs::file_size(file) < before / 10);
+  CHECK(index.rows("x").size() == 100);
+}
+
+TEST_CASE("a lock that another process keeps is not waited for without end", "[store][index]") {
+  const Place place;
+  Index::open(place.root()).put({row("x", "a")});
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const auto pid = start([&] {
+    const int file = ::open((place.root() / "index.lock").c_str(), O_RDWR);
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (::fcntl(file, F_SETLKW, &lock) != 0 || ::write(ready[1], "x", 1) != 1) return 1;
+    for (;;) ::pause();
+  });
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  auto index = Index::open(place.root());
+  CHECK_FALSE(index.available());
+  CHECK(index.why().find("busy") != std::string::npos);
+  ::kill(pid, SIGKILL);
+  wait_for(pid);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  auto after = Index::open(place.root());
+  CHECK(ids(after, "x") == Ids{"a"});
+  index.forget("x", {"a"});  // which it cannot: no row is better than a wrong one
+  CHECK(ids(after, "x").empty());
+}
+
+TEST_CASE("an index too large to be read is emptied", "[store][index]") {
+  const Place place;
+  const auto file = place.root() / "index.jsonl";
+  auto early = Index::open(place.root());
+  early.put({row("x", "a")});
+  fs::resize_file(file, (std::uintmax_t{1} << 30) + 1);  // a hole
+  CHECK(early.rows("x").empty());
+  CHECK(early.why().find("too large") != std::string::npos);
+  auto index = Index::open(place.root());
+  REQUIRE(index.available());
+  CHECK(fs::file_size(file) < 100);
+  index.put({row("x", "b")});
+  CHECK(ids(index, "x") == Ids{"b"});
+}
+
+TEST_CASE("an index that becomes one of another version is left alone", "[store][index]") {
+  const Place place;
+  const std::string other = "{\"orch_index\":99}\n{\"what\":1}\n{\"lines\":1}\n";
+  for (const auto& text : {other, other + "{\"half"}) {
+    fs::remove(place.root() / "index.jsonl");
+    auto index = Index::open(place.root());
+    REQUIRE(index.available());
+    place.file("index.jsonl", text);
+    CHECK(index.rows("x").empty());
+    index.put({row("x", "a")});
+    CHECK_FALSE(index.available());
+    CHECK(*read_file(place.root() / "index.jsonl") == text);
+  }
+}
+
+TEST_CASE("a part of the first line is an empty index", "[store][index]") {
+  const Place place;
+  const std::string head = "{\"orch_index\":5}\n";
+  for (std::size_t size = 0; size <= head.size(); ++size) {
+    place.file("index.jsonl", head.substr(0, size));
+    auto index = Index::open(place.root());
+    CHECK(index.rows("x").empty());
+    index.put({row("x", "a")});
+    REQUIRE(index.available());
+    CHECK(ids(index, "x") == Ids{"a"});
+  }
+  CHECK_FALSE(fs::exists(place.root() / "index.jsonl.damaged"));
 }
 
 TEST_CASE("a damaged index is set aside and made anew", "[store][index]") {
