@@ -35,7 +35,6 @@ std::string error_name(int rank, const std::string& parameter) {
   return fmt::format("powersgd.error.{}/{}", rank, parameter);
 }
 
-
 }  // namespace
 
 Engine::Engine(const plan::Run& config, World& world, Profile& profile)
@@ -52,7 +51,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset, bool& stop) {
+Engine::Summed Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const std::int64_t ranks = world_.size(), rank = world_.rank();
   const auto micro = config_.batch.micro_batch,
              rounds = micro_batches_of(batch.global_batch, ranks, micro);
@@ -74,10 +73,11 @@ double Engine::forward_backward(const StepBatch& batch, const data::Dataset& dat
   }
   if (batch.stop) sums.select(0, 1).add_(1);
   world_.world().all_reduce(sums).wait();
+  Profile::Scope scope(&profile_, "optimizer");
+  const auto squares = sum_of_squares(parameters_.gradients());  // on its way before anybody waits
   const auto host = sums.to(at::kCPU);
   world_.check();
-  stop = host[1].item<float>() > 0;
-  return host[0].item<double>();
+  return {host[0].item<double>(), std::sqrt(squares.item<double>()), host[1].item<float>() > 0};
 }
 
 // What PowerSGD still owes is in units of the loss scale.
@@ -87,14 +87,14 @@ void Engine::rescale_errors(double ratio) {
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
+  const auto summed = forward_backward(batch, dataset);
   StepResult result;
-  result.loss = forward_backward(batch, dataset, result.stop);
+  result.loss = summed.loss;
+  result.stop = summed.stop;
   if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
     throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
   Profile::Scope scope(&profile_, "optimizer");
-  const double norm = std::sqrt(sum_of_squares(parameters_.gradients()).item<double>());
-  world_.check();
-  update_.apply(batch, norm, result);
+  update_.apply(batch, summed.norm, result);
   return result;
 }
 

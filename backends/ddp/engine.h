@@ -30,7 +30,11 @@ class Engine : public train::Engine {
   train::Parameters& parameters() { return parameters_; }
 
  private:
-  double forward_backward(const train::StepBatch& batch, const data::Dataset& dataset, bool& stop);
+  struct Summed {
+    double loss, norm;  // norm: of the gradients, times the loss scale
+    bool stop;
+  };
+  Summed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void load_powersgd(const checkpoint::Reader& from);
   void rescale_errors(double ratio);
 

@@ -83,7 +83,7 @@ double scores_seconds(Bench& bench, const LayerSize& size) {
   const double all = bench.seconds_of([&] {
     train::AttentionSaved own;
     attention.forward(qkv, {}, {}, own);
-  }) + bench.seconds_of([&] { attention.backward(dout, {}, {}, {}, saved); });
+  }) + bench.seconds_of([&] { attention.backward(dout, {}, {}, {}, {}, saved); });
   const double products = 2 * bench.seconds_of([&] { at::bmm(q, q.transpose(1, 2)); }) +
                           2 * bench.seconds_of([&] { at::bmm(p, q); }) +
                           2 * bench.seconds_of([&] { at::bmm(p.transpose(1, 2), q); });

@@ -129,17 +129,18 @@ void check_norms(NormKind kind) {
                dy = rounded((wave({rows, columns}, 0.53) + 0.7) * (x + 0.3)),
                residual = rounded(x * 0.5);
     struct Result {
-      at::Tensor y, dx, dw, db;
+      at::Tensor y, dx, dw, db, sums;
     };
     const auto run = [&](auto&& to) {
       const NormWeights weights{kind, to(weight), has_bias ? to(weight) : at::Tensor(), 1e-5};
       const auto like = at::TensorOptions().dtype(at::kFloat).device(weights.weight.device());
       const auto added = ops::add_norm(to(residual), to(x), weights, {});
       const auto normed = ops::norm(to(x), weights);
-      Result result{added.norm.y, {}, at::zeros({columns}, like), {}};
+      Result result{added.norm.y, {}, at::zeros({columns}, like), {}, at::zeros({columns}, like)};
       if (has_bias) result.db = at::zeros({columns}, like);
       result.dx =
-          ops::norm_backward(to(dy), to(x), normed, weights, result.dw, result.db, to(residual));
+          ops::norm_backward(to(dy), to(x), normed, weights, result.dw, result.db, to(residual),
+                             result.sums);
       return result;
     };
     const auto cpu = run([](const at::Tensor& t) { return t; });
@@ -150,6 +151,7 @@ void check_norms(NormKind kind) {
     check(name + "input", distance(gpu.dx, cpu.dx), 1e-5);
     check(name + "weight", distance(gpu.dw, cpu.dw), 1e-5);
     if (has_bias) check(name + "bias", distance(gpu.db, cpu.db), 1e-5);
+    check(name + "sums", distance(gpu.sums, cpu.sums), 1e-5);
     const auto short_ones = run(half);
     check(name + "bf16", angle(short_ones.dx, cpu.dx) + angle(short_ones.dw, cpu.dw), 1e-3);
   }
@@ -183,7 +185,8 @@ void check_heads() {
   for (const auto& [shape, norms, rotates] :
        {Case{{8, 2, 128, 64}, false, true}, Case{{8, 2, 128, 64}, true, true},
         Case{{4, 4, 64, 48}, true, true}, Case{{6, 3, 96, 32}, false, true},
-        Case{{4, 4, 64, 48}, false, false}, Case{{28, 4, 128, 16}, true, true},
+        Case{{4, 4, 64, 48}, false, false}, Case{{6, 2, 64, 48}, false, false},
+        Case{{28, 4, 128, 16}, true, true},
         Case{{4, 2, 72, 32}, true, true}}) {
     const std::int64_t rows = 5 * shape.seq, dim = shape.dim;
     const auto qkv = rounded(wave({rows, shape.units() * dim}, 0.37) * 2);
@@ -194,7 +197,7 @@ void check_heads() {
       return rounded(wave({5, shape.seq, heads, dim}, pace) + 0.5).transpose(1, 2);
     };
     struct Result {
-      at::Tensor q, k, v, dqkv, dq_norm, dk_norm;
+      at::Tensor q, k, v, dqkv, dq_norm, dk_norm, bias;
     };
     const auto run = [&](auto&& to) {
       const auto given = to(qkv);
@@ -210,8 +213,9 @@ void check_heads() {
       const auto heads = ops::rotate_heads(given, shape, table, with);
       const Heads d{to(of(shape.heads, 0.53)), to(of(shape.kv_heads, 0.71)),
                     to(of(shape.kv_heads, 0.17))};
-      auto dqkv = ops::rotate_heads_backward(d, given, shape, table, with, gradients);
-      return Result{heads.q, heads.k, heads.v, dqkv, gradients.q, gradients.k};
+      const auto bias = at::zeros({given.size(1)}, like);
+      auto dqkv = ops::rotate_heads_backward(d, given, shape, table, with, gradients, bias);
+      return Result{heads.q, heads.k, heads.v, dqkv, gradients.q, gradients.k, bias};
     };
     const auto cpu = run([](const at::Tensor& t) { return t; });
     const auto gpu = run([](const at::Tensor& t) { return t.cuda(); });
@@ -222,6 +226,7 @@ void check_heads() {
     check(name + "q", distance(gpu.q, cpu.q), 1e-6);
     check(name + "k", distance(gpu.k, cpu.k), 1e-6);
     check(name + "v", distance(gpu.v, cpu.v), 0);
+    check(name + "bias", distance(gpu.bias, cpu.bias), 1e-5);
     check(name + "gradient", distance(gpu.dqkv, cpu.dqkv), 2e-6);
     check(name + "bf16",
           distance(short_ones.q, cpu.q) + distance(short_ones.k, cpu.k) +
@@ -249,7 +254,7 @@ void check_shared_keys() {
       const auto to = [&](const at::Tensor& t) { return t.to(device, dtype); };
       AttentionSaved saved;
       auto out = attention.forward(to(qkv), {}, {}, saved);
-      auto back = attention.backward(to(dout), {}, {}, {}, saved);
+      auto back = attention.backward(to(dout), {}, {}, {}, {}, saved);
       check("fused attention is used", attention.uses_sdpa() == (dtype == at::kBFloat16) ? 0 : 1,
             0);
       return std::pair(out, back);

@@ -47,7 +47,10 @@ TEST_CASE("heads lie group by group: its queries, its key, its value", "[runtime
         std::vector{0, 1, 4, 5});
   CHECK(std::vector{unit(heads.k, 0), unit(heads.k, 1)} == std::vector{2, 6});
   CHECK(std::vector{unit(heads.v, 0), unit(heads.v, 1)} == std::vector{3, 7});
-  CHECK(at::equal(ops::rotate_heads_backward(heads, {}, kShape, {}, {}, {}), qkv));
+  auto bias = at::ones({qkv.size(1)});
+  CHECK(at::equal(ops::rotate_heads_backward(heads, {}, kShape, {}, {}, {}, bias), qkv));
+  for (const int number : {0, 3, 7})  // every token has it; added
+    CHECK(bias[number * kShape.dim].item<int>() == 1 + number * kShape.seq);
 }
 
 TEST_CASE("products of rotated queries and keys depend on the distance alone", "[runtime]") {

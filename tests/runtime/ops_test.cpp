@@ -74,9 +74,10 @@ TEST_CASE("an RMS norm by hand, forward and backward", "[runtime]") {
   CHECK_THAT(normed.y[0][1].item<double>(), WithinAbs(7, 1e-5));
   // Along x nothing changes: y is the same for 2x. Of a gradient (3, 1) of y, 30 and 5 reach x's
   // direction: (30, 5) - (0.2, 1.4) (0.2 * 30 + 1.4 * 5) / 2 = (28.7, -4.1), a fifth of that.
-  auto gradient = at::ones({2});
+  auto gradient = at::ones({2}), sums = at::ones({2});
   const auto dx = ops::norm_backward(at::tensor({3.f, 1.f}).view({1, 2}), x, normed, weights,
-                                     gradient, {}, {});
+                                     gradient, {}, {}, sums);
+  CHECK(at::equal(sums, 1 + dx[0]));  // of one row
   CHECK_THAT(dx[0][0].item<double>(), WithinAbs(28.7 / 5, 1e-5));
   CHECK_THAT(dx[0][1].item<double>(), WithinAbs(-4.1 / 5, 1e-5));
   CHECK_THAT(gradient[0].item<double>(), WithinAbs(1 + 3 * 0.2, 1e-6));  // added

@@ -6,13 +6,19 @@ namespace {
 
 constexpr int kThreads = 512;
 
-// Adds x to a sum of exponentials relative to the highest so far.
-__device__ void add_exponential(float x, float& highest, float& sum) {
-  if (x > highest) {
-    sum *= __expf(highest - x);
-    highest = x;
+// Adds values to a sum of exponentials relative to the highest so far.
+template <int N>
+__device__ void add_exponentials(const float (&values)[N], float& highest, float& sum) {
+  float top = highest;
+#pragma unroll
+  for (int i = 0; i < N; ++i) top = fmaxf(top, values[i]);
+  if (top > highest) {
+    sum *= __expf(highest - top);
+    highest = top;
   }
-  sum += __expf(x - highest);
+  if (top == -INFINITY) return;  // padding alone
+#pragma unroll
+  for (int i = 0; i < N; ++i) sum += __expf(values[i] - top);
 }
 
 // A block has a row; it reads it once for the sum and, from the cache, once for the gradient.
@@ -24,18 +30,24 @@ __global__ void cross_entropy_kernel(T* logits, const std::int64_t* targets, int
   const int target = static_cast<int>(targets[blockIdx.x]);
   const float wanted = static_cast<float>(row[target]);
   float highest = -INFINITY, sum = 0;
+#pragma unroll 4
   for (int at = threadIdx.x * kSize; at < columns; at += kThreads * kSize) {
     const auto vector = load_vector(row + at);
+    float values[kSize];
+#pragma unroll
     for (int i = 0; i < kSize; ++i)
-      if (at + i < vocab) add_exponential(static_cast<float>(vector.values[i]), highest, sum);
+      values[i] = at + i < vocab ? static_cast<float>(vector.values[i]) : -INFINITY;
+    add_exponentials(values, highest, sum);
   }
   const float top = block_max(highest);
   sum = block_sum(make_float2(sum == 0 ? 0 : sum * __expf(highest - top), 0)).x;
   if (threadIdx.x == 0) losses[blockIdx.x] = logf(sum) + (top - wanted);
   if (scale == 0) return;
   const float factor = scale / sum;
+#pragma unroll 4
   for (int at = threadIdx.x * kSize; at < columns; at += kThreads * kSize) {
     auto vector = load_vector(row + at);
+#pragma unroll
     for (int i = 0; i < kSize; ++i) {
       const int column = at + i;
       const float share = __expf(static_cast<float>(vector.values[i]) - top) * factor;

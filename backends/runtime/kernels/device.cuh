@@ -58,8 +58,8 @@ __device__ inline float block_max(float x) {
 
 inline cudaStream_t stream() { return at::cuda::getCurrentCUDAStream(); }
 
-// to[c] += the sum over rows of parts [rows, columns].
-void add_rows(const at::Tensor& to, const at::Tensor& parts);
+// to[i][c] += the sum over rows of parts [rows, as many as in to, columns]; three at most.
+void add_rows(at::TensorList to, const at::Tensor& parts);
 
 }  // namespace orch::train::cuda
 

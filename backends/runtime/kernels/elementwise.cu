@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backends/runtime/kernels/columns.cuh"
 #include "backends/runtime/kernels/device.cuh"
 #include "backends/runtime/kernels/kernels.h"
 #include "backends/runtime/kernels/random.h"
@@ -8,7 +9,6 @@ namespace orch::train::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kBlocks = 132 * 8;  // that make a GPU busy; of sums of columns
 
 __device__ float gelu_slope(float x) {
   constexpr float kA = 0.7978845608028654f, kB = 0.044715f;  // sqrt(2/pi), of the tanh formula
@@ -16,52 +16,56 @@ __device__ float gelu_slope(float x) {
   return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kA * (1 + 3 * kB * x * x);
 }
 
-// A thread has one vector of columns and every gridDim.y * blockDim.y-th row. Sums of columns come
-// out per block, in a fixed order. before: what GELU was given, or null for plain sums.
+// Rows of dy; and what GELU's backward makes of them, which it writes.
 template <class T>
-__global__ void columns_kernel(const T* dy, const T* before, T* dx, float* parts, std::int64_t rows,
-                               std::int64_t columns) {
-  constexpr int kSize = Vector<T>::kSize;
-  const std::int64_t column = (blockIdx.x * blockDim.x + threadIdx.x) * kSize;
-  float sums[kSize] = {};
-  if (column < columns) {
-    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * blockDim.y;
-#pragma unroll 4
-    for (std::int64_t row = blockIdx.y * blockDim.y + threadIdx.y; row < rows; row += step) {
-      auto gradient = load_vector(dy + row * columns + column);
-      if (before) {
-        const auto x = load_vector(before + row * columns + column);
-        for (int i = 0; i < kSize; ++i)
-          gradient.values[i] = static_cast<T>(static_cast<float>(gradient.values[i]) *
-                                              gelu_slope(static_cast<float>(x.values[i])));
-        store_vector(dx + row * columns + column, gradient);
-      }
-      for (int i = 0; i < kSize; ++i) sums[i] += static_cast<float>(gradient.values[i]);
-    }
+struct Rows {
+  const T* dy;
+  std::int64_t columns;
+
+  __device__ Vector<T> operator()(int row, int column) const {
+    return load_vector(dy + row * columns + column);
   }
-  __shared__ float shared[8][32 * kSize];
-  for (int i = 0; i < kSize; ++i) shared[threadIdx.y][threadIdx.x * kSize + i] = sums[i];
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
-  for (int i = 0; i < kSize; ++i) {
-    float sum = 0;
-    for (int y = 0; y < 8; ++y) sum += shared[y][threadIdx.x * kSize + i];
-    parts[blockIdx.y * columns + column + i] = sum;
+};
+
+template <class T>
+struct GeluRows {
+  const T *dy, *before;
+  T* dx;
+  std::int64_t columns;
+
+  __device__ Vector<T> operator()(int row, int column) const {
+    const auto at = row * columns + column;
+    auto gradient = load_vector(dy + at);
+    const auto x = load_vector(before + at);
+    for (int i = 0; i < Vector<T>::kSize; ++i)
+      gradient.values[i] = static_cast<T>(static_cast<float>(gradient.values[i]) *
+                                          gelu_slope(static_cast<float>(x.values[i])));
+    store_vector(dx + at, gradient);
+    return gradient;
   }
-}
+};
 
 template <class G>
-__global__ void add_rows_kernel(G* to, const float* parts, std::int64_t rows, std::int64_t columns,
-                                std::int64_t stride) {
-  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  __shared__ float shared[8][33];
+struct Targets {
+  G* to[3];
+};
+
+template <class G>
+__global__ void add_rows_kernel(Targets<G> targets, const float* parts, int rows, int columns) {
+  const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.y) * columns;
+  const float* from = parts + blockIdx.y * static_cast<std::int64_t>(columns) + column;
+  G* to = targets.to[blockIdx.y];
+  __shared__ float shared[32][33];
   float sum = 0;
-  if (column < columns)
-    for (std::int64_t row = threadIdx.y; row < rows; row += 8) sum += parts[row * stride + column];
+  if (column < columns) {
+#pragma unroll 8
+    for (int row = threadIdx.y; row < rows; row += 32) sum += from[row * stride];
+  }
   shared[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || column >= columns) return;
-  for (int y = 1; y < 8; ++y) sum += shared[y][threadIdx.x];
+  for (int y = 1; y < 32; ++y) sum += shared[y][threadIdx.x];
   to[column] = static_cast<G>(static_cast<float>(to[column]) + sum);
 }
 
@@ -141,21 +145,6 @@ __global__ void swiglu_backward_kernel(const T* dy, const T* before, T* dx, std:
 }
 
 template <class T>
-void columns(const at::Tensor& dy, const T* before, T* dx, const at::Tensor& sums) {
-  const auto rows = dy.size(0), columns = dy.size(1);
-  constexpr int kSize = Vector<T>::kSize;
-  TORCH_CHECK(columns % kSize == 0, "a width of ", columns, " has no kernel");
-  const auto across = (columns / kSize + 31) / 32;
-  const auto blocks = std::min(std::max<std::int64_t>(kBlocks / across, 64), (rows + 7) / 8);
-  const auto parts = at::empty({blocks, columns}, dy.options().dtype(at::kFloat));
-  const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(blocks));
-  columns_kernel<T><<<grid, dim3(32, 8), 0, stream()>>>(
-      dy.data_ptr<T>(), before, dx, parts.template data_ptr<float>(), rows, columns);
-  C10_CUDA_KERNEL_LAUNCH_CHECK();
-  if (sums.defined()) add_rows(sums, parts);
-}
-
-template <class T>
 unsigned blocks_of_vectors(std::int64_t count) {
   constexpr std::int64_t kEach = std::int64_t{kThreads} * Vector<T>::kSize;
   return static_cast<unsigned>((count + kEach - 1) / kEach);
@@ -163,26 +152,35 @@ unsigned blocks_of_vectors(std::int64_t count) {
 
 }  // namespace
 
-void add_rows(const at::Tensor& to, const at::Tensor& parts) {
-  const auto rows = parts.size(0), columns = parts.size(1);
-  const dim3 grid(static_cast<unsigned>((columns + 31) / 32));
-  ORCH_DISPATCH(to.scalar_type(), "add_rows", [&] {
-    add_rows_kernel<scalar_t><<<grid, dim3(32, 8), 0, stream()>>>(
-        to.data_ptr<scalar_t>(), parts.data_ptr<float>(), rows, columns, parts.stride(0));
+void add_rows(at::TensorList to, const at::Tensor& parts) {
+  const auto rows = parts.size(0), columns = parts.size(2);
+  TORCH_CHECK(to.size() == static_cast<std::size_t>(parts.size(1)) && to.size() <= 3 &&
+                  parts.is_contiguous(),
+              "sums of ", parts.size(1), " kinds");
+  const dim3 grid(static_cast<unsigned>((columns + 31) / 32), static_cast<unsigned>(to.size()));
+  ORCH_DISPATCH(to[0].scalar_type(), "add_rows", [&] {
+    Targets<scalar_t> targets = {};
+    for (std::size_t i = 0; i < to.size(); ++i) targets.to[i] = to[i].data_ptr<scalar_t>();
+    add_rows_kernel<scalar_t><<<grid, dim3(32, 32), 0, stream()>>>(
+        targets, parts.data_ptr<float>(), static_cast<int>(rows), static_cast<int>(columns));
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
 }
 
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
-  ORCH_DISPATCH(dy.scalar_type(), "add_bias_gradient",
-                [&] { columns<scalar_t>(dy, nullptr, nullptr, gradient); });
+  ORCH_DISPATCH(dy.scalar_type(), "add_bias_gradient", [&] {
+    add_columns<scalar_t>(Rows<scalar_t>{dy.data_ptr<scalar_t>(), dy.size(1)}, dy.size(0),
+                          dy.size(1), gradient);
+  });
 }
 
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient) {
   const auto dx = at::empty_like(dy);
   ORCH_DISPATCH(dy.scalar_type(), "gelu_backward", [&] {
-    columns<scalar_t>(dy, before.data_ptr<scalar_t>(), dx.data_ptr<scalar_t>(), bias_gradient);
+    const GeluRows<scalar_t> rows{dy.data_ptr<scalar_t>(), before.data_ptr<scalar_t>(),
+                                  dx.data_ptr<scalar_t>(), dy.size(1)};
+    add_columns<scalar_t>(rows, dy.size(0), dy.size(1), bias_gradient);
   });
   return dx;
 }

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "backends/runtime/kernels/kernels.h"
+#include "backends/runtime/kernels/ops.h"
 
 namespace orch::train {
 namespace {
@@ -116,10 +117,12 @@ Heads view_heads(const at::Tensor& qkv, const HeadShape& shape) {
 
 at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
                                  const HeadShape& shape, const RotaryTable& table,
-                                 const HeadNorms& norms, const HeadNorms& norm_gradients) {
+                                 const HeadNorms& norms, const HeadNorms& norm_gradients,
+                                 const at::Tensor& bias_gradient) {
 #ifdef ORCH_CUDA
   if (gradients.q.is_cuda() && cuda::heads_work(gradients.q, shape, norms))
-    return cuda::rotate_heads_backward(gradients, qkv, shape, table, norms, norm_gradients);
+    return cuda::rotate_heads_backward(gradients, qkv, shape, table, norms, norm_gradients,
+                                       bias_gradient);
 #endif
   const auto given = norms.q.defined() ? parts_of(qkv, shape) : Parts();
   const auto dq = backward(gradients.q, given.q, table, norms.q, norm_gradients.q, norms.epsilon),
@@ -131,7 +134,9 @@ at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
   out.narrow(3, 0, group).copy_(dq.view({samples, shape.seq, shape.kv_heads, group, shape.dim}));
   out.select(3, group).copy_(dk);
   out.select(3, group + 1).copy_(dv);
-  return out.view({samples * shape.seq, shape.units() * shape.dim});
+  const auto rows = out.view({samples * shape.seq, shape.units() * shape.dim});
+  if (bias_gradient.defined()) add_bias_gradient(bias_gradient, rows);
+  return rows;
 }
 
 }  // namespace ops

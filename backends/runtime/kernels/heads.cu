@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backends/runtime/kernels/columns.cuh"
 #include "backends/runtime/kernels/device.cuh"
 #include "backends/runtime/kernels/kernels.h"
 
@@ -251,6 +252,41 @@ const T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr<T>() : nullptr;
 }
 
+// Heads as they are, laid back as the product has them: with the sums of its columns in the same pass.
+template <class T>
+struct LaidBack {
+  Gradients3<T> gradients;
+  T* to;
+  Layout layout;
+
+  __device__ Vector<T> operator()(int row, int column) const {
+    const int place = column / layout.dim, within = column % layout.dim;
+    const auto [kind, head] = unit_at(place, layout);
+    const Gradient<T> from = kind == kQuery ? gradients.q
+                             : kind == kKey ? gradients.k
+                                            : gradients.v;
+    const auto vector = load_vector(from.data + row / layout.seq * from.of_sample +
+                                    head * from.of_head + row % layout.seq * from.of_place + within);
+    store_vector(to + static_cast<std::int64_t>(row) * layout.units() * layout.dim + column, vector);
+    return vector;
+  }
+};
+
+at::Tensor lay_back(const Heads& gradients, const HeadShape& shape,
+                    const at::Tensor& bias_gradient) {
+  const auto rows = gradients.q.size(0) * shape.seq, columns = shape.units() * shape.dim;
+  const auto out = at::empty({rows, columns}, gradients.q.options());
+  ORCH_DISPATCH(out.scalar_type(), "lay_back", [&] {
+    const LaidBack<scalar_t> laid{{gradient_of<scalar_t>(gradients.q),
+                                   gradient_of<scalar_t>(gradients.k),
+                                   gradient_of<scalar_t>(gradients.v)},
+                                  out.data_ptr<scalar_t>(),
+                                  layout_of(shape)};
+    add_columns<scalar_t>(laid, rows, columns, bias_gradient);
+  });
+  return out;
+}
+
 }  // namespace
 
 // Whole vectors in each half; with norms, threads of a head that a warp can sum over.
@@ -281,8 +317,10 @@ void rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTab
 
 at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
                                  const HeadShape& shape, const RotaryTable& table,
-                                 const HeadNorms& norms, const HeadNorms& norm_gradients) {
+                                 const HeadNorms& norms, const HeadNorms& norm_gradients,
+                                 const at::Tensor& bias_gradient) {
   const bool normed = norms.q.defined();
+  if (!normed && !table.cos.defined()) return lay_back(gradients, shape, bias_gradient);
   const auto rows = gradients.q.size(0) * shape.seq;
   const auto out = at::empty({rows, shape.units() * shape.dim}, gradients.q.options());
   const auto blocks =
@@ -310,10 +348,8 @@ at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
       launch(rotate_backward_kernel<scalar_t, false>);
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  if (normed) {
-    add_rows(norm_gradients.q, parts.select(1, 0));
-    add_rows(norm_gradients.k, parts.select(1, 1));
-  }
+  if (normed) add_rows({norm_gradients.q, norm_gradients.k}, parts);
+  if (bias_gradient.defined()) add_bias_gradient(bias_gradient, out);
   return out;
 }
 

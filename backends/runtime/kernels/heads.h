@@ -60,11 +60,12 @@ Heads rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTa
 // The product's own q, k and v where nothing is to be done to them: views. One key for each query.
 Heads view_heads(const at::Tensor& qkv, const HeadShape& shape);
 
-// From the gradients of what either gave to the product's. With norms: qkv is what was given, and the
-// gradients of their weights are added to. Without, qkv may be undefined.
+// From the gradients of what either gave to the product's, and from that to its bias's, if that is
+// defined. With norms: qkv is what was given, and the gradients of their weights are added to.
+// Without, qkv may be undefined.
 at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
                                const HeadShape& shape, const RotaryTable& table, const HeadNorms& norms,
-                               const HeadNorms& norm_gradients);
+                               const HeadNorms& norm_gradients, const at::Tensor& bias_gradient = {});
 
 }  // namespace ops
 }  // namespace orch::train

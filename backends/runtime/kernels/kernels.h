@@ -35,7 +35,8 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
                    const Dropout& dropout);
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
-                         const at::Tensor& bias_gradient, const at::Tensor& residual);
+                         const at::Tensor& bias_gradient, const at::Tensor& residual,
+                         const at::Tensor& sums_of_dx);
 void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
 void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& dropout);
 void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int64_t vocab,
@@ -47,7 +48,7 @@ void rotate_heads(const at::Tensor& qkv, const HeadShape& shape, const RotaryTab
                 const HeadNorms& norms, const at::Tensor& to);
 at::Tensor rotate_heads_backward(const Heads& gradients, const at::Tensor& qkv,
                                const HeadShape& shape, const RotaryTable& table, const HeadNorms& norms,
-                               const HeadNorms& norm_gradients);
+                               const HeadNorms& norm_gradients, const at::Tensor& bias_gradient);
 
 // One step of AdamW on flat buffers, the formula of adamw_kernel.cpp.
 struct AdamwArguments {

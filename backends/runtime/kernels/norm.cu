@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "backends/runtime/kernels/device.cuh"
 #include "backends/runtime/kernels/kernels.h"
@@ -96,13 +97,15 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
   }
 }
 
-// Each block takes every gridDim-th row and keeps its share of the parameters' gradients.
-template <class T, int N, bool kLayer>
+// Each block takes every gridDim-th row and keeps its share of the parameters' gradients, and with
+// kSums = 3 of the sums of dx's columns.
+template <class T, int N, int kSums>
 __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                                      const float* rstds, const T* residual, T* dx, float* parts,
                                      std::int64_t rows, int columns, int vectors) {
-  constexpr int kSize = Vector<T>::kSize, kSums = kLayer ? 2 : 1;
-  float dw[N][kSize] = {}, db[N][kSize] = {};
+  constexpr int kSize = Vector<T>::kSize;
+  constexpr bool kLayer = kSums > 1;
+  float dw[N][kSize] = {}, db[N][kSize] = {}, dxs[N][kSize] = {};
   Vector<T> g[N], v[N], added[N], w[N];
   const auto load = [&](std::int64_t row, Vector<T>(&gradients)[N], Vector<T>(&values)[N],
                         Vector<T>(&residuals)[N]) {
@@ -156,6 +159,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
         float value = rstd * (scaled - sums.x - normed * sums.y);
         if (residual) value += static_cast<float>(added[n].values[i]);
         out.values[i] = static_cast<T>(value);
+        if constexpr (kSums == 3) dxs[n][i] += static_cast<float>(out.values[i]);
       }
       store_vector(dx + row * columns + vector * kSize, out);
       g[n] = next_g[n];
@@ -170,6 +174,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
     for (int i = 0; i < kSize; ++i) {
       to[vector * kSize + i] = dw[n][i];
       if constexpr (kLayer) to[columns + vector * kSize + i] = db[n][i];
+      if constexpr (kSums == 3) to[2 * columns + vector * kSize + i] = dxs[n][i];
     }
   }
 }
@@ -336,19 +341,22 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
 
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
-                         const at::Tensor& bias_gradient, const at::Tensor& residual) {
+                         const at::Tensor& bias_gradient, const at::Tensor& residual,
+                         const at::Tensor& sums_of_dx) {
   const auto rows = x.size(0), columns = x.size(1);
   check_columns(columns, x.element_size());
   const auto dx = at::empty_like(x);
   const auto& device = *at::cuda::getCurrentDeviceProperties();
-  const std::int64_t sums = weights.kind == NormKind::layer ? 2 : 1;
-  const auto shared = static_cast<std::size_t>(sums * columns) * sizeof(float);
+  const bool is_layer = weights.kind == NormKind::layer;
+  const auto shared = static_cast<std::size_t>((is_layer ? 2 : 1) * columns) * sizeof(float);
   const bool wide = columns * x.element_size() > 4096 && x.element_size() <= 4 &&
                     shared + 1024 <= device.sharedMemPerBlockOptin;
   const auto row_threads = (columns * x.element_size() / 16 + 31) / 32 * 32;
   const auto at_once = !wide ? std::max<std::int64_t>(4, 1024 / row_threads)
                              : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
   const auto blocks = std::min<std::int64_t>(rows, device.multiProcessorCount * at_once);
+  const bool sums_up = sums_of_dx.defined() && is_layer && !wide;
+  const std::int64_t sums = sums_up ? 3 : is_layer ? 2 : 1;
   const auto parts = at::empty({blocks, sums, columns}, x.options().dtype(at::kFloat));
   ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
@@ -365,16 +373,24 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
     with_each(shape.each, weights.kind, [&](auto each, auto layer) {
       constexpr int kEach = decltype(each)::value;
       constexpr bool kLayer = decltype(layer)::value;
-      if (!wide)
-        launch(norm_backward_kernel<scalar_t, kEach, kLayer>, shape.threads, 0, shape.vectors);
+      const auto narrow = [&](auto kernel) { launch(kernel, shape.threads, 0, shape.vectors); };
+      if (!wide && !kLayer)
+        narrow(norm_backward_kernel<scalar_t, kEach, 1>);
+      else if (!wide && !sums_up)
+        narrow(norm_backward_kernel<scalar_t, kEach, 2>);
+      else if (!wide)
+        narrow(norm_backward_kernel<scalar_t, kEach, 3>);
       else if constexpr (kEach <= 8)
         launch(wide_norm_backward_kernel<scalar_t, kEach, kLayer>, kWideThreads, shared,
                shape.vectors);
     });
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
-  add_rows(weight_gradient, parts.select(1, 0));
-  if (bias_gradient.defined()) add_rows(bias_gradient, parts.select(1, 1));
+  std::vector<at::Tensor> to = {weight_gradient};
+  if (is_layer) to.push_back(bias_gradient);
+  if (sums_up) to.push_back(sums_of_dx);
+  add_rows(to, parts);
+  if (sums_of_dx.defined() && !sums_up) add_bias_gradient(sums_of_dx, dx);
   return dx;
 }
 

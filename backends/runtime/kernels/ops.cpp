@@ -214,10 +214,12 @@ AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWe
 
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
-                         const at::Tensor& bias_gradient, const at::Tensor& residual) {
+                         const at::Tensor& bias_gradient, const at::Tensor& residual,
+                         const at::Tensor& sums) {
 #ifdef ORCH_CUDA
   if (x.is_cuda())
-    return cuda::norm_backward(dy, x, normed, weights, weight_gradient, bias_gradient, residual);
+    return cuda::norm_backward(dy, x, normed, weights, weight_gradient, bias_gradient, residual,
+                               sums);
 #endif
   at::Tensor dx, dw, db;
   if (weights.kind == NormKind::rms)
@@ -228,7 +230,9 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
         wide(weights.weight), {true, true, true});
   weight_gradient.add_(dw);
   if (db.defined()) bias_gradient.add_(db);
-  return narrow(residual.defined() ? dx + wide(residual) : dx, dy);
+  const auto out = narrow(residual.defined() ? dx + wide(residual) : dx, dy);
+  if (sums.defined()) add_bias_gradient(sums, out);
+  return out;
 }
 
 void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {

@@ -94,10 +94,12 @@ at::Tensor linear_activated_backward(const at::Tensor& dy, const at::Tensor& wei
 Normed norm(const at::Tensor& x, const NormWeights& weights);
 AddedNorm add_norm(const at::Tensor& x, const at::Tensor& residual, const NormWeights& weights,
                    const Dropout& dropout);
-// dx, plus `residual` if it is defined. bias_gradient: undefined for rms.
+// dx, plus `residual` if it is defined. bias_gradient: undefined for rms. sums: if it is defined, the
+// sums of dx's columns are added to it, which is the gradient of a bias that gave x.
 at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
                          const NormWeights& weights, const at::Tensor& weight_gradient,
-                         const at::Tensor& bias_gradient, const at::Tensor& residual);
+                         const at::Tensor& bias_gradient, const at::Tensor& residual,
+                         const at::Tensor& sums = {});
 
 at::Tensor dropout(const at::Tensor& x, const Dropout& dropout);  // x itself if nothing is dropped
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "backends/runtime/loop/checkpointer.h"
 #include "backends/runtime/loop/log_line.h"
@@ -88,6 +89,7 @@ class Loop {
   std::int64_t skipped_ = 0;     // since the last line of the log
   std::uint64_t own_bytes_ = 0;  // given to collectives outside of steps
   std::optional<double> idle_share_;  // of the last step that was measured
+  std::chrono::steady_clock::time_point last_end_ = {};  // of a step, or of what came between two
   double measured_seconds_ = 0;  // of the profiled steps
   std::int64_t measured_steps_ = 0;
 };
@@ -186,8 +188,9 @@ bool Loop::phase_ends() const {
   return !job_.last_phase && config_.batch_at(consumed_) > job_.last_batch;
 }
 
+// From the end of the step before to the end of this one: what a device still does when a step
+// returns is in the next one's time.
 bool Loop::step() {
-  const auto began = std::chrono::steady_clock::now();
   const auto number = step_ + 1, of_attempt = number - begun_at_;
   const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
   world_.recorder().step(number);
@@ -199,8 +202,8 @@ bool Loop::step() {
   step_ = number;
   consumed_ += batch.global_batch;
   skipped_ += result.skipped ? 1 : 0;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const auto began = std::exchange(last_end_, std::chrono::steady_clock::now());
+  const double seconds = std::chrono::duration<double>(last_end_ - began).count();
   if (const auto idle = profile_.last_seconds("idle")) idle_share_ = *idle / seconds;
   if (world_.device().is_cuda() ? profiled : of_attempt > 1) {
     measured_seconds_ += seconds;
@@ -215,6 +218,9 @@ bool Loop::step() {
 // collectives outside of steps is not counted.
 Loop::Shared Loop::share() {
   const auto before = engine_->communicated_bytes();
+  if (world_.size() == 1)  // without waiting for the device
+    return {static_cast<double>(peak_memory_bytes(world_.device())),
+            static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
   const auto like = at::TensorOptions().dtype(at::kDouble);
   const auto mine = at::tensor({static_cast<double>(peak_memory_bytes(world_.device())),
                                 static_cast<double>(before - own_bytes_),
@@ -343,11 +349,15 @@ bool Loop::run() {
   resume();
   open_datasets();
   if (is_first()) events_.start(start_event());
+  last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();
     const auto before = engine_->communicated_bytes();
-    if (due(config_.training.evaluate_every)) evaluate();
-    if (stop || due(config_.training.checkpoint_every)) save();
+    const bool evaluates = due(config_.training.evaluate_every),
+               saves = stop || due(config_.training.checkpoint_every);
+    if (evaluates) evaluate();
+    if (saves) save();
+    if (evaluates || saves) last_end_ = std::chrono::steady_clock::now();
     tell_checkpoints();
     own_bytes_ += engine_->communicated_bytes() - before;
     if (stop && step_ < steps_) {

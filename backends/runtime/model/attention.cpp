@@ -147,14 +147,14 @@ Heads Attention::backward_by_products(const at::Tensor& dout, const Heads& heads
 }
 
 at::Tensor Attention::backward(const at::Tensor& dout, const HeadNorms& norms,
-                               const HeadNorms& norm_gradients, const AttentionPlace& place,
-                               const AttentionSaved& saved) const {
+                               const HeadNorms& norm_gradients, const at::Tensor& bias_gradient,
+                               const AttentionPlace& place, const AttentionSaved& saved) const {
   const auto heads = saved.heads.q.defined() ? saved.heads : heads_of(saved.qkv, norms);
   const auto gradients =
       sdpa_ ? fused_attention_backward(dout, heads, options_, place, bias_, saved)
             : backward_by_products(dout, heads, place, saved.probabilities);
   return ops::rotate_heads_backward(gradients, saved.qkv, options_.shape, rotary_, norms,
-                                    norm_gradients)
+                                    norm_gradients, bias_gradient)
       .to(dout.scalar_type());
 }
 

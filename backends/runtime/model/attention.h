@@ -44,12 +44,12 @@ class Attention {
  public:
   Attention(const AttentionOptions& options, at::ScalarType dtype, at::Device device);
 
-  // norms: the layer's own, if it has any.
+  // norms: the layer's own, if it has any; bias_gradient: of the product's, if it has one.
   at::Tensor forward(const at::Tensor& qkv, const HeadNorms& norms, const AttentionPlace& place,
                      AttentionSaved& saved) const;  // [samples * seq, heads * dim]
   at::Tensor backward(const at::Tensor& dout, const HeadNorms& norms,
-                      const HeadNorms& norm_gradients, const AttentionPlace& place,
-                      const AttentionSaved& saved) const;  // dqkv
+                      const HeadNorms& norm_gradients, const at::Tensor& bias_gradient,
+                      const AttentionPlace& place, const AttentionSaved& saved) const;  // dqkv
 
   bool uses_sdpa() const { return sdpa_; }
 

@@ -197,16 +197,16 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
   gradients.tell(parameter);
 }
 
-// With sequence parallelism the bias's gradient lacks the other ranks' rows: the engine adds them.
+// What gave dy may have added up the bias's gradient. With sequence parallelism that lacks the other
+// ranks' rows: the engine adds them.
 at::Tensor Block::row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                                const char* item, const Gradients& gradients) const {
+                                const char* item, const Gradients& gradients,
+                                bool has_bias_gradient) const {
   const auto rows = options_.axis.gather(dy).take();
   Profile::Scope scope(profile_, item);
   add_weight_gradient(linear.weight, rows, x, gradients);
-  if (linear.bias) {
-    ops::add_bias_gradient(gradient(linear.bias), dy);
-    gradients.tell(*linear.bias);
-  }
+  if (linear.bias && !has_bias_gradient) ops::add_bias_gradient(gradient(linear.bias), dy);
+  if (linear.bias) gradients.tell(*linear.bias);
   return rows;
 }
 
@@ -245,7 +245,7 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(2, place));
   }
-  d = row_gradients(down_, d, saved.mlp.after, "MLP down", gradients);
+  d = row_gradients(down_, d, saved.mlp.after, "MLP down", gradients, false);
   saved.mlp.after.reset();
   {
     Profile::Scope scope(profile_, "MLP down");
@@ -254,7 +254,8 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
   }
   const auto dh = column_backward(up_, d, saved.norm2.norm.y, "MLP up", gradients);
   Profile::Scope scope(profile_, kNorms);
-  return norm2_.backward(dh, saved.norm2.sum, saved.norm2.norm, dy, gradients);
+  return norm2_.backward(dh, saved.norm2.sum, saved.norm2.norm, dy, gradients,
+                         options_.dropout == 0 ? gradient(out_.bias) : at::Tensor());
 }
 
 at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, BlockSaved& saved,
@@ -264,22 +265,18 @@ at::Tensor Block::attention_backward(const at::Tensor& dy, const Place& place, B
     Profile::Scope scope(profile_, kNorms);
     d = ops::dropout(dy, dropout_at(1, place));
   }
-  d = row_gradients(out_, d, saved.attended, "attention output", gradients);
+  d = row_gradients(out_, d, saved.attended, "attention output", gradients, options_.dropout == 0);
   {
     Profile::Scope scope(profile_, "attention output");
     d = ops::linear_backward(d, weight(out_.weight));
   }
   {
     Profile::Scope scope(profile_, "attention");
-    d = attention_->backward(d, head_norms(), head_norm_gradients(), attention_at(place, true),
-                             saved.attention);
+    d = attention_->backward(d, head_norms(), head_norm_gradients(), gradient(qkv_.bias),
+                             attention_at(place, true), saved.attention);
   }
   for (const auto& norm : {q_norm_, k_norm_})
     if (norm) gradients.tell(*norm);
-  if (qkv_.bias) {
-    Profile::Scope scope(profile_, "QKV");
-    ops::add_bias_gradient(gradient(qkv_.bias), d);
-  }
   const auto dh = column_backward(qkv_, d, saved.norm1.y, "QKV", gradients);
   Profile::Scope scope(profile_, kNorms);
   return norm1_.backward(dh, saved.x, saved.norm1, dy, gradients);

@@ -75,7 +75,8 @@ class Block {
   // A product that is cut by rows, and the gradients of its weight and bias; gives all rows of dy.
   at::Tensor apply_row(const Linear& linear, const at::Tensor& x, const char* item) const;
   at::Tensor row_gradients(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,
-                           const char* item, const Gradients& gradients) const;
+                           const char* item, const Gradients& gradients,
+                           bool has_bias_gradient) const;
   // Of one that is cut by columns: dy is of what it gave, x this rank's rows of what it was given.
   // The gradient of its bias is there already.
   at::Tensor column_backward(const Linear& linear, const at::Tensor& dy, const at::Tensor& x,

@@ -38,9 +38,11 @@ AddedNorm Norm::forward(const Stream& stream, bool drops) const {
 }
 
 at::Tensor Norm::backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                          const at::Tensor& residual, const Gradients& gradients) const {
+                          const at::Tensor& residual, const Gradients& gradients,
+                          const at::Tensor& sums) const {
   auto dx = ops::norm_backward(dy, x, normed, weights(), (*parameters_)[weight_].gradient,
-                               bias_ ? (*parameters_)[*bias_].gradient : at::Tensor(), residual);
+                               bias_ ? (*parameters_)[*bias_].gradient : at::Tensor(), residual,
+                               sums);
   gradients.tell(weight_);
   if (bias_) gradients.tell(*bias_);
   return dx;

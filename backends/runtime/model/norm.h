@@ -19,9 +19,11 @@ class Norm {
   Normed forward(const at::Tensor& x) const;
   // Adds up the stream in the same pass.
   AddedNorm forward(const Stream& stream, bool drops) const;
-  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined.
+  // From the gradient of what the norm gave to that of x, plus `residual` if it is defined; sums: see
+  // ops::norm_backward.
   at::Tensor backward(const at::Tensor& dy, const at::Tensor& x, const Normed& normed,
-                      const at::Tensor& residual, const Gradients& gradients) const;
+                      const at::Tensor& residual, const Gradients& gradients,
+                      const at::Tensor& sums = {}) const;
 
  private:
   NormWeights weights() const;

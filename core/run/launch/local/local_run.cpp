@@ -87,10 +87,11 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
                       "make job.time longer or signal_seconds shorter"});
   const auto own = run.job.environment.find("CUDA_VISIBLE_DEVICES");
   const auto gpus = visible_gpus(own == run.job.environment.end() ? nullptr : &own->second);
-  if (gpus > 0 && run.gpus > gpus)
+  const bool takes_gpus = !run.partition || run.partition->gpu.name != "cpu";
+  if (takes_gpus && gpus > 0 && run.gpus > gpus)
     errors.push_back(
         {place, fmt::format("{} ranks, but {} GPUs are visible", run.gpus, gpus),
-         "use fewer gpus, or set CUDA_VISIBLE_DEVICES to nothing to train on the CPU"});
+         "use fewer gpus, or plan for a partition whose gpu is cpu"});
   return errors;
 }
 
