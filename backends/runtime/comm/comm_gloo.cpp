@@ -13,7 +13,7 @@
 namespace orch::train {
 namespace {
 
-at::Tensor bytes_of(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
+at::Tensor as_bytes(const at::Tensor& tensor) { return tensor.view({-1}).view(at::kByte); }
 
 // Gloo sums neither bf16 nor small integers, and rounds fp16 at every addition.
 at::ScalarType summed_as(at::ScalarType type) {
@@ -49,19 +49,19 @@ class Gloo : public Transport {
   Running broadcast(const at::Tensor& tensor, int root) override {
     c10d::BroadcastOptions options;
     options.rootRank = root;
-    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return collective(group_->broadcast(tensors, options));
   }
 
   Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
-    std::vector<std::vector<at::Tensor>> to = {bytes_of(out).chunk(group_->getSize())};
-    std::vector<at::Tensor> from = {bytes_of(in)};
+    std::vector<std::vector<at::Tensor>> to = {as_bytes(out).chunk(group_->getSize())};
+    std::vector<at::Tensor> from = {as_bytes(in)};
     return collective(group_->allgather(to, from));
   }
 
   Running reduce_scatter(const at::Tensor& out, const at::Tensor& in) override {
     const auto parts = at::empty_like(in);
-    auto to = bytes_of(parts), from = bytes_of(in);
+    auto to = as_bytes(parts), from = as_bytes(in);
     std::vector<std::int64_t> even;
     auto work = group_->alltoall_base(to, from, even, even);
     const auto rows = parts.view({group_->getSize(), -1});
@@ -71,12 +71,12 @@ class Gloo : public Transport {
   }
 
   Running send(const at::Tensor& tensor, int to, int tag) override {
-    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return {group_->send(tensors, to, tag), {}, false};
   }
 
   Running recv(const at::Tensor& tensor, int from, int tag) override {
-    std::vector<at::Tensor> tensors = {bytes_of(tensor)};
+    std::vector<at::Tensor> tensors = {as_bytes(tensor)};
     return {group_->recv(tensors, from, tag), {}, false};
   }
 

@@ -16,7 +16,7 @@ constexpr auto kPatience = 2s;  // for the others' answers
 
 constexpr char kAlarm[] = "watch/alarm";
 constexpr char kVerdict[] = "watch/verdict";
-constexpr char kHeard[] = "watch/heard";  // how many know the verdict
+constexpr char kVerdictHeard[] = "watch/heard";  // how many know the verdict
 constexpr char kLeft[] = "watch/left";    // how many have left
 std::string answer_key(int rank) { return fmt::format("watch/answer/{}", rank); }
 std::string left_key(int rank) { return fmt::format("watch/left/{}", rank); }
@@ -89,7 +89,7 @@ std::string Inquiry::verdict(const Entered& here, const EnteredByGroup& entered)
 
 void Inquiry::keep(const std::string& verdict) {
   verdict_ = verdict;
-  store_->add(kHeard, 1);
+  store_->add(kVerdictHeard, 1);
 }
 
 void Inquiry::take_verdict() {
@@ -98,7 +98,7 @@ void Inquiry::take_verdict() {
 
 void Inquiry::wait_until_others_heard(Clock::time_point deadline) {
   take_verdict();
-  while (store_->add(kHeard, 0) < options_.size && Clock::now() < deadline)
+  while (store_->add(kVerdictHeard, 0) < options_.size && Clock::now() < deadline)
     std::this_thread::sleep_for(10ms);
 }
 

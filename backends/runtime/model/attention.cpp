@@ -25,10 +25,6 @@ at::Tensor by_head(const at::Tensor& x, std::int64_t heads, const HeadShape& sha
   return x.view({-1, heads, shape.seq, shape.dim});
 }
 
-std::int64_t bytes_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
-}
-
 // Of the scores of all samples and heads, [samples * heads, seq, seq]. What is dropped depends on the
 // place in the whole model, where a rank's heads of one sample lie together.
 at::Tensor drop(const at::Tensor& scores, const AttentionOptions& options,

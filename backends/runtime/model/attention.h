@@ -68,6 +68,11 @@ class Attention {
   RotaryTable rotary_;  // shared by all layers
 };
 
+// 0 of one that is undefined.
+inline std::int64_t bytes_of(const at::Tensor& tensor) {
+  return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
+}
+
 // ALiBi's slope of each head (Press et al. 2022), as BLOOM has them.
 at::Tensor alibi_slopes(std::int64_t heads);
 

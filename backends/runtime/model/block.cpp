@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kNorms = "norms, dropout, GELU";
 
-std::int64_t bytes_of(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
-}
-
 }  // namespace
 
 Recompute parse_recompute(const std::string& text) {

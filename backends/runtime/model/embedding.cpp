@@ -8,12 +8,12 @@ namespace {
 constexpr int kSite = 3;  // of dropout; blocks have 0 to 2
 
 // Tokens as rows of a rank's part of the words, and which of them are not there.
-struct Owned {
+struct Words {
   at::Tensor tokens;
   at::Tensor others;
 };
 
-Owned owned(const at::Tensor& tokens, const Parameter& words) {
+Words owned(const at::Tensor& tokens, const Parameter& words) {
   const auto first = words.offsets[0], count = words.shape[0];
   const auto here = tokens - first;
   const auto others = here.lt(0).logical_or_(here.ge(count));

@@ -12,14 +12,14 @@ constexpr double kEpsilon =
 
 // The second moment of a parameter: of each element that is here, or the means of the whole matrix's
 // rows and columns, which every rank has.
-struct Moment {
+struct SecondMoment {
   at::Tensor row, column;              // of a matrix
   at::Tensor row_squares, column_squares;  // of this step: slices of one buffer
   std::int64_t rows = 0, columns = 0;  // without padding
 };
 
 // What of a parameter this rank updates.
-struct Part {
+struct Slice {
   std::size_t parameter;
   std::int64_t begin, end;  // elements of the rank's slice
   at::Tensor master, weight, gradient;
@@ -27,11 +27,11 @@ struct Part {
 };
 
 // Rows of the slice that the part lies in, in the whole matrix.
-struct Place {
+struct Rows {
   std::int64_t first_row, rows, first_column, columns, lead;  // lead: elements before it in its first row
 };
 
-Place place_of(const Part& part, const Parameter& parameter) {
+Rows place_of(const Slice& part, const Parameter& parameter) {
   const auto columns = parameter.shape.back();
   const auto first = part.begin / columns, end = (part.end + columns - 1) / columns;
   return {parameter.offsets.front() + first, end - first, parameter.offsets.back(), columns,
@@ -39,7 +39,7 @@ Place place_of(const Part& part, const Parameter& parameter) {
 }
 
 // A part as a matrix of whole rows: what is not the part's is zero.
-at::Tensor whole_rows(const at::Tensor& flat, const Place& place) {
+at::Tensor whole_rows(const at::Tensor& flat, const Rows& place) {
   if (flat.numel() == place.rows * place.columns) return flat.view({place.rows, place.columns});
   auto all = at::zeros({place.rows * place.columns}, flat.options());
   all.narrow(0, place.lead, flat.numel()).copy_(flat);
@@ -78,7 +78,7 @@ class Adafactor final : public Optimizer {
     }
     // Rather computed twice than kept: the updates of all parameters are as large as they.
     const auto sums = at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
-    const auto sum_of = [&](const Part& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
+    const auto sum_of = [&](const Slice& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
     for (const auto& part : parts_)
       if (counts(part)) sum_of(part).add_(scaled(part).square_().sum());
     options_.sum(sums);
@@ -114,7 +114,7 @@ class Adafactor final : public Optimizer {
 
  private:
   bool is_matrix(std::size_t parameter) const { return parameters_[parameter].shape.size() > 1; }
-  bool counts(const Part& part) const { return !options_.counts || options_.counts(part.parameter); }
+  bool counts(const Slice& part) const { return !options_.counts || options_.counts(part.parameter); }
 
   void agree(std::size_t parameter, const at::Tensor& buffer) const {
     if (options_.agree) options_.agree(parameter, buffer);
@@ -123,7 +123,7 @@ class Adafactor final : public Optimizer {
   void make_moments(const at::TensorOptions& like) {
     std::int64_t elements = 0;
     for (const auto& parameter : parameters_) {
-      Moment moment;
+      SecondMoment moment;
       const auto& shape = parameter.spec.shape;
       if (shape.size() > 1) {
         moment.rows = shape.front() - parameter.spec.padding;
@@ -145,7 +145,7 @@ class Adafactor final : public Optimizer {
     }
   }
 
-  at::Tensor gradient_of(const Part& part) const {
+  at::Tensor gradient_of(const Slice& part) const {
     return part.gradient.to(squares_.options()).mul(scale_);
   }
 
@@ -177,7 +177,7 @@ class Adafactor final : public Optimizer {
   }
 
   // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] / mean(row).
-  at::Tensor scaled(const Part& part) const {
+  at::Tensor scaled(const Slice& part) const {
     auto gradient = gradient_of(part);
     if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
     const auto place = place_of(part, parameters_[part.parameter]);
@@ -190,7 +190,7 @@ class Adafactor final : public Optimizer {
   }
 
   // squares: the sum of them over the whole parameter's update.
-  void apply(Part& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
+  void apply(Slice& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
     const auto& spec = parameters_[part.parameter].spec;
     std::int64_t count = 1;
     for (const auto size : spec.shape) count *= size;
@@ -205,8 +205,8 @@ class Adafactor final : public Optimizer {
 
   Parameters& parameters_;
   const OptimizerOptions options_;
-  std::vector<Moment> moments_;
-  std::vector<Part> parts_;
+  std::vector<SecondMoment> moments_;
+  std::vector<Slice> parts_;
   at::Tensor squares_;  // of rows and columns of all matrices
   double scale_ = 1;
 };

@@ -58,7 +58,7 @@ void add_elements(const std::string& kind, const Parameters& parameters, std::si
   to.push_back({piece, tensor.view({-1}).narrow(0, 0, piece.end - piece.begin), index});
 }
 
-std::vector<std::byte> bytes_of(const at::Tensor& tensor) {
+std::vector<std::byte> copied_bytes(const at::Tensor& tensor) {
   const auto host = tensor.to(at::kCPU);
   std::vector<std::byte> data(host.nbytes());
   std::memcpy(data.data(), host.data_ptr(), data.size());
@@ -73,9 +73,9 @@ void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
   piece.end = piece.begin + end - begin;
   const auto part = state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin);
   if (saved.reads)
-    saved.pieces.push_back({std::move(piece), {}, [part] { return bytes_of(part); }});
+    saved.pieces.push_back({std::move(piece), {}, [part] { return copied_bytes(part); }});
   else
-    saved.pieces.push_back({std::move(piece), bytes_of(part)});
+    saved.pieces.push_back({std::move(piece), copied_bytes(part)});
 }
 
 }  // namespace
