@@ -38,8 +38,9 @@ for key, target in pairs({ global_batch_size = "gbs", micro_batch_size = "mbs", 
   lines[#lines + 1] = { name = key, has = key, weight = 1,
     match = before .. key .. [['?(?:=|: )(?<]] .. target .. [[>\d+)]] }
 end
+-- The blocks of DeepSpeed's aio_config are bytes on a disk.
 lines[#lines + 1] = { name = "block", has = "block_size", weight = 1,
-  match = before .. [[block_size'?(?:=|: )(?<seq>\d+)]] }
+  match = before .. [[block_size'?(?:=|: )(?<seq>\d++)(?!, 'queue_depth')]] }
 
 return {
   framework = "litgpt",
