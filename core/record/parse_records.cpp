@@ -115,12 +115,20 @@ void read_steps(const Json& from, Measurement& measured) {
   }
 }
 
+void read_points(const Json& from, const char* name, std::vector<StepPoint>& out) {
+  for (const auto& json : list(from, name))
+    if (json.is_array() && json.size() == 2 && json[0].is_number_integer() && json[1].is_number())
+      out.push_back({json[0].get<std::int64_t>(), json[1].get<double>()});
+}
+
 void read_losses(const Json& from, Measurement& measured) {
   for (const auto& json : list(from, "losses"))
     if (json.is_array() && json.size() == 3 && json[0].is_number() && json[1].is_number() &&
         json[2].is_number())
       measured.losses.push_back(
           {json[0].get<std::int64_t>(), json[1].get<double>(), json[2].get<double>()});
+  read_points(from, "step_times", measured.step_times);
+  read_points(from, "peaks", measured.peaks);
   for (const auto& json : list(from, "resumes"))
     if (json.is_number_integer()) measured.resumes.push_back(json.get<std::int64_t>());
   for (const auto& json : list(from, "spikes")) {

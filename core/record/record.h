@@ -46,6 +46,12 @@ struct LossPoint {
   double loss = 0;    // finite
 };
 
+// A value at a step.
+struct StepPoint {
+  std::int64_t step = 0;
+  double value = 0;
+};
+
 // A jump of the loss at a place where the run was resumed, or anywhere.
 struct Spike {
   std::int64_t step = 0;
@@ -96,6 +102,8 @@ struct Measurement {
   std::int64_t repeated_steps = 0;  // done twice after a restart, the later ones count
   std::int64_t skipped_steps = 0, nan_steps = 0;
   std::vector<LossPoint> losses;      // thinned to some thousand points, the extremes kept
+  std::vector<StepPoint> step_times;  // seconds, thinned to some hundred points, the extremes kept
+  std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, where they rise
   std::vector<std::int64_t> resumes;  // steps at which the run was resumed
   std::vector<Spike> spikes;
   std::vector<TimeItem> time_items;  // of one step

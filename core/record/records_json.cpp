@@ -93,6 +93,12 @@ void put_steps(Json& to, const Measurement& measured) {
   put_list(to, "odd_nodes", std::move(nodes));
 }
 
+void put_points(Json& to, const char* name, const std::vector<StepPoint>& points) {
+  Json out = Json::array();
+  for (const auto& point : points) out.push_back(Json::array({point.step, point.value}));
+  put_list(to, name, std::move(out));
+}
+
 void put_losses(Json& to, const Measurement& measured) {
   Json points = Json::array(), spikes = Json::array();
   for (const auto& point : measured.losses)
@@ -104,6 +110,8 @@ void put_losses(Json& to, const Measurement& measured) {
                       {"recovered", spike.recovered},
                       {"at_resume", spike.at_resume}});
   put_list(to, "losses", std::move(points));
+  put_points(to, "step_times", measured.step_times);
+  put_points(to, "peaks", measured.peaks);
   put_list(to, "resumes", measured.resumes);
   put_list(to, "spikes", std::move(spikes));
 }

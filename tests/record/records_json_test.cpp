@@ -29,6 +29,8 @@ Record full() {
   measured.tflops = {{48.7, "simple8", false}};
   measured.peak_memory_bytes = 28e9;
   measured.losses = {{1, 2048, 9.5}, {2, 4096, 9.1}};
+  measured.step_times = {{1, 30.5}, {2, 10.25}};
+  measured.peaks = {{1, 4e10}};
   measured.resumes = {2};
   measured.spikes = {{2, 9.1, 9.9, 4, true}};
   measured.time_items = {{"forward", "compute", 40}};
@@ -63,6 +65,10 @@ TEST_CASE("records come back from their JSON as they were") {
   CHECK(record.fields == full().fields);
   CHECK(record.failure == Failure::gpu_memory);
   CHECK(record.measured.losses.size() == 2);
+  REQUIRE(record.measured.step_times.size() == 2);
+  CHECK(record.measured.step_times[1].value == 10.25);
+  REQUIRE(record.measured.peaks.size() == 1);
+  CHECK(record.measured.peaks[0].value == 4e10);
   CHECK(record.measured.spikes.front().at_resume);
   CHECK(record.origin.versions == full().origin.versions);
 }

@@ -7,12 +7,14 @@
 #include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
 #include "core/record/events/window.h"
+#include "core/record/thinned.h"
 
 namespace orch::events {
 namespace {
 
 constexpr std::int64_t kChunk = 1 << 20;
-constexpr std::size_t kLongestLine = 4 << 20;  // longer is no event of ours
+constexpr std::size_t kMostLosses = 2000, kMostTimes = 400;  // points that are kept
+constexpr std::size_t kLongestLine = 4 << 20;                // longer is no event of ours
 
 // Visits whole lines, and the last one though it may be half: a reader of events skips that.
 template <class Visit>
@@ -39,6 +41,7 @@ struct Step {
   std::int64_t step = 0;
   double seconds = 0;  // 0: not known
   double tokens = 0, tokens_per_second = 0;
+  double memory = 0;
   std::optional<double> loss;
   bool first = false;
 };
@@ -57,14 +60,22 @@ class Reader {
     auto& measured = out_.measured;
     std::vector<statistics::TimedStep> timed;
     std::vector<record::LossPoint> losses;
+    std::vector<record::StepPoint> times;
     for (const auto& step : steps_) {
-      if (step.seconds > 0) timed.push_back({step.step, step.seconds, step.first});
+      if (step.seconds > 0) {
+        timed.push_back({step.step, step.seconds, step.first});
+        times.push_back({step.step, step.seconds});
+      }
+      if (step.memory > (measured.peaks.empty() ? 0 : measured.peaks.back().value))
+        measured.peaks.push_back({step.step, step.memory});
       if (step.loss) losses.push_back({step.step, step.tokens, *step.loss});
     }
     set_times(timed);
     if (!steps_.empty()) measured.steps = std::max(measured.steps, steps_.back().step);
     if (!losses.empty()) measured.last_loss = losses.back().loss;
-    measured.losses = thinned(losses);
+    measured.losses = record::thinned(losses, &record::LossPoint::loss, kMostLosses);
+    measured.step_times = record::thinned(times, &record::StepPoint::value, kMostTimes);
+    measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostTimes);
     return std::move(out_);
   }
 
@@ -98,6 +109,7 @@ class Reader {
     step.seconds = event.step_seconds.value_or(elapsed(event));
     step.tokens = event.tokens.value_or(0);
     step.tokens_per_second = event.tokens_per_second.value_or(0);
+    step.memory = event.peak_memory.value_or(0);
     step.loss = event.loss;
     auto& peak = out_.measured.peak_memory_bytes;
     if (event.peak_memory && *event.peak_memory > peak.value_or(0)) {
@@ -161,24 +173,6 @@ History read_history(const std::vector<fs::path>& attempt_folders) {
       out.measured.time_items.push_back({name, "", seconds});
     break;
   }
-  return out;
-}
-
-std::vector<record::LossPoint> thinned(const std::vector<record::LossPoint>& points,
-                                       std::size_t most) {
-  if (points.size() <= most) return points;
-  const auto stretch = (2 * points.size() + most - 1) / most;
-  std::vector<record::LossPoint> out;
-  const auto less = [](const auto& a, const auto& b) { return a.loss < b.loss; };
-  for (std::size_t i = 0; i < points.size(); i += stretch) {
-    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto end =
-        points.begin() + static_cast<std::ptrdiff_t>(std::min(i + stretch, points.size()));
-    const auto [low, high] = std::minmax_element(begin, end, less);
-    out.push_back(*std::min(low, high));
-    if (low != high) out.push_back(*std::max(low, high));
-  }
-  if (out.back().step != points.back().step) out.push_back(points.back());
   return out;
 }
 

@@ -20,8 +20,4 @@ struct History {
 // attempt did again counts as that one did it.
 History read_history(const std::vector<fs::path>& attempt_folders);
 
-// At most about so many points: of each stretch the lowest and the highest, and the last of all.
-std::vector<record::LossPoint> thinned(const std::vector<record::LossPoint>& points,
-                                       std::size_t most = 2000);
-
 }  // namespace orch::events

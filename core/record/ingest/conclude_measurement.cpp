@@ -175,6 +175,10 @@ void fill_measurement(const Run& run, const TimerGroups& timers, const published
                       Measurement& out, std::string& notes) {
   fill_steps(run, row, out);
   auto dropped = fill_time(run, row, out);
+  out.peaks = run.peaks;
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+  for (auto* points : {&out.step_times, &out.peaks})
+    for (auto& point : *points) point.step /= lines;
   const auto counts = counts_in(out.window, std::move(dropped));
   fill_tflops(run, counts, out);
   fill_memory(run, row, out);

@@ -17,6 +17,7 @@ constexpr std::size_t kMostRanks = 16'384;
 constexpr std::size_t kMostNames = 200;  // timers, versions, other fields
 constexpr std::size_t kMostWords = 200;  // characters of a reason
 constexpr std::size_t kMostResumes = 1000;
+constexpr std::size_t kMostPeaks = 400;
 constexpr std::size_t kMostBars = 8;
 constexpr std::size_t kMostSizes = 4;
 constexpr int kSureWeight = 2;  // of settings that are in one framework's words alone
@@ -329,6 +330,33 @@ bool tells_memory(const Values& values) {
          values.has(Target::max_cached) || values.has(Target::max_active);
 }
 
+namespace {
+
+// How the peak rises, by what comes nearest to what the device really holds.
+void note_peak(const Values& values, Run& run) {
+  constexpr std::array kKinds{Target::max_active, Target::max_allocated, Target::max_cached,
+                              Target::max_reserved};
+  int weight = static_cast<int>(kKinds.size()) - 1;
+  while (weight >= 0 && !(values.number_or(kKinds[static_cast<std::size_t>(weight)], 0) > 0))
+    --weight;
+  if (weight < 0 || weight < run.peak_weight) return;
+  if (weight > run.peak_weight) run.peaks.clear();
+  run.peak_weight = weight;
+  const double bytes = values.number(kKinds[static_cast<std::size_t>(weight)]);
+  const auto told = values.has(Target::step) ? to_step(values.number(Target::step)) : run.last_step;
+  const auto step = std::max<std::int64_t>(told, 0);
+  auto& peaks = run.peaks;
+  if (!peaks.empty() && bytes <= peaks.back().value) return;
+  if (!peaks.empty() && peaks.back().step >= step)
+    peaks.back().value = bytes;
+  else if (peaks.size() < kMostPeaks)
+    peaks.push_back({step, bytes});
+  else
+    peaks.back() = {step, bytes};
+}
+
+}  // namespace
+
 void note_memory(const Values& values, const Where& where, Run& run) {
   const bool named = values.has(Target::rank) && !values.text(Target::rank).empty();
   const std::string rank(named ? values.text(Target::rank) : where.label);
@@ -337,6 +365,7 @@ void note_memory(const Values& values, const Where& where, Run& run) {
   raise(memory.max_reserved, values.number_or(Target::max_reserved, 0));
   raise(memory.max_allocated, values.number_or(Target::max_allocated, 0));
   // What is printed before training begins is no peak of it.
+  if (run.last_step >= 0 || values.has(Target::step)) note_peak(values, run);
   if (run.last_step < 0) return;
   raise(memory.max_cached, values.number_or(Target::max_cached, 0));
   raise(memory.max_active, values.number_or(Target::max_active, 0));

@@ -140,6 +140,8 @@ struct Run {
 
   std::map<std::string, RankMemory> memory;  // by rank
   double host_memory = 0;
+  std::vector<record::StepPoint> peaks;  // of the fullest rank so far
+  int peak_weight = -1;                  // of the kind of memory that they are of
   std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
   std::map<std::string, Sample, std::less<>> timers;  // seconds
   std::vector<Bar> bars;

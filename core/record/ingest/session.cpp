@@ -134,6 +134,7 @@ void Session::fall_back(const Rule& rule, const Values& values, const Where& whe
   run.watch.drop_from(step);
   run.numbered.drop_from(step);
   run.losses.drop_from(step);
+  std::erase_if(run.peaks, [&](const auto& peak) { return peak.step >= step; });
   run.resume_waits = true;
 }
 

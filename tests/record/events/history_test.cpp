@@ -9,6 +9,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/record/thinned.h"
 #include "tests/place.h"
 
 namespace orch::events {
@@ -53,6 +54,12 @@ TEST_CASE("all attempts of a run are one history, and the later one of a repeate
   CHECK(measured.losses[5].tokens == 600);
   CHECK(measured.last_loss == 8.0);
   CHECK(measured.peak_memory_bytes == 1012.0);
+  REQUIRE(measured.step_times.size() == 12);
+  CHECK(measured.step_times[4].value == 2);
+  CHECK(measured.step_times[5].value == 9);
+  REQUIRE(measured.peaks.size() == 12);  // each step takes a byte more
+  CHECK(measured.peaks[5].step == 6);
+  CHECK(measured.peaks[5].value == 1006);
   // Steps 2 to 5 take 2 s, 7 to 12 take 4 s: the median of ten is 4.
   REQUIRE(measured.step_seconds);
   CHECK(measured.step_seconds->value == Catch::Approx(4));
@@ -88,13 +95,13 @@ TEST_CASE("a thinned curve keeps its extremes and its end") {
   std::vector<record::LossPoint> points;
   for (int i = 1; i <= 100'000; ++i)
     points.push_back({i, 0, i == 77'777 ? 50.0 : 10.0 / std::sqrt(i)});
-  const auto thin = thinned(points, 1000);
+  const auto thin = record::thinned(points, &record::LossPoint::loss, 1000);
   CHECK(thin.size() <= 1001);
   CHECK(thin.front().step == 1);
   CHECK(thin.back().step == 100'000);
   CHECK(std::any_of(thin.begin(), thin.end(), [](auto& p) { return p.step == 77'777; }));
   CHECK(std::is_sorted(thin.begin(), thin.end(), [](auto& a, auto& b) { return a.step < b.step; }));
-  CHECK(thinned({}, 10).empty());
+  CHECK(record::thinned(std::vector<record::LossPoint>(), &record::LossPoint::loss, 10).empty());
 }
 
 }  // namespace

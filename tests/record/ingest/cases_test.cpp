@@ -26,6 +26,12 @@ std::string shown(const std::optional<T>& value) {
 
 std::string shown(const std::string& text) { return text.empty() ? "-" : text; }
 
+std::string shown(const std::vector<record::StepPoint>& points) {
+  std::vector<std::string> out;
+  for (const auto& point : points) out.push_back(fmt::format("{}:{:.4g}", point.step, point.value));
+  return out.empty() ? "-" : join(out, " ");
+}
+
 std::string of_row(const published::Row& row, const std::string& name) {
   if (name == "framework") return shown(row.framework);
   if (name == "gpu") return shown(row.gpu);
@@ -71,6 +77,8 @@ std::string of_measurement(const record::Measurement& measured, const std::strin
     return measured.step_seconds ? fmt::format("{}", measured.step_seconds->value) : "-";
   if (name == "step_seconds_n") return fmt::format("{}", measured.step_seconds->n);
   if (name == "step_seconds_from") return shown(measured.step_seconds_from);
+  if (name == "step_times") return shown(measured.step_times);
+  if (name == "peaks") return shown(measured.peaks);
   if (name == "tokens_per_second") return shown(measured.tokens_per_second);
   if (name == "window") return shown(measured.window.rule);
   if (name == "memory_from") return shown(measured.peak_memory_from);
