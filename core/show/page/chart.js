@@ -42,13 +42,32 @@ function picture(id, title, finding) {
   return svg;
 }
 
-// chart: {finding, legend, note, columns, rows, draw(svg, width) -> height}
+const observers = new WeakMap();  // of figures
+
+// What a chart can be asked for: each choice makes another chart in its place.
+function choicesElement(figure, choices) {
+  const fields = choices.map(({label, value, options, choose}, i) => {
+    const id = `${figure.dataset.chart}-choice-${i}`;
+    const select = element('select', {id}, ...options.map((option) =>
+      element('option', option.value === value ? {value: option.value, selected: ''} :
+        {value: option.value}, option.words)));
+    select.addEventListener('change', () => {
+      show(figure, choose(select.value));
+      document.getElementById(id).focus();
+    });
+    return element('label', {for: id}, label, select);
+  });
+  return element('div', {class: 'controls'}, ...fields);
+}
+
+// chart: {finding, legend, note, columns, rows, draw(svg, width) -> height, choices}
 function show(figure, chart) {
   const id = figure.dataset.chart;
   const heading = figure.parentElement.querySelector('h2').textContent;
   const svg = picture(id, heading, chart.finding);
   figure.replaceChildren(
     element('figcaption', {}, element('p', {class: 'finding'}, chart.finding)),
+    ...(chart.choices && chart.choices.length > 0 ? [choicesElement(figure, chart.choices)] : []),
     legendElement(chart.legend), svg.node(),
     ...(chart.note ? [element('p', {class: 'note'}, chart.note)] : []),
     dataTable(`${heading}: data`, chart.columns, chart.rows));
@@ -60,11 +79,15 @@ function show(figure, chart) {
   };
   redraw();
   let drawn = figure.clientWidth;
-  new ResizeObserver(() => requestAnimationFrame(() => {
+  const before = observers.get(figure);
+  if (before) before.disconnect();
+  const observer = new ResizeObserver(() => requestAnimationFrame(() => {
     if (Math.abs(figure.clientWidth - drawn) < 2 || matchMedia('print').matches) return;
     drawn = figure.clientWidth;
     redraw();
-  })).observe(figure);
+  }));
+  observer.observe(figure);
+  observers.set(figure, observer);
 }
 
 // What a dashed mark means, where there is one.
@@ -119,5 +142,5 @@ const runLabel = (run) => [run.id, run.strategy, manyCounts && run.gpus && count
 
 function rowLabel(svg, run, y, width) {
   svg.append('text').attr('class', 'run').attr('x', 0).attr('y', y + 13)
-    .text(cut(runLabel(run), Math.floor(width / 7)));
+    .text(cut(runLabel(run), Math.floor(width / 7.7)));
 }

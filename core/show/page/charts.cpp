@@ -5,6 +5,7 @@
 #include "core/show/page/families.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/picture.h"
+#include "core/show/page/sweep.h"
 
 namespace orch::page {
 namespace {
@@ -39,6 +40,7 @@ std::vector<Chart> charts_of(const std::vector<Line>& lines) {
   return {
       {"days", std::string("Days per 100B tokens") + (differ(lines) ? " by number of GPUs" : ""),
        any(lines, has_days)},
+      {"sweep", "Days by two parameters", has_sweep(lines)},
       {"scaling", "Scaling efficiency",
        has_scaling(lines, &Numbers::tokens_per_second) ||
            has_scaling(lines, &Numbers::estimated_tokens_per_second)},
@@ -49,6 +51,10 @@ std::vector<Chart> charts_of(const std::vector<Line>& lines) {
        any(lines, [](const Line& l) { return l.numbers.step && l.numbers.estimated_step; })},
       {"loss", "Loss",
        any(lines, [](const Line& l) { return l.record->measured.losses.size() > 1; })},
+      {"pace", "Step time over the run",
+       any(lines, [](const Line& l) { return l.record->measured.step_times.size() > 1; })},
+      {"peaks", "Memory over the run",
+       any(lines, [](const Line& l) { return l.record->measured.peaks.size() > 1; })},
   };
 }
 

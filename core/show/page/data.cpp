@@ -2,9 +2,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/show/page/parts.h"
-#include "core/show/page/text.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/nan.h"
+#include "core/record/thinned.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/sweep.h"
+#include "core/show/page/text.h"
 
 namespace orch::page {
 namespace {
@@ -12,9 +15,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 using record::LossPoint;
 using record::Record;
+using record::StepPoint;
 
-constexpr std::size_t kCurves = 8;    // of the loss: more than eight lines nobody tells apart
+constexpr std::size_t kCurves = 8;    // more than eight lines nobody tells apart
 constexpr std::size_t kPoints = 400;  // of each
+
+bool has_course(const record::Measurement& measured) {
+  return measured.losses.size() > 1 || measured.step_times.size() > 1 || measured.peaks.size() > 1;
+}
+
+std::int64_t last_step(const record::Measurement& measured) {
+  auto out = measured.steps;
+  if (!measured.losses.empty()) out = std::max(out, measured.losses.back().step);
+  if (!measured.step_times.empty()) out = std::max(out, measured.step_times.back().step);
+  return out;
+}
 
 std::string dumped(const Json& json) {
   return for_script(json.dump(-1, ' ', true, Json::error_handler_t::replace));
@@ -53,42 +68,49 @@ void put(Json& out, const char* key, const std::vector<record::TimeItem>& items)
   if (!sums.empty()) out[key] = std::move(sums);
 }
 
-// Of each stretch the lowest and the highest point, so that no spike is lost.
-std::vector<LossPoint> thinned(const std::vector<LossPoint>& points) {
-  if (points.size() <= kPoints) return points;
-  std::vector<LossPoint> out{points.front()};
-  const std::size_t stretches = kPoints / 2;
-  for (std::size_t s = 0; s < stretches; ++s) {
-    const auto first = points.begin() + static_cast<std::ptrdiff_t>(points.size() * s / stretches);
-    const auto last =
-        points.begin() + static_cast<std::ptrdiff_t>(points.size() * (s + 1) / stretches);
-    auto [low, high] = std::minmax_element(
-        first, last, [](const auto& a, const auto& b) { return a.loss < b.loss; });
-    if (low > high) std::swap(low, high);
-    out.push_back(*low);
-    if (high != low) out.push_back(*high);
-  }
-  out.push_back(points.back());
-  return out;
+void put_points(Json& out, const char* key, const std::vector<record::StepPoint>& points) {
+  Json list = Json::array();
+  for (const auto& point : points)
+    if (std::isfinite(point.value) && point.value > 0)
+      list.push_back({point.step, rounded(point.value)});
+  if (list.size() > 1) out[key] = std::move(list);
 }
 
-void put_losses(Json& out, const record::Measurement& measured) {
-  auto& losses = out["losses"] = Json::array();
-  for (const auto& point : thinned(measured.losses))
+// How a run went, from step to step.
+void put_course(Json& out, const record::Measurement& measured) {
+  Json losses = Json::array();
+  for (const auto& point : record::thinned(measured.losses, &LossPoint::loss, kPoints))
     if (std::isfinite(point.loss) && std::isfinite(point.tokens))
       losses.push_back({point.step, rounded(point.tokens), rounded(point.loss)});
+  if (losses.size() > 1) out["losses"] = std::move(losses);
+  put_points(out, "times", record::thinned(measured.step_times, &StepPoint::value, kPoints));
+  put_points(out, "peaks", measured.peaks);
+  out["steps"] = last_step(measured);
   if (!measured.resumes.empty()) out["resumes"] = measured.resumes;
 }
 
 // The longest ones.
-std::vector<const Record*> curves_of(const std::vector<Line>& lines) {
+std::vector<const Record*> courses_of(const std::vector<Line>& lines) {
   std::vector<const Record*> out;
   for (const auto& line : lines)
-    if (line.record->measured.losses.size() > 1) out.push_back(line.record);
+    if (has_course(line.record->measured)) out.push_back(line.record);
   std::stable_sort(out.begin(), out.end(), [](const Record* a, const Record* b) {
-    return a->measured.losses.back().step > b->measured.losses.back().step;
+    return last_step(a->measured) > last_step(b->measured);
   });
   return out;
+}
+
+// Where a run is in a sweep.
+void put_place(Json& out, const Record& record, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  auto& at = out["at"] = Json::array();
+  for (const auto& name : names) {
+    const auto number = record.field_number(name);
+    if (number && std::isfinite(*number))
+      at.push_back(*number);
+    else
+      at.push_back(clean(record.field_text(name), kLongestName));
+  }
 }
 
 Json run_json(const Line& line) {
@@ -124,13 +146,20 @@ Json run_json(const Line& line) {
 }  // namespace
 
 std::string chart_data(const std::vector<Line>& lines) {
-  auto curves = curves_of(lines);
-  Json out{{"curves", curves.size()}, {"runs", Json::array()}};
+  auto curves = courses_of(lines);
+  const auto names = swept(lines);
+  Json out{{"curves", curves.size()}, {"swept", Json::array()}, {"runs", Json::array()}};
+  for (const auto& name : names) {
+    const auto* term = plan::find_term(name);
+    const auto title = clean(term != nullptr ? std::string(term->meaning) : name, kLongestName);
+    out["swept"].push_back({clean(name, kLongestName), title});
+  }
   curves.resize(std::min(curves.size(), kCurves));
   for (const auto& line : lines) {
     auto run = run_json(line);
     if (std::find(curves.begin(), curves.end(), line.record) != curves.end())
-      put_losses(run, line.record->measured);
+      put_course(run, line.record->measured);
+    put_place(run, *line.record, names);
     out["runs"].push_back(std::move(run));
   }
   return dumped(out);

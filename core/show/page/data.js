@@ -2,7 +2,7 @@
 // become text nodes and attributes.
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const {runs, curves} = read('run-data');
+const {runs, curves, swept} = read('run-data');
 runs.forEach((run, i) => { run.index = i; });
 
 const several = (values) => new Set(values).size > 1;

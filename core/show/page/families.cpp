@@ -18,6 +18,8 @@ constexpr std::array<std::string_view, 14> kFree{
     "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
     "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
 
+constexpr std::size_t kFewest = 3;  // numbers of GPUs: two are a ratio, and no curve
+
 std::string settings_of(const Record& record) {
   std::set<std::string> parts;  // whatever their order
   for (const auto& field : record.fields)
@@ -58,7 +60,7 @@ bool has_scaling(const std::vector<Line>& lines, std::optional<Range> Numbers::*
     if (line.weak != 0) counts[{false, line.weak}].insert(gpus_of(line));
   }
   return std::any_of(counts.begin(), counts.end(),
-                     [](const auto& entry) { return entry.second.size() > 1; });
+                     [](const auto& entry) { return entry.second.size() >= kFewest; });
 }
 
 }  // namespace orch::page

@@ -15,7 +15,7 @@ void find_families(std::vector<Line>& lines);
 // Whether a line may join the two in a chart over GPUs.
 bool are_related(const Line& a, const Line& b);
 
-// Whether runs of one family that count for speed have a rate on two numbers of GPUs.
+// Whether runs of one family that count for speed have a rate on three numbers of GPUs or more.
 bool has_scaling(const std::vector<Line>& lines, std::optional<Range> Numbers::*rate);
 
 }  // namespace orch::page

@@ -1,7 +1,8 @@
 // Starts it all.
 
-const kCharts = {days: daysChart, scaling: scalingChart, time: timeChart, memory: memoryChart,
-  predicted: predictedChart, loss: lossChart};
+const kCharts = {days: daysChart, sweep: sweepChart, scaling: scalingChart, time: timeChart,
+  memory: memoryChart, predicted: predictedChart, loss: lossChart, pace: paceChart,
+  peaks: peaksChart};
 
 for (const figure of document.querySelectorAll('figure[data-chart]')) {
   const chart = kCharts[figure.dataset.chart]();

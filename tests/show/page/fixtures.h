@@ -107,6 +107,10 @@ inline void curve(Record& record, std::int64_t steps, double level, bool tokens 
   }
   record.measured.last_loss = record.measured.losses.back().loss;
   record.measured.resumes = {steps / 2};
+  for (std::int64_t s = 1; s <= steps; ++s)
+    record.measured.step_times.push_back(
+        {s, s == 1 ? 60.0 : s == steps / 3 ? 25.0 : 10 + 0.2 * std::sin(static_cast<double>(s))});
+  record.measured.peaks = {{1, 40 * kGiB}, {2, 41 * kGiB}, {steps / 2, 42 * kGiB}};
   record.measured.spikes = {{steps / 2, level + 0.5, level + 2, steps / 2 + 3, true}};
 }
 
@@ -121,7 +125,7 @@ inline Page full() {
       {"megatron", 96, 8, 6, 1, 1536, 395},   {"megatron", 192, 8, 6, 2, 1536, 204},
       {"megatron", 384, 8, 6, 2, 1536, 108},  {"megatron", 384, 8, 12, 2, 1536, 112},
       {"megatron", 384, 4, 12, 1, 1536, 104}, {"deepspeed", 96, 1, 1, 1, 1536, 640},
-      {"deepspeed", 192, 1, 1, 1, 1536, 350}, {"deepspeed", 384, 1, 1, 2, 1536, 215},
+      {"deepspeed", 192, 1, 1, 1, 1536, 350}, {"deepspeed", 384, 1, 1, 1, 1536, 215},
       {"fsdp", 192, 1, 1, 1, 1536, 372},      {"fsdp", 384, 1, 1, 1, 1536, 226}};
   int n = 0;
   for (const auto& shape : shapes) {
@@ -212,6 +216,30 @@ inline Page same_size() {
     if (i % 4 == 1) measure(run, shape.step * 1.03, 50 + i);
     page.records.push_back(run);
   }
+  return page;
+}
+
+// A sweep of one strategy by three parameters, of another by two: each of them adds to the time.
+inline Page sweep() {
+  Page page;
+  page.title = "sweep";
+  const auto add = [&](const Shape& shape, double memory) {
+    auto run = described("s-" + std::to_string(page.records.size()), shape);
+    estimate(run, shape.step, memory);
+    if (page.records.size() % 5 == 3) measure(run, shape.step * 0.95, memory);
+    page.records.push_back(run);
+  };
+  for (const std::int64_t tensor : {1, 2, 4, 8})
+    for (const std::int64_t pipeline : {1, 2, 4})
+      for (const std::int64_t micro : {1, 2})
+        if (tensor != 8 || pipeline != 4)
+          add({"megatron", 64, tensor, pipeline, micro, 512,
+               static_cast<double>(10 + 3 * tensor + 2 * pipeline + 5 * micro)},
+              tensor * pipeline == 1 ? 100 : 40);
+  for (const std::int64_t tensor : {1, 2})
+    for (const std::int64_t pipeline : {1, 2})
+      add({"alpa", 64, tensor, pipeline, 1, 512, static_cast<double>(40 + tensor + pipeline)}, 30);
+  add({"fsdp", 64, 1, 1, 1, 512, 45}, 30);
   return page;
 }
 

@@ -91,12 +91,26 @@ def family_marks(some):
 
 
 def scaling(runs):
-    """Marks of the largest family of each strategy and model: most of them measured, then most."""
+    """Marks of the largest family of each strategy and model: most of them measured, then most; none
+    where no family has three numbers of GPUs, as two are no curve."""
     out = {}
-    for some in families(run for run in runs if counts(run) and 'gpus' in run):
+    usable = [run for run in runs if counts(run) and 'gpus' in run]
+    if not any(len({run['gpus'] for run in some if key in run}) > 2
+               for some in families(usable) for key in ('days', 'estimated_days')):
+        return 0
+    for some in families(usable):
         series = (some[0]['strategy'], some[0]['model'])
         out[series] = max(out.get(series, (0, 0)), family_marks(some))
     return sum(total for _, total in out.values())
+
+
+def places(runs, x, y):
+    """By strategy and the values of two fields: the fewest days, or None where no run fits."""
+    out = {}
+    for run in runs:
+        out.setdefault((run['strategy'], run['fields'][x], run['fields'][y]), []).append(run)
+    return {place: min((best_days(run) for run in some if counts(run)), default=None)
+            for place, some in out.items()}
 
 
 def marks(runs):
@@ -114,4 +128,6 @@ def marks(runs):
         'memory': fullest(runs),
         'predicted': sum(1 for run in runs if 'step' in run and 'estimated_step' in run),
         'loss': min(8, len(curves)),
+        'pace': min(8, sum(1 for run in runs if run['times'] > 1)),
+        'peaks': min(8, sum(1 for run in runs if run['peaks'] > 1)),
     }

@@ -29,6 +29,8 @@ json facts(const Page& page) {
              {"doubts", json::array()},
              {"fields", json::object()},
              {"losses", record.measured.losses.size()},
+             {"times", record.measured.step_times.size()},
+             {"peaks", record.measured.peaks.size()},
              {"resumes", record.measured.resumes.size()},
              {"items", record.measured.time_items.size()},
              {"estimated_items", record.estimated ? record.estimated->time_items.size() : 0}};
@@ -61,7 +63,8 @@ int main(int argc, char** argv) {
       {"full", fixtures::full()},         {"many", fixtures::many(2000)},
       {"hostile", fixtures::hostile()},   {"empty", {}},
       {"plans", fixtures::plans()},       {"published", fixtures::published()},
-      {"logs", fixtures::logs()},         {"same", fixtures::same_size()},
+      {"logs", fixtures::logs()},         {"sweep", fixtures::sweep()},
+               {"same", fixtures::same_size()},
       {"families", fixtures::families()}, {"ended", fixtures::ended()}};
   std::filesystem::create_directories(argv[1]);
   for (const auto& [name, page] : pages) {
