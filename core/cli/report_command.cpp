@@ -68,16 +68,6 @@ void add_outcome(const Outcome& outcome, page::Page& page) {
   page.budget.gpu_hours = outcome.experiment.budget.gpu_hours;
 }
 
-// What a run took of a budget: as it was counted, and at least what its steps took.
-double hours_used(const record::Record& record) {
-  const auto& m = record.measured;
-  const auto gpus = record.field_number("gpus");
-  if (record.origin.kind == "table" || !m.step_seconds || !gpus || m.steps <= 0)
-    return m.gpu_hours.value_or(0);
-  const double stepped = static_cast<double>(m.steps) * m.step_seconds->value * *gpus / 3600;
-  return std::max(m.gpu_hours.value_or(0), stepped);
-}
-
 // A page is given to others, to whom folders of this machine say nothing: what lies below here is
 // named from here, anything else by its name.
 std::string here(const std::string& file) {
@@ -98,7 +88,7 @@ void name_files_from_here(page::Page& page) {
 // What ran used, and what is on its way will take, as estimated.
 void add_used(page::Page& page) {
   for (const auto& record : page.records) {
-    page.budget.used_gpu_hours += hours_used(record);
+    page.budget.used_gpu_hours += record.measured.gpu_hours.value_or(0);
     const bool open =
         record.state == record::State::pending || record.state == record::State::running;
     if (open && record.estimated && record.origin.kind == "run")

@@ -115,6 +115,7 @@ Found conclude(const Run& run, const TimerGroups& timers, const std::string& fil
   for (auto& word : complete_from_time(run, record.measured, row)) computed.push_back(word);
   note_layout(run, row);
   fill_tokens(run, row, record.measured);
+  fill_hours(run, row, record.measured);
   record.measured.stated = run.stated;
   fill_end(run, record);
   if (!computed.empty()) record.notes = with(record.notes, "computed: " + join(computed, ", "));

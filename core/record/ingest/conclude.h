@@ -37,6 +37,8 @@ std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row,
                                     record::Measurement& out);
 // Tokens per second, once all that is known of the batch is in the row.
 void fill_tokens(const Run& run, const published::Row& row, record::Measurement& out);
+// GPU-hours, once the number of GPUs is known.
+void fill_hours(const Run& run, const published::Row& row, record::Measurement& out);
 void fill_end(const Run& run, record::Record& record);
 
 // What the end says: train_runtime and its kind.

@@ -185,8 +185,6 @@ void fill_measurement(const Run& run, const TimerGroups& timers, const published
   find_slow_ranks(run, out);
   fill_timers(run, timers, counts, out);
   fill_losses(run, row, out);
-  const auto runtime = total(run, Target::train_runtime);
-  if (runtime && row.gpus) out.gpu_hours = *runtime * static_cast<double>(*row.gpus) / 3600;
   if (run.ramp_steps > 0)
     notes = fmt::format("{} steps with another batch size before are not in the time of a step",
                         run.ramp_steps);
@@ -197,6 +195,21 @@ void fill_measurement(const Run& run, const TimerGroups& timers, const published
     notes += (notes.empty() ? "" : "; ") + out.window.rule;
   if (!run.after_end.empty())
     notes += (notes.empty() ? "" : "; ") + ("after the end: " + run.after_end);
+}
+
+// By how long the training took where the end says so, and else by the steps that the log tells of:
+// those before it began are another log's, those that were done again took their time as well.
+void fill_hours(const Run& run, const published::Row& row, Measurement& out) {
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+  const auto& times = out.step_times;
+  const auto apart = times.size() < 2 ? 1 : (times[1].step - times[0].step) * lines;
+  const bool from_start = run.first_step <= std::max<std::int64_t>(1, apart);
+  const auto steps = (from_start ? out.steps : (run.last_step - run.first_step + apart) / lines) +
+                     run.repeated / lines;
+  const double stepped =
+      out.step_seconds ? static_cast<double>(steps) * out.step_seconds->value : 0;
+  const double seconds = total(run, Target::train_runtime).value_or(stepped);
+  if (seconds > 0 && row.gpus) out.gpu_hours = seconds * static_cast<double>(*row.gpus) / 3600;
 }
 
 // By the batch where that is known, for a log rounds its rates; else as it says them.

@@ -89,6 +89,7 @@ std::string of_measurement(const record::Measurement& measured, const std::strin
   if (name == "resumes") return fmt::format("{}", fmt::join(measured.resumes, " "));
   if (name == "skipped") return fmt::format("{}", measured.skipped_steps);
   if (name == "nan") return fmt::format("{}", measured.nan_steps);
+  if (name == "gpu_hours") return shown(measured.gpu_hours);
   if (name == "last_loss") return shown(measured.last_loss);
   if (name == "loss_points") return fmt::format("{}", measured.losses.size());
   if (name == "first_loss_tokens") return fmt::format("{}", measured.losses.front().tokens);
