@@ -14,6 +14,10 @@ constexpr bool kPlanned = true;
 Value just(double value) { return statistics::Interval{value, {}, {}, 1}; }
 // Of an estimate, 0 is not known.
 Value known(double value) { return value > 0 ? just(value) : std::nullopt; }
+// What an estimate always tells: 0 is 0.
+Value told(double value, const Estimated& e) {
+  return e.step_seconds > 0 ? just(value) : std::nullopt;
+}
 Value maybe(const std::optional<double>& value) { return value ? just(*value) : std::nullopt; }
 
 Value ranged(double value, double low, double high) {
@@ -71,13 +75,13 @@ const std::vector<Quantity>& quantities() {
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},
       {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step", Dimension::traffic,
        Better::lower, kUnshown, nullptr,
-       [](const E& e, const W&) { return known(e.communicated_bytes); }},
+       [](const E& e, const W&) { return told(e.communicated_bytes, e); }},
       {"bubble", "share of a step that stages are idle (%)", "bubble", Dimension::share,
        Better::lower, kUnshown, nullptr,
-       [](const E& e, const W&) { return known(e.bubble); }},
+       [](const E& e, const W&) { return told(e.bubble, e); }},
       {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory, Better::lower,
        kUnshown, [](const M& m, const W&) { return maybe(m.host_memory_bytes); },
-       [](const E& e, const W&) { return known(e.host_memory_bytes); }},
+       [](const E& e, const W&) { return told(e.host_memory_bytes, e); }},
       {"usable_memory_bytes", "memory that a run can use (GiB)", "usable GiB", Dimension::memory,
        Better::neither, kUnshown, nullptr,
        [](const E& e, const W&) { return known(e.usable_memory_bytes); }, "", kPlanned},

@@ -88,10 +88,9 @@ Json number(const record::Quantity& quantity, double value) {
   return bytes ? Json(std::llround(value)) : Json(value);
 }
 
-// Not known is 0, as in an estimate.
 void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json& json) {
   const auto value = record::estimated(quantity, p);
-  json[std::string(quantity.name)] = number(quantity, value ? value->value : 0);
+  json[std::string(quantity.name)] = value ? number(quantity, value->value) : Json();
   if (quantity.range.empty() || !value || !value->has_limits()) return;
   json[std::string(quantity.range) + "_low"] = number(quantity, *value->low);
   json[std::string(quantity.range) + "_high"] = number(quantity, *value->high);

@@ -20,12 +20,16 @@ struct Column {
   std::function<std::string(const Record&)> text;
 };
 
-Column field_column(const std::string& name) {
-  return {name, [name](const Record& r) { return r.field_text(name); }};
-}
-
 std::string exact(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
+}
+
+Column field_column(const std::string& name) {
+  return {name, [name](const Record& r) {
+            const auto* value = r.field(name);
+            const auto* real = value != nullptr ? std::get_if<double>(value) : nullptr;
+            return real != nullptr ? exact(*real) : r.field_text(name);
+          }};
 }
 
 using Value = record::Quantity::Value;

@@ -23,8 +23,8 @@ std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& ru
                            progress ? CsvCell(progress->step) : CsvCell(),
                            run.facts.steps};
   for (const auto& quantity : record::quantities()) {
-    out.push_back(cell(run.measured(quantity)));
-    out.push_back(cell(run.estimated(quantity)));
+    if (!quantity.planned) out.push_back(cell(run.measured(quantity)));
+    if (quantity.estimated) out.push_back(cell(run.estimated(quantity)));
   }
   return out;
 }
@@ -33,8 +33,10 @@ std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& ru
 
 std::string status_csv(const std::vector<Standings>& all) {
   std::string header = "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps";
-  for (const auto& quantity : record::quantities())
-    header += fmt::format(",{},estimated_{}", quantity.name, quantity.name);
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.planned) header += fmt::format(",{}", quantity.name);
+    if (quantity.estimated) header += fmt::format(",estimated_{}", quantity.name);
+  }
   CsvWriter out(header);
   for (const auto& standings : all)
     for (const auto& run : standings.runs) out.row(cells_of(standings.experiment, run));

@@ -35,7 +35,8 @@ Json measured(const RunStatus& run) {
            {"loss", maybe(progress->loss)},
            {"gradient_norm", maybe(progress->gradient_norm)},
            {"learning_rate", maybe(progress->learning_rate)}};
-  for (const auto& quantity : record::quantities()) put(quantity, run.measured(quantity), out);
+  for (const auto& quantity : record::quantities())
+    if (!quantity.planned) put(quantity, run.measured(quantity), out);
   return out;
 }
 

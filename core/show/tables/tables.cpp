@@ -79,8 +79,6 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
   return out;
 }
 
-constexpr int kDigits = 6;
-
 }  // namespace
 
 std::optional<Format> parse_format(std::string_view text) {
@@ -128,6 +126,8 @@ CsvCell cell(const plan::Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return {};
 }
+
+constexpr int kDigits = 10;
 
 // Bytes are whole.
 CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {

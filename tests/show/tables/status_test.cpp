@@ -244,16 +244,15 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
         "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,"
         "peak_memory_bytes,estimated_peak_memory_bytes,step_seconds,estimated_step_seconds,"
         "tflops_per_gpu,estimated_tflops_per_gpu,tokens_per_second,estimated_tokens_per_second,"
-        "days_per_100b_tokens,estimated_days_per_100b_tokens,days_to_train,estimated_days_to_train,"
-        "gpu_hours,estimated_gpu_hours,last_loss,estimated_last_loss,evaluation_loss,"
-        "estimated_evaluation_loss,communicated_bytes,estimated_communicated_bytes,bubble,"
-        "estimated_bubble,host_memory_bytes,estimated_host_memory_bytes,usable_memory_bytes,"
-        "estimated_usable_memory_bytes,tflops_per_gpu_simple,estimated_tflops_per_gpu_simple,mfu,"
-        "estimated_mfu\n"
+        "days_per_100b_tokens,estimated_days_per_100b_tokens,estimated_days_to_train,"
+        "gpu_hours,estimated_gpu_hours,last_loss,evaluation_loss,communicated_bytes,"
+        "estimated_communicated_bytes,bubble,estimated_bubble,host_memory_bytes,"
+        "estimated_host_memory_bytes,estimated_usable_memory_bytes,"
+        "estimated_tflops_per_gpu_simple,estimated_mfu\n"
         "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,"
-        ",,,0.5,,,,,,20,,,0,2,,,,,,,,,,,,,,,,\n"
+        ",,,0.5,,,,,,20,,0,2,,,,0,,0,,0,,,\n"
         "other,b,running,none,,,754,3,500,"
-        ",5,1,0.5,,,28935.185185185186,,40,20,,,1.5,2,3.14159,,3.5,,,7,0.125,0.25,,,,,,,,\n");
+        ",5,1,0.5,,,28935.185185185186,,40,20,,1.5,2,3.14159,3.5,,7,0.125,0.25,,0,,,\n");
 }
 
 TEST_CASE("JSON is one document for all experiments", "[report][status]") {
