@@ -207,6 +207,35 @@ exits 0 "a report of runs that were run"
 orch report two --format json
 has "$(json "sorted(r['measured']['steps'] for r in d['records'])" <<<"$out")" "[40, 40]" "with their history"
 has "$(json "[r['state'] for r in d['records']]" <<<"$out")" "['finished', 'finished']" "and their state"
+# --- a page that is watched while a run goes on, and stays when it has ended
+sed -e 's/name = "two"/name = "going"/' -e 's/gpus = { 1, 2 }/gpus = 1/' \
+  -e "s|^finish|while [ ! -e '$work/go' ]; do sleep 0.1; done; finish|" two.lua >going.lua
+local_orch run going.lua -y --detach
+exits 0 "a run that waits"
+PATH=$work/tools "$deadline" 120 "$orch_program" report going --watch 1 -o going.html >going.out 2>&1 &
+watcher=$!
+# written WORDS: the page has them within some seconds.
+written() {
+  for _ in {1..200}; do
+    if grep -q -- "$1" going.html 2>/dev/null; then return 0; fi
+    sleep 0.1
+  done
+  return 1
+}
+written '<meta http-equiv="refresh" content="1">' || bad "a watched page reloads itself" "$(cat going.out)"
+written '>running<' || bad "and says that the run goes on" "$(cat going.out)"
+before=$(stat -c %y going.html)
+for _ in {1..100}; do
+  if [ "$(stat -c %y going.html)" != "$before" ]; then break; fi
+  sleep 0.1
+done
+if [ "$(stat -c %y going.html)" = "$before" ]; then bad "it is written again while the run goes on" "$before"; fi
+touch "$work/go"
+code=0
+wait "$watcher" || code=$?
+exits 0 "the watch ends with the run"
+has "$(cat going.html)" '>finished<' "its last page says how the run ended"
+lacks "$(cat going.html)" 'http-equiv="refresh"' "and stays as it is"
 for run in runs/two/*ddp*/; do
   [ -s "$run/provenance.json" ] || bad "a run folder says where it is from" "$run"
 done
