@@ -197,8 +197,9 @@ void check_precision(const Setup& setup, Problems& problems) {
     problems.warn("fp32_accumulate", say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
-                     setup.model.lean ? "try fp32_accumulate = true: 2 bytes per parameter more"
-                                      : "try fp32_accumulate = true: 4 bytes per parameter more",
+                     setup.deepspeed_engine || setup.nanotron_engine
+                         ? "try fp32_accumulate = true: 4 bytes per parameter more"
+                         : "try fp32_accumulate = true: 2 bytes per parameter more",
                      problems);
   if (setup.offload_optimizer && setup.states.adafactor && !setup.model.lean)
     problems.reject("offload", "the optimizer that runs on the host is AdamW only",

@@ -93,10 +93,11 @@ Setup::Setup(const backend::RunView& run)
                                                                       tensor, model.element);
   model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
   states = backend::states(dtype, run.text("optimizer"), model);
-  // Megatron sums gradients in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1 keeps them in
-  // 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked. Nanotron's are
-  // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
-  if (model.lean)
+  // Megatron sums gradients in fp32, 18 bytes per parameter in all, and in bf16 where it is asked to
+  // (--grad-reduce-in-bf16); DeepSpeed's ZeRO-1 keeps them in 16 bit, and in fp32 only for the shard
+  // that is being updated. Ours are as asked. Nanotron's are made in 16 bit and summed in fp32
+  // beside; a single replica lets go of the former.
+  if (model.lean || (engine == "megatron" && run.text("dtype") == "bf16"))
     states.gradients = fp32_accumulate ? 4 : model.element;
   else if (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine)
     states.gradients = 4;

@@ -179,10 +179,11 @@ Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string
   add_common(row, gpu, way, assumed);
   if (way.strategy == "megatron") {
     way.settings.emplace_back("zero_stage", zero_stage);
-    way.settings.emplace_back("fp32_accumulate",
-                              row.fp32_accumulate.value_or(has_bf16_optimizer(row)));
-    way.settings.emplace_back("stage_partition", partition_of(row, assumed));
     const auto engine = engine_of(row);
+    // What Megatron-LM does unless it is told not to.
+    const bool sums_wide = has_bf16_optimizer(row) || engine == "megatron";
+    way.settings.emplace_back("fp32_accumulate", row.fp32_accumulate.value_or(sums_wide));
+    way.settings.emplace_back("stage_partition", partition_of(row, assumed));
     way.settings.emplace_back("partition_rule", partition_rule(engine));
     way.settings.emplace_back("engine", engine);
   }

@@ -83,6 +83,17 @@ TEST_CASE("fp32 accumulation adds four unsharded bytes per parameter", "[megatro
     CHECK(memory(own, 1, "gradients: layers") == (wide ? 4 : 2) * 807539800.0);
     CHECK(memory(own, 1, "fp32 gradient") == 0);
   }
+  // So does Megatron-LM, whose job has --grad-reduce-in-bf16 without it; its fp16 is always summed in fp32.
+  const auto of_megatron = [](const char* dtype, bool wide) {
+    return memory(work_of(make_run("megatron", model_104b(), {4, 32, 4}, 1, 64,
+                                   {{"engine", word("megatron")},
+                                    {"dtype", word(dtype)},
+                                    {"fp32_accumulate", plan::Value(wide)}})),
+                  1, "gradients: layers");
+  };
+  CHECK(of_megatron("bf16", false) == 2 * 807435400.0);
+  CHECK(of_megatron("bf16", true) == 4 * 807435400.0);
+  CHECK(of_megatron("fp16", false) == 4 * 807435400.0);
 }
 
 TEST_CASE("activations are Korthikanti's, times the micro-batches in flight", "[megatron]") {
