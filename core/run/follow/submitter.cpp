@@ -47,8 +47,7 @@ Status Submitter::submit(const std::vector<std::size_t>& runs) {
   take_turns(*made);
   for (const auto& group : *made) {
     const bool phases = view(group).facts.phases > 1;
-    if (auto status = phases ? submit_phases(group) : submit_array(group); !status)
-      return status;
+    if (auto status = phases ? submit_phases(group) : submit_array(group); !status) return status;
     if (campaign_.world().interrupted()) break;
   }
   return {};
@@ -122,36 +121,49 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
   return out;
 }
 
-// Submissions whose tasks wait or run, and how many those are.
-std::set<std::string> Submitter::jobs_under_way(std::size_t& tasks) const {
-  std::set<std::string> jobs;
+// Of a ramp-up the last phase counts: the others are before it.
+Submitter::UnderWay Submitter::under_way() const {
+  UnderWay out;
+  const auto& ledger = campaign_.ledger();
   for (const auto& run : campaign_.runs()) {
-    const auto entry = campaign_.ledger().last(run.facts.id, run.phase);
+    auto entry = ledger.last(run.facts.id, std::max(1, run.facts.phases));
+    if (!entry || ledger.at(*entry).submission.job.empty())
+      entry = ledger.last(run.facts.id, run.phase);
     if (!entry || !is_open(run)) continue;
-    const auto& submission = campaign_.ledger().at(*entry).submission;
+    const auto& submission = ledger.at(*entry).submission;
     if (submission.executor != "slurm" || submission.job.empty()) continue;
-    jobs.insert(submission.job);
-    ++tasks;
+    out.jobs.insert(submission.job);
+    out.tasks.push_back(submission.array ? fmt::format("{}_{}", submission.job, entry->task)
+                                         : submission.job);
+    out.all_run = out.all_run && run.verdict().state == record::State::running;
   }
-  return jobs;
+  return out;
 }
 
 // SLURM limits one array; several share the campaign's limit. Those that are under way have theirs:
-// the new ones have the rest of it, or wait for them.
+// the new ones have the rest of it, or wait for them. Where some of those still wait themselves,
+// they would take each place that is left, so the new ones come after all of them; else each new
+// one has the place of one that runs.
 void Submitter::take_turns(std::vector<Group>& groups) {
   const auto limit = static_cast<std::size_t>(std::max(0, campaign_.options().at_a_time));
   if (limit == 0) return;
-  std::size_t busy = 0;
-  const auto jobs = jobs_under_way(busy);
-  const bool full = busy >= limit;
-  const auto lanes = full ? limit : limit - busy;
-  const std::vector<std::string> under_way(jobs.begin(), jobs.end());
-  lanes_.assign(lanes, full ? join(under_way, ":") : "");
+  const auto before = under_way();
+  const bool full = before.tasks.size() >= limit;
+  const auto lanes = full ? limit : limit - before.tasks.size();
+  const std::vector<std::string> jobs(before.jobs.begin(), before.jobs.end());
+  lanes_.assign(lanes, full ? join(jobs, ":") : "");
   std::vector<std::size_t> sizes;
   for (const auto& group : groups) sizes.push_back(group.runs.size());
   const auto turns = deal_turns(sizes, static_cast<int>(lanes));
-  for (std::size_t i = 0; i < groups.size(); ++i)
+  auto place = before.tasks.begin();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (before.all_run && before.tasks.size() == limit && i < lanes) {
+      const auto end = place + turns[i].at_a_time;
+      lanes_[turns[i].lane] = join(std::vector<std::string>(place, end), ":");
+      place = end;
+    }
     if (campaign_.executor_of(view(groups[i]))->name() == "slurm") groups[i].turn = turns[i];
+  }
 }
 
 // As large as it may be; where there is no room for so many, half as many.

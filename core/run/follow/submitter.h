@@ -44,16 +44,22 @@ class Submitter {
     std::string header;                // of an array's script
     std::vector<std::string> exclude;  // nodes
     int phase = 1;
-    std::string after;      // submission of the phase before
-    std::string after_job;  // and its job, if that has not ended
+    std::string after;         // submission of the phase before
+    std::string after_job;     // and its job, if that has not ended
     std::optional<Turn> turn;  // where the campaign limits what runs at once
+  };
+  // What SLURM has of the campaign.
+  struct UnderWay {
+    std::vector<std::string> tasks;  // "4711", or "4711_3" of an array
+    std::set<std::string> jobs;      // that have these
+    bool all_run = true;             // none of them waits for a place
   };
   enum class Done { accepted, refused, no_room };
 
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
   launch::Request request(const Group& group, const fs::path& folder) const;
   void take_turns(std::vector<Group>& groups);
-  std::set<std::string> jobs_under_way(std::size_t& tasks) const;
+  UnderWay under_way() const;
   Status submit_array(Group group);
   Status submit_phases(Group group);
   void cancel_later_phases(const RunView& view);
@@ -65,7 +71,8 @@ class Submitter {
 
   Campaign& campaign_;
   Handed handed_;
-  std::vector<std::string> lanes_;  // jobs that must have ended before the next of a lane, ':' between
+  std::vector<std::string>
+      lanes_;        // jobs that must have ended before the next of a lane, ':' between
   int unclear_ = 0;  // answers in a row after which nothing was found
 };
 

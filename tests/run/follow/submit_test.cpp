@@ -84,6 +84,44 @@ TEST_CASE("what is submitted beside running jobs has the rest of the limit") {
   CHECK(place.slurm.jobs[1].after_any.empty());
 }
 
+TEST_CASE("what comes when the limit is reached has the place of one that runs") {
+  Options options;
+  options.at_a_time = 4;
+  Place place;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(place.add_run(i));
+  auto campaign = place.campaign(options);
+  place.submit_all(campaign);
+  const auto submission = campaign.ledger().all()[0].submission.id;
+  const auto add_and_submit = [&](int run) {
+    place.add_run(run);
+    auto later = place.campaign(options);
+    place.submit_all(later);
+    return place.slurm.jobs.back().after_any;
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    place.slurm.facts[{submission, i}].state = "RUNNING";
+    place.status(ids[i], 1, "running", submission);
+  }
+  CHECK(add_and_submit(4) == "100_0");  // none waits that would take it
+  CHECK(add_and_submit(5) == "100:101");  // the one before does
+}
+
+TEST_CASE("a ramp-up under way is waited for to its end") {
+  Options options;
+  options.at_a_time = 1;
+  Place place;
+  place.add_run(1, 3);
+  auto campaign = place.campaign(options);
+  place.submit_all(campaign);
+  place.add_run(2);
+  auto later = place.campaign(options);
+  place.submit_all(later);
+  const auto& jobs = place.slurm.jobs;
+  REQUIRE(jobs.size() == 4);
+  CHECK(jobs[3].after_any == jobs[2].id);  // not the first phase, which the second follows
+}
+
 TEST_CASE("more kinds of jobs than may run at once wait in lanes") {
   Options options;
   options.at_a_time = 2;
