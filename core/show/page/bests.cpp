@@ -77,18 +77,28 @@ std::string who(const Row& row, bool with_model) {
   return with_model && !row.model.empty() ? row.model + " · " + strategy : strategy;
 }
 
-std::string row_html(const Row& row, const Line& best, bool with_model, bool to_train) {
+// Where each model has one row: those that were measured first, the best of them before the others.
+bool goes_before(const Row& a, const Row& b) {
+  const auto key = [](const Row& row) {
+    return std::pair(!row.line->numbers.days.has_value(), row.line->numbers.best_days()->value);
+  };
+  return key(a) < key(b);
+}
+
+std::string row_html(const Row& row, const Line& best, bool one_each, bool to_train) {
   const auto& days = *row.line->numbers.best_days();
   const double times = days.value / best.numbers.best_days()->value;
   const auto& guess = row.line->record->estimated;
   const auto& gpus = row.line->record->field_number("gpus");
   return fmt::format(
       "<tr><th scope=\"row\">{} <small>{}</small></th><td class=\"number\">{}</td>"
-      "<td class=\"number\">{}</td><td class=\"number\">{}</td>{}"
+      "<td class=\"number\">{}</td>{}{}"
       "<td class=\"number\">{}</td><td>{}</td></tr>\n",
-      escape(who(row, with_model), kLongestName),
+      escape(who(row, one_each), kLongestName),
       escape(run_name(*row.line->record), 60), gpus ? shown(*gpus) : "", ranged(days),
-      times < 1.005 ? "best" : fmt::format("{:.2f}×", times),
+      one_each        ? ""
+      : times < 1.005 ? "<td class=\"number\">best</td>"
+                      : fmt::format("<td class=\"number\">{:.2f}×</td>", times),
       !to_train ? ""
                 : fmt::format("<td class=\"number train\">{}</td>",
                               trains(row) ? shown(guess->days_to_train) : ""),
@@ -99,23 +109,24 @@ std::string row_html(const Row& row, const Line& best, bool with_model, bool to_
 }  // namespace
 
 std::string bests(const std::vector<Line>& lines) {
-  const auto rows = best_rows(lines);
+  auto rows = best_rows(lines);
   if (rows.size() < 2) return "";
   const bool to_train = std::any_of(rows.begin(), rows.end(), trains);
+  bool one_each = true;
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    one_each = one_each && rows[i].model != rows[i - 1].model;
+  if (one_each) std::stable_sort(rows.begin(), rows.end(), goes_before);
   auto out = fmt::format(
       "<section id=\"bests\"><h2>The best of each strategy and size</h2>\n"
       "<div class=\"box\" role=\"region\" aria-label=\"The best of each\" tabindex=\"0\">"
       "<table class=\"bests\"><thead><tr><th scope=\"col\">Strategy</th>"
       "<th scope=\"col\" class=\"number\">GPUs</th>"
       "<th scope=\"col\" class=\"number\">Days <small>per 100B tokens</small></th>"
-      "<th scope=\"col\" class=\"number\">Time <small>of the best</small></th>"
-      "{}<th scope=\"col\" class=\"number\">GPU-hours <small>per 100B tokens</small></th>"
+      "{}{}<th scope=\"col\" class=\"number\">GPU-hours <small>per 100B tokens</small></th>"
       "<th scope=\"col\">To know</th></tr></thead><tbody>\n",
+      one_each ? "" : "<th scope=\"col\" class=\"number\">Time <small>of the best</small></th>",
       to_train ? "<th scope=\"col\" class=\"number train\">Days <small>to train</small></th>" : "");
   // A heading for each size, where a size has more than one row.
-  bool one_each = true;
-  for (std::size_t i = 1; i < rows.size(); ++i)
-    one_each = one_each && rows[i].model != rows[i - 1].model;
   const bool many = rows.front().model != rows.back().model && !one_each;
   const Line* best = nullptr;
   for (std::size_t i = 0; i < std::min(rows.size(), kMost); ++i) {

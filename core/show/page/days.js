@@ -12,11 +12,14 @@ function daysSeries(usable) {
     {measured: bestByGpus(some, 'days'), estimated: bestByGpus(some, 'estimatedDays')}]));
 }
 
+// What was measured, where anything was: an estimate of another model would say little beside it.
 function daysFinding(all) {
-  const points = [...all].flatMap(([name, {measured, estimated}]) => [
+  const every = [...all].flatMap(([name, {measured, estimated}]) => [
     ...measured.map((run) => ({name, run, value: run.days[0], kind: 'measured'})),
     ...estimated.filter((run) => !run.days)
       .map((run) => ({name, run, value: run.estimatedDays[0], kind: 'estimated'}))]);
+  const measured = every.filter((p) => p.kind === 'measured');
+  const points = measured.length > 0 ? measured : every;
   const best = points.reduce((a, b) => b.value < a.value ? b : a);
   const counts = [...new Set(points.map((p) => p.run.gpus))].sort((a, b) => a - b);
   const first = points.filter((p) => p.run.gpus === counts[0])

@@ -94,13 +94,11 @@ std::string best(const std::vector<Line>& lines) {
     auto& held = by_model[model];
     keep(line.numbers.days ? held.measured : held.estimated, line);
   }
-  // The fastest of all is never left out, however many models there are.
+  // The fastest that was measured is never left out, however many models there are.
   const auto fewest = [&](const std::string& model) {
     const auto& held = by_model[model];
-    const auto value = [](const Line* line) {
-      return line != nullptr ? line->numbers.best_days()->value : INFINITY;
-    };
-    return std::tuple(model.empty(), std::min(value(held.measured), value(held.estimated)));
+    const auto* line = held.measured != nullptr ? held.measured : held.estimated;
+    return std::tuple(model.empty(), held.measured == nullptr, line->numbers.best_days()->value);
   };
   if (order.size() > kMostModels)
     std::stable_sort(order.begin(), order.end(),

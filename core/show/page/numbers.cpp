@@ -132,7 +132,8 @@ static std::string model_to(const Record& record, int digits) {
   const auto params = positive(record.field_number("params"));
   if (!params) return {};
   const double unit = std::pow(10, std::floor(std::log10(*params)) + 1 - digits);
-  return format_tokens(std::round(*params / unit) * unit);
+  const double size = std::round(*params / unit) * unit;
+  return format_tokens(size) + (size < 1e6 ? " parameters" : "");
 }
 
 std::string size_class_of(const Record& record) { return model_to(record, 2); }

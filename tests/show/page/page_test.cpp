@@ -309,6 +309,29 @@ TEST_CASE("the best of each strategy stands above all, with its cost", "[page]")
                         ContainsSubstring("352,6"));
 }
 
+TEST_CASE("of many models those that were measured come first, the fastest before the others", "[page]") {
+  Page page;
+  for (int i = 0; i < 6; ++i) {
+    auto run = described("r" + std::to_string(i), {"megatron", 8, 1, 1, 1, 512, 0});
+    run.set("model", "m" + std::to_string(i));
+    if (i == 5)
+      estimate(run, 1, 40);  // the fewest days of all, and nobody ran it
+    else
+      measure(run, 100 - 10 * i, 40);
+    page.records.push_back(run);
+  }
+  const auto text = html(page);
+  const auto head = text.substr(0, text.find("</header>"));
+  const auto place = [&](const std::string& id) { return head.find(": " + id + ", "); };
+  CHECK(place("r4") < place("r3"));
+  CHECK(place("r1") != std::string::npos);
+  CHECK(place("r0") == std::string::npos);
+  CHECK(place("r5") == std::string::npos);
+  const auto bests = text.substr(text.find("id=\"bests\""));
+  CHECK(bests.find("<small>r0<") < bests.find("<small>r5<"));
+  CHECK(bests.substr(0, bests.find("</table>")).find("best</td>") == std::string::npos);
+}
+
 TEST_CASE("a page that is watched loads itself again", "[page]") {
   auto page = full();
   CHECK(html(page).find("http-equiv=\"refresh\"") == std::string::npos);
