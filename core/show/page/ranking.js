@@ -5,8 +5,10 @@ function rankingFinding(lines) {
   const words = `Fewest: ${text(days(best))} days, ${cut(runLabel(best), 80)}, ` +
     `${best.days ? 'measured' : 'estimated'}.`;
   const second = lines.find((run) => seriesOf(run) !== seriesOf(best));
-  return second === undefined ? words : `${words} The best of ${seriesOf(second)}: ` +
-    `${text(days(second))} days, ${percent(days(second) / days(best) - 1)} more.`;
+  if (second === undefined) return words;
+  const times = days(second) / days(best);
+  const more = times < 2 ? `${percent(times - 1)} more` : `${d3.format('.2f')(times)} times as many`;
+  return `${words} The best of ${seriesOf(second)}: ${text(days(second))} days, ${more}.`;
 }
 
 function drawRanked(svg, run, i, y, scale) {
@@ -33,10 +35,14 @@ function rankingChart(all) {
   const lines = best.filter((run) => places.has(seriesOf(run)));
   const points = rankingPoints(lines, places);
   const draw = (svg, width) => {
-    const scale = d3.scaleLinear().domain([0, d3.max(points.flatMap((p) => p.range)) * 1.03])
-      .range([8, width - 12]);
+    const values = points.flatMap((p) => p.range);
+    const range = [8, width - 12];
+    const far = d3.max(values) > 5 * d3.min(values);  // the slowest would press the others together
+    const scale = far ? logScale(values, range) :
+      d3.scaleLinear().domain([0, d3.max(values) * 1.03]).range(range);
+    const ticks = far ? apart(decades(scale), scale, 30) : scale.ticks(width < 500 ? 4 : 8);
     const bottom = lines.length * 38 + 6;
-    xAxis(svg, scale, scale.ticks(width < 500 ? 4 : 8), bottom, 0, 'days per 100B tokens');
+    xAxis(svg, scale, ticks, bottom, 0, 'days per 100B tokens');
     lines.forEach((run, n) => {
       rowLabel(svg, run, n * 38, width);
       drawRanked(svg, run, places.get(seriesOf(run)), n * 38 + 26, scale);
