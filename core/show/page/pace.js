@@ -11,7 +11,8 @@ function paceFinding(lines) {
   const {run, point, times} = slowest;
   const what = `${text(point[1])} s at step ${text(point[0])} of ${cut(run.id || 'no name', 60)}`;
   return times < 1.05 ? `Steady: no step takes 5 % more than the median of its run (${what}).` :
-    `The slowest step beside the median of its run: ${what}, ${text(times)} times as long.`;
+    `The slowest step beside the median of its run: ${what}, ` +
+      `${d3.format('.2f')(times)} times as long.`;
 }
 
 function paceChart() {
@@ -21,8 +22,8 @@ function paceChart() {
     along: (p) => p[0], value: (p) => p[1], label: 'seconds per step', alongLabel: 'steps',
   }, {
     finding: paceFinding(lines),
-    note: notes('Of many steps the fastest and the slowest of each stretch are drawn.',
-      longest(lines)),
+    note: notes(lines.some(({run, points}) => run.steps > 1.5 * points.length) &&
+      'Of many steps the fastest and the slowest of each stretch are drawn.', longest(lines)),
     columns: ['Run', 'Step', 'Seconds'], rows: curveRows(lines, (point) => point),
   });
 }
