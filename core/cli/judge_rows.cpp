@@ -90,15 +90,22 @@ void doubt_marked(const published::Row& row, record::Record& record) {
         {"copy", "id", "its table says that it is " + printable(row.dup_of) + ", printed again"});
 }
 
+double peak_tflops(const plan::Gpu& gpu) {
+  return std::max(gpu.peak("fp16").value, gpu.peak("bf16").value) / 1e12;
+}
+
+// Where no GPU is named, the fastest that is known: none did more.
 published::FindGpu gpu_finder(App& app) {
   const auto catalog = hardware::load_gpus(app.places().gpus());
-  return [gpus = catalog ? *catalog : hardware::GpuCatalog()](
-             const published::Row& row) -> std::optional<published::GpuFacts> {
+  const auto gpus = catalog ? *catalog : hardware::GpuCatalog();
+  double fastest = 0;
+  for (const auto& [name, entry] : gpus) fastest = std::max(fastest, peak_tflops(entry.gpu));
+  return [gpus, fastest](const published::Row& row) -> std::optional<published::GpuFacts> {
+    if (row.gpu.empty() && fastest > 0) return published::GpuFacts{fastest, 0};
     const auto found = gpus.find(published::plain_gpu(row.gpu));
     if (found == gpus.end()) return std::nullopt;
     const auto& gpu = found->second.gpu;
-    const auto peak = std::max(gpu.peak("fp16").value, gpu.peak("bf16").value);
-    return published::GpuFacts{peak / 1e12, gpu.memory.value / kGiB};
+    return published::GpuFacts{peak_tflops(gpu), gpu.memory.value / kGiB};
   };
 }
 
