@@ -6,8 +6,8 @@
 #include "core/base/units.h"
 #include "core/cli/rows.h"
 #include "core/cli/run_records.h"
+#include "core/record/published/complete.h"
 #include "core/record/published/doubts.h"
-#include "core/record/published/fields.h"
 #include "core/record/published/machine.h"
 #include "core/record/published/samples.h"
 
@@ -81,20 +81,11 @@ void doubt_printed(record::Record& record) {
     }
 }
 
-// What whoever wrote the table already says of a row.
-void doubt_marked(const published::Row& row, record::Record& record) {
-  if (row.suspect.value_or(false))
-    record.doubts.push_back({"suspect", "days_per_100b_tokens", "its table marks the row as suspect"});
-  if (!row.dup_of.empty())
-    record.doubts.push_back(
-        {"copy", "id", "its table says that it is " + printable(row.dup_of) + ", printed again"});
-}
-
 published::FindGpu gpu_finder(App& app) {
   const auto catalog = hardware::load_gpus(app.places().gpus());
   return [gpus = catalog ? *catalog : hardware::GpuCatalog()](
-             const published::Row& row) -> std::optional<published::GpuFacts> {
-    const auto found = gpus.find(published::plain_gpu(row.gpu));
+             const record::Record& said) -> std::optional<published::GpuFacts> {
+    const auto found = gpus.find(published::plain_gpu(said.field_text("gpu")));
     if (found == gpus.end()) return std::nullopt;
     const auto& gpu = found->second.gpu;
     const auto peak = std::max(gpu.peak("fp16").value, gpu.peak("bf16").value);
@@ -104,18 +95,21 @@ published::FindGpu gpu_finder(App& app) {
 
 }  // namespace
 
-void judge_rows(App& app, const std::vector<published::Row>& rows, const std::string& cluster,
-                std::vector<record::Record>& records) {
-  const auto runs = published::to_runs(rows, machines(app, cluster), app.backends().strategies(),
-                                      check_backend(app));
-  const auto doubts = published::doubts(rows, gpu_finder(app));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    add_estimate(app, runs[i], records[i]);
-    published::add_tflops(rows[i], records[i]);
-    doubt_printed(records[i]);
-    doubt_marked(rows[i], records[i]);
-    records[i].doubts.insert(records[i].doubts.end(), doubts[i].begin(), doubts[i].end());
+std::vector<record::Record> judged(App& app, const std::vector<record::Record>& said,
+                                   const std::string& cluster) {
+  const auto runs = published::to_runs(said, machines(app, cluster), app.backends().strategies(),
+                                       check_backend(app));
+  const auto doubts = published::doubts(said, gpu_finder(app));
+  auto out = said;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    auto& record = out[i];
+    published::complete(record);
+    add_estimate(app, runs[i], record);
+    published::add_tflops(record);
+    doubt_printed(record);
+    record.doubts.insert(record.doubts.end(), doubts[i].begin(), doubts[i].end());
   }
+  return out;
 }
 
 }  // namespace orch::cli

@@ -10,6 +10,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/places.h"
+#include "core/record/quantities.h"
 
 namespace orch::cli {
 namespace {
@@ -155,8 +156,8 @@ RunLogs::Watched* RunLogs::look(const fs::path& attempt_folder) {
 std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder, double now) {
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
-  if (!found || found->record.measured.steps <= 0) return std::nullopt;
-  const auto& measured = found->record.measured;
+  if (!found || found->measured.steps <= 0) return std::nullopt;
+  const auto& measured = found->measured;
   if (measured.steps != watched->step) watched->since = written(attempt_folder / kLog);
   watched->step = measured.steps;
   record::Progress out;
@@ -167,9 +168,7 @@ std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder
   if (measured.step_seconds) out.step_seconds = measured.step_seconds->value;
   out.tokens_per_second = measured.tokens_per_second.value_or(0);
   out.peak_memory = measured.peak_memory_bytes.value_or(0);
-  if (found->row.gbs && found->row.seq)
-    out.tokens = static_cast<double>(measured.steps) * static_cast<double>(*found->row.gbs) *
-                 static_cast<double>(*found->row.seq);
+  out.tokens = static_cast<double>(measured.steps) * record::workload_of(*found).tokens_per_step;
   return out;
 }
 
@@ -177,16 +176,16 @@ record::Confession RunLogs::confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
   if (!found) return {};
-  if (found->record.state == record::State::failed)
-    return {symptom_of(found->record.failure), found->record.reason};
+  if (found->state == record::State::failed)
+    return {symptom_of(found->failure), found->reason};
   // One that lost its loss and left says so by its steps.
-  if (found->record.reason.find("loss is ") != std::string::npos)
-    return {record::Symptom::nan, found->record.reason};
+  if (found->reason.find("loss is ") != std::string::npos)
+    return {record::Symptom::nan, found->reason};
   return {};
 }
 
-std::optional<ingest::Found> RunLogs::history(const std::string& id,
-                                              const std::vector<fs::path>& attempt_folders) {
+std::optional<record::Record> RunLogs::history(const std::string& id,
+                                               const std::vector<fs::path>& attempt_folders) {
   if (attempt_folders.empty() || patterns() == nullptr) return std::nullopt;
   ingest::RunLog log(*patterns(), known_beside(attempt_folders.front() / kLog));
   for (const auto& folder : attempt_folders) {
@@ -194,7 +193,7 @@ std::optional<ingest::Found> RunLogs::history(const std::string& id,
     log.end_file();
   }
   auto found = log.found(id);
-  return found && found->record.has_measurement() ? std::move(found) : std::nullopt;
+  return found && found->has_measurement() ? std::move(found) : std::nullopt;
 }
 
 }  // namespace orch::cli

@@ -170,12 +170,12 @@ Estimated estimated_of(const Json& from) {
   return out;
 }
 
-std::optional<FieldValue> value_of(const Json& json) {
+plan::Value value_of(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
-  return std::nullopt;
+  return {};
 }
 
 void read_fields(const Json& from, Record& record) {
@@ -185,8 +185,8 @@ void read_fields(const Json& from, Record& record) {
   for (const auto& name : list(from, "assumed"))
     if (name.is_string()) assumed.insert(name.get<std::string>());
   for (const auto& [name, json] : from.items())
-    if (const auto value = value_of(json); value && !kOthers.contains(name))
-      record.set(name, *value, assumed.contains(name));
+    if (const auto value = value_of(json); plan::is_given(value) && !kOthers.contains(name))
+      record.set(name, value, assumed.contains(name));
 }
 
 Record record_of(const Json& from) {

@@ -31,8 +31,16 @@ void put_list(Json& to, const char* name, Json list) {
   if (!list.empty()) to[name] = std::move(list);
 }
 
-Json json_of(const FieldValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
+Json json_of(const plan::Value& value) {
+  return std::visit(
+      [](const auto& held) {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>)
+          return Json();
+        else
+          return Json(held);
+      },
+      value);
 }
 
 Json json_of(const std::vector<TimeItem>& items) {
