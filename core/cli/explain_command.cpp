@@ -22,7 +22,7 @@ std::optional<tables::Measured> measured_in(const fs::path& folder) {
     auto progress = events::read_progress(place, 0);
     if (!progress) progress = RunLogs().progress(place, 0);
     if (!progress) continue;
-    return tables::Measured{*progress, events::read_profile(place).value_or(record::Profile())};
+    return tables::Measured{progress->measured, events::read_profile(place).value_or(record::Profile())};
   }
   return std::nullopt;
 }

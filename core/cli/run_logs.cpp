@@ -10,7 +10,6 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/places.h"
-#include "core/record/quantities.h"
 
 namespace orch::cli {
 namespace {
@@ -157,19 +156,10 @@ std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
   if (!found || found->measured.steps <= 0) return std::nullopt;
-  const auto& measured = found->measured;
-  if (measured.steps != watched->step) watched->since = written(attempt_folder / kLog);
-  watched->step = measured.steps;
-  record::Progress out;
-  out.step = measured.steps;
-  out.time = watched->since;
-  out.age = std::max(0.0, now - watched->since);
-  out.loss = measured.last_loss;
-  if (measured.step_seconds) out.step_seconds = measured.step_seconds->value;
-  out.tokens_per_second = measured.tokens_per_second.value_or(0);
-  out.peak_memory = measured.peak_memory_bytes.value_or(0);
-  out.tokens = static_cast<double>(measured.steps) * record::workload_of(*found).tokens_per_step;
-  return out;
+  const auto steps = found->measured.steps;
+  if (steps != watched->step) watched->since = written(attempt_folder / kLog);
+  watched->step = steps;
+  return record::Progress{found->measured, std::max(0.0, now - watched->since)};
 }
 
 record::Confession RunLogs::confession(const fs::path& attempt_folder) {

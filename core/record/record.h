@@ -10,7 +10,7 @@
 #include "core/plan/value.h"
 #include "core/record/statistics/interval.h"
 #include "core/record/statistics/steps.h"
-#include "core/record/verdict.h"
+#include "core/record/states.h"
 
 namespace orch::record {
 

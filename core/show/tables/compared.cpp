@@ -133,7 +133,8 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
 
 Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
   auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
-  out.total = {"one step", known(measured.progress.step_seconds), estimate.step_seconds};
+  const auto& step = measured.run.step_seconds;
+  out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
   return out;
 }
 
@@ -145,7 +146,7 @@ Comparison compare_memory(const plan::Estimate& estimate, const Measured& measur
   items.erase(kHostPeak);
   if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
   auto out = join(stage.items, items, kMemory, kind_of_memory);
-  out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
+  out.total = {"peak", measured.run.peak_memory_bytes, estimate.peak_memory};
   return out;
 }
 

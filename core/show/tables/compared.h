@@ -11,7 +11,7 @@ namespace orch::tables {
 
 // What was measured of a run beside its estimate.
 struct Measured {
-  record::Progress progress;
+  record::Measurement run;
   record::Profile profile;
 };
 

@@ -126,10 +126,10 @@ class Page {
 };
 
 void add_measured(const plan::Planned& p, const Measured& measured, Page& page) {
-  if (!measured.profile.time_items.empty() || measured.progress.step_seconds > 0)
+  if (!measured.profile.time_items.empty() || measured.run.step_seconds)
     page.table("Measured: seconds of one step",
                compared_rows(compare_time(p.estimate, measured), false));
-  if (!measured.profile.memory_items.empty() || measured.progress.peak_memory > 0)
+  if (!measured.profile.memory_items.empty() || measured.run.peak_memory_bytes)
     page.table("Measured: bytes of one rank",
                compared_rows(compare_memory(p.estimate, measured), true));
   if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())

@@ -41,9 +41,9 @@ plan::Planned ddp() {
 
 Measured measured() {
   Measured out;
-  out.progress.step = 30;
-  out.progress.step_seconds = 8;
-  out.progress.peak_memory = 200;
+  out.run.steps = 30;
+  out.run.step_seconds = statistics::Interval{8, {}, {}, 1};
+  out.run.peak_memory_bytes = 200;
   out.profile.time_items = {{"QKV", 2},
                             {"attention", 1},
                             {"gradient all-reduce", 1.5},
