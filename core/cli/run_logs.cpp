@@ -10,6 +10,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/places.h"
+#include "core/plan/vocabulary.h"
 
 namespace orch::cli {
 namespace {
@@ -56,52 +57,24 @@ std::string text_of(const Json& value) {
   return value.is_number() ? value.dump() : "";
 }
 
-// Where a value of run.json stands in a row; of two for a column the last one that is there counts.
-struct Place {
-  const char* section;  // "": at the top
-  const char* name;
-  const char* column;
-};
-constexpr Place kPlaces[] = {
-    {"", "cluster", "site"},
-    {"", "gpu", "gpu"},
-    {"", "gpus", "gpus"},
-    {"", "nodes", "nodes"},
-    {"", "gpus_per_node", "gpus_per_node"},
-    {"", "tensor_parallel", "tp"},
-    {"", "pipeline_parallel", "pp"},
-    {"", "data_parallel", "dp"},
-    {"", "micro_batch", "mbs"},
-    {"", "accumulate", "gas"},
-    {"", "global_batch", "gbs"},
-    {"", "steps", "steps_planned"},
-    {"model", "layers", "layers"},
-    {"model", "hidden", "hidden"},
-    {"model", "heads", "heads"},
-    {"model", "vocab", "vocab"},
-    {"model", "seq", "seq"},
-    {"settings", "zero_stage", "zero_stage"},
-    {"settings", "stage", "zero_stage"},
-    {"settings", "interleave", "interleave"},
-    {"settings", "dtype", "dtype"},
-    {"settings", "optimizer", "optimizer"},
-    {"settings", "recompute", "act_ckpt"},
-    {"settings", "flash_attention", "flash_attn"},
-    {"settings", "sequence_parallel", "sequence_parallel"},
-};
-
+// By the names that tables and patterns have for the fields; of two for one the last counts.
 ingest::Known known_of(const Json& run) {
   ingest::Known out;
-  for (const auto& place : kPlaces) {
-    const auto section = *place.section == '\0' ? run : run.value(place.section, Json::object());
-    if (!section.is_object() || !section.contains(place.name)) continue;
-    auto text = text_of(section[place.name]);
-    if (text.empty() || (std::string_view(place.column) == "steps_planned" && text == "0"))
-      continue;
+  const auto add = [&](const Json& section, const std::string& name, const std::string& column) {
+    if (!section.is_object() || !section.contains(name)) return;
+    auto text = text_of(section[name]);
+    if (text.empty() || (column == "steps_planned" && text == "0")) return;
     // A pattern knows "none" as a word for nothing.
-    if (std::string_view(place.column) == "act_ckpt" && text == "none") text = "false";
-    out.emplace_back(place.column, std::move(text));
-  }
+    if (column == "act_ckpt" && text == "none") text = "false";
+    out.emplace_back(column, std::move(text));
+  };
+  const auto settings = run.value("settings", Json::object());
+  for (const auto& section : {run, run.value("model", Json::object()), settings})
+    for (const auto& term : plan::vocabulary())
+      if (term.name != "framework" && term.name != "params")  // these the log knows better
+        add(section, std::string(term.name), std::string(term.alias.empty() ? term.name : term.alias));
+  add(settings, "stage", "zero_stage");
+  add(run, "steps", "steps_planned");
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/ingest/conclude.h"
 
 namespace orch::ingest {
@@ -56,7 +57,6 @@ void infer(Record& record, std::string_view column) {
 // By which of our names the run's frameworks go together.
 std::string framework_of(const Run& run, Record& record) {
   const auto has = [&](const char* name) { return run.frameworks.contains(name); };
-  if (run.settings.has(Target::framework)) return run.settings.text(Target::framework);
   const std::string tail = record.whole("zero_stage") == 3 ? "-zero3" : "";
   // Several may say something of themselves; whose steps they are is no question.
   const auto& steps = run.step_framework;
@@ -67,37 +67,36 @@ std::string framework_of(const Run& run, Record& record) {
   if (has("huggingface")) {
     if (run.settings.flag(Target::fsdp).value_or(false)) return "fsdp";
     infer(record, "framework");
-    record.assumptions.emplace_back("framework ddp: a Trainer that names neither DeepSpeed nor FSDP");
+    record.assumptions.emplace_back(
+        "framework ddp: a Trainer that names neither DeepSpeed nor FSDP");
     return "ddp";
   }
   return run.frameworks.empty() ? "" : *run.frameworks.begin();
 }
 
-void fill_counts(const Run& run, Record& record) {
-  constexpr std::array kCounts{
-      std::pair{Target::layers, "layers"},
-      std::pair{Target::hidden, "hidden"},
-      std::pair{Target::heads, "heads"},
-      std::pair{Target::vocab_padded, "vocab"},
-      std::pair{Target::vocab, "vocab"},  // is the better word for it
-      std::pair{Target::seq, "seq"},
-      std::pair{Target::gpus, "gpus"},
-      std::pair{Target::nodes, "nodes"},
-      std::pair{Target::gpus_per_node, "gpus_per_node"},
-      std::pair{Target::tp, "tensor_parallel"},
-      std::pair{Target::pp, "pipeline_parallel"},
-      std::pair{Target::dp, "data_parallel"},
-      std::pair{Target::cp, "context_parallel"},
-      std::pair{Target::interleave, "interleave"},
-      std::pair{Target::mbs, "micro_batch"},
-      std::pair{Target::gas, "accumulate"},
-      std::pair{Target::gbs, "global_batch"},
-  };
-  for (const auto& [target, name] : kCounts) put(record, name, count(run, target));
+std::string word(Target target, const std::string& said) {
+  if (target == Target::dtype) return dtype_word(said);
+  return target == Target::act_ckpt ? act_word(said) : said;
+}
+
+// Patterns have the names of tables for the vocabulary's fields.
+void fill_said(const Run& run, Record& record) {
+  const auto& settings = run.settings;
+  put(record, "vocab", count(run, Target::vocab_padded));  // unless the log has the other
+  put(record, "context_parallel", count(run, Target::cp));
+  for (const auto& term : plan::vocabulary()) {
+    const auto target = parse_target(term.alias.empty() ? term.name : term.alias);
+    if (!target || static_cast<std::size_t>(*target) >= kSettings) continue;
+    if (type(*target) == Type::flag) put(record, term.name, settings.flag(*target));
+    if (type(*target) == Type::number) put(record, term.name, count(run, *target));
+    if (type(*target) == Type::text && settings.has(*target))
+      put(record, term.name, word(*target, settings.text(*target)));
+  }
   if (!record.field("seq") && run.seq >= 1 && run.seq < 1e9)
     record.set("seq", static_cast<std::int64_t>(run.seq));
-  const auto stage = run.settings.whole(Target::zero_stage);
-  if (stage && *stage >= 0 && *stage <= 3) record.set("zero_stage", *stage);
+  const auto stage = settings.whole(Target::zero_stage);
+  record.set("zero_stage",
+             stage && *stage >= 0 && *stage <= 3 ? plan::Value(*stage) : plan::Value());
 }
 
 // World size, tensor, pipeline and data parallelism: the missing one follows from the others.
@@ -225,31 +224,14 @@ std::string offload_of(const Run& run, const Record& record) {
   return record.field("zero_stage") ? "none" : "";
 }
 
-void fill_words(const Run& run, Record& record) {
-  const auto& settings = run.settings;
-  put(record, "gpu", settings.text(Target::gpu));
-  put(record, "cluster", settings.text(Target::site));
-  put(record, "optimizer", settings.text(Target::optimizer));
-  put(record, "partition_method", settings.text(Target::partition_method));
-  put(record, "compression", settings.text(Target::grad_compression));
-  put(record, "offload", offload_of(run, record));
-  if (settings.has(Target::dtype)) put(record, "dtype", dtype_word(settings.text(Target::dtype)));
-  if (settings.has(Target::act_ckpt))
-    put(record, "recompute", act_word(settings.text(Target::act_ckpt)));
-  put(record, "flash_attention", settings.flag(Target::flash_attn));
-  for (const auto target :
-       {Target::sequence_parallel, Target::fp32_accumulate, Target::offload_activations,
-        Target::master_weights, Target::launch_blocking})
-    put(record, name(target), settings.flag(target));
-}
-
 // What a rule knows as a habit is no word of the log.
 void note_assumed(const Run& run, Record& record) {
   for (std::size_t i = 0; i < kSettings; ++i) {
     const auto target = static_cast<Target>(i);
     if (!run.settings.has(target) || !run.settings.is_assumed(target)) continue;
     infer(record, name(target));
-    record.assumptions.push_back(std::string(name(target)) + ": a habit of the framework, not said");
+    record.assumptions.push_back(std::string(name(target)) +
+                                 ": a habit of the framework, not said");
   }
 }
 
@@ -263,13 +245,13 @@ void complete_counts(const Run& run, Record& record) {
 }
 
 void fill_fields(const Run& run, Record& record) {
-  fill_counts(run, record);
+  fill_said(run, record);
   fill_batch(run, record);
   complete_counts(run, record);
   fill_interleave(run, record);
   fill_params(run, record);
-  fill_words(run, record);
-  put(record, "framework", framework_of(run, record));
+  put(record, "offload", offload_of(run, record));
+  if (!record.field("framework")) put(record, "framework", framework_of(run, record));
   note_assumed(run, record);
 }
 
