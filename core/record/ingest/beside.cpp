@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/record/ingest/conclude.h"
 #include "core/record/ingest/number.h"
 
 namespace orch::ingest {
@@ -31,7 +32,7 @@ bool only_ended(const Record& found) {
 void take_end(const Record& errors, Record& run) {
   if (errors.failure == record::Failure::bad_exit) return;
   if (run.state == State::finished || run.state == State::stopped) {
-    run.notes += (run.notes.empty() ? "" : "; ") + ("after the end: " + errors.reason);
+    run.notes = with(run.notes, "after the end: " + errors.reason);
     return;
   }
   if (run.state != State::running || run.measured.restarts > 0) return;

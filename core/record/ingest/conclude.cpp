@@ -74,10 +74,6 @@ void fill_origin(const Run& run, const std::string& file, record::Origin& origin
   origin.versions.assign(run.versions.begin(), run.versions.end());
 }
 
-std::string with(const std::string& words, const std::string& more) {
-  return words + (words.empty() || more.empty() ? "" : "; ") + more;
-}
-
 // From where on the loss is none.
 std::string nan_words(const Run& run) {
   if (const auto lost = run.losses.lost())
@@ -94,6 +90,10 @@ void doubt_world_sizes(const Run& run, record::Record& record) {
 }
 
 }  // namespace
+
+std::string with(const std::string& words, const std::string& more) {
+  return words + (words.empty() || more.empty() ? "" : "; ") + more;
+}
 
 record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
                         const std::string& id) {

@@ -15,6 +15,8 @@ namespace orch::ingest {
 record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
                         const std::string& id);
 
+std::string with(const std::string& words, const std::string& more);  // "words; more"
+
 // The parts of it.
 void fill_fields(const Run& run, record::Record& record);
 // What is missing in a record's layout and batch, and follows from the rest of it.

@@ -195,12 +195,9 @@ void fill_measurement(const Run& run, const TimerGroups& timers, Record& record)
     notes = fmt::format("{} steps with another batch size before are not in the time of a step",
                         run.ramp_steps);
   if (run.counts_micro_batches && !record.field("accumulate"))
-    notes += std::string(notes.empty() ? "" : "; ") +
-             "steps are micro-batches: --set gas=N says how many are one";
-  if (run.times.steps().empty() && run.timeless > 0)
-    notes += (notes.empty() ? "" : "; ") + out.window.rule;
-  if (!run.after_end.empty())
-    notes += (notes.empty() ? "" : "; ") + ("after the end: " + run.after_end);
+    notes = with(notes, "steps are micro-batches: --set gas=N says how many are one");
+  if (run.times.steps().empty() && run.timeless > 0) notes = with(notes, out.window.rule);
+  if (!run.after_end.empty()) notes = with(notes, "after the end: " + run.after_end);
 }
 
 void fill_end(const Run& run, record::Record& record) {
