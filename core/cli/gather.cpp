@@ -45,7 +45,7 @@ void append(Records& to, Records&& from) {
 }
 
 // A line for people who wait for a large file.
-void show_progress(const ingest::Progress& progress) {
+void show_progress(const ingest::BytesRead& progress) {
   constexpr std::uint64_t kLarge = 256 << 20;
   if (progress.of < kLarge || isatty(2) == 0) return;
   if (progress.bytes >= progress.of)

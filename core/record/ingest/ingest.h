@@ -42,7 +42,7 @@ struct Ingested {
   std::uint64_t bytes = 0;  // read
 };
 
-struct Progress {
+struct BytesRead {
   std::string file;
   std::uint64_t bytes = 0, of = 0;
 };
@@ -55,7 +55,7 @@ struct IngestOptions {
   // Of the run whose log a file is: what the log does not say.
   std::function<Known(const fs::path& file)> beside = {};
   std::function<bool()> interrupted = {};
-  std::function<void(const Progress&)> progress = {};
+  std::function<void(const BytesRead&)> progress = {};
 };
 
 // Files and folders (every plain file below them that looks like a log; a name that begins with a

@@ -149,7 +149,7 @@ std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_
           step_gauge(sizing, base_tokens)};
 }
 
-std::vector<std::string> conventions(const std::vector<Group>& groups) {
+std::vector<std::string> conventions(const std::vector<Cohort>& groups) {
   std::vector<std::string> out;
   for (const auto& group : groups)
     for (const auto* record : group.records)

@@ -131,7 +131,7 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
   });
 }
 
-Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured) {
   auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
   const auto& step = measured.run.step_seconds;
   out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
@@ -140,7 +140,7 @@ Comparison compare_time(const plan::Estimate& estimate, const Measured& measured
 
 // Trainers say of each item on the host that it is there; where the device is the host, the estimate
 // has them among the others.
-Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.profile.memory_items;
   items.erase(kHostPeak);
@@ -150,7 +150,7 @@ Comparison compare_memory(const plan::Estimate& estimate, const Measured& measur
   return out;
 }
 
-Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
   const auto& stage = fullest_stage(estimate);
   if (stage.host.empty()) return {};
   auto items = measured.profile.memory_items;

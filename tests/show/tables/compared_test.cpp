@@ -39,8 +39,8 @@ plan::Planned ddp() {
   return planned;
 }
 
-Measured measured() {
-  Measured out;
+MeasuredRun measured() {
+  MeasuredRun out;
   out.run.steps = 30;
   out.run.step_seconds = statistics::Interval{8, {}, {}, 1};
   out.run.peak_memory_bytes = 200;
