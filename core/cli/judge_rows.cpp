@@ -22,11 +22,6 @@ std::string words(const Errors& errors) {
   return join(parts, "; ");
 }
 
-// A machine has eras; a table's rows are held against the machine as it was on their days.
-double era_of(const published::Sample& sample) {
-  return sample.run.partition->era(sample.date);
-}
-
 // Fields that the row leaves open are in the estimate as somebody has to take them.
 void note_assumed(const published::Sample& sample, record::Record& record) {
   if (sample.assumed.empty()) return;
@@ -52,7 +47,9 @@ void add_estimate(App& app, const Result<published::Sample>& sample, record::Rec
     record.not_estimated = words(planned.error());
     return;
   }
-  record.estimated = record::estimated_of(planned->estimate, era_of(*sample));
+  // A machine has eras; a table's rows are held against the machine as it was on their days.
+  const double era = sample->run.partition->era(sample->date);
+  record.estimated = record::estimated_of(planned->estimate, era);
   if (sample->first_stage) of_first_stage(planned->estimate, *record.estimated);
   record.origin.cluster_file = sample->run.cluster->file;
   // Nobody said how long they would train: 100B tokens are only a measure.

@@ -30,9 +30,8 @@ std::set<std::string> not_said(const Record& said) {
 
 // Micro-batches have three columns, by whose table it is.
 std::optional<std::int64_t> accumulate_of(const Record& said) {
-  if (const auto count = said.whole("accumulate")) return count;
-  if (const auto count = said.whole("pp_chunks")) return count;
-  if (const auto count = said.whole("grad_accum")) return std::max<std::int64_t>(1, *count);
+  for (const auto* name : {"accumulate", "pp_chunks", "grad_accum"})
+    if (const auto count = said.whole(name)) return std::max<std::int64_t>(1, *count);
   return std::nullopt;
 }
 
