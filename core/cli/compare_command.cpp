@@ -39,7 +39,7 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
   return {};
 }
 
-Result<compare::Group> from_pool(Gatherer& gatherer, const CompareArguments& arguments,
+Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& arguments,
                                  const std::string& word, Pools& pools) {
   if (auto status = fill_pool(gatherer, arguments, pools); !status) return status.error();
   if (pools.chosen_from->empty())
@@ -47,22 +47,22 @@ Result<compare::Group> from_pool(Gatherer& gatherer, const CompareArguments& arg
                  "--in names a table, logs or a folder of runs to choose from"};
   auto chosen = select(*pools.chosen_from, word);
   if (!chosen) return chosen.error();
-  return compare::Group{word, std::move(*chosen)};
+  return compare::Cohort{word, std::move(*chosen)};
 }
 
-Result<compare::Group> from_place(Gatherer& gatherer, const std::string& word, Pools& pools) {
+Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, Pools& pools) {
   auto records = gatherer.find(word);
   if (!records) return records.error();
   if (records->empty()) return Error{printable(word), "holds no run", "orch ingest says why"};
   const auto& held = pools.held.emplace_back(std::move(*records));
-  compare::Group group{word, {}};
+  compare::Cohort group{word, {}};
   for (const auto& record : held) group.records.push_back(&record);
   return group;
 }
 
 // A word is what it chooses from the pool that was named; else the place that it names, a row of a
 // published table, or what it chooses from the runs.
-Result<compare::Group> group_of(Gatherer& gatherer, const CompareArguments& arguments,
+Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
                                 const std::string& word, Pools& pools) {
   const bool place = gatherer.is_place(word) || word.ends_with(".lua");
   if (!arguments.in.empty()) {
@@ -108,7 +108,7 @@ int compare_command(const CompareArguments& arguments) {
   if (!app) return fail(app.error(), kError);
   Gatherer gatherer(**app, gather_options(arguments.records));
   Pools pools;
-  std::vector<compare::Group> groups;
+  std::vector<compare::Cohort> groups;
   Errors errors;
   for (const auto& word : arguments.records.words) {
     auto group = group_of(gatherer, arguments, word, pools);

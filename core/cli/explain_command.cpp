@@ -14,7 +14,7 @@ namespace orch::cli {
 namespace {
 
 // Of the last attempt that got so far; nothing of a run that nobody has run.
-std::optional<tables::Measured> measured_in(const fs::path& folder) {
+std::optional<tables::MeasuredRun> measured_in(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return std::nullopt;
   for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
@@ -22,7 +22,8 @@ std::optional<tables::Measured> measured_in(const fs::path& folder) {
     auto progress = events::read_progress(place, 0);
     if (!progress) progress = RunLogs().progress(place, 0);
     if (!progress) continue;
-    return tables::Measured{*progress, events::read_profile(place).value_or(record::Profile())};
+    return tables::MeasuredRun{progress->measured,
+                               events::read_profile(place).value_or(record::Profile())};
   }
   return std::nullopt;
 }
@@ -37,7 +38,7 @@ std::string version_said(const fs::path& folder) {
 }
 
 std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
-                    const tables::Measured* measured, const Common& common) {
+                    const tables::MeasuredRun* measured, const Common& common) {
   if (common.format == "json") return tables::explain_json(planned, calendar, measured);
   if (common.format == "md") return tables::explain_markdown(planned, calendar, measured);
   return tables::explain(planned, calendar, common.screen, measured);

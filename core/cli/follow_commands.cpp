@@ -145,8 +145,8 @@ namespace {
 std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
-    return run.outcome.verdict.state == record::State::finished && run.outcome.progress &&
-           run.outcome.progress->step_seconds > 0;
+    return run.outcome.verdict.state == record::State::finished &&
+           run.outcome.measured.step_seconds;
   });
   const auto measured = tables::measured_table(standings, screen);
   std::string out;

@@ -14,7 +14,7 @@
 #include "core/cli/run_logs.h"
 #include "core/cli/run_records.h"
 #include "core/show/compare/spikes.h"
-#include "core/record/published/fields.h"
+#include "core/record/published/columns.h"
 #include "core/record/records_json.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
@@ -45,7 +45,7 @@ void append(Records& to, Records&& from) {
 }
 
 // A line for people who wait for a large file.
-void show_progress(const ingest::Progress& progress) {
+void show_progress(const ingest::BytesRead& progress) {
   constexpr std::uint64_t kLarge = 256 << 20;
   if (progress.of < kLarge || isatty(2) == 0) return;
   if (progress.bytes >= progress.of)
@@ -169,7 +169,7 @@ Result<Records> Gatherer::every_run() {
   return out;
 }
 
-Status Gatherer::set_cells(published::Row& row) const {
+Status Gatherer::set_cells(Record& record) const {
   Errors errors;
   for (const auto& word : options_.set) {
     const auto equals = word.find('=');
@@ -177,14 +177,14 @@ Status Gatherer::set_cells(published::Row& row) const {
         equals == std::string::npos
             ? Status(Error{"--set " + printable(word), "has no '='",
                            "write name=value, as in --set gpu=a100-80g"})
-            : published::set_cell(row, trim(word.substr(0, equals)), word.substr(equals + 1));
+            : published::set_cell(record, trim(word.substr(0, equals)), word.substr(equals + 1));
     errors.insert(errors.end(), status.error().begin(), status.error().end());
   }
   return errors.empty() ? Status() : Status(errors);
 }
 
 Result<ingest::Known> Gatherer::known_cells() const {
-  published::Row probe;
+  Record probe;
   if (auto status = set_cells(probe); !status) return status.error();
   return published::cells_of(probe);
 }
@@ -199,13 +199,9 @@ Result<Records> Gatherer::table(const fs::path& file) {
   if (auto status = check_cluster(); !status) return status.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
-  Records out;
-  for (auto& row : *rows) {
+  for (auto& row : *rows)
     if (auto status = set_cells(row); !status) return status.error();
-    out.push_back(published::record_of(row));
-  }
-  judge(*rows, out);
-  return out;
+  return judge(std::move(*rows));
 }
 
 Result<Records> Gatherer::shipped_rows() {
@@ -241,29 +237,23 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
                                .progress = show_progress});
   if (!found) return found.error();
   passed_.insert(passed_.end(), found->passed.begin(), found->passed.end());
-  Records out;
-  std::vector<published::Row> rows;
   for (auto& run : found->runs) {
-    if (auto status = set_cells(run.row); !status) return status.error();
-    run.record.fields = published::fields_of(run.row);
-    for (auto& field : run.more) run.record.set(field.name, std::move(field.value), field.assumed);
-    settle(run.record);
-    auto& measured = run.record.measured;
-    measured.spikes = compare::find_spikes(measured.losses, measured.resumes);
-    rows.push_back(std::move(run.row));
-    out.push_back(std::move(run.record));
+    if (auto status = set_cells(run); !status) return status.error();
+    settle(run);
+    run.measured.spikes = compare::find_spikes(run.measured.losses, run.measured.resumes);
   }
-  judge(rows, out);
-  return out;
+  return judge(std::move(found->runs));
 }
 
-void Gatherer::judge(const std::vector<published::Row>& rows, Records& records) {
-  judge_rows(app_, rows, options_.cluster, records);
-  for (auto row : rows) {
+Records Gatherer::judge(Records said) {
+  auto out = judged(app_, said, options_.cluster);
+  for (auto& record : said) {
     // Who reads the table later has no --cluster to say it with.
-    if (!options_.cluster.empty() && row.site.empty()) row.site = options_.cluster;
-    rows_.push_back(std::move(row));
+    if (!options_.cluster.empty() && !record.field("cluster"))
+      record.set("cluster", options_.cluster);
+    said_.push_back(std::move(record));
   }
+  return out;
 }
 
 }  // namespace orch::cli

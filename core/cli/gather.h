@@ -6,7 +6,6 @@
 
 #include "core/cli/app.h"
 #include "core/record/ingest/ingest.h"
-#include "core/record/published/row.h"
 #include "core/record/record.h"
 
 namespace orch::cli {
@@ -38,7 +37,7 @@ class Gatherer {
   Result<std::vector<record::Record>> every_run();  // of all run folders
 
   // Beside the records that were found so far.
-  const std::vector<published::Row>& rows() const { return rows_; }  // of logs and tables
+  const std::vector<record::Record>& said() const { return said_; }  // of logs and tables, as said
   const std::vector<ingest::Passed>& passed() const { return passed_; }
   const std::vector<Outcome>& outcomes() const { return outcomes_; }  // of experiments
   const Errors& troubles() const { return troubles_; }                // told, and gone on
@@ -51,13 +50,13 @@ class Gatherer {
   Result<std::vector<record::Record>> run_folder(const fs::path& folder);
   Result<std::vector<record::Record>> row(const std::string& id);
   Result<std::vector<record::Record>> shipped_rows();
-  Status set_cells(published::Row& row) const;
+  Status set_cells(record::Record& record) const;
   Result<ingest::Known> known_cells() const;  // of --set, before a log is read
-  void judge(const std::vector<published::Row>& rows, std::vector<record::Record>& records);
+  std::vector<record::Record> judge(std::vector<record::Record> said);
 
   App& app_;
   GatherOptions options_;
-  std::vector<published::Row> rows_;
+  std::vector<record::Record> said_;
   std::vector<ingest::Passed> passed_;
   std::vector<Outcome> outcomes_;
   Errors troubles_;

@@ -1,6 +1,6 @@
 #include "core/cli/exit.h"
 #include "core/cli/record_output.h"
-#include "core/record/published/fields.h"
+#include "core/record/published/table.h"
 #include "core/record/records_json.h"
 #include "core/show/tables/records.h"
 
@@ -27,7 +27,7 @@ Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
 // CSV is what validate, calibrate and ingest --csv read: the loop is closed.
 std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
   if (common.format == "json") return record::records_json(records);
-  if (common.format == "csv") return published::rows_csv(gatherer.rows());
+  if (common.format == "csv") return published::rows_csv(gatherer.said());
   if (common.format == "md") return tables::records_markdown(records);
   return tables::records_table(records, common.screen);
 }

@@ -6,8 +6,8 @@
 #include "core/base/units.h"
 #include "core/cli/rows.h"
 #include "core/cli/run_records.h"
+#include "core/record/published/complete.h"
 #include "core/record/published/doubts.h"
-#include "core/record/published/fields.h"
 #include "core/record/published/machine.h"
 #include "core/record/published/samples.h"
 
@@ -20,11 +20,6 @@ std::string words(const Errors& errors) {
     parts.push_back((error.place.empty() ? "" : error.place + ": ") + error.fact +
                     (error.fix.empty() ? "" : " (" + error.fix + ")"));
   return join(parts, "; ");
-}
-
-// A machine has eras; a table's rows are held against the machine as it was on their days.
-double era_of(const published::Sample& sample) {
-  return sample.run.partition->era(sample.date);
 }
 
 // Fields that the row leaves open are in the estimate as somebody has to take them.
@@ -52,7 +47,9 @@ void add_estimate(App& app, const Result<published::Sample>& sample, record::Rec
     record.not_estimated = words(planned.error());
     return;
   }
-  record.estimated = record::estimated_of(planned->estimate, era_of(*sample));
+  // A machine has eras; a table's rows are held against the machine as it was on their days.
+  const double era = sample->run.partition->era(sample->date);
+  record.estimated = record::estimated_of(planned->estimate, era);
   if (sample->first_stage) of_first_stage(planned->estimate, *record.estimated);
   record.origin.cluster_file = sample->run.cluster->file;
   // Nobody said how long they would train: 100B tokens are only a measure.
@@ -81,15 +78,6 @@ void doubt_printed(record::Record& record) {
     }
 }
 
-// What whoever wrote the table already says of a row.
-void doubt_marked(const published::Row& row, record::Record& record) {
-  if (row.suspect.value_or(false))
-    record.doubts.push_back({"suspect", "days_per_100b_tokens", "its table marks the row as suspect"});
-  if (!row.dup_of.empty())
-    record.doubts.push_back(
-        {"copy", "id", "its table says that it is " + printable(row.dup_of) + ", printed again"});
-}
-
 double peak_tflops(const plan::Gpu& gpu) {
   return std::max(gpu.peak("fp16").value, gpu.peak("bf16").value) / 1e12;
 }
@@ -99,10 +87,11 @@ published::FindGpu gpu_finder(App& app) {
   const auto catalog = hardware::load_gpus(app.places().gpus());
   const auto gpus = catalog ? *catalog : hardware::GpuCatalog();
   double fastest = 0;
-  for (const auto& [name, entry] : gpus) fastest = std::max(fastest, peak_tflops(entry.gpu));
-  return [gpus, fastest](const published::Row& row) -> std::optional<published::GpuFacts> {
-    if (row.gpu.empty() && fastest > 0) return published::GpuFacts{fastest, 0};
-    const auto found = gpus.find(published::plain_gpu(row.gpu));
+  for (const auto& [other, entry] : gpus) fastest = std::max(fastest, peak_tflops(entry.gpu));
+  return [gpus, fastest](const record::Record& said) -> std::optional<published::GpuFacts> {
+    const auto name = said.field_text("gpu");
+    if (name.empty() && fastest > 0) return published::GpuFacts{fastest, 0};
+    const auto found = gpus.find(published::plain_gpu(name));
     if (found == gpus.end()) return std::nullopt;
     const auto& gpu = found->second.gpu;
     return published::GpuFacts{peak_tflops(gpu), gpu.memory.value / kGiB};
@@ -111,18 +100,21 @@ published::FindGpu gpu_finder(App& app) {
 
 }  // namespace
 
-void judge_rows(App& app, const std::vector<published::Row>& rows, const std::string& cluster,
-                std::vector<record::Record>& records) {
-  const auto runs = published::to_runs(rows, machines(app, cluster), app.backends().strategies(),
-                                      check_backend(app));
-  const auto doubts = published::doubts(rows, gpu_finder(app));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    add_estimate(app, runs[i], records[i]);
-    published::add_tflops(rows[i], records[i]);
-    doubt_printed(records[i]);
-    doubt_marked(rows[i], records[i]);
-    records[i].doubts.insert(records[i].doubts.end(), doubts[i].begin(), doubts[i].end());
+std::vector<record::Record> judged(App& app, const std::vector<record::Record>& said,
+                                   const std::string& cluster) {
+  const auto runs = published::to_runs(said, machines(app, cluster), app.backends().strategies(),
+                                       check_backend(app));
+  const auto doubts = published::doubts(said, gpu_finder(app));
+  auto out = said;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    auto& record = out[i];
+    published::complete(record);
+    add_estimate(app, runs[i], record);
+    published::add_tflops(record);
+    doubt_printed(record);
+    record.doubts.insert(record.doubts.end(), doubts[i].begin(), doubts[i].end());
   }
+  return out;
 }
 
 }  // namespace orch::cli

@@ -4,14 +4,13 @@
 #include <vector>
 
 #include "core/cli/app.h"
-#include "core/record/published/row.h"
 #include "core/record/record.h"
 
 namespace orch::cli {
 
-// Puts the estimate and the doubts of each row into its record; why there is no estimate is said
-// there too. The cluster is for rows whose site is none of ours.
-void judge_rows(App& app, const std::vector<published::Row>& rows, const std::string& cluster,
-                std::vector<record::Record>& records);
+// Records as their logs or tables say them with all that follows: each with its estimate, or why there
+// is none, and its doubts. The cluster is for those whose site is none of ours.
+std::vector<record::Record> judged(App& app, const std::vector<record::Record>& said,
+                                   const std::string& cluster);
 
 }  // namespace orch::cli

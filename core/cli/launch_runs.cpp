@@ -54,7 +54,7 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
 // What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
 Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   Chosen chosen;
-  tables::Result result;
+  tables::RankedRuns result;
   result.sizes_apart = true;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
   for (const auto& group : tables::size_groups(result)) {

@@ -77,7 +77,7 @@ Result<measure::Measurement> measure(const fs::path& program, std::int64_t ranks
 
 // A run of one replica of a layer of that size, in fp32.
 plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& partition,
-                    const measure::Layer& layer) {
+                    const measure::MeasuredLayer& layer) {
   plan::Run run;
   run.strategy = strategy;
   for (const auto& param : strategy->params)
@@ -93,7 +93,7 @@ plan::Run small_run(const plan::StrategyPtr& strategy, const plan::Partition& pa
 // What the estimates of ddp charge for what was measured: its trainer is the one that was built
 // with the measuring program.
 measure::Charged charged(const App& app, const plan::Partition& partition,
-                         const measure::Layer& layer) {
+                         const measure::MeasuredLayer& layer) {
   measure::Charged out;
   const auto strategies = app.backends().strategies();
   const auto ddp = std::find_if(strategies.begin(), strategies.end(),

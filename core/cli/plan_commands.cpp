@@ -29,8 +29,8 @@
 namespace orch::cli {
 namespace {
 
-tables::Result view(const Outcome& outcome) {
-  tables::Result result;
+tables::RankedRuns view(const Outcome& outcome) {
+  tables::RankedRuns result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
   result.duplicates = outcome.duplicates;
@@ -40,7 +40,7 @@ tables::Result view(const Outcome& outcome) {
 }
 
 // The notes below the table; JSON holds all that they tell.
-std::string notes(const tables::Result& result, const PlanArguments& arguments) {
+std::string notes(const tables::RankedRuns& result, const PlanArguments& arguments) {
   const auto& screen = arguments.common.screen;
   std::string out;
   const auto ties = tables::ties_text(result);
@@ -63,7 +63,7 @@ std::string notes(const tables::Result& result, const PlanArguments& arguments) 
 }
 
 // Where the estimates come from: rows that constants were fitted on, or nothing but datasheets.
-std::string origin_text(const tables::Result& result) {
+std::string origin_text(const tables::RankedRuns& result) {
   std::map<std::string, std::set<std::string>> runs_of;  // partitions, by rows
   for (const auto* run : result.runs) {
     const auto& partition = *run->run.partition;
@@ -88,7 +88,7 @@ std::string origin_text(const tables::Result& result) {
   return out + ".";
 }
 
-std::string title(const tables::Result& result) {
+std::string title(const tables::RankedRuns& result) {
   const auto& experiment = *result.experiment;
   std::string out = experiment.name;
   if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
@@ -117,7 +117,7 @@ void say(const PlanArguments& arguments, const std::string& text) {
     note(text);
 }
 
-void show(const tables::Result& result, const PlanArguments& arguments) {
+void show(const tables::RankedRuns& result, const PlanArguments& arguments) {
   switch (tables::parse_format(arguments.common.format).value()) {
     case tables::Format::json:
       return print(tables::json(result));
@@ -134,7 +134,7 @@ void show(const tables::Result& result, const PlanArguments& arguments) {
   say(arguments, notes(result, arguments));
 }
 
-int verdict_code(const tables::Result& result) {
+int verdict_code(const tables::RankedRuns& result) {
   if (result.runs.empty()) return kInvalidExperiment;
   return tables::budget_verdict(result).over ? kOverBudget : kOk;
 }
@@ -248,12 +248,12 @@ int with_outcome(const PlanArguments& arguments, Verb&& verb) {
   return verb(**app, outcome, view(outcome));
 }
 
-int show_only(const tables::Result& result, const PlanArguments& arguments) {
+int show_only(const tables::RankedRuns& result, const PlanArguments& arguments) {
   show(result, arguments);
   return verdict_code(result);
 }
 
-int write_and_show(App& app, const Outcome& outcome, const tables::Result& result,
+int write_and_show(App& app, const Outcome& outcome, const tables::RankedRuns& result,
                    const RunArguments& arguments) {
   const auto& asked = arguments.plan;
   if (outcome.runs.empty()) return show_only(result, asked);

@@ -174,7 +174,7 @@ Status Probe::read() {
     if (progress && fs::exists(attempt / "finished", ignored)) {
       auto profile = events::read_profile(attempt).value_or(record::Profile());
       forget_talk(profile.time_items);
-      slice.measured = tables::Measured{*progress, std::move(profile)};
+      slice.measured = tables::MeasuredRun{progress->measured, std::move(profile)};
       continue;
     }
     const auto confession = events::read_confession(attempt);

@@ -31,13 +31,12 @@ record::Record record_of(const Probe& probe, const tables::Slice& slice) {
   out.state = slice.measured ? record::State::finished : record::State::failed;
   out.reason = slice.failure;
   if (!slice.measured) return out;
-  const auto& [progress, profile] = *slice.measured;
-  const auto seconds = progress.step_seconds;
-  if (seconds > 0) out.measured.step_seconds = statistics::Interval{seconds, {}, {}, 1};
-  if (progress.peak_memory > 0) out.measured.peak_memory_bytes = progress.peak_memory;
+  const auto& of_slice = slice.measured->run;
+  out.measured.step_seconds = of_slice.step_seconds;
+  out.measured.peak_memory_bytes = of_slice.peak_memory_bytes;
   out.measured.peak_memory_from = "max reserved";
-  out.measured.steps = progress.step;
-  for (const auto& [name, amount] : profile.time_items)
+  out.measured.steps = of_slice.steps;
+  for (const auto& [name, amount] : slice.measured->profile.time_items)
     out.measured.time_items.push_back({name, "compute", amount});
   return out;
 }

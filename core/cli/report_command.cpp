@@ -54,7 +54,7 @@ void add_outcome(const Outcome& outcome, page::Page& page) {
                             (reason.fix.empty() ? "" : "; " + reason.fix));
     page.rejected.push_back(std::move(run));
   }
-  tables::Result result;
+  tables::RankedRuns result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
   result.sizes_apart = true;

@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/cli/gather.h"
-#include "core/record/published/row.h"
+#include "core/record/published/table.h"
 
 namespace orch::cli {
 namespace {
@@ -40,16 +40,16 @@ Result<std::vector<published::Habit>> read_habits(const fs::path& folder) {
   return published::parse_habits(*text, file.string());
 }
 
-Result<std::vector<published::Row>> read_rows(const std::vector<fs::path>& files,
+Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files,
                                              const fs::path& folder) {
   const auto habits = read_habits(folder);
   if (!habits) return habits.error();
-  std::vector<published::Row> rows;
+  std::vector<record::Record> rows;
   Errors errors;
   for (const auto& file : files) {
     const auto text = read_file(file);
     auto part = text ? published::parse_rows(*text, file.string(), *habits)
-                     : Result<std::vector<published::Row>>(text.error());
+                     : Result<std::vector<record::Record>>(text.error());
     if (part)
       std::move(part->begin(), part->end(), std::back_inserter(rows));
     else
@@ -58,7 +58,7 @@ Result<std::vector<published::Row>> read_rows(const std::vector<fs::path>& files
   std::set<std::string_view> ids;
   for (const auto& row : rows)
     if (!ids.insert(row.id).second && files.size() > 1)
-      errors.push_back({printable(row.file),
+      errors.push_back({printable(row.origin.file),
                         fmt::format("'{}' is the id of another row", printable(row.id)),
                         "name each file once, and give each row its own id"});
   if (!errors.empty()) return errors;
@@ -133,7 +133,7 @@ plan::CheckBackend check_backend(App& app) {
   };
 }
 
-Result<std::vector<published::Row>> read_table(App& app, const fs::path& file) {
+Result<std::vector<record::Record>> read_table(App& app, const fs::path& file) {
   return read_rows({file}, app.places().measured());
 }
 
@@ -165,7 +165,7 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
     files = *found;
   }
   auto logs = take_logs(files);
-  auto rows = files.empty() ? Result<std::vector<published::Row>>(std::vector<published::Row>())
+  auto rows = files.empty() ? Result<std::vector<record::Record>>(std::vector<record::Record>())
                             : read_rows(files, folder);
   if (!rows) return rows.error();
   if (!logs.empty()) {
@@ -173,7 +173,7 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
     options.cluster = cluster;
     Gatherer gatherer(app, std::move(options));
     if (const auto found = gatherer.logs(logs); !found) return found.error();
-    rows->insert(rows->end(), gatherer.rows().begin(), gatherer.rows().end());
+    rows->insert(rows->end(), gatherer.said().begin(), gatherer.said().end());
   }
   auto unexplained = read_unexplained(folder);
   if (!unexplained) return unexplained.error();

@@ -30,7 +30,7 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& files,
 
 // The rows themselves, as they are written, and the files of those that come with orch. Habits fill
 // empty cells.
-Result<std::vector<published::Row>> read_table(App& app, const fs::path& file);
+Result<std::vector<record::Record>> read_table(App& app, const fs::path& file);
 Result<std::vector<fs::path>> shipped_tables(const App& app);
 
 // For turning rows into runs: our clusters, with one for rows of other sites, and our backends.

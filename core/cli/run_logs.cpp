@@ -10,6 +10,7 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/cli/places.h"
+#include "core/plan/vocabulary.h"
 
 namespace orch::cli {
 namespace {
@@ -56,52 +57,24 @@ std::string text_of(const Json& value) {
   return value.is_number() ? value.dump() : "";
 }
 
-// Where a value of run.json stands in a row; of two for a column the last one that is there counts.
-struct Place {
-  const char* section;  // "": at the top
-  const char* name;
-  const char* column;
-};
-constexpr Place kPlaces[] = {
-    {"", "cluster", "site"},
-    {"", "gpu", "gpu"},
-    {"", "gpus", "gpus"},
-    {"", "nodes", "nodes"},
-    {"", "gpus_per_node", "gpus_per_node"},
-    {"", "tensor_parallel", "tp"},
-    {"", "pipeline_parallel", "pp"},
-    {"", "data_parallel", "dp"},
-    {"", "micro_batch", "mbs"},
-    {"", "accumulate", "gas"},
-    {"", "global_batch", "gbs"},
-    {"", "steps", "steps_planned"},
-    {"model", "layers", "layers"},
-    {"model", "hidden", "hidden"},
-    {"model", "heads", "heads"},
-    {"model", "vocab", "vocab"},
-    {"model", "seq", "seq"},
-    {"settings", "zero_stage", "zero_stage"},
-    {"settings", "stage", "zero_stage"},
-    {"settings", "interleave", "interleave"},
-    {"settings", "dtype", "dtype"},
-    {"settings", "optimizer", "optimizer"},
-    {"settings", "recompute", "act_ckpt"},
-    {"settings", "flash_attention", "flash_attn"},
-    {"settings", "sequence_parallel", "sequence_parallel"},
-};
-
+// By the names that tables and patterns have for the fields; of two for one the last counts.
 ingest::Known known_of(const Json& run) {
   ingest::Known out;
-  for (const auto& place : kPlaces) {
-    const auto section = *place.section == '\0' ? run : run.value(place.section, Json::object());
-    if (!section.is_object() || !section.contains(place.name)) continue;
-    auto text = text_of(section[place.name]);
-    if (text.empty() || (std::string_view(place.column) == "steps_planned" && text == "0"))
-      continue;
+  const auto add = [&](const Json& section, const std::string& name, const std::string& column) {
+    if (!section.is_object() || !section.contains(name)) return;
+    auto text = text_of(section[name]);
+    if (text.empty() || (column == "steps_planned" && text == "0")) return;
     // A pattern knows "none" as a word for nothing.
-    if (std::string_view(place.column) == "act_ckpt" && text == "none") text = "false";
-    out.emplace_back(place.column, std::move(text));
-  }
+    if (column == "act_ckpt" && text == "none") text = "false";
+    out.emplace_back(column, std::move(text));
+  };
+  const auto settings = run.value("settings", Json::object());
+  for (const auto& section : {run, run.value("model", Json::object()), settings})
+    for (const auto& term : plan::vocabulary())
+      if (term.name != "framework" && term.name != "params")  // these the log knows better
+        add(section, std::string(term.name), std::string(term.alias.empty() ? term.name : term.alias));
+  add(settings, "stage", "zero_stage");
+  add(run, "steps", "steps_planned");
   return out;
 }
 
@@ -155,38 +128,27 @@ RunLogs::Watched* RunLogs::look(const fs::path& attempt_folder) {
 std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder, double now) {
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
-  if (!found || found->record.measured.steps <= 0) return std::nullopt;
-  const auto& measured = found->record.measured;
-  if (measured.steps != watched->step) watched->since = written(attempt_folder / kLog);
-  watched->step = measured.steps;
-  record::Progress out;
-  out.step = measured.steps;
-  out.time = watched->since;
-  out.age = std::max(0.0, now - watched->since);
-  out.loss = measured.last_loss;
-  if (measured.step_seconds) out.step_seconds = measured.step_seconds->value;
-  out.tokens_per_second = measured.tokens_per_second.value_or(0);
-  out.peak_memory = measured.peak_memory_bytes.value_or(0);
-  if (found->row.gbs && found->row.seq)
-    out.tokens = static_cast<double>(measured.steps) * static_cast<double>(*found->row.gbs) *
-                 static_cast<double>(*found->row.seq);
-  return out;
+  if (!found || found->measured.steps <= 0) return std::nullopt;
+  const auto steps = found->measured.steps;
+  if (steps != watched->step) watched->since = written(attempt_folder / kLog);
+  watched->step = steps;
+  return record::Progress{found->measured, std::max(0.0, now - watched->since)};
 }
 
 record::Confession RunLogs::confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   const auto found = watched ? watched->log.found("") : std::nullopt;
   if (!found) return {};
-  if (found->record.state == record::State::failed)
-    return {symptom_of(found->record.failure), found->record.reason};
+  if (found->state == record::State::failed)
+    return {symptom_of(found->failure), found->reason};
   // One that lost its loss and left says so by its steps.
-  if (found->record.reason.find("loss is ") != std::string::npos)
-    return {record::Symptom::nan, found->record.reason};
+  if (found->reason.find("loss is ") != std::string::npos)
+    return {record::Symptom::nan, found->reason};
   return {};
 }
 
-std::optional<ingest::Found> RunLogs::history(const std::string& id,
-                                              const std::vector<fs::path>& attempt_folders) {
+std::optional<record::Record> RunLogs::history(const std::string& id,
+                                               const std::vector<fs::path>& attempt_folders) {
   if (attempt_folders.empty() || patterns() == nullptr) return std::nullopt;
   ingest::RunLog log(*patterns(), known_beside(attempt_folders.front() / kLog));
   for (const auto& folder : attempt_folders) {
@@ -194,7 +156,7 @@ std::optional<ingest::Found> RunLogs::history(const std::string& id,
     log.end_file();
   }
   auto found = log.found(id);
-  return found && found->record.has_measurement() ? std::move(found) : std::nullopt;
+  return found && found->has_measurement() ? std::move(found) : std::nullopt;
 }
 
 }  // namespace orch::cli

@@ -29,8 +29,8 @@ class RunLogs {
   // What it failed of; none: its log does not say.
   record::Confession confession(const fs::path& attempt_folder);
   // All attempts of a run together.
-  std::optional<ingest::Found> history(const std::string& id,
-                                       const std::vector<fs::path>& attempt_folders);
+  std::optional<record::Record> history(const std::string& id,
+                                        const std::vector<fs::path>& attempt_folders);
 
  private:
   struct Watched {

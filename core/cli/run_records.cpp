@@ -10,7 +10,7 @@
 #include "core/cli/session.h"
 #include "core/record/events/history.h"
 #include "core/show/compare/spikes.h"
-#include "core/record/published/fields.h"
+#include "core/record/published/complete.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::cli {
@@ -53,13 +53,13 @@ void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
 void add_log(const std::vector<fs::path>& folders, RunLogs& logs, Record& record) {
   auto found = logs.history(record.id, folders);
   if (!found) return;
-  record.measured = std::move(found->record.measured);
+  published::complete(*found);
+  record.measured = std::move(found->measured);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
   auto& versions = record.origin.versions;
-  versions.insert(versions.end(), found->record.origin.versions.begin(),
-                  found->record.origin.versions.end());
-  if (!found->row.framework.empty()) record.set("framework", found->row.framework);
-  for (const auto& field : published::fields_of(found->row)) {
+  versions.insert(versions.end(), found->origin.versions.begin(), found->origin.versions.end());
+  if (const auto* framework = found->field("framework")) record.set("framework", *framework);
+  for (const auto& field : found->fields) {
     const auto* ours = record.field(field.name);
     const bool counts = std::holds_alternative<std::int64_t>(field.value);
     if (ours == nullptr || !counts || field.assumed || *ours == field.value) continue;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/record/record.h"
+
 namespace orch::record {
 
 // What an executor says of one task of a submission, in SLURM's words.
@@ -52,21 +54,10 @@ struct Attempt {
   double seen = 0;        // when its log last grew, seconds since 1970
 };
 
-// How far a trainer got, from its events.
+// How far an attempt got, and how long ago its last sign of life was, by the file system's clock.
 struct Progress {
-  std::int64_t step = 0;  // the last one done
-  double time = 0;        // when, by the trainer's clock
-  double age = 0;         // seconds since the last sign of life, by the file system's clock
-  std::optional<double> loss;
-  double step_seconds = 0;  // median over the steps after warm-up; 0: not known
-  double tokens_per_second = 0;
-  double peak_memory = 0;                 // bytes, of the fullest rank; 0: not known
-  double tokens = 0;                      // trained on so far
-  std::optional<double> evaluation_loss;  // the last one, on held-out data
-  std::optional<double> gradient_norm;
-  std::optional<double> learning_rate;
-  std::optional<double> communicated_bytes;  // given to collectives in a step, by one rank
-  std::optional<double> bubble;  // share of a step that a pipeline's stages are idle, in the mean
+  Measurement measured;
+  double age = 0;  // seconds
 };
 
 // What a trainer measured of its own steps, by the estimator's names.

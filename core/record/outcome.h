@@ -1,9 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "core/record/facts.h"
 #include "core/record/record.h"
 #include "core/record/verdict.h"
 
@@ -19,10 +17,7 @@ struct Outcome {
   double end = 0;              // seconds since 1970; 0: not ended
   double elapsed_seconds = 0;  // of the last attempt
   std::string submission;      // the last one, of which the verdict is
-  std::optional<Progress> progress;
+  Measurement measured;        // so far; without steps there is nothing yet
 };
-
-// What was measured of it so far, as a record has it.
-Measurement measured_of(const Outcome& outcome);
 
 }  // namespace orch::record

@@ -8,14 +8,6 @@
 namespace orch::record {
 namespace {
 
-FieldValue value_of(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return std::string("none");
-}
-
 // Strategies have their own words for it.
 std::string field_name(const std::string& param) { return param == "stage" ? "zero_stage" : param; }
 
@@ -36,16 +28,17 @@ bool is_empty(const plan::Value& value) {
 std::vector<Field> fields_of(const plan::Run& run, bool training) {
   Record out;
   for (std::size_t i = 0; i < run.settings.size(); ++i)
-    out.set(field_name(run.strategy->params[i].name), value_of(run.settings[i]));
+    out.set(field_name(run.strategy->params[i].name),
+            plan::is_given(run.settings[i]) ? run.settings[i] : plan::Value("none"));
   if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
   for (const auto& term : plan::vocabulary()) {
     if (term.planned || !term.read) continue;
-    if (const auto value = term.read(run); !is_empty(value)) out.set(term.name, value_of(value));
+    if (const auto value = term.read(run); !is_empty(value)) out.set(term.name, value);
   }
   if (!training) return out.fields;
   for (const auto& field : plan::training_fields())
     out.set(field.param.name,
-            std::visit([&](auto member) { return FieldValue(run.training.*member); },
+            std::visit([&](auto member) { return plan::Value(run.training.*member); },
                        field.member));
   return out.fields;
 }

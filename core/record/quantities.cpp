@@ -33,6 +33,12 @@ Value megatron_tflops(const Measurement& measured) {
   return std::nullopt;
 }
 
+Value days_per_100b_tokens(const Measurement& measured) {
+  const auto& rate = measured.tokens_per_second;
+  if (measured.days_per_100b_tokens || !rate) return maybe(measured.days_per_100b_tokens);
+  return just(1e11 / *rate / kDay);
+}
+
 // What grows with the step time has its range.
 Value with_step_range(double value, const Estimated& e) {
   if (!(e.step_seconds > 0)) return known(value);
@@ -63,7 +69,7 @@ const std::vector<Quantity>& quantities() {
        [](const M& m, const W&) { return maybe(m.tokens_per_second); },
        [](const E& e, const W&) { return known(e.tokens_per_second); }},
       {"days_per_100b_tokens", "days per 100B tokens", "days/100B", Dimension::days, Better::lower, 0,
-       [](const M& m, const W&) { return maybe(m.days_per_100b_tokens); },
+       [](const M& m, const W&) { return days_per_100b_tokens(m); },
        [](const E& e, const W&) { return known(e.days_per_100b_tokens); }},
       {"days_to_train", "days to train", "days", Dimension::days, Better::lower, 2, nullptr,
        [](const E& e, const W&) { return with_step_range(e.days_to_train, e); }, "days", kPlanned},

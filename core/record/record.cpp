@@ -8,11 +8,12 @@
 
 namespace orch::record {
 
-std::string text(const FieldValue& value) {
+std::string text(const plan::Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
-  return std::get<std::string>(value);
+  const auto* words = std::get_if<std::string>(&value);
+  return words != nullptr ? *words : std::string();
 }
 
 const std::vector<std::string>& field_names() {
@@ -25,7 +26,7 @@ const std::vector<std::string>& field_names() {
   return kNames;
 }
 
-const FieldValue* Record::field(std::string_view name) const {
+const plan::Value* Record::field(std::string_view name) const {
   for (const auto& held : fields)
     if (held.name == name) return &held.value;
   return nullptr;
@@ -44,6 +45,16 @@ std::optional<double> Record::field_number(std::string_view name) const {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> Record::whole(std::string_view name) const {
+  const auto* held = std::get_if<std::int64_t>(field(name));
+  return held != nullptr ? std::optional(*held) : std::nullopt;
+}
+
+std::optional<bool> Record::flag(std::string_view name) const {
+  const auto* held = std::get_if<bool>(field(name));
+  return held != nullptr ? std::optional(*held) : std::nullopt;
+}
+
 namespace {
 
 std::size_t place_of(std::string_view name) {
@@ -53,7 +64,11 @@ std::size_t place_of(std::string_view name) {
 
 }  // namespace
 
-void Record::set(std::string_view name, FieldValue value, bool assumed) {
+void Record::set(std::string_view name, plan::Value value, bool assumed) {
+  if (!plan::is_given(value)) {
+    std::erase_if(fields, [&](const Field& held) { return held.name == name; });
+    return;
+  }
   for (auto& held : fields)
     if (held.name == name) {
       held.value = std::move(value);

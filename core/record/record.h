@@ -5,26 +5,24 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "core/record/verdict.h"
+#include "core/plan/value.h"
 #include "core/record/statistics/interval.h"
 #include "core/record/statistics/steps.h"
+#include "core/record/states.h"
 
 namespace orch::record {
-
-using FieldValue = std::variant<bool, std::int64_t, double, std::string>;
 
 // One thing that is known of what was run, by its name in Lua: tensor_parallel, micro_batch, ...
 struct Field {
   std::string name;
-  FieldValue value;
+  plan::Value value;     // given
   bool assumed = false;  // nobody said so: a habit of the framework or of the source
   bool operator==(const Field&) const = default;
 };
 
-std::string text(const FieldValue& value);  // "true", "8", "0.5", "bf16"
+std::string text(const plan::Value& value);  // "true", "8", "0.5", "bf16"; "": not given
 
 // Where a record is from.
 struct Origin {
@@ -90,8 +88,9 @@ struct Measurement {
   std::size_t odd_step_count = 0;
   std::vector<OddNode> odd_nodes;
   std::optional<double> tokens_per_second, days_per_100b_tokens;
-  std::vector<Tflops> tflops;               // one per convention, the stated ones first
-  std::optional<double> peak_memory_bytes;  // of the fullest rank
+  std::optional<double> samples_per_second;  // as the source states it
+  std::vector<Tflops> tflops;                // one per convention, the stated ones first
+  std::optional<double> peak_memory_bytes;   // of the fullest rank
   std::string peak_memory_from;  // "max reserved", "nvidia-smi", "max allocated", "Max_CA"
   std::optional<double> host_memory_bytes;
   std::optional<double> gpu_hours;
@@ -150,11 +149,16 @@ struct Record {
   std::string not_estimated;  // why there is no estimate
   std::vector<Doubt> doubts;
   std::string notes;
+  std::vector<std::string> assumptions;  // "name value (why)": what nobody said and a habit tells
 
-  const FieldValue* field(std::string_view name) const;  // null: not known
-  std::string field_text(std::string_view name) const;   // "": not known
+  const plan::Value* field(std::string_view name) const;  // null: not known
+  std::string field_text(std::string_view name) const;    // "": not known
+  // Nothing: it is not known, or of another type.
   std::optional<double> field_number(std::string_view name) const;
-  void set(std::string_view name, FieldValue value, bool assumed = false);
+  std::optional<std::int64_t> whole(std::string_view name) const;
+  std::optional<bool> flag(std::string_view name) const;
+  // A value that is not given takes the field out.
+  void set(std::string_view name, plan::Value value, bool assumed = false);
   bool has_measurement() const;  // a time, a rate, TFLOPs, memory or a loss
 };
 

@@ -1,152 +1,256 @@
 #include "core/record/records_json.h"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
+#include <cmath>
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/json_fields.h"
 #include "core/record/json_names.h"
 #include "core/record/quantities.h"
 
+// What is written and what is read is one list of members for each struct: members(io, held) calls
+// io(name, member) for each, io being a Writer or a Reader.
 namespace orch::record {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Writing leaves out what is not known, and JSON has no word for what is not a number.
-void put(Json& to, const char* name, double value) {
-  if (std::isfinite(value)) to[name] = value;
+template <class T, class U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+void members(auto& io, Is<TimeItem> auto& item) {
+  io("name", item.name);
+  io("group", item.group);
+  io("seconds", item.seconds);
 }
-void put(Json& to, const char* name, const std::optional<double>& value) {
-  if (value) put(to, name, *value);
+void members(auto& io, Is<statistics::OddStep> auto& step) {
+  io("step", step.step);
+  io("seconds", step.seconds);
+  io("factor", step.factor);
 }
-void put(Json& to, const char* name, const std::string& text) {
-  if (!text.empty()) to[name] = text;
+void members(auto& io, Is<OddNode> auto& node) {
+  io("name", node.name);
+  io("value", node.value);
+  io("typical", node.typical);
+  io("what", node.what);
 }
-void put_count(Json& to, const char* name, std::int64_t count) {
-  if (count != 0) to[name] = count;
+void members(auto& io, Is<Spike> auto& spike) {
+  io("step", spike.step);
+  io("before", spike.before);
+  io("peak", spike.peak);
+  io("recovered", spike.recovered);
+  io("at_resume", spike.at_resume);
 }
-void put_known(Json& to, const char* name, double value) {
-  if (value != 0) put(to, name, value);
+void members(auto& io, Is<Tflops> auto& tflops) {
+  io("per_gpu", tflops.value);
+  io("convention", tflops.convention);
+  io("computed", tflops.computed);
 }
-void put_list(Json& to, const char* name, Json list) {
-  if (!list.empty()) to[name] = std::move(list);
+void members(auto& io, Is<Doubt> auto& doubt) {
+  io("kind", doubt.kind);
+  io("field", doubt.field);
+  io("reason", doubt.reason);
+}
+void members(auto& io, Is<statistics::Window> auto& window) {
+  io("first", window.first);
+  io("last", window.last);
+  io("used", window.used);
+  io("warmup", window.warmup);
+  io("rule", window.rule);
+}
+void members(auto& io, Is<statistics::Interval> auto& step) {
+  io("step_seconds", step.value);
+  io("step_low", step.low);
+  io("step_high", step.high);
+  io("step_count", step.n);
+}
+void members(auto& io, Is<Origin> auto& origin) {
+  io("kind", origin.kind);
+  io("file", origin.file);
+  io("first_line", origin.first_line);
+  io("last_line", origin.last_line);
+  io("date", origin.date);
+  io("start", origin.start);
+  io("end", origin.end);
+  io("experiment", origin.experiment);
+  io("experiment_file", origin.experiment_file);
+  io("cluster_file", origin.cluster_file);
+  io("commit", origin.commit);
+  io("job", origin.job);
+  io("nodes", origin.nodes);
+  io("versions", origin.versions);
+}
+void members(auto& io, Is<Measurement> auto& measured) {
+  io.step(measured.step_seconds);
+  io("step_seconds_from", measured.step_seconds_from);
+  io("window", measured.window);
+  io("odd_steps", measured.odd_steps);
+  io("odd_step_count", measured.odd_step_count);
+  io("odd_nodes", measured.odd_nodes);
+  io("tokens_per_second", measured.tokens_per_second);
+  io("days_per_100b_tokens", measured.days_per_100b_tokens);
+  io("tflops", measured.tflops);
+  io("peak_memory_bytes", measured.peak_memory_bytes);
+  io("peak_memory_from", measured.peak_memory_from);
+  io("host_memory_bytes", measured.host_memory_bytes);
+  io("gpu_hours", measured.gpu_hours);
+  io("last_loss", measured.last_loss);
+  io("steps", measured.steps);
+  io("steps_planned", measured.steps_planned);
+  io("restarts", measured.restarts);
+  io("repeated_steps", measured.repeated_steps);
+  io("skipped_steps", measured.skipped_steps);
+  io("nan_steps", measured.nan_steps);
+  io("step_times", measured.step_times);
+  io("peaks", measured.peaks);
+  io("losses", measured.losses);
+  io("resumes", measured.resumes);
+  io("spikes", measured.spikes);
+  io("time_items", measured.time_items);
+}
+void members(auto& io, Is<Estimated> auto& estimated) {
+  io("fit", estimated.fit);
+  for (const auto& [name, member] : kEstimated) io(name, estimated.*member);
+  io("time_items", estimated.time_items);
 }
 
-Json json_of(const FieldValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
-}
+// Leaves out what is not known, unless all is asked for; JSON has no word for what is not a number.
+struct Writer {
+  Json& to;
+  bool all = false;
 
-Json json_of(const std::vector<TimeItem>& items) {
-  Json out = Json::array();
-  for (const auto& item : items)
-    out.push_back({{"name", item.name}, {"group", item.group}, {"seconds", item.seconds}});
-  return out;
-}
-
-Json json_of(const Origin& origin) {
-  Json out = {{"kind", origin.kind}};
-  put(out, "file", origin.file);
-  put_count(out, "first_line", origin.first_line);
-  put_count(out, "last_line", origin.last_line);
-  put(out, "date", origin.date);
-  put_known(out, "start", origin.start);
-  put_known(out, "end", origin.end);
-  put(out, "experiment", origin.experiment);
-  put(out, "experiment_file", origin.experiment_file);
-  put(out, "cluster_file", origin.cluster_file);
-  put(out, "commit", origin.commit);
-  put(out, "job", origin.job);
-  put_list(out, "nodes", origin.nodes);
-  Json versions = Json::object();
-  for (const auto& [name, version] : origin.versions) versions[name] = version;
-  put_list(out, "versions", std::move(versions));
-  return out;
-}
-
-void put_window(Json& to, const statistics::Window& window) {
-  if (window.rule.empty()) return;
-  to["window"] = {{"first", window.first},
-                  {"last", window.last},
-                  {"used", window.used},
-                  {"warmup", window.warmup},
-                  {"rule", window.rule}};
-}
-
-void put_steps(Json& to, const Measurement& measured) {
-  if (const auto& step = measured.step_seconds) {
-    put(to, "step_seconds", step->value);
-    put(to, "step_low", step->low);
-    put(to, "step_high", step->high);
-    to["step_count"] = step->n;
+  void operator()(const char* name, const std::string& text) {
+    if (all || !text.empty()) to[name] = text;
   }
-  put(to, "step_seconds_from", measured.step_seconds_from);
-  put_window(to, measured.window);
-  Json odd = Json::array(), nodes = Json::array();
-  for (const auto& step : measured.odd_steps)
-    odd.push_back({{"step", step.step}, {"seconds", step.seconds}, {"factor", step.factor}});
-  for (const auto& node : measured.odd_nodes)
-    nodes.push_back({{"name", node.name},
-                     {"value", node.value},
-                     {"typical", node.typical},
-                     {"what", node.what}});
-  put_list(to, "odd_steps", std::move(odd));
-  put_count(to, "odd_step_count", static_cast<std::int64_t>(measured.odd_step_count));
-  put_list(to, "odd_nodes", std::move(nodes));
+  void operator()(const char* name, double value) {
+    if (all || (value != 0 && std::isfinite(value))) to[name] = value;
+  }
+  void operator()(const char* name, const std::optional<double>& value) {
+    if (value && std::isfinite(*value)) to[name] = *value;
+  }
+  template <std::integral T>
+  void operator()(const char* name, T count) {
+    if (all || count != 0) to[name] = count;
+  }
+  template <class T>
+  void operator()(const char* name, const std::vector<T>& list) {
+    if (list.empty()) return;
+    auto& out = to[name] = Json::array();
+    for (const auto& item : list) out.push_back(json_of(item));
+  }
+  void operator()(const char* name,
+                  const std::vector<std::pair<std::string, std::string>>& versions) {
+    for (const auto& [program, version] : versions) to[name][program] = version;
+  }
+  void operator()(const char* name, const statistics::Window& window) {
+    if (!window.rule.empty()) to[name] = json_of(window);
+  }
+  void step(const std::optional<statistics::Interval>& step) {
+    Writer whole{to, true};
+    if (step) members(whole, *step);
+  }
+
+ private:
+  template <class T>
+  static Json json_of(const T& item) {
+    Json out;
+    Writer whole{out, true};
+    if constexpr (Is<T, LossPoint>)
+      out = Json::array({item.step, item.tokens, item.loss});
+    else if constexpr (Is<T, StepPoint>)
+      out = Json::array({item.step, item.value});
+    else if constexpr (Is<T, std::string> || std::integral<T>)
+      out = item;
+    else
+      members(whole, item);
+    return out;
+  }
+};
+
+// Forgives what is missing: it leaves alone what it does not find.
+struct Reader {
+  const Json& from;
+
+  template <class T>
+  void operator()(const char* name, T& to) {
+    if (const auto held = from.find(name); held != from.end()) read(*held, to);
+  }
+  void step(std::optional<statistics::Interval>& to) {
+    const auto held = from.find("step_seconds");
+    if (held == from.end() || !held->is_number()) return;
+    to.emplace().n = 1;
+    members(*this, *to);
+  }
+
+ private:
+  static void read(const Json& json, std::string& to) {
+    if (json.is_string()) to = json.get<std::string>();
+  }
+  static void read(const Json& json, std::floating_point auto& to) {
+    if (json.is_number()) to = json.get<double>();
+  }
+  static void read(const Json& json, std::optional<double>& to) {
+    if (json.is_number()) to = json.get<double>();
+  }
+  static void read(const Json& json, bool& to) { to = json.is_boolean() && json.get<bool>(); }
+  static void read(const Json& json, std::int64_t& to) {
+    if (json.is_number_integer()) to = json.get<std::int64_t>();
+  }
+  static void read(const Json& json, std::size_t& to) {
+    if (json.is_number_unsigned()) to = json.get<std::size_t>();
+  }
+  static void read(const Json& json, LossPoint& to) {
+    to = {json[0].get<std::int64_t>(), json[1].get<double>(), json[2].get<double>()};
+  }
+  static void read(const Json& json, StepPoint& to) {
+    to = {json[0].get<std::int64_t>(), json[1].get<double>()};
+  }
+  static void read(const Json& json, std::vector<std::pair<std::string, std::string>>& to) {
+    if (!json.is_object()) return;
+    for (const auto& [name, version] : json.items())
+      if (version.is_string()) to.emplace_back(name, version.get<std::string>());
+  }
+  template <class T>
+  static bool fits(const Json& json) {  // as an item of a list
+    if constexpr (Is<T, std::string>) return json.is_string();
+    if constexpr (std::integral<T>) return json.is_number_integer();
+    if constexpr (Is<T, LossPoint>)
+      return json.is_array() && json.size() == 3 && json[0].is_number() && json[1].is_number() &&
+             json[2].is_number();
+    if constexpr (Is<T, StepPoint>)
+      return json.is_array() && json.size() == 2 && json[0].is_number() && json[1].is_number();
+    return true;
+  }
+  template <class T>
+  static void read(const Json& json, std::vector<T>& to) {
+    if (!json.is_array()) return;
+    for (const auto& item : json)
+      if (fits<T>(item)) read(item, to.emplace_back());
+  }
+  template <class T>
+    requires std::is_aggregate_v<T>
+  static void read(const Json& json, T& to) {
+    Reader reader{json};
+    if (json.is_object()) members(reader, to);
+  }
+};
+
+Json json_of(const plan::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return text(value);
 }
 
-void put_points(Json& to, const char* name, const std::vector<StepPoint>& points) {
-  Json out = Json::array();
-  for (const auto& point : points) out.push_back(Json::array({point.step, point.value}));
-  put_list(to, name, std::move(out));
-}
-
-void put_losses(Json& to, const Measurement& measured) {
-  Json points = Json::array(), spikes = Json::array();
-  for (const auto& point : measured.losses)
-    points.push_back(Json::array({point.step, point.tokens, point.loss}));
-  for (const auto& spike : measured.spikes)
-    spikes.push_back({{"step", spike.step},
-                      {"before", spike.before},
-                      {"peak", spike.peak},
-                      {"recovered", spike.recovered},
-                      {"at_resume", spike.at_resume}});
-  put_list(to, "losses", std::move(points));
-  put_points(to, "step_times", measured.step_times);
-  put_points(to, "peaks", measured.peaks);
-  put_list(to, "resumes", measured.resumes);
-  put_list(to, "spikes", std::move(spikes));
-}
-
-Json json_of(const Measurement& measured) {
-  Json out = Json::object();
-  put_steps(out, measured);
-  put(out, "tokens_per_second", measured.tokens_per_second);
-  put(out, "days_per_100b_tokens", measured.days_per_100b_tokens);
-  Json tflops = Json::array();
-  for (const auto& held : measured.tflops)
-    tflops.push_back(
-        {{"per_gpu", held.value}, {"convention", held.convention}, {"computed", held.computed}});
-  put_list(out, "tflops", std::move(tflops));
-  put(out, "peak_memory_bytes", measured.peak_memory_bytes);
-  put(out, "peak_memory_from", measured.peak_memory_from);
-  put(out, "host_memory_bytes", measured.host_memory_bytes);
-  put(out, "gpu_hours", measured.gpu_hours);
-  put(out, "last_loss", measured.last_loss);
-  put_count(out, "steps", measured.steps);
-  put_count(out, "steps_planned", measured.steps_planned);
-  put_count(out, "restarts", measured.restarts);
-  put_count(out, "repeated_steps", measured.repeated_steps);
-  put_count(out, "skipped_steps", measured.skipped_steps);
-  put_count(out, "nan_steps", measured.nan_steps);
-  put_losses(out, measured);
-  put_list(out, "time_items", json_of(measured.time_items));
-  return out;
-}
-
-Json json_of(const Estimated& estimated) {
-  Json out = {{"fit", estimated.fit}};
-  for (const auto& [name, member] : kEstimated) put_known(out, name, estimated.*member);
-  put_list(out, "time_items", json_of(estimated.time_items));
-  return out;
+plan::Value value_of(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  return {};
 }
 
 void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& value) {
@@ -156,30 +260,72 @@ void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& valu
 
 Json json_of(const Record& record) {
   Json out = {{"id", record.id}, {"source", record.source}};
-  put(out, "table", record.table);
+  Writer io{out};
+  io("table", record.table);
   out["state"] = name(record.state);
   if (record.failure != Failure::none) out["failure"] = name(record.failure);
-  put(out, "reason", record.reason);
-  Json assumed = Json::array();
+  io("reason", record.reason);
+  std::vector<std::string> assumed;
   for (const auto& field : record.fields) {
     out[field.name] = json_of(field.value);
     if (field.assumed) assumed.push_back(field.name);
   }
-  put_list(out, "assumed", std::move(assumed));
-  out["measured"] = json_of(record.measured);
-  if (record.estimated) out["estimated"] = json_of(*record.estimated);
+  io("assumed", assumed);
+  Writer measurement{out["measured"] = Json::object()};
+  members(measurement, record.measured);
+  if (record.estimated) {
+    Writer estimate{out["estimated"] = Json{{"fit", record.estimated->fit}}};
+    members(estimate, *record.estimated);
+  }
   // What follows from others is written, too: a reader need not know how.
   for (const auto& quantity : quantities()) {
     put_missing(out["measured"], quantity, measured(quantity, record));
     if (record.estimated) put_missing(out["estimated"], quantity, estimated(quantity, record));
   }
-  put(out, "not_estimated", record.not_estimated);
-  Json doubts = Json::array();
-  for (const auto& doubt : record.doubts)
-    doubts.push_back({{"kind", doubt.kind}, {"field", doubt.field}, {"reason", doubt.reason}});
-  put_list(out, "doubts", std::move(doubts));
-  put(out, "notes", record.notes);
-  out["origin"] = json_of(record.origin);
+  io("not_estimated", record.not_estimated);
+  io("doubts", record.doubts);
+  io("notes", record.notes);
+  Writer origin{out["origin"] = Json{{"kind", record.origin.kind}}};
+  members(origin, record.origin);
+  return out;
+}
+
+void read_fields(const Json& from, Record& record) {
+  static const std::set<std::string> kOthers{
+      "id", "source", "table", "state", "failure", "reason", "not_estimated", "notes", "assumed"};
+  std::vector<std::string> names;
+  Reader{from}("assumed", names);
+  const std::set<std::string> assumed(names.begin(), names.end());
+  for (const auto& [name, json] : from.items())
+    if (const auto value = value_of(json); plan::is_given(value) && !kOthers.contains(name))
+      record.set(name, value, assumed.contains(name));
+}
+
+Record record_of(const Json& from) {
+  Record out;
+  std::string state, failure;
+  Reader io{from};
+  io("id", out.id);
+  io("source", out.source);
+  io("table", out.table);
+  io("state", state);
+  io("failure", failure);
+  io("reason", out.reason);
+  io("not_estimated", out.not_estimated);
+  io("notes", out.notes);
+  io("doubts", out.doubts);
+  io("measured", out.measured);
+  io("origin", out.origin);
+  out.state = parse_state(state).value_or(State::planned);
+  out.failure = parse_failure(failure).value_or(Failure::none);
+  read_fields(from, out);
+  if (const auto held = from.find("estimated"); held != from.end() && !held->empty())
+    io("estimated", out.estimated.emplace());
+  for (const auto& quantity : quantities()) {
+    std::optional<double> stated;
+    if (!quantity.measured) Reader{from.value("measured", Json::object())}(quantity.name.data(), stated);
+    if (stated) out.measured.stated.emplace(quantity.name, *stated);
+  }
   return out;
 }
 
@@ -190,6 +336,25 @@ std::string records_json(const std::vector<Record>& records) {
   for (const auto& record : records) list.push_back(json_of(record));
   const Json out = {{"version", kRecordsVersion}, {"records", std::move(list)}};
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::vector<Record>> parse_records_json(const std::string& text, const std::string& place) {
+  const auto json = parse_json<Json>(text);
+  if (json.is_discarded()) return Error{place, "is not JSON", "orch ingest --format json makes it"};
+  if (!json.is_object() || !json.contains("records") || !json["records"].is_array())
+    return Error{place, "holds no records", "orch ingest --format json makes such a file"};
+  std::int64_t version = 0;
+  Reader{json}("version", version);
+  if (version != kRecordsVersion)
+    return Error{place, "was written by another version of orch", "ingest the logs again"};
+  std::vector<Record> out;
+  for (const auto& held : json["records"]) {
+    if (!held.is_object())
+      return Error{place, fmt::format("record {} is no object", out.size() + 1),
+                   "orch ingest --format json makes such a file"};
+    out.push_back(record_of(held));
+  }
+  return out;
 }
 
 }  // namespace orch::record

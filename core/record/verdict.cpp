@@ -77,13 +77,15 @@ std::string pending_reason(const std::string& word) {
 
 std::optional<Verdict> hang(const Evidence& evidence) {
   const auto& progress = evidence.progress;
-  const double step = std::max(evidence.step_seconds, progress ? progress->step_seconds : 0);
+  double step = evidence.step_seconds;
   if (progress) {
+    const auto& measured = progress->measured;
+    if (measured.step_seconds) step = std::max(step, measured.step_seconds->value);
     const double limit = std::max(evidence.hang_seconds, evidence.hang_steps * step);
     if (progress->age <= limit) return std::nullopt;
     return Verdict{State::running, Failure::hang,
                    fmt::format("no step for {}, since step {}", format_seconds(progress->age),
-                               progress->step)};
+                               measured.steps)};
   }
   // Before the first step come start-up, data and the first collectives.
   const double limit = std::max(3 * evidence.hang_seconds, evidence.hang_steps * step);
@@ -142,7 +144,7 @@ std::optional<Verdict> confessed(const Evidence& evidence) {
 
 // A program that leaves at once will do so again: this is not tried again.
 Verdict left(const Evidence& evidence) {
-  const auto step = evidence.progress ? evidence.progress->step : 0;
+  const auto step = evidence.progress ? evidence.progress->measured.steps : 0;
   if (evidence.steps > 0 && step >= evidence.steps) return {State::finished, Failure::none, ""};
   if (const auto verdict = confessed(evidence)) return *verdict;
   return {State::failed, Failure::early_exit,

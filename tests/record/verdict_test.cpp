@@ -70,7 +70,7 @@ TEST_CASE("leaving with 0 is finishing only after the last step") {
   const auto left_after = [](std::int64_t step) {
     Case out;
     out.slurm_says("FAILED").script_says("left").evidence.steps = 200;
-    if (step > 0) out.evidence.progress.emplace().step = step;
+    if (step > 0) out.evidence.progress.emplace().measured.steps = step;
     return out;
   };
   is(left_after(200), State::finished, Failure::none);
@@ -201,12 +201,12 @@ TEST_CASE("a submission that was refused says what the scheduler said") {
 TEST_CASE("no progress for many steps' time is a hang, a slow step is not") {
   Case slow;
   slow.slurm_says("RUNNING").script_says("running").evidence.progress = Progress{};
-  slow.evidence.progress->step = 7;
+  slow.evidence.progress->measured.steps = 7;
   slow.evidence.progress->age = 599;  // 2 s steps: the floor of ten minutes counts
   is(slow, State::running, Failure::none);
   slow.evidence.progress->age = 601;
   is(slow, State::running, Failure::hang);
-  slow.evidence.progress->step_seconds = 100;  // slower than estimated: 20 steps are 2000 s
+  slow.evidence.progress->measured.step_seconds = statistics::Interval{100, {}, {}, 1};  // slower than estimated: 20 steps are 2000 s
   is(slow, State::running, Failure::none);
   slow.evidence.progress->age = 2001;
   is(slow, State::running, Failure::hang);

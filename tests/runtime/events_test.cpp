@@ -105,12 +105,11 @@ TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
   }
   const auto progress = events::read_progress(folder.root(), 0);
   REQUIRE(progress);
-  CHECK(progress->step == 20);
-  CHECK(progress->loss == 4.0);
-  CHECK(progress->step_seconds == 0.5);
-  CHECK(progress->tokens == 20 * 1024);
-  CHECK(progress->tokens_per_second == 2048);
-  CHECK(progress->peak_memory == 17179869184.0);
+  CHECK(progress->measured.steps == 20);
+  CHECK(progress->measured.last_loss == 4.0);
+  CHECK(progress->measured.step_seconds->value == 0.5);
+  CHECK(progress->measured.tokens_per_second == 2048);
+  CHECK(progress->measured.peak_memory_bytes == 17179869184.0);
 }
 
 TEST_CASE("events of several threads do not mix", "[runtime][events]") {

@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/tunable.h"
+#include "core/plan/hardware/write.h"
 
 namespace orch::hardware {
 namespace {
@@ -88,15 +89,6 @@ void replace(Lines& lines, Block& block, std::string_view key, const Lines& fres
 std::string value_text(std::string_view name, double value) {
   if (name == "context_memory") return fmt::format("{:.5g} MiB", value / (1024.0 * 1024.0));
   return plan::is_time(name) ? fmt::format("{:.5g} us", value * 1e6) : fmt::format("{:.5g}", value);
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
 }
 
 std::string constant_text(std::string_view name, const plan::Constant& constant) {

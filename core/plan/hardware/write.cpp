@@ -8,7 +8,6 @@
 #include "core/plan/hardware/constants.h"
 
 namespace orch::hardware {
-namespace {
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -18,6 +17,8 @@ std::string quoted(const std::string& text) {
   }
   return out + "\"";
 }
+
+namespace {
 
 std::string value_text(double value, Unit unit) {
   switch (unit) {

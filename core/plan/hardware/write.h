@@ -11,6 +11,8 @@ namespace orch::hardware {
 // numbers to a hundredth of a percent. What is said to SLURM and what was fitted are not written.
 std::string cluster_text(const plan::Cluster& cluster, const std::string& comment);
 
+std::string quoted(const std::string& text);  // as YAML has it, on one line
+
 // A partition's constants by their places in the file, those that somebody gave.
 struct NamedConstant {
   std::string name;   // "efficiency.gemm"

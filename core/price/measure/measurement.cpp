@@ -42,7 +42,7 @@ std::vector<Product> products(const Json& list) {
   return out;
 }
 
-Layer layer(const Json& json) {
+MeasuredLayer layer(const Json& json) {
   return {count(json, "hidden"), count(json, "heads"), count(json, "seq"), count(json, "vocab"),
           count(json, "micro_batch")};
 }

@@ -34,7 +34,7 @@ struct Transfer {
 };
 
 // The layer whose memory-bound parts were measured.
-struct Layer {
+struct MeasuredLayer {
   std::int64_t hidden = 0, heads = 0, seq = 0, vocab = 0, micro_batch = 0;
 
   plan::Model model() const { return plan::sized("gpt", "layer", 1, hidden, heads, vocab, seq); }
@@ -55,7 +55,7 @@ struct Measurement {
   double launch_seconds = 0;      // of an operation on nothing
   std::vector<Product> products;
   std::vector<Product> attention;
-  Layer layer;
+  MeasuredLayer layer;
   std::vector<Pass> passes;
   std::vector<Transfer> all_reduce;
   std::vector<Transfer> to_device, to_host;

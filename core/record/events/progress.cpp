@@ -54,8 +54,8 @@ Seen read_end(const Window& file, std::int64_t bytes) {
   return seen;
 }
 
-double median(const std::vector<double>& values) {  // 0: not known
-  return values.empty() ? 0 : statistics::median(values);
+std::optional<double> median(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(statistics::median(values));
 }
 
 // From one line to the next, if both tell and it grew; else nothing.
@@ -85,7 +85,7 @@ void add_rates(const Event& event, const Event* before, Rates& rates) {
   if (event.bubble) rates.bubble.push_back(*event.bubble);
   // The count begins with the attempt.
   if (event.communicated && before && before->communicated && steps > 0)
-    rates.communicated.push_back((*event.communicated - *before->communicated) /
+    rates.communicated.push_back(std::max(0.0, *event.communicated - *before->communicated) /
                                  static_cast<double>(steps));
   else if (event.communicated && *event.step == 1)
     rates.communicated.push_back(*event.communicated);
@@ -109,28 +109,26 @@ std::optional<record::Progress> read_progress(const fs::path& attempt_folder, do
   if (seen.steps.empty()) return std::nullopt;
 
   record::Progress progress;
+  auto& measured = progress.measured;
   const auto& last = seen.steps.back();
-  progress.step = *last.step;
-  progress.time = last.time.value_or(0);
-  if (seen.end && *seen.end->step >= progress.step) {
-    progress.step = *seen.end->step;
-    progress.time = seen.end->time.value_or(progress.time);
-  }
+  measured.steps = seen.end ? std::max(*last.step, *seen.end->step) : *last.step;
   progress.age = std::max(0.0, now - file.modified());
-  progress.loss = last.loss;
-  progress.gradient_norm = last.gradient_norm;
-  progress.learning_rate = last.learning_rate;
-  if (seen.evaluation) progress.evaluation_loss = seen.evaluation->loss;
+  measured.last_loss = last.loss;
   const auto rates = rates_of(seen);
-  progress.step_seconds = median(rates.step_seconds);
-  progress.tokens_per_second = median(rates.tokens_per_second);
-  if (!rates.communicated.empty())
-    progress.communicated_bytes = std::max(0.0, median(rates.communicated));
-  if (!rates.bubble.empty()) progress.bubble = median(rates.bubble);
-  for (const auto& step : seen.steps) {
-    progress.peak_memory = std::max(progress.peak_memory, step.peak_memory.value_or(0));
-    progress.tokens = step.tokens.value_or(progress.tokens);
-  }
+  if (const auto seconds = median(rates.step_seconds))
+    measured.step_seconds = statistics::Interval{*seconds, {}, {}, 1};
+  measured.tokens_per_second = median(rates.tokens_per_second);
+  const auto state = [&](const char* name, const std::optional<double>& value) {
+    if (value) measured.stated.emplace(name, *value);
+  };
+  state("gradient_norm", last.gradient_norm);
+  state("learning_rate", last.learning_rate);
+  if (seen.evaluation) state("evaluation_loss", seen.evaluation->loss);
+  state("communicated_bytes", median(rates.communicated));
+  state("bubble", median(rates.bubble));
+  for (const auto& step : seen.steps)
+    if (const auto peak = step.peak_memory.value_or(0); peak > 0)
+      measured.peak_memory_bytes = std::max(measured.peak_memory_bytes.value_or(0), peak);
   return progress;
 }
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/record/ingest/conclude.h"
 #include "core/record/ingest/number.h"
 
 namespace orch::ingest {
+
+using record::Record, record::State;
 
 std::vector<std::string> outputs_beside(const fs::path& errors) {
   const auto extension = errors.extension().string();
@@ -20,29 +23,23 @@ std::vector<std::string> outputs_beside(const fs::path& errors) {
   return {};
 }
 
-bool only_ended(const Found& found) {
-  const auto& [row, record, more] = found;
-  const bool ended =
-      record.state == record::State::failed || record.state == record::State::cancelled;
-  return ended && record.measured.steps == 0 && !record.has_measurement() && !row.gbs &&
-         !row.layers;
+bool only_ended(const Record& found) {
+  const bool ended = found.state == State::failed || found.state == State::cancelled;
+  return ended && found.measured.steps == 0 && !found.has_measurement() &&
+         !found.field("global_batch") && !found.field("layers");
 }
 
-void take_end(const Found& errors, Found& run) {
-  auto& record = run.record;
-  if (errors.record.failure == record::Failure::bad_exit) return;
-  if (record.state == record::State::finished || record.state == record::State::stopped) {
-    record.notes += (record.notes.empty() ? "" : "; ") + ("after the end: " + errors.record.reason);
+void take_end(const Record& errors, Record& run) {
+  if (errors.failure == record::Failure::bad_exit) return;
+  if (run.state == State::finished || run.state == State::stopped) {
+    run.notes = with(run.notes, "after the end: " + errors.reason);
     return;
   }
-  if (record.state != record::State::running || record.measured.restarts > 0) return;
-  record.state = errors.record.state;
-  record.failure = errors.record.failure;
-  record.reason = errors.record.reason;
-  if (record.origin.job.empty()) record.origin.job = errors.record.origin.job;
-  if (errors.row.status.empty()) return;
-  run.row.status = errors.row.status;
-  run.row.notes = errors.row.notes;
+  if (run.state != State::running || run.measured.restarts > 0) return;
+  run.state = errors.state;
+  run.failure = errors.failure;
+  run.reason = errors.reason;
+  if (run.origin.job.empty()) run.origin.job = errors.origin.job;
 }
 
 }  // namespace orch::ingest

@@ -13,11 +13,11 @@ namespace orch::ingest {
 std::vector<std::string> outputs_beside(const fs::path& errors);
 
 // Whether a log says nothing but how something ended.
-bool only_ended(const Found& found);
+bool only_ended(const record::Record& found);
 
 // How a job ended by its file of errors. It counts where the run just ends in the other file and
 // began once there: of several starts nobody knows which one failed. A traceback alone may be a
 // warning that someone printed. After an end it is a note.
-void take_end(const Found& errors, Found& run);
+void take_end(const record::Record& errors, record::Record& run);
 
 }  // namespace orch::ingest

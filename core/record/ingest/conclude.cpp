@@ -13,7 +13,7 @@
 namespace orch::ingest {
 namespace {
 
-record::FieldValue value_of(const std::string& text) {
+plan::Value value_of(const std::string& text) {
   if (text == "True" || text == "true") return true;
   if (text == "False" || text == "false") return false;
   const auto number = to_number(text);
@@ -74,10 +74,6 @@ void fill_origin(const Run& run, const std::string& file, record::Origin& origin
   origin.versions.assign(run.versions.begin(), run.versions.end());
 }
 
-std::string with(const std::string& words, const std::string& more) {
-  return words + (words.empty() || more.empty() ? "" : "; ") + more;
-}
-
 // From where on the loss is none.
 std::string nan_words(const Run& run) {
   if (const auto lost = run.losses.lost())
@@ -95,66 +91,38 @@ void doubt_world_sizes(const Run& run, record::Record& record) {
 
 }  // namespace
 
-Found conclude(const Run& run, const TimerGroups& timers, const std::string& file,
-               const std::string& id) {
-  Found found;
-  auto& record = found.record;
+std::string with(const std::string& words, const std::string& more) {
+  return words + (words.empty() || more.empty() ? "" : "; ") + more;
+}
+
+record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
+                        const std::string& id) {
+  record::Record record;
   record.id = id;
   record.source = std::filesystem::path(file).filename().string();
   if (record.source.empty()) record.source = file;
   fill_origin(run, file, record.origin);
-  auto& row = found.row;
-  row.file = file;
-  row.line = static_cast<std::size_t>(run.first_line);
-  row.id = id;
-  row.source = record.source;
-  row.date = record.origin.date;
-  fill_row(run, row);
-  auto computed = complete_from_counters(run, row);
-  fill_measurement(run, timers, row, record.measured, record.notes);
-  for (auto& word : complete_from_time(run, record.measured, row)) computed.push_back(word);
-  note_layout(run, row);
-  fill_tokens(run, row, record.measured);
-  fill_hours(run, row, record.measured);
+  fill_fields(run, record);
+  auto computed = complete_from_counters(run, record);
+  fill_measurement(run, timers, record);
+  for (auto& word : complete_from_time(run, record)) computed.push_back(word);
+  note_layout(run, record);
+  fill_rates(run, record);
+  fill_hours(run, record);
   record.measured.stated = run.stated;
   fill_end(run, record);
   if (!computed.empty()) record.notes = with(record.notes, "computed: " + join(computed, ", "));
-  for (const auto& assumed : row.assumed) record.notes = with(record.notes, "assumed: " + assumed);
+  for (const auto& assumed : record.assumptions)
+    record.notes = with(record.notes, "assumed: " + assumed);
   if (const auto words = nan_words(run); !words.empty()) {
     record.reason = with(record.reason, words);
     record.notes = with(record.notes, words);
   }
-  for (const auto& [name, value] : run.more) found.more.push_back({name, value_of(value), false});
-  if (const auto cp = run.settings.whole(Target::cp); cp && *cp >= 1)
-    found.more.push_back({"context_parallel", *cp, false});
+  for (const auto& [name, value] : run.more) record.set(name, value_of(value));
   if (const auto padded = run.settings.whole(Target::vocab_padded))
-    found.more.push_back({"padded_vocab", *padded, false});
+    record.set("padded_vocab", *padded);
   doubt_world_sizes(run, record);
-
-  const auto& measured = record.measured;
-  if (measured.step_seconds) row.step_time_s = measured.step_seconds->value;
-  if (row.gbs && row.step_time_s && *row.step_time_s > 0)
-    row.samples_per_s = static_cast<double>(*row.gbs) / *row.step_time_s;
-  else if (!run.samples_per_second.empty())
-    row.samples_per_s = run.samples_per_second.median();
-  if (!measured.tflops.empty()) {
-    row.tflops_per_gpu = measured.tflops.front().value;
-    row.tflops_formula = measured.tflops.front().convention;
-  }
-  if (measured.peak_memory_bytes) row.mem_gb = *measured.peak_memory_bytes / (1u << 30);
-  const bool oom = record.failure == record::Failure::gpu_memory ||
-                   record.failure == record::Failure::host_memory;
-  if (oom)
-    row.status = "oom";
-  else if (record.failure == record::Failure::hang)
-    row.status = "hang";
-  else if (record.state == record::State::failed)
-    row.status = "failed";
-  else if (row.step_time_s)
-    row.status = "ok";
-  const bool failed = record.state == record::State::failed;
-  row.notes = failed ? with(record.reason, record.notes) : record.notes;
-  return found;
+  return record;
 }
 
 }  // namespace orch::ingest

@@ -10,35 +10,35 @@
 
 namespace orch::ingest {
 
-// A run as the rest of orch knows it: what was not said and follows from what was is filled in.
-Found conclude(const Run& run, const TimerGroups& timers, const std::string& file,
-               const std::string& id);
+// A run as the rest of orch knows it, as its log says it; what was not said of layout and batch and
+// follows from what was is filled in.
+record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,
+                        const std::string& id);
+
+std::string with(const std::string& words, const std::string& more);  // "words; more"
 
 // The parts of it.
-void fill_row(const Run& run, published::Row& row);
-// What is missing in a row's layout and batch, and follows from the rest of it.
-void complete_row(const Run& run, published::Row& row);
+void fill_fields(const Run& run, record::Record& record);
+// What is missing in a record's layout and batch, and follows from the rest of it.
+void complete_counts(const Run& run, record::Record& record);
 // Frameworks that divide models do not always say how: then one part is assumed, and marked so.
-void note_layout(const Run& run, published::Row& row);
+void note_layout(const Run& run, record::Record& record);
 // What rates and counters tell of the batch and the GPUs, before the time of a step is known and
 // after; how is said in words, one for each.
-std::vector<std::string> complete_from_counters(const Run& run, published::Row& row);
-std::vector<std::string> complete_from_time(const Run& run, const record::Measurement& measured,
-                                            published::Row& row);
-// The tokens of a step.
+std::vector<std::string> complete_from_counters(const Run& run, record::Record& record);
+std::vector<std::string> complete_from_time(const Run& run, record::Record& record);
 // How many of what its lines count are a step: 1, or micro-batches where those are counted.
-double lines_of_step(const Run& run, const published::Row& row);
-
-std::optional<double> batch_tokens(const Run& run, const published::Row& row);
-void fill_measurement(const Run& run, const TimerGroups& timers, const published::Row& row,
-                      record::Measurement& out, std::string& notes);
-// The time of a step; gives the steps that were dropped as warm-up. out.steps is known before.
-std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row,
-                                    record::Measurement& out);
-// Tokens per second, once all that is known of the batch is in the row.
-void fill_tokens(const Run& run, const published::Row& row, record::Measurement& out);
+double lines_of_step(const Run& run, const record::Record& record);
+// The tokens of a step.
+std::optional<double> batch_tokens(const Run& run, const record::Record& record);
+void fill_measurement(const Run& run, const TimerGroups& timers, record::Record& record);
+// The time of a step; gives the steps that were dropped as warm-up. How many steps were done is
+// known before.
+std::vector<std::int64_t> fill_time(const Run& run, record::Record& record);
+// Tokens and samples per second, once all that is known of the batch is in the record.
+void fill_rates(const Run& run, record::Record& record);
 // GPU-hours, once the number of GPUs is known.
-void fill_hours(const Run& run, const published::Row& row, record::Measurement& out);
+void fill_hours(const Run& run, record::Record& record);
 void fill_end(const Run& run, record::Record& record);
 
 // What the end says: train_runtime and its kind.

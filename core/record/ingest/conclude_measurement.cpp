@@ -12,7 +12,7 @@
 namespace orch::ingest {
 namespace {
 
-using record::Measurement;
+using record::Measurement, record::Record;
 
 using Counts = std::function<bool(std::int64_t)>;
 
@@ -45,13 +45,14 @@ void fill_tflops(const Run& run, const Counts& counts, Measurement& out) {
 
 // The pipeline stage of a rank: the first and the last hold other things than those between. -1:
 // its name does not tell.
-std::int64_t stage_of(const std::string& rank, const published::Row& row) {
-  const auto stages = row.pp.value_or(1);
+std::int64_t stage_of(const std::string& rank, const Record& record) {
+  const auto stages = record.whole("pipeline_parallel").value_or(1);
+  const auto gpus = record.whole("gpus");
   if (stages <= 1) return 0;
   const auto digits = rank.find_last_not_of("0123456789");
   const auto number = to_number(rank.substr(digits == std::string::npos ? 0 : digits + 1));
-  if (!number || !row.gpus || *row.gpus % stages != 0) return -1;
-  return static_cast<std::int64_t>(*number) / (*row.gpus / stages);
+  if (!number || !gpus || *gpus % stages != 0) return -1;
+  return static_cast<std::int64_t>(*number) / (*gpus / stages);
 }
 
 struct RankValues {
@@ -70,14 +71,15 @@ void find_odd_ranks(const RankValues& among, const char* what, Measurement& out)
 }
 
 // The fullest rank, by what comes nearest to what the device really holds.
-void fill_memory(const Run& run, const published::Row& row, Measurement& out) {
+void fill_memory(const Run& run, Record& record) {
+  auto& out = record.measured;
   const auto fullest = [&](double RankMemory::*member, const char* from) {
     std::map<std::int64_t, RankValues> stages;
     double most = 0;
     for (const auto& [rank, memory] : run.memory) {
       if (memory.*member <= 0) continue;
       most = std::max(most, memory.*member);
-      auto& stage = stages[stage_of(rank, row)];
+      auto& stage = stages[stage_of(rank, record)];
       stage.values.push_back(memory.*member);
       stage.ranks.push_back(rank);
     }
@@ -124,14 +126,15 @@ void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts
                    [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
 }
 
-void fill_losses(const Run& run, const published::Row& row, Measurement& out) {
+void fill_losses(const Run& run, Record& record) {
+  auto& out = record.measured;
   out.losses = run.losses.points();
-  for (auto& point : out.losses) point.step /= static_cast<std::int64_t>(lines_of_step(run, row));
-  if (row.gbs && row.seq && run.ramp_steps == 0)
+  for (auto& point : out.losses)
+    point.step /= static_cast<std::int64_t>(lines_of_step(run, record));
+  const auto batch = record.field_number("global_batch"), seq = record.field_number("seq");
+  if (batch && seq && run.ramp_steps == 0)
     for (auto& point : out.losses)
-      if (point.tokens == 0)
-        point.tokens = static_cast<double>(point.step) * static_cast<double>(*row.gbs) *
-                       static_cast<double>(*row.seq);
+      if (point.tokens == 0) point.tokens = static_cast<double>(point.step) * *batch * *seq;
   if (run.losses.lost()) return;
   if (const auto last = run.losses.last())
     out.last_loss = last->loss;
@@ -140,28 +143,31 @@ void fill_losses(const Run& run, const published::Row& row, Measurement& out) {
 }
 
 // A Trainer that prints nothing but its end: all that was planned, or its samples in whole steps.
-std::int64_t steps_of_totals(const Run& run, const published::Row& row, const Measurement& out) {
-  if (out.steps_planned > 0) return out.steps_planned;
+std::int64_t steps_of_totals(const Run& run, const Record& record) {
+  if (record.measured.steps_planned > 0) return record.measured.steps_planned;
+  const auto batch = record.field_number("global_batch");
   const auto seconds = total(run, Target::train_runtime);
   const auto rate = total(run, Target::train_samples_per_second);
-  if (!seconds || !rate || !row.gbs) return 0;
-  const double steps = std::ceil(*seconds * *rate / static_cast<double>(*row.gbs) - 0.02);
+  if (!seconds || !rate || !batch) return 0;
+  const double steps = std::ceil(*seconds * *rate / *batch - 0.02);
   return steps > 0 && steps < 1e12 ? static_cast<std::int64_t>(steps) : 0;
 }
 
-void fill_steps(const Run& run, const published::Row& row, Measurement& out) {
-  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+void fill_steps(const Run& run, Record& record) {
+  auto& out = record.measured;
+  const auto batch = record.whole("global_batch");
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));
   out.steps = std::max<std::int64_t>(0, run.last_step) / lines;
   out.steps_planned = run.settings.whole(Target::steps_planned).value_or(0);
   const auto samples = run.settings.whole(Target::train_samples);
-  if (out.steps_planned <= 0 && samples && row.gbs && run.ramp_steps == 0)
-    out.steps_planned = *samples / *row.gbs;
+  if (out.steps_planned <= 0 && samples && batch && run.ramp_steps == 0)
+    out.steps_planned = *samples / *batch;
   if (const auto* bar = training_bar(run); bar && run.times.steps().empty()) {
     out.steps = std::max(out.steps, bar->last);
     if (out.steps_planned <= 0) out.steps_planned = bar->total;
   }
   if (out.steps == 0 && run.finished && !run.totals.empty())
-    out.steps = steps_of_totals(run, row, out);
+    out.steps = steps_of_totals(run, record);
   out.restarts = run.restarts;
   out.repeated_steps = run.repeated;
   out.resumes = run.resumes;
@@ -171,36 +177,35 @@ void fill_steps(const Run& run, const published::Row& row, Measurement& out) {
 
 }  // namespace
 
-void fill_measurement(const Run& run, const TimerGroups& timers, const published::Row& row,
-                      Measurement& out, std::string& notes) {
-  fill_steps(run, row, out);
-  auto dropped = fill_time(run, row, out);
+void fill_measurement(const Run& run, const TimerGroups& timers, Record& record) {
+  auto& out = record.measured;
+  auto& notes = record.notes;
+  fill_steps(run, record);
+  auto dropped = fill_time(run, record);
   out.peaks = run.peaks;
-  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));
   for (auto* points : {&out.step_times, &out.peaks})
     for (auto& point : *points) point.step /= lines;
   const auto counts = counts_in(out.window, std::move(dropped));
   fill_tflops(run, counts, out);
-  fill_memory(run, row, out);
+  fill_memory(run, record);
   find_slow_ranks(run, out);
   fill_timers(run, timers, counts, out);
-  fill_losses(run, row, out);
+  fill_losses(run, record);
   if (run.ramp_steps > 0)
     notes = fmt::format("{} steps with another batch size before are not in the time of a step",
                         run.ramp_steps);
-  if (run.counts_micro_batches && !row.gas)
-    notes += std::string(notes.empty() ? "" : "; ") +
-             "steps are micro-batches: --set gas=N says how many are one";
-  if (run.times.steps().empty() && run.timeless > 0)
-    notes += (notes.empty() ? "" : "; ") + out.window.rule;
-  if (!run.after_end.empty())
-    notes += (notes.empty() ? "" : "; ") + ("after the end: " + run.after_end);
+  if (run.counts_micro_batches && !record.field("accumulate"))
+    notes = with(notes, "steps are micro-batches: --set gas=N says how many are one");
+  if (run.times.steps().empty() && run.timeless > 0) notes = with(notes, out.window.rule);
+  if (!run.after_end.empty()) notes = with(notes, "after the end: " + run.after_end);
 }
 
 // By how long the training took where the end says so, and else by the steps that the log tells of:
 // those before it began are another log's, those that were done again took their time as well.
-void fill_hours(const Run& run, const published::Row& row, Measurement& out) {
-  const auto lines = static_cast<std::int64_t>(lines_of_step(run, row));
+void fill_hours(const Run& run, Record& record) {
+  auto& out = record.measured;
+  const auto lines = static_cast<std::int64_t>(lines_of_step(run, record));
   const auto& times = out.step_times;
   const auto apart = times.size() < 2 ? 1 : (times[1].step - times[0].step) * lines;
   const bool from_start = run.first_step <= std::max<std::int64_t>(1, apart);
@@ -209,26 +214,8 @@ void fill_hours(const Run& run, const published::Row& row, Measurement& out) {
   const double stepped =
       out.step_seconds ? static_cast<double>(steps) * out.step_seconds->value : 0;
   const double seconds = total(run, Target::train_runtime).value_or(stepped);
-  if (seconds > 0 && row.gpus) out.gpu_hours = seconds * static_cast<double>(*row.gpus) / 3600;
-}
-
-// By the batch where that is known, for a log rounds its rates; else as it says them.
-void fill_tokens(const Run& run, const published::Row& row, Measurement& out) {
-  const auto counts = counts_in(out.window, {});
-  const auto tokens = batch_tokens(run, row);
-  const bool exact = (row.gbs && row.seq) || run.settings.has(Target::batch_tokens);
-  const auto& all = run.tokens_per_second;
-  const auto& of_gpu = run.tokens_per_second_per_gpu;
-  double rate = 0;
-  if (out.step_seconds && tokens && (exact || (all.empty() && of_gpu.empty())))
-    rate = *tokens / out.step_seconds->value;
-  else if (!all.empty())
-    rate = all.median(counts);
-  else if (!of_gpu.empty() && row.gpus)
-    rate = of_gpu.median(counts) * static_cast<double>(*row.gpus);
-  if (!(rate > 0) || !std::isfinite(rate)) return;
-  out.tokens_per_second = rate;
-  out.days_per_100b_tokens = 100e9 / rate / 86400;
+  const auto gpus = record.field_number("gpus");
+  if (seconds > 0 && gpus) out.gpu_hours = seconds * *gpus / 3600;
 }
 
 void fill_end(const Run& run, record::Record& record) {

@@ -7,7 +7,7 @@
 namespace orch::ingest {
 namespace {
 
-using published::Row;
+using record::Record;
 using Words = std::vector<std::string>;
 
 constexpr double kMost = 1e9;
@@ -38,35 +38,38 @@ std::optional<std::int64_t> whole_count(double value) {
 }
 
 // What is told of a step in tokens: as a setting, or by a counter.
-std::optional<double> told_tokens(const Run& run, const Row& row) {
+std::optional<double> told_tokens(const Run& run, const Record& record) {
   if (const auto said = run.settings.number(Target::batch_tokens); said && *said >= 1) return said;
-  const double each = run.tokens.each() * lines_of_step(run, row);
+  const double each = run.tokens.each() * lines_of_step(run, record);
   return each >= 1 ? std::optional(each) : std::nullopt;
 }
 
-void find_batch(const Run& run, Row& row, Words& words) {
-  if (!row.gbs)
-    if ((row.gbs = whole_count(run.samples.each() * lines_of_step(run, row))))
-      words.push_back(fmt::format("global_batch {} by the samples counted", *row.gbs));
-  const auto tokens = told_tokens(run, row);
+void find_batch(const Run& run, Record& record, Words& words) {
+  if (!record.field("global_batch"))
+    if (const auto batch = whole_count(run.samples.each() * lines_of_step(run, record))) {
+      record.set("global_batch", *batch);
+      words.push_back(fmt::format("global_batch {} by the samples counted", *batch));
+    }
+  const auto tokens = told_tokens(run, record);
   const auto whole = tokens ? whole_count(*tokens) : std::nullopt;
+  const auto batch = record.whole("global_batch"), seq = record.whole("seq");
   if (!whole) return;
-  if (!row.gbs && row.seq && *whole % *row.seq == 0) {
-    row.gbs = *whole / *row.seq;
-  } else if (row.gbs && !row.seq && *whole % *row.gbs == 0) {
-    row.seq = *whole / *row.gbs;
-    words.push_back(fmt::format("seq {} by the tokens of a step", *row.seq));
+  if (!batch && seq && *whole % *seq == 0) {
+    record.set("global_batch", *whole / *seq);
+  } else if (batch && !seq && *whole % *batch == 0) {
+    record.set("seq", *whole / *batch);
+    words.push_back(fmt::format("seq {} by the tokens of a step", *whole / *batch));
   }
 }
 
 // A rate of all GPUs beside one of a GPU.
-void find_gpus(const Run& run, Row& row, Words& words) {
-  if (row.gpus) return;
+void find_gpus(const Run& run, Record& record, Words& words) {
   const auto by = [&](const Sample& all, const Sample& of_gpu, const char* what) {
-    if (row.gpus || all.empty() || of_gpu.empty() || !(of_gpu.median() > 0)) return;
-    row.gpus = near_gpus(all.median() / of_gpu.median());
-    if (row.gpus)
-      words.push_back(fmt::format("gpus {} by {} per second, in all and of one", *row.gpus, what));
+    if (record.field("gpus") || all.empty() || of_gpu.empty() || !(of_gpu.median() > 0)) return;
+    const auto gpus = near_gpus(all.median() / of_gpu.median());
+    if (!gpus) return;
+    record.set("gpus", *gpus);
+    words.push_back(fmt::format("gpus {} by {} per second, in all and of one", *gpus, what));
   };
   by(run.tokens_per_second, run.tokens_per_second_per_gpu, "tokens");
   by(run.samples_per_second, run.samples_per_second_per_gpu, "samples");
@@ -74,42 +77,72 @@ void find_gpus(const Run& run, Row& row, Words& words) {
 
 }  // namespace
 
-double lines_of_step(const Run& run, const Row& row) {
-  return run.counts_micro_batches ? static_cast<double>(row.gas.value_or(1)) : 1;
+double lines_of_step(const Run& run, const Record& record) {
+  return run.counts_micro_batches ? record.field_number("accumulate").value_or(1) : 1;
 }
 
-std::optional<double> batch_tokens(const Run& run, const Row& row) {
-  if (row.gbs && row.seq) return static_cast<double>(*row.gbs) * static_cast<double>(*row.seq);
-  return told_tokens(run, row);
+std::optional<double> batch_tokens(const Run& run, const Record& record) {
+  const auto batch = record.field_number("global_batch"), seq = record.field_number("seq");
+  return batch && seq ? *batch * *seq : told_tokens(run, record);
 }
 
-std::vector<std::string> complete_from_counters(const Run& run, Row& row) {
+std::vector<std::string> complete_from_counters(const Run& run, Record& record) {
   Words words;
-  find_batch(run, row, words);
-  find_gpus(run, row, words);
-  complete_row(run, row);
+  find_batch(run, record, words);
+  find_gpus(run, record, words);
+  complete_counts(run, record);
   return words;
 }
 
-std::vector<std::string> complete_from_time(const Run& run, const record::Measurement& measured,
-                                            Row& row) {
+std::vector<std::string> complete_from_time(const Run& run, Record& record) {
   Words words;
-  if (!measured.step_seconds) return words;
-  const double seconds = measured.step_seconds->value;
-  const auto tokens = batch_tokens(run, row);
+  if (!record.measured.step_seconds) return words;
+  const double seconds = record.measured.step_seconds->value;
+  const auto tokens = batch_tokens(run, record);
   // Without the GPUs the time is not from this rate.
-  if (!row.gpus && tokens && !run.tokens_per_second_per_gpu.empty())
-    if ((row.gpus = near_gpus(*tokens / seconds / run.tokens_per_second_per_gpu.median())))
-      words.push_back(fmt::format("gpus {} by tokens per second of one GPU", *row.gpus));
-  // Samples per second and the time of a step give the batch, where it is whole micro-batches.
-  const auto share = row.mbs ? static_cast<double>(*row.mbs * row.gas.value_or(1)) : 0;
-  if (!row.gbs && share > 0 && !run.samples_per_second.empty() && run.work == Work::sample)
-    if (const auto ranks = near_count(run.samples_per_second.median() * seconds / share)) {
-      row.gbs = static_cast<std::int64_t>(share) * *ranks;
-      words.push_back(fmt::format("global_batch {} by samples per second and the dates", *row.gbs));
+  if (!record.field("gpus") && tokens && !run.tokens_per_second_per_gpu.empty())
+    if (const auto gpus = near_gpus(*tokens / seconds / run.tokens_per_second_per_gpu.median())) {
+      record.set("gpus", *gpus);
+      words.push_back(fmt::format("gpus {} by tokens per second of one GPU", *gpus));
     }
-  complete_row(run, row);
+  // Samples per second and the time of a step give the batch, where it is whole micro-batches.
+  const auto share =
+      record.whole("micro_batch").value_or(0) * record.whole("accumulate").value_or(1);
+  if (!record.field("global_batch") && share > 0 && !run.samples_per_second.empty() &&
+      run.work == Work::sample)
+    if (const auto ranks =
+            near_count(run.samples_per_second.median() * seconds / static_cast<double>(share))) {
+      record.set("global_batch", share * *ranks);
+      words.push_back(
+          fmt::format("global_batch {} by samples per second and the dates", share * *ranks));
+    }
+  complete_counts(run, record);
   return words;
+}
+
+// By the batch where that is known, for a log rounds its rates; else as it says them.
+void fill_rates(const Run& run, Record& record) {
+  auto& out = record.measured;
+  const auto counts = [&window = out.window](std::int64_t step) {
+    return window.used == 0 || (step >= window.first && step <= window.last);
+  };
+  const auto batch = record.field_number("global_batch"), gpus = record.field_number("gpus");
+  const auto tokens = batch_tokens(run, record);
+  const bool exact = (batch && record.field("seq")) || run.settings.has(Target::batch_tokens);
+  const auto& all = run.tokens_per_second;
+  const auto& of_gpu = run.tokens_per_second_per_gpu;
+  double rate = 0;
+  if (out.step_seconds && tokens && (exact || (all.empty() && of_gpu.empty())))
+    rate = *tokens / out.step_seconds->value;
+  else if (!all.empty())
+    rate = all.median(counts);
+  else if (!of_gpu.empty() && gpus)
+    rate = of_gpu.median(counts) * *gpus;
+  if (rate > 0 && std::isfinite(rate)) out.tokens_per_second = rate;
+  if (batch && out.step_seconds && out.step_seconds->value > 0)
+    out.samples_per_second = *batch / out.step_seconds->value;
+  else if (!run.samples_per_second.empty())
+    out.samples_per_second = run.samples_per_second.median();
 }
 
 }  // namespace orch::ingest

@@ -9,7 +9,7 @@
 namespace orch::ingest {
 namespace {
 
-using record::Measurement;
+using record::Measurement, record::Record;
 
 constexpr std::size_t kEnough = 4;       // times of a progress bar that are better than one average
 constexpr std::size_t kMostTimes = 400;  // of steps that are kept
@@ -70,23 +70,22 @@ std::vector<std::int64_t> from_steps(const StepTimes& times, Measurement& out) {
 }
 
 // How much a step is of what the times are of.
-std::optional<double> work_of_step(const Run& run, const published::Row& row) {
-  const auto gbs = row.gbs ? std::optional(static_cast<double>(*row.gbs)) : std::nullopt;
+std::optional<double> work_of_step(const Run& run, const Record& record) {
+  const auto batch = record.field_number("global_batch"), gpus = record.field_number("gpus");
   const auto of_gpu = [&](const std::optional<double>& work) {
-    if (!work || !row.gpus) return std::optional<double>();
-    return std::optional(*work / static_cast<double>(*row.gpus));
+    return work && gpus ? std::optional(*work / *gpus) : std::nullopt;
   };
   switch (run.work) {
     case Work::step:
       return 1;
     case Work::sample:
-      return gbs;
+      return batch;
     case Work::sample_of_gpu:
-      return of_gpu(gbs);
+      return of_gpu(batch);
     case Work::token:
-      return batch_tokens(run, row);
+      return batch_tokens(run, record);
     case Work::token_of_gpu:
-      return of_gpu(batch_tokens(run, row));
+      return of_gpu(batch_tokens(run, record));
     case Work::micro_batch:  // the rest of its step took as long; a clock knows better
     case Work::none:
       break;
@@ -120,13 +119,15 @@ std::string average_words(const Measurement& out) {
 }
 
 // One value for the whole run, by its rate: how it was computed is said in words.
-bool from_rate(const Run& run, const published::Row& row, Measurement& out) {
+bool from_rate(const Run& run, Record& record) {
+  auto& out = record.measured;
   const auto rate = total(run, Target::train_samples_per_second);
-  if (rate && *rate > 0 && row.gbs) {
-    out.step_seconds = statistics::Interval{static_cast<double>(*row.gbs) / *rate, {}, {}, 1};
+  const auto batch = record.field_number("global_batch");
+  if (rate && *rate > 0 && batch) {
+    out.step_seconds = statistics::Interval{*batch / *rate, {}, {}, 1};
     out.step_seconds_from =
-        fmt::format("{} samples of a step / {:g} samples per second (train_samples_per_second)",
-                    *row.gbs, *rate) +
+        fmt::format("{:.0f} samples of a step / {:g} samples per second (train_samples_per_second)",
+                    *batch, *rate) +
         average_words(out);
     return true;
   }
@@ -179,8 +180,9 @@ const Bar* training_bar(const Run& run) {
   return planned ? nullptr : best;
 }
 
-std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, Measurement& out) {
-  if (const auto work = work_of_step(run, row); work && !run.times.steps().empty()) {
+std::vector<std::int64_t> fill_time(const Run& run, Record& record) {
+  auto& out = record.measured;
+  if (const auto work = work_of_step(run, record); work && !run.times.steps().empty()) {
     if (run.work == Work::step) return from_lines(run, run.times, run.means, out);
     out.step_seconds_from = rate_words(run.work, *work);
     return from_lines(run, scaled(run.times, *work), run.means, out);
@@ -193,23 +195,22 @@ std::vector<std::int64_t> fill_time(const Run& run, const published::Row& row, M
     return std::vector<std::int64_t>();
   };
   if (counted.steps().size() >= kEnough) return from_bar();
-  if (from_rate(run, row, out)) return {};
-  const double lines = lines_of_step(run, row);
+  if (from_rate(run, record)) return {};
+  const double lines = lines_of_step(run, record);
   if (const auto why = why_durations(run); !why.empty()) {
     out.step_seconds_from = fmt::format("the times of lines: {}, and are no clock's", why);
     return from_lines(run, scaled(run.numbered, lines), false, out);
   }
   if (const auto times = run.watch.times(); !times.steps().empty()) {
-    out.step_seconds_from =
-        fmt::format("what lies between the {} of lines{}",
-                    run.numbered.steps().empty() ? "dates" : "times",
-                    run.watch.coarse() ? ", which are to the second" : "");
+    out.step_seconds_from = fmt::format("what lies between the {} of lines{}",
+                                        run.numbered.steps().empty() ? "dates" : "times",
+                                        run.watch.coarse() ? ", which are to the second" : "");
     return from_lines(run, scaled(times, lines), true, out);
   }
   if (run.work == Work::micro_batch && !run.times.steps().empty()) {
-    const auto count = run.counts_micro_batches ? lines : static_cast<double>(row.gas.value_or(1));
-    out.step_seconds_from =
-        fmt::format("{:g} times the last micro-batch of each step", count);
+    const auto count =
+        run.counts_micro_batches ? lines : record.field_number("accumulate").value_or(1);
+    out.step_seconds_from = fmt::format("{:g} times the last micro-batch of each step", count);
     return from_lines(run, scaled(run.times, count), false, out);
   }
   if (run.timeless > 0)

@@ -25,6 +25,8 @@
 namespace orch::ingest {
 namespace {
 
+using record::Record;
+
 // What lies beside logs and is none.
 constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py",  ".lua",  ".sh",
                              ".sbatch",      ".csv",   ".npy",  ".npz",  ".pt",  ".pth",  ".bin",
@@ -196,7 +198,7 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
         run.settings.fill(beside);
         const auto id = count == 1 ? log.id : fmt::format("{}#{}", log.id, count);
         out.runs.push_back(conclude(run, patterns.impl().timers, shown, id));
-        auto& state = out.runs.back().record.state;
+        auto& state = out.runs.back().state;
         // A pipe at its end: nobody writes to it any more.
         if (!source->size && state == record::State::running) state = record::State::stopped;
       },
@@ -250,15 +252,15 @@ void drop_copies(Files& files) {
 }
 
 // What a file of errors gave: how the last run of its job ended, or runs like any other file.
-void add_errors(const File& file, std::vector<Found> found, std::vector<Found>& runs) {
-  const auto last = std::find_if(runs.rbegin(), runs.rend(), [&](const Found& run) {
-    return run.record.origin.file == file.output;
+void add_errors(const File& file, std::vector<Record> found, std::vector<Record>& runs) {
+  const auto last = std::find_if(runs.rbegin(), runs.rend(), [&](const Record& run) {
+    return run.origin.file == file.output;
   });
   if (last != runs.rend() && found.size() == 1 && only_ended(found.front()))
     return take_end(found.front(), *last);
   for (auto& run : found)
-    if (!only_ended(run) || (run.record.failure != record::Failure::none &&
-                             run.record.failure != record::Failure::bad_exit))
+    if (!only_ended(run) || (run.failure != record::Failure::none &&
+                             run.failure != record::Failure::bad_exit))
       runs.push_back(std::move(run));
 }
 

@@ -9,7 +9,6 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/record/published/row.h"
 #include "core/record/record.h"
 
 namespace orch::ingest {
@@ -31,14 +30,6 @@ class Patterns {
   std::unique_ptr<Impl> impl_;
 };
 
-// One run of a log: what the log says of its configuration in the columns of a measured table, and
-// the record, whose fields are yet to be made of the row.
-struct Found {
-  published::Row row;
-  record::Record record;
-  std::vector<record::Field> more;  // said by the log, and no column of a table: seed, train_iters
-};
-
 // A file that gave nothing, and why.
 struct Passed {
   std::string file;
@@ -46,12 +37,12 @@ struct Passed {
 };
 
 struct Ingested {
-  std::vector<Found> runs;
+  std::vector<record::Record> runs;  // as their logs say them
   std::vector<Passed> passed;
   std::uint64_t bytes = 0;  // read
 };
 
-struct Progress {
+struct BytesRead {
   std::string file;
   std::uint64_t bytes = 0, of = 0;
 };
@@ -64,7 +55,7 @@ struct IngestOptions {
   // Of the run whose log a file is: what the log does not say.
   std::function<Known(const fs::path& file)> beside = {};
   std::function<bool()> interrupted = {};
-  std::function<void(const Progress&)> progress = {};
+  std::function<void(const BytesRead&)> progress = {};
 };
 
 // Files and folders (every plain file below them that looks like a log; a name that begins with a

@@ -13,7 +13,7 @@
 #include "core/record/ingest/ingest.h"
 #include "core/record/ingest/literals.h"
 #include "core/record/ingest/targets.h"
-#include "core/record/verdict.h"
+#include "core/record/states.h"
 
 namespace orch::ingest {
 

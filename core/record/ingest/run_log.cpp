@@ -87,7 +87,7 @@ void RunLog::end_file() {
   impl_->matcher.finish();
 }
 
-std::optional<Found> RunLog::found(const std::string& id) const {
+std::optional<record::Record> RunLog::found(const std::string& id) const {
   const Run* run = impl_->session.latest();
   if (run == nullptr || !run->says_anything()) run = impl_->done.get();
   if (run == nullptr) return std::nullopt;

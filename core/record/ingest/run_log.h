@@ -25,7 +25,7 @@ class RunLog {
   // The file before is at its end: what waits for more lines counts as it is.
   void end_file();
   // The last run in it so far; nothing: there is none yet.
-  std::optional<Found> found(const std::string& id) const;
+  std::optional<record::Record> found(const std::string& id) const;
 
  private:
   struct Impl;

@@ -12,7 +12,7 @@
 namespace orch::ingest {
 
 // What a rule can set. The first ones are the settings of a run, most of them columns of
-// published::Row; then what a step, a rank, a timer or the end of a run tells.
+// tables; then what a step, a rank, a timer or the end of a run tells.
 enum class Target : std::uint8_t {
   gpus,
   nodes,

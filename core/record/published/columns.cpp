@@ -7,10 +7,17 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/date.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
+
+using plan::Value;
+using record::Measurement, record::Record;
 
 std::optional<double> number(std::string_view text) {
   double value = 0;
@@ -35,11 +42,10 @@ Flaw read_number(std::string_view cell, const Column& column, bool whole, double
   return {};
 }
 
-Flaw read_flag(std::string_view cell, std::optional<bool>& out) {
+Flaw read_flag(std::string_view cell, bool& out) {
   const auto word = lower(cell);
-  if (word == "true" || word == "yes" || word == "1") out = true;
-  if (word == "false" || word == "no" || word == "0") out = false;
-  if (out) return {};
+  out = word == "true" || word == "yes" || word == "1";
+  if (out || word == "false" || word == "no" || word == "0") return {};
   return {"'" + printable(cell) + "' is not true or false", "give true, false or nothing"};
 }
 
@@ -51,105 +57,275 @@ Flaw read_text(std::string_view cell, const Column& column, std::string& out) {
   return {"'" + printable(cell) + "' is none of its words", suggestion(out, column.words)};
 }
 
-}  // namespace
-
-// The limits are those of an experiment: far beyond any machine, to stop typing errors.
-const std::vector<Column>& columns() {
-  static const std::vector<Column> kColumns{
-      {"id", "", &Row::id},
-      {"source", "", &Row::source},
-      {"table", "", &Row::table},
-      {"date", "", &Row::date},
-      {"site", "cluster", &Row::site},
-      {"gpu", "gpu", &Row::gpu},
-      {"gpus", "gpus", &Row::gpus, 1, 1e7},
-      {"nodes", "nodes", &Row::nodes, 1, 1e7},
-      {"gpus_per_node", "gpus_per_node", &Row::gpus_per_node, 1, 1e4},
-      {"framework", "framework", &Row::framework},
-      {"stack", "stack", &Row::stack},
-      {"layers", "layers", &Row::layers, 1, 1e5},
-      {"hidden", "hidden", &Row::hidden, 1, 1e7},
-      {"heads", "heads", &Row::heads, 1, 1e6},
-      {"vocab", "vocab", &Row::vocab, 1, 1e8},
-      {"seq", "seq", &Row::seq, 1, 1e8},
-      {"params_b", "params", &Row::params_b, 1e-6, 1e6},
-      {"family", "family", &Row::family, 0, 0, {"gpt", "bloom", "llama", "mpt", "nemotron"}},
-      {"ffn_hidden", "ffn_hidden", &Row::ffn_hidden, 1, 1e8},
-      {"kv_heads", "kv_heads", &Row::kv_heads, 1, 1e6},
-      {"tied", "tied", &Row::tied},
-      {"tp", "tensor_parallel", &Row::tp, 1, 65536},
-      {"pp", "pipeline_parallel", &Row::pp, 1, 65536},
-      {"dp", "data_parallel", &Row::dp, 1, 1e7},
-      {"context_parallel", "context_parallel", &Row::context_parallel, 1, 65536},
-      {"pp_chunks", "", &Row::pp_chunks, 1, 1e8},
-      {"interleave", "interleave", &Row::interleave, 1, 1e4},
-      {"mbs", "micro_batch", &Row::mbs, 1, 1e6},
-      {"gas", "accumulate", &Row::gas, 1, 1e8},
-      {"gbs", "global_batch", &Row::gbs, 1, 1e9},
-      {"zero_stage", "zero_stage", &Row::zero_stage, 0, 3},
-      {"sharding", "sharding", &Row::sharding},
-      {"engine", "engine", &Row::engine, 0, 0, {"megatron", "deepspeed", "nanotron"}},
-      {"cross_entropy", "cross_entropy", &Row::cross_entropy, 0, 0, {"plain", "fused"}},
-      {"offload", "offload", &Row::offload},
-      {"act_ckpt", "recompute", &Row::act_ckpt},
-      {"flash_attn", "flash_attention", &Row::flash_attn},
-      {"sequence_parallel", "sequence_parallel", &Row::sequence_parallel},
-      {"master_weights", "master_weights", &Row::master_weights},
-      {"fp32_accumulate", "fp32_accumulate", &Row::fp32_accumulate},
-      {"offload_activations", "offload_activations", &Row::offload_activations},
-      {"dtype", "dtype", &Row::dtype},
-      {"optimizer", "optimizer", &Row::optimizer},
-      {"grad_compression", "compression", &Row::grad_compression},
-      {"grad_accum", "", &Row::grad_accum, 0, 1e8},
-      {"launch_blocking", "launch_blocking", &Row::launch_blocking},
-      {"partition_method", "partition_method", &Row::partition_method},
-      {"step_time_s", "", &Row::step_time_s, 1e-6, 1e7},
-      {"samples_per_s", "", &Row::samples_per_s, 1e-9, 1e9},
-      {"tflops_per_gpu", "", &Row::tflops_per_gpu, 1e-6, 1e5},
-      {"tflops_formula", "", &Row::tflops_formula},
-      {"days_per_100b_tokens", "", &Row::days_per_100b_tokens, 1e-6, 1e9},
-      {"mem_gb", "", &Row::mem_gb, 1e-3, 1e5},
-      {"mem_of", "", &Row::mem_of, 0, 0, {"first", "fullest"}},
-      {"status", "", &Row::status, 0, 0, {"ok", "oom", "hang", "failed"}},
-      {"suspect", "", &Row::suspect},
-      {"dup_of", "", &Row::dup_of},
-      {"notes", "", &Row::notes},
-      {"inferred", "", &Row::inferred},
-  };
-  return kColumns;
+// As far as it is known: YYYY, YYYY-MM or YYYY-MM-DD compare as texts.
+Flaw read_date(std::string_view cell, std::string& out) {
+  const std::string_view rest = "2000-01-01";
+  out = cell;
+  const bool form = cell.size() == 4 || cell.size() == 7 || cell.size() == rest.size();
+  if (form && parse_date(out + std::string(rest.substr(cell.size())))) return {};
+  return {"'" + printable(cell) + "' is no date", "write YYYY-MM-DD, YYYY-MM, or nothing"};
 }
 
-Flaw read_cell(std::string_view cell, const Column& column, Row& row) {
-  if (const auto* text = std::get_if<TextCell>(&column.member))
-    return read_text(cell, column, row.*(*text));
-  if (const auto* flag = std::get_if<FlagCell>(&column.member))
-    return read_flag(cell, row.*(*flag));
+Flaw read_value(std::string_view cell, const Column& column, Value& out) {
+  if (column.type == Cell::date) return read_date(cell, out.emplace<std::string>());
+  if (column.type == Cell::text) return read_text(cell, column, out.emplace<std::string>());
+  if (column.type == Cell::flag) return read_flag(cell, out.emplace<bool>());
   double value = 0;
-  const auto* count = std::get_if<CountCell>(&column.member);
-  auto flaw = read_number(cell, column, count != nullptr, value);
+  auto flaw = read_number(cell, column, column.type == Cell::count, value);
   if (!flaw.none()) return flaw;
-  if (count)
-    row.*(*count) = static_cast<std::int64_t>(value);
+  if (column.type == Cell::count)
+    out = static_cast<std::int64_t>(value);
   else
-    row.*std::get<RealCell>(column.member) = value;
+    out = value;
   return {};
 }
 
-bool is_empty(const Column& column, const Row& row) {
-  if (const auto* text = std::get_if<TextCell>(&column.member)) return (row.*(*text)).empty();
-  if (const auto* flag = std::get_if<FlagCell>(&column.member)) return !(row.*(*flag));
-  if (const auto* count = std::get_if<CountCell>(&column.member)) return !(row.*(*count));
-  return !(row.*std::get<RealCell>(column.member));
+Column text(const char* field, std::vector<std::string> words = {}) {
+  return {field, Cell::text, 0, 0, std::move(words)};
+}
+Column flag(const char* field) { return {field, Cell::flag}; }
+Column count(const char* field, double max, double min = 1) {
+  return {field, Cell::count, min, max};
+}
+// Of the row itself, not of what was run.
+Column about(Column column) {
+  column.of_run = false;
+  return column;
 }
 
-std::string cell_text(const Column& column, const Row& row) {
-  if (is_empty(column, row)) return {};
-  if (const auto* text = std::get_if<TextCell>(&column.member)) return row.*(*text);
-  if (const auto* flag = std::get_if<FlagCell>(&column.member))
-    return *(row.*(*flag)) ? "true" : "false";
-  if (const auto* count = std::get_if<CountCell>(&column.member))
-    return fmt::format("{}", *(row.*(*count)));
-  return fmt::format("{}", *(row.*std::get<RealCell>(column.member)));
+// What is no field of a record.
+using Get = Value (*)(const Record&);
+using Put = void (*)(Record&, const Value&);
+Column apart(const char* name, Column column, Get get, Put put) {
+  column.of_run = !column.field.empty();
+  column.name = name;
+  column.get = get;
+  column.put = put;
+  return column;
+}
+
+Value said(const std::string& text) { return text.empty() ? Value() : Value(text); }
+Value said(const std::optional<double>& number) { return number ? Value(*number) : Value(); }
+
+template <std::string Record::*kMember>
+Column word(const char* name) {
+  return apart(
+      name, {}, [](const Record& r) { return said(r.*kMember); },
+      [](Record& r, const Value& v) { r.*kMember = std::get<std::string>(v); });
+}
+
+template <std::optional<double> Measurement::*kMember>
+Column rate(const char* name, double min, double max) {
+  return apart(
+      name, {"", Cell::real, min, max}, [](const Record& r) { return said(r.measured.*kMember); },
+      [](Record& r, const Value& v) { r.measured.*kMember = std::get<double>(v); });
+}
+
+record::Tflops& tflops_of(Record& record) {
+  auto& tflops = record.measured.tflops;
+  return tflops.empty() ? tflops.emplace_back() : tflops.front();
+}
+
+// A table has no reason of its own.
+std::string notes_of(const Record& record) {
+  const bool failed = record.origin.kind == "log" && record.state == record::State::failed;
+  if (!failed || record.reason.empty()) return record.notes;
+  return record.reason + (record.notes.empty() ? "" : "; ") + record.notes;
+}
+
+void set_status(Record& record, const Value& value) {
+  using record::Failure, record::State;
+  const auto& word = std::get<std::string>(value);
+  record.state = word == "ok" ? State::finished : State::failed;
+  record.failure = word == "oom"    ? Failure::gpu_memory
+                   : word == "hang" ? Failure::hang
+                                    : Failure::none;
+  record.reason = word == "oom" ? "out of memory" : word == "hang" ? "hung" : "failed";
+  if (word == "ok") record.reason.clear();
+}
+
+std::vector<Column> measured_columns() {
+  return {
+      apart(
+          "step_time_s", {"", Cell::real, 1e-6, 1e7},
+          [](const Record& r) { return said(step_time(r)); },
+          [](Record& r, const Value& v) {
+            r.measured.step_seconds = statistics::Interval{std::get<double>(v), {}, {}, 1};
+          }),
+      rate<&Measurement::samples_per_second>("samples_per_s", 1e-9, 1e9),
+      apart(
+          "tflops_per_gpu", {"", Cell::real, 1e-6, 1e5},
+          [](const Record& r) { return said(stated_tflops(r)); },
+          [](Record& r, const Value& v) { tflops_of(r).value = std::get<double>(v); }),
+      apart(
+          "tflops_formula", {}, [](const Record& r) { return said(tflops_formula(r)); },
+          [](Record& r, const Value& v) { tflops_of(r).convention = std::get<std::string>(v); }),
+      rate<&Measurement::days_per_100b_tokens>("days_per_100b_tokens", 1e-6, 1e9),
+      apart(
+          "mem_gb", {"", Cell::real, 1e-3, 1e5},
+          [](const Record& r) { return said(memory_gib(r)); },
+          [](Record& r, const Value& v) {
+            r.measured.peak_memory_bytes = std::get<double>(v) * kGiB;
+          }),
+      about(text("mem_of", {"first", "fullest"})),
+      apart(
+          "status", text("", {"ok", "oom", "hang", "failed"}),
+          [](const Record& r) { return said(status_of(r)); }, set_status),
+  };
+}
+
+// The limits are those of an experiment: far beyond any machine, to stop typing errors.
+std::vector<Column> all_columns() {
+  std::vector<Column> out{
+      word<&Record::id>("id"),
+      word<&Record::source>("source"),
+      word<&Record::table>("table"),
+      apart(
+          "date", {"", Cell::date}, [](const Record& r) { return said(r.origin.date); },
+          [](Record& r, const Value& v) { r.origin.date = std::get<std::string>(v); }),
+      text("cluster"),
+      text("gpu"),
+      count("gpus", 1e7),
+      count("nodes", 1e7),
+      count("gpus_per_node", 1e4),
+      text("framework"),
+      text("stack"),
+      count("layers", 1e5),
+      count("hidden", 1e7),
+      count("heads", 1e6),
+      count("vocab", 1e8),
+      count("seq", 1e8),
+      apart(
+          "params_b", {"params", Cell::real, 1e-6, 1e6},
+          [](const Record& r) { return said(billions(r)); },
+          [](Record& r, const Value& v) {
+            r.set("params", std::round(std::get<double>(v) * 1e9));
+          }),
+      text("family", {"gpt", "bloom", "llama", "mpt", "nemotron"}),
+      count("ffn_hidden", 1e8),
+      count("kv_heads", 1e6),
+      flag("tied"),
+      count("tensor_parallel", 65536),
+      count("pipeline_parallel", 65536),
+      count("data_parallel", 1e7),
+      count("context_parallel", 65536),
+      count("pp_chunks", 1e8),
+      count("interleave", 1e4),
+      count("micro_batch", 1e6),
+      count("accumulate", 1e8),
+      count("global_batch", 1e9),
+      count("zero_stage", 3, 0),
+      text("sharding"),
+      text("engine", {"megatron", "deepspeed", "nanotron"}),
+      text("cross_entropy", {"plain", "fused"}),
+      text("offload"),
+      text("recompute"),
+      flag("flash_attention"),
+      flag("sequence_parallel"),
+      flag("master_weights"),
+      flag("fp32_accumulate"),
+      flag("offload_activations"),
+      text("dtype"),
+      text("optimizer"),
+      text("compression"),
+      count("grad_accum", 1e8, 0),
+      flag("launch_blocking"),
+      text("partition_method"),
+  };
+  for (auto& column : measured_columns()) out.push_back(std::move(column));
+  out.push_back(about(flag("suspect")));
+  out.push_back(about(text("dup_of")));
+  out.push_back(apart(
+      "notes", {}, [](const Record& r) { return said(notes_of(r)); },
+      [](Record& r, const Value& v) { r.notes = std::get<std::string>(v); }));
+  out.push_back(about(text("inferred")));
+  return out;
+}
+
+const Column* find_column(std::string_view name) {
+  for (const auto& column : columns())
+    if (column.name == name || (!column.field.empty() && column.field == name)) return &column;
+  return nullptr;
+}
+
+std::vector<std::string> names_to_set() {
+  std::vector<std::string> out;
+  for (const auto& column : columns()) {
+    out.push_back(column.name);
+    if (!column.field.empty() && column.field != column.name) out.push_back(column.field);
+  }
+  return out;
+}
+
+// "7B" and "7e9" as the column params_b has it; what is neither is left for its reader to refuse.
+std::string in_billions(std::string text) {
+  double value = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto unit = text.substr(static_cast<std::size_t>(stop - text.data()));
+  if (code != std::errc()) return text;
+  if (unit == "B" || unit == "b") return fmt::format("{}", value);
+  if (unit == "M" || unit == "m") return fmt::format("{}", value / 1e3);
+  return unit.empty() ? fmt::format("{}", value / 1e9) : text;
+}
+
+}  // namespace
+
+const std::vector<Column>& columns() {
+  static const auto kColumns = [] {
+    auto out = all_columns();
+    for (auto& column : out) {
+      if (!column.name.empty()) continue;
+      const auto* term = plan::find_term(column.field);
+      column.name = term && !term->alias.empty() ? std::string(term->alias) : column.field;
+    }
+    return out;
+  }();
+  return kColumns;
+}
+
+Flaw read_cell(std::string_view cell, const Column& column, Record& record) {
+  Value value;
+  if (auto flaw = read_value(cell, column, value); !flaw.none()) return flaw;
+  if (column.put != nullptr)
+    column.put(record, value);
+  else
+    record.set(column.field, std::move(value));
+  return {};
+}
+
+Value value_of(const Column& column, const Record& record) {
+  if (column.get != nullptr) return column.get(record);
+  const auto* held = record.field(column.field);
+  return held != nullptr ? *held : Value();
+}
+
+std::string cell_text(const Column& column, const Record& record) {
+  const auto value = value_of(column, record);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? fmt::format("{}", *real) : record::text(value);
+}
+
+Status set_cell(Record& record, std::string_view name, std::string_view value) {
+  const auto* column = find_column(name);
+  if (column == nullptr)
+    return Error{"--set " + printable(name), "no such field", suggestion(name, names_to_set())};
+  auto cell = std::string(trim(value));
+  if (name == "params") cell = in_billions(std::move(cell));
+  if (cell.empty()) return Error{"--set " + printable(name), "has no value", "write name=value"};
+  if (const auto flaw = read_cell(cell, *column, record); !flaw.none())
+    return Error{"--set " + printable(name), flaw.fact, flaw.fix};
+  std::erase_if(record.assumptions, [&](const std::string& assumed) {
+    return assumed.substr(0, assumed.find(' ')) == column->name;
+  });
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> cells_of(const Record& record) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& column : columns())
+    if (auto text = cell_text(column, record); !text.empty())
+      out.emplace_back(column.name, std::move(text));
+  return out;
 }
 
 }  // namespace orch::published

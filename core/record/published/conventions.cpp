@@ -6,39 +6,42 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "core/record/published/framework.h"
 #include "core/plan/family.h"
+#include "core/record/published/framework.h"
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
 
+using record::Record;
+
 bool is_positive(const std::optional<double>& cell) {
   return cell && *cell > 0 && std::isfinite(*cell);
 }
-
-double real(const std::optional<std::int64_t>& cell) { return static_cast<double>(*cell); }
 
 // Which of our formulas a name means.
 std::string plain_formula(const std::string& name) {
   return name.starts_with("megatron") ? "megatron" : name;
 }
 
-plan::Model model_of(const Row& row) {
-  return plan::sized("gpt", "", row.layers.value_or(0), row.hidden.value_or(0), 1,
-                     padded_vocab(row.vocab.value_or(0), row.tp.value_or(1)), *row.seq);
+plan::Model model_of(const Record& row) {
+  const auto vocab =
+      padded_vocab(row.whole("vocab").value_or(0), row.whole("tensor_parallel").value_or(1));
+  return plan::sized("gpt", "", row.whole("layers").value_or(0), row.whole("hidden").value_or(0), 1,
+                     vocab, *row.whole("seq"));
 }
 
-bool allows(const Row& row, const std::string& formula, Counted counted) {
-  const bool layers = row.layers && row.hidden;
-  if (formula == "megatron" || counted == Counted::all) return layers && row.vocab;
-  return counted == Counted::stated ? is_positive(row.params_b) : layers;
+bool allows(const Record& row, const std::string& formula, Counted counted) {
+  const bool layers = row.whole("layers") && row.whole("hidden");
+  if (formula == "megatron" || counted == Counted::all) return layers && row.whole("vocab");
+  return counted == Counted::stated ? is_positive(row.field_number("params")) : layers;
 }
 
-void add(const Row& row, const std::string& formula, Counted counted, bool recompute,
+void add(const Record& row, const std::string& formula, Counted counted, bool recompute,
          std::vector<Convention>& out) {
   if (!allows(row, formula, counted)) return;
-  const auto flops =
-      formula_flops(formula, model_of(row), row.params_b.value_or(0) * 1e9, counted, 1, recompute);
+  const auto params = row.field_number("params").value_or(0);
+  const auto flops = formula_flops(formula, model_of(row), params, counted, 1, recompute);
   if (flops && *flops > 0) out.push_back({formula, counted, recompute, *flops});
 }
 
@@ -65,41 +68,40 @@ double rounding(double value) {
   return 0.5 * std::pow(10.0, -static_cast<double>(decimals)) / std::abs(value);
 }
 
-std::optional<double> batch_of(const Row& row) {
-  if (row.gbs) return real(row.gbs);
-  const auto& micro_batches = row.gas ? row.gas : row.pp_chunks;
-  if (!row.mbs || !micro_batches || !row.dp) return std::nullopt;
-  return real(row.mbs) * real(micro_batches) * real(row.dp);
+std::optional<double> batch_of(const Record& row) {
+  if (const auto batch = row.field_number("global_batch")) return batch;
+  const auto micro_batch = row.field_number("micro_batch"), dp = row.field_number("data_parallel");
+  const auto count = row.field_number(row.field("accumulate") ? "accumulate" : "pp_chunks");
+  if (!micro_batch || !count || !dp) return std::nullopt;
+  return *micro_batch * *count * *dp;
 }
 
-std::vector<Rate> rates(const Row& row) {
+std::vector<Rate> rates(const Record& row) {
   std::vector<Rate> out;
-  const auto batch = batch_of(row);
-  if (is_positive(row.step_time_s) && batch)
-    out.push_back({*batch / *row.step_time_s, rounding(*row.step_time_s), "step_seconds",
-                   fmt::format("{:g} s for {:.0f} samples", *row.step_time_s, *batch)});
-  if (is_positive(row.samples_per_s))
-    out.push_back({*row.samples_per_s, rounding(*row.samples_per_s), "samples_per_second",
-                   fmt::format("{:g} samples/s", *row.samples_per_s)});
-  if (is_positive(row.days_per_100b_tokens) && row.seq && *row.seq > 0) {
-    const double tokens = 100e9 / (*row.days_per_100b_tokens * kDay);
-    out.push_back({tokens / real(row.seq), rounding(*row.days_per_100b_tokens),
-                   "days_per_100b_tokens",
-                   fmt::format("{:g} days per 100B tokens", *row.days_per_100b_tokens)});
-  }
+  const auto batch = batch_of(row), seconds = step_time(row), seq = row.field_number("seq");
+  const auto samples = row.measured.samples_per_second, days = row.measured.days_per_100b_tokens;
+  if (is_positive(seconds) && batch)
+    out.push_back({*batch / *seconds, rounding(*seconds), "step_seconds",
+                   fmt::format("{:g} s for {:.0f} samples", *seconds, *batch)});
+  if (is_positive(samples))
+    out.push_back({*samples, rounding(*samples), "samples_per_second",
+                   fmt::format("{:g} samples/s", *samples)});
+  if (is_positive(days) && is_positive(seq))
+    out.push_back({100e9 / (*days * kDay) / *seq, rounding(*days), "days_per_100b_tokens",
+                   fmt::format("{:g} days per 100B tokens", *days)});
   return out;
 }
 
-std::optional<double> step_seconds(const Row& row) {
+std::optional<double> step_seconds(const Record& row) {
   const auto found = rates(row);
   const auto batch = batch_of(row);
   if (found.empty() || !batch) return std::nullopt;
   return *batch / found.front().samples_per_second;
 }
 
-std::vector<Convention> conventions(const Row& row) {
+std::vector<Convention> conventions(const Record& row) {
   std::vector<Convention> out;
-  if (!row.seq) return out;
+  if (!row.whole("seq")) return out;
   for (const bool recompute : {true, false}) {
     add(row, "megatron", Counted::all, recompute, out);
     for (const auto way : {Counted::all, Counted::without_embeddings, Counted::stated})
@@ -108,9 +110,9 @@ std::vector<Convention> conventions(const Row& row) {
   return out;
 }
 
-std::vector<Convention> own_conventions(const Row& row, const Peers& peers) {
+std::vector<Convention> own_conventions(const Record& row, const Peers& peers) {
   const auto formula = plain_formula(peers.formula(row));
-  const bool open = formula == "megatron" && row.act_ckpt.empty();
+  const bool open = formula == "megatron" && row.field_text("recompute").empty();
   const bool recompute = recompute_of(row) == "full";
   auto out = conventions(row);
   std::erase_if(out, [&](const Convention& way) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/record/published/flops.h"
-#include "core/record/published/row.h"
+#include "core/record/record.h"
 
 namespace orch::published {
 
@@ -31,18 +31,18 @@ struct Rate {
 double rounding(double value);
 
 // Samples in a step, as said or as micro-batch x micro-batches x data-parallel ranks.
-std::optional<double> batch_of(const Row& row);
+std::optional<double> batch_of(const record::Record& row);
 
 // Every cell that says how fast a row was; time or samples first, days last.
-std::vector<Rate> rates(const Row& row);
+std::vector<Rate> rates(const record::Record& row);
 // Of the first of them: the time of a step, where the batch is known.
-std::optional<double> step_seconds(const Row& row);
+std::optional<double> step_seconds(const record::Record& row);
 
 // All ways to count that a row's cells allow.
-std::vector<Convention> conventions(const Row& row);
+std::vector<Convention> conventions(const record::Record& row);
 // Those of them that its TFLOPs are by: several where the row leaves recomputation open, none where
 // the formula is not one of ours.
-std::vector<Convention> own_conventions(const Row& row, const Peers& peers);
+std::vector<Convention> own_conventions(const record::Record& row, const Peers& peers);
 
 // TFLOPs of one GPU.
 double tflops(const Convention& convention, const Rate& rate, double gpus);

@@ -6,28 +6,29 @@
 #include "core/base/text.h"
 #include "core/record/published/columns.h"
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
+
+using record::Record;
 
 bool listed(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool configures(const Column& column) {
-  return !column.field.empty() || column.name == "pp_chunks" || column.name == "grad_accum";
-}
-
 // Whether two rows that look the same are the same, and not only equally silent.
-bool says_enough(const Row& row) {
-  const bool model = (row.layers && row.hidden) || row.params_b;
-  return row.dup_of.empty() && model && row.gpus && (row.mbs || row.gbs) && !row.framework.empty();
+bool says_enough(const Record& row) {
+  const auto says = [&](const char* name) { return row.field(name) != nullptr; };
+  const bool model = (says("layers") && says("hidden")) || says("params");
+  return !says("dup_of") && model && says("gpus") &&
+         (says("micro_batch") || says("global_batch")) && says("framework");
 }
 
-std::string configuration(const Row& row, const std::vector<std::string>& but_for) {
+std::string configuration(const Record& row, const std::vector<std::string>& but_for) {
   std::string key = row.source;
   for (const auto& column : columns())
-    if (configures(column) && !listed(but_for, column.name)) key += '\n' + cell_text(column, row);
+    if (column.of_run && !listed(but_for, column.name)) key += '\n' + cell_text(column, row);
   return key;
 }
 
@@ -57,10 +58,10 @@ std::vector<std::vector<std::size_t>> alike(const Inquiry& inquiry,
   return sets;
 }
 
-std::vector<std::vector<record::Doubt>> doubts(const std::vector<Row>& rows, const FindGpu& gpu) {
-  auto unmarked = rows;  // peers leave out suspect rows: here nobody knows yet which those are
-  for (auto& row : unmarked) row.suspect.reset();
-  Inquiry inquiry{rows, {}, Peers(unmarked), {}};
+std::vector<std::vector<record::Doubt>> doubts(const std::vector<Record>& rows,
+                                               const FindGpu& gpu) {
+  // Here nobody knows yet which rows are suspect.
+  Inquiry inquiry{rows, {}, Peers(rows, Peers::Of::all), {}};
   for (const auto& row : rows) inquiry.gpus.push_back(gpu ? gpu(row) : std::nullopt);
   inquiry.found.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {

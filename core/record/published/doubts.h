@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/record/published/row.h"
 #include "core/record/record.h"
 
 namespace orch::published {
@@ -14,7 +13,7 @@ struct GpuFacts {
   double peak_tflops = 0;
   double memory_gib = 0;
 };
-using FindGpu = std::function<std::optional<GpuFacts>(const Row&)>;
+using FindGpu = std::function<std::optional<GpuFacts>(const record::Record&)>;
 
 // What in each row cannot be true, or contradicts another row of its source: as many lists as rows.
 // Only what follows from arithmetic and from the rows themselves; suspect and notes are not looked
@@ -31,6 +30,7 @@ using FindGpu = std::function<std::optional<GpuFacts>(const Row&)>;
 //   disagree    the same configuration twice, far apart: nobody knows which of the two is odd
 //   scaling     more work in no more time, or more GPUs with less room
 // No GPU is known where gpu is empty.
-std::vector<std::vector<record::Doubt>> doubts(const std::vector<Row>& rows, const FindGpu& gpu);
+std::vector<std::vector<record::Doubt>> doubts(const std::vector<record::Record>& rows,
+                                               const FindGpu& gpu);
 
 }  // namespace orch::published

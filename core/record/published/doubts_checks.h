@@ -11,7 +11,7 @@ namespace orch::published {
 
 // All rows and what was found in them so far. Each check adds to it.
 struct Inquiry {
-  const std::vector<Row>& rows;
+  const std::vector<record::Record>& rows;
   std::vector<std::optional<GpuFacts>> gpus;  // of each row
   Peers peers;
   std::vector<std::vector<record::Doubt>> found;
@@ -37,7 +37,7 @@ void doubt_peer_memory(Inquiry& inquiry);  // memory, scaling: what ran, and wha
 
 // Whether the stated size is what layers, width and vocabulary of a GPT come to, by any way to
 // count parameters.
-bool has_usual_size(const Row& row);
+bool has_usual_size(const record::Record& row);
 
 // Rows of one source that have the same configuration but for some columns; rows that do not say
 // enough to be sure are in none. Sets of one row are left out.

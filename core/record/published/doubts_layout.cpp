@@ -8,10 +8,11 @@
 namespace orch::published {
 namespace {
 
-using Cell = std::optional<std::int64_t>;
+using record::Record;
+using Count = std::optional<std::int64_t>;
 
 // What a factor would have to be for a product to come out; "" if no whole number does it.
-std::string instead(const char* field, const Cell& factor, double wanted, double product) {
+std::string instead(const char* field, const Count& factor, double wanted, double product) {
   if (!factor) return "";
   const double fitting = static_cast<double>(*factor) * wanted / product;
   if (fitting < 1 || fitting != std::floor(fitting)) return "";
@@ -24,42 +25,47 @@ std::string would_fit(std::vector<std::string> readings) {
   return readings.empty() ? "" : "; " + join(readings, " or ") + " would fit";
 }
 
-double product(const Cell& a, const Cell& b, const Cell& c) {
+double product(const Count& a, const Count& b, const Count& c) {
   return static_cast<double>(*a) * static_cast<double>(*b) * static_cast<double>(*c);
 }
 
 void doubt_ranks(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
-  if (!row.gpus || !row.tp || !row.pp || !row.dp) return;
-  const double ranks = product(row.dp, row.tp, row.pp);
-  const auto gpus = static_cast<double>(*row.gpus);
+  const auto said = row.whole("gpus"), dp = row.whole("data_parallel");
+  const auto tp = row.whole("tensor_parallel"), pp = row.whole("pipeline_parallel");
+  if (!said || !tp || !pp || !dp) return;
+  const double ranks = product(dp, tp, pp);
+  const auto gpus = static_cast<double>(*said);
   if (ranks == gpus || ranks < 1) return;
   inquiry.add(
       i, "topology", "tensor_parallel, pipeline_parallel, data_parallel, gpus",
-      fmt::format("data {} x tensor {} x pipeline {} = {:.0f} ranks, the row says {} GPUs{}",
-                  *row.dp, *row.tp, *row.pp, ranks, *row.gpus,
-                  would_fit({instead("tensor_parallel", row.tp, gpus, ranks),
-                             instead("pipeline_parallel", row.pp, gpus, ranks),
-                             instead("data_parallel", row.dp, gpus, ranks),
-                             instead("context_parallel", Cell(1), gpus, ranks)})));
+      fmt::format("data {} x tensor {} x pipeline {} = {:.0f} ranks, the row says {} GPUs{}", *dp,
+                  *tp, *pp, ranks, *said,
+                  would_fit({instead("tensor_parallel", tp, gpus, ranks),
+                             instead("pipeline_parallel", pp, gpus, ranks),
+                             instead("data_parallel", dp, gpus, ranks),
+                             instead("context_parallel", Count(1), gpus, ranks)})));
 }
 
 // The last node need not be full.
 void doubt_nodes(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
-  if (!row.gpus || !row.nodes || !row.gpus_per_node || *row.gpus_per_node < 1) return;
-  const double most = static_cast<double>(*row.nodes) * static_cast<double>(*row.gpus_per_node);
-  const auto gpus = static_cast<double>(*row.gpus);
-  if (gpus <= most && gpus > most - static_cast<double>(*row.gpus_per_node)) return;
+  const auto said = row.whole("gpus"), nodes = row.whole("nodes");
+  const auto per_node = row.whole("gpus_per_node");
+  if (!said || !nodes || !per_node || *per_node < 1) return;
+  const double most = static_cast<double>(*nodes) * static_cast<double>(*per_node);
+  const auto gpus = static_cast<double>(*said);
+  if (gpus <= most && gpus > most - static_cast<double>(*per_node)) return;
   inquiry.add(i, "topology", "nodes, gpus_per_node, gpus",
-              fmt::format("{} nodes of {} GPUs have {:.0f}, the row says {} GPUs{}", *row.nodes,
-                          *row.gpus_per_node, most, *row.gpus,
-                          would_fit({instead("nodes", row.nodes, gpus, most),
-                                     instead("gpus_per_node", row.gpus_per_node, gpus, most)})));
+              fmt::format("{} nodes of {} GPUs have {:.0f}, the row says {} GPUs{}", *nodes,
+                          *per_node, most, *said,
+                          would_fit({instead("nodes", nodes, gpus, most),
+                                     instead("gpus_per_node", per_node, gpus, most)})));
 }
 
-void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const Cell& amount,
-                    const char* parts, const Cell& among) {
+void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const char* parts) {
+  const auto& row = inquiry.rows[i];
+  const auto amount = row.whole(whole), among = row.whole(parts);
   if (!amount || !among || *among < 1 || *amount % *among == 0) return;
   inquiry.add(i, "topology", fmt::format("{}, {}", whole, parts),
               fmt::format("{} {} does not divide by {} {}", whole, *amount, parts, *among));
@@ -69,24 +75,27 @@ void doubt_division(Inquiry& inquiry, std::size_t i, const char* whole, const Ce
 // layer for each stage nothing does.
 void doubt_stages(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
-  if (!row.layers || !row.pp || *row.layers + 2 >= *row.pp) return;
+  const auto layers = row.whole("layers"), stages = row.whole("pipeline_parallel");
+  if (!layers || !stages || *layers + 2 >= *stages) return;
   inquiry.add(i, "topology", "layers, pipeline_parallel",
-              fmt::format("{} layers cannot fill {} pipeline stages", *row.layers, *row.pp));
+              fmt::format("{} layers cannot fill {} pipeline stages", *layers, *stages));
 }
 
-void doubt_batch(Inquiry& inquiry, std::size_t i, const char* field, const Cell& micro_batches) {
+void doubt_batch(Inquiry& inquiry, std::size_t i, const char* field) {
   const auto& row = inquiry.rows[i];
-  if (!row.gbs || !row.mbs || !row.dp || !micro_batches) return;
-  const double batch = product(row.mbs, micro_batches, row.dp);
-  const auto said = static_cast<double>(*row.gbs);
+  const auto global = row.whole("global_batch"), micro = row.whole("micro_batch");
+  const auto micro_batches = row.whole(field), dp = row.whole("data_parallel");
+  if (!global || !micro || !dp || !micro_batches) return;
+  const double batch = product(micro, micro_batches, dp);
+  const auto said = static_cast<double>(*global);
   if (batch == said || batch < 1) return;
   inquiry.add(i, "batch", fmt::format("global_batch, micro_batch, {}, data_parallel", field),
               fmt::format("micro-batch {} x {} micro-batches x data {} = {:.0f} samples, the row "
                           "says a global batch of {}{}",
-                          *row.mbs, *micro_batches, *row.dp, batch, *row.gbs,
-                          would_fit({instead("micro_batch", row.mbs, said, batch),
+                          *micro, *micro_batches, *dp, batch, *global,
+                          would_fit({instead("micro_batch", micro, said, batch),
                                      instead(field, micro_batches, said, batch),
-                                     instead("data_parallel", row.dp, said, batch)})));
+                                     instead("data_parallel", dp, said, batch)})));
 }
 
 }  // namespace
@@ -95,11 +104,11 @@ void doubt_layout(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   doubt_ranks(inquiry, i);
   doubt_nodes(inquiry, i);
-  doubt_division(inquiry, i, "hidden", row.hidden, "heads", row.heads);
-  doubt_division(inquiry, i, "heads", row.heads, "tensor_parallel", row.tp);
+  doubt_division(inquiry, i, "hidden", "heads");
+  doubt_division(inquiry, i, "heads", "tensor_parallel");
   doubt_stages(inquiry, i);
-  doubt_batch(inquiry, i, "accumulate", row.gas);
-  if (row.pp_chunks != row.gas) doubt_batch(inquiry, i, "pp_chunks", row.pp_chunks);
+  doubt_batch(inquiry, i, "accumulate");
+  if (row.whole("pp_chunks") != row.whole("accumulate")) doubt_batch(inquiry, i, "pp_chunks");
 }
 
 }  // namespace orch::published

@@ -4,10 +4,13 @@
 #include <cmath>
 
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/said.h"
 #include "core/record/statistics/interval.h"
 
 namespace orch::published {
 namespace {
+
+using record::Record;
 
 const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
 
@@ -15,11 +18,12 @@ constexpr double kRoom = 0.85;        // of a GPU's memory: what used less shoul
 constexpr double kLessMemory = 0.95;  // besides 1 GB of rounding
 constexpr double kSameSize = 1.15, kSameMemory = 0.1;
 
-double size(const Row& row) {
-  return static_cast<double>(row.layers.value_or(0)) * std::pow(row.hidden.value_or(0), 2);
+double size(const Record& row) {
+  return row.field_number("layers").value_or(0) *
+         std::pow(row.field_number("hidden").value_or(0), 2);
 }
 
-bool same_size(const Row& a, const Row& b) {
+bool same_size(const Record& a, const Record& b) {
   const double ratio = size(a) / size(b);
   return ratio > 1 / kSameSize && ratio < kSameSize;
 }
@@ -32,10 +36,10 @@ std::vector<bool> usual_ones(const Inquiry& inquiry) {
       const auto& row = inquiry.rows[i];
       std::vector<double> others;
       for (const auto k : set)
-        if (k != i && inquiry.rows[k].mem_gb && same_size(inquiry.rows[k], row))
-          others.push_back(*inquiry.rows[k].mem_gb);
-      out[i] = row.mem_gb && !others.empty() &&
-               std::abs(*row.mem_gb / statistics::median(std::move(others)) - 1) < kSameMemory;
+        if (k != i && memory_gib(inquiry.rows[k]) && same_size(inquiry.rows[k], row))
+          others.push_back(*memory_gib(inquiry.rows[k]));
+      out[i] = memory_gib(row) && !others.empty() &&
+               std::abs(*memory_gib(row) / statistics::median(std::move(others)) - 1) < kSameMemory;
     }
   return out;
 }
@@ -50,9 +54,10 @@ std::optional<std::size_t> wrong_one(const Inquiry& inquiry, const std::vector<b
   return std::nullopt;
 }
 
-bool falls(const Row& small, const Row& large) {
-  return small.mem_gb && large.mem_gb && small.mbs && large.mbs && *small.mbs < *large.mbs &&
-         *large.mem_gb + 1 < kLessMemory * *small.mem_gb;
+bool falls(const Record& small, const Record& large) {
+  const auto less = memory_gib(large), more = memory_gib(small);
+  const auto from = small.whole("micro_batch"), to = large.whole("micro_batch");
+  return less && more && from && to && *from < *to && *less + 1 < kLessMemory * *more;
 }
 
 void add_falling(Inquiry& inquiry, std::size_t i, std::size_t other) {
@@ -60,37 +65,40 @@ void add_falling(Inquiry& inquiry, std::size_t i, std::size_t other) {
   inquiry.add(i, "memory", "peak_memory, micro_batch",
               fmt::format("{:g} GB with micro-batch {}, {:g} GB with {} ({}): memory does not fall "
                           "where the micro-batch grows",
-                          *row.mem_gb, *row.mbs, *beside.mem_gb, *beside.mbs, inquiry.name(other)));
+                          *memory_gib(row), *row.whole("micro_batch"), *memory_gib(beside),
+                          *beside.whole("micro_batch"), inquiry.name(other)));
 }
 
 void doubt_oom_of_less(Inquiry& inquiry, std::size_t failed, std::size_t other) {
-  const auto &a = inquiry.rows[failed], &b = inquiry.rows[other];
-  if (!a.mbs || !b.mbs || *a.mbs > *b.mbs) return;
+  const auto micro = inquiry.rows[failed].whole("micro_batch");
+  const auto larger = inquiry.rows[other].whole("micro_batch");
+  if (!micro || !larger || *micro > *larger) return;
   inquiry.add(failed, "memory", "status, micro_batch",
-              fmt::format("ran out of memory with micro-batch {}, where {} ran with {}", *a.mbs,
-                          inquiry.name(other), *b.mbs));
+              fmt::format("ran out of memory with micro-batch {}, where {} ran with {}", *micro,
+                          inquiry.name(other), *larger));
 }
 
 void doubt_oom_of_smaller_gpu(Inquiry& inquiry, std::size_t failed, std::size_t other) {
-  const auto& b = inquiry.rows[other];
+  const auto used = memory_gib(inquiry.rows[other]);
   const auto &small = inquiry.gpus[failed], &large = inquiry.gpus[other];
-  if (!b.mem_gb || !small || !large) return;
-  if (small->memory_gib >= large->memory_gib || *b.mem_gb > kRoom * small->memory_gib) return;
+  if (!used || !small || !large) return;
+  if (small->memory_gib >= large->memory_gib || *used > kRoom * small->memory_gib) return;
   inquiry.add(failed, "memory", "status",
               fmt::format("ran out of {:g} GB, where {} used {:g} GB of {:g}", small->memory_gib,
-                          inquiry.name(other), *b.mem_gb, large->memory_gib));
+                          inquiry.name(other), *used, large->memory_gib));
   inquiry.add(other, "memory", "peak_memory",
               fmt::format("{:g} GB, where {} ran out of {:g} GB: is it the fullest GPU's peak?",
-                          *b.mem_gb, inquiry.name(failed), small->memory_gib));
+                          *used, inquiry.name(failed), small->memory_gib));
 }
 
 void doubt_oom_of_more_gpus(Inquiry& inquiry, std::size_t failed, std::size_t other) {
   const auto &a = inquiry.rows[failed], &b = inquiry.rows[other];
-  if (*a.gpus <= *b.gpus || a.mbs != b.mbs) return;
+  const auto more = *a.whole("gpus"), fewer = *b.whole("gpus");
+  if (more <= fewer || a.whole("micro_batch") != b.whole("micro_batch")) return;
   inquiry.add(failed, "scaling", "status, gpus",
               fmt::format("ran out of memory on {} GPUs, where {} ran on {}: more data-parallel "
                           "ranks leave each no more to hold",
-                          *a.gpus, inquiry.name(other), *b.gpus));
+                          more, inquiry.name(other), fewer));
 }
 
 void each_pair(const Inquiry& inquiry, const std::vector<std::string>& but_for, const auto& check) {
@@ -112,7 +120,7 @@ void doubt_peer_memory(Inquiry& inquiry) {
   });
   const auto with = [&](auto check) {
     return [&inquiry, check](std::size_t failed, std::size_t other) {
-      if (inquiry.rows[failed].status == "oom" && inquiry.rows[other].status == "ok")
+      if (status_of(inquiry.rows[failed]) == "oom" && status_of(inquiry.rows[other]) == "ok")
         check(inquiry, failed, other);
     };
   };

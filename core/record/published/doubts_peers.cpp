@@ -1,15 +1,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "core/record/published/conventions.h"
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/said.h"
 #include "core/record/statistics/interval.h"
 
 namespace orch::published {
 namespace {
+
+using record::Record;
 
 constexpr double kApart = 1.3;        // times of one configuration that are further apart are odd
 constexpr double kMemoryApart = 0.1;  // the same of memory, besides 1 GB of rounding
@@ -75,27 +79,29 @@ std::optional<std::size_t> swapped_one(const Inquiry& inquiry,
       continue;
     std::vector<double> times;
     for (const auto i : set)
-      if (i != a && i != b && inquiry.rows[i].step_time_s)
-        times.push_back(*inquiry.rows[i].step_time_s);
+      if (i != a && i != b && step_time(inquiry.rows[i]))
+        times.push_back(*step_time(inquiry.rows[i]));
     if (times.empty()) continue;
     const double usual = statistics::median(times);
-    return apart(*inquiry.rows[a].step_time_s, usual) > apart(*inquiry.rows[b].step_time_s, usual)
+    return apart(*step_time(inquiry.rows[a]), usual) > apart(*step_time(inquiry.rows[b]), usual)
                ? a
                : b;
   }
   return std::nullopt;
 }
 
-bool same_run(const Row& a, const Row& b) {
-  return a.source == b.source && a.gpus == b.gpus && a.layers == b.layers && a.hidden == b.hidden &&
-         a.params_b == b.params_b && a.gbs == b.gbs;
+bool same_run(const Record& a, const Record& b) {
+  constexpr std::array kSame{"gpus", "layers", "hidden", "params", "global_batch"};
+  return a.source == b.source && std::all_of(kSame.begin(), kSame.end(), [&](const char* name) {
+           return a.field_number(name) == b.field_number(name);
+         });
 }
 
 void add_swap(Inquiry& inquiry, std::size_t i, std::size_t other, bool sure) {
   const auto& row = inquiry.rows[i];
   inquiry.add(i, "swapped", "step_seconds, tflops_per_gpu",
-              fmt::format("{:g} s and {:g} TFLOPs are those of {} swapped{}", *row.step_time_s,
-                          *row.tflops_per_gpu, inquiry.name(other),
+              fmt::format("{:g} s and {:g} TFLOPs are those of {} swapped{}", *step_time(row),
+                          *stated_tflops(row), inquiry.name(other),
                           sure ? "" : ", and one of the two rows is wrong"));
 }
 
@@ -106,10 +112,9 @@ void doubt_swaps(Inquiry& inquiry) {
   std::map<std::pair<double, double>, std::size_t> first;  // by time and TFLOPs
   for (std::size_t i = 0; i < inquiry.rows.size(); ++i) {
     const auto& row = inquiry.rows[i];
-    if (!row.step_time_s || !row.tflops_per_gpu || *row.step_time_s == *row.tflops_per_gpu)
-      continue;
-    first.try_emplace({*row.step_time_s, *row.tflops_per_gpu}, i);
-    const auto found = first.find({*row.tflops_per_gpu, *row.step_time_s});
+    if (!step_time(row) || !stated_tflops(row) || *step_time(row) == *stated_tflops(row)) continue;
+    first.try_emplace({*step_time(row), *stated_tflops(row)}, i);
+    const auto found = first.find({*stated_tflops(row), *step_time(row)});
     if (found == first.end() || !same_run(row, inquiry.rows[found->second])) continue;
     const auto other = found->second;
     const auto wrong = swapped_one(inquiry, sets, other, i);
@@ -124,10 +129,10 @@ void doubt_repeats(Inquiry& inquiry) {
     doubt_set(inquiry, times, "step_seconds", "s",
               [](double a, double b) { return apart(a, b) > kApart; });
     const auto days =
-        points(set, [&](std::size_t i) { return inquiry.rows[i].days_per_100b_tokens; });
+        points(set, [&](std::size_t i) { return inquiry.rows[i].measured.days_per_100b_tokens; });
     doubt_set(inquiry, days, "days_per_100b_tokens", "days",
               [](double a, double b) { return apart(a, b) > kApart; });
-    const auto memory = points(set, [&](std::size_t i) { return inquiry.rows[i].mem_gb; });
+    const auto memory = points(set, [&](std::size_t i) { return memory_gib(inquiry.rows[i]); });
     doubt_set(inquiry, memory, "peak_memory", "GB", [](double a, double b) {
       return std::abs(a - b) > kMemoryApart * std::min(a, b) + 1;
     });

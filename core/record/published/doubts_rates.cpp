@@ -8,9 +8,12 @@
 #include "core/base/text.h"
 #include "core/record/published/conventions.h"
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
+
+using record::Record;
 
 constexpr double kSame = 0.01;      // beyond the rounding of the digits
 constexpr double kOtherMean = 0.1;  // of a rate over a whole run, beside the median of steps
@@ -23,22 +26,22 @@ bool is_whole(double value) {
 
 // What follows from time and size, beside what is said.
 struct Check {
-  const Row* row = nullptr;
+  const Record* row = nullptr;
   Rate rate;
   Convention way;
   double computed = 0;  // TFLOPs per GPU
 
-  double stated() const { return *row->tflops_per_gpu; }
+  double stated() const { return *stated_tflops(*row); }
   double factor() const { return stated() / computed; }
   double slack() const { return kSame + rate.rounding + rounding(stated()); }
   bool agrees() const { return std::abs(factor() - 1) <= slack(); }
 };
 
-std::vector<Check> checks(const Row& row, const std::vector<Convention>& ways) {
+std::vector<Check> checks(const Record& row, const std::vector<Convention>& ways) {
   std::vector<Check> out;
   for (const auto& rate : rates(row))
     for (const auto& way : ways)
-      out.push_back({&row, rate, way, tflops(way, rate, static_cast<double>(*row.gpus))});
+      out.push_back({&row, rate, way, tflops(way, rate, *row.field_number("gpus"))});
   std::stable_sort(out.begin(), out.end(), [](const Check& a, const Check& b) {
     return std::abs(std::log(a.factor())) < std::abs(std::log(b.factor()));
   });
@@ -51,8 +54,8 @@ std::string readings(const Check& check, bool batch_first) {
   const double factor = check.factor();
   const double times = std::max(factor, 1 / factor);
   const auto& row = *check.row;
-  const double gpus = static_cast<double>(*row.gpus) / factor;
-  const double batch = row.gbs ? static_cast<double>(*row.gbs) * factor : 0;
+  const double gpus = *row.field_number("gpus") / factor;
+  const double batch = row.field_number("global_batch").value_or(0) * factor;
   if (times > 1.5 && is_whole(times)) {
     if (batch_first && check.rate.field == "step_seconds" && is_whole(batch))
       out.push_back(fmt::format("global_batch {:.0f}", batch));
@@ -60,11 +63,11 @@ std::string readings(const Check& check, bool batch_first) {
       out.push_back(fmt::format("{:.0f} GPUs", gpus));
   }
   if (check.rate.field == "step_seconds")
-    out.push_back(fmt::format("{:.4g} s", *row.step_time_s / factor));
+    out.push_back(fmt::format("{:.4g} s", *step_time(row) / factor));
   else if (check.rate.field == "samples_per_second")
-    out.push_back(fmt::format("{:.4g} samples/s", *row.samples_per_s * factor));
+    out.push_back(fmt::format("{:.4g} samples/s", *row.measured.samples_per_second * factor));
   else
-    out.push_back(fmt::format("{:.4g} days", *row.days_per_100b_tokens / factor));
+    out.push_back(fmt::format("{:.4g} days", *row.measured.days_per_100b_tokens / factor));
   return join(out, " or ") + " would fit";
 }
 
@@ -76,11 +79,11 @@ std::string factor_words(double factor) {
 
 std::string computed_words(const Check& check) {
   return fmt::format("{} on {} GPUs are {:.2f} TFLOPs per GPU ({})", check.rate.words,
-                     *check.row->gpus, check.computed, check.way.words());
+                     *check.row->whole("gpus"), check.computed, check.way.words());
 }
 
 // The first other way to count that agrees; "" if none.
-std::string agreeing(const Row& row) {
+std::string agreeing(const Record& row) {
   for (const auto& check : checks(row, conventions(row)))
     if (check.agrees()) return check.way.words();
   return "";
@@ -100,19 +103,19 @@ void doubt_throughput(Inquiry& inquiry, std::size_t i) {
 }
 
 // Time and TFLOPs in each other's column: their product is what it was.
-bool looks_swapped(const Row& row, double peak) {
-  return row.step_time_s && *row.tflops_per_gpu > peak && *row.step_time_s < peak;
+bool looks_swapped(const Record& row, double peak) {
+  return step_time(row) && *stated_tflops(row) > peak && *step_time(row) < peak;
 }
 
 bool doubt_stated_peak(Inquiry& inquiry, std::size_t i, double peak) {
   const auto& row = inquiry.rows[i];
-  if (!row.tflops_per_gpu || *row.tflops_per_gpu <= peak) return false;
+  if (!stated_tflops(row) || *stated_tflops(row) <= peak) return false;
   auto reason =
-      fmt::format("{:g} TFLOPs per GPU are above the peak of {:g}", *row.tflops_per_gpu, peak);
+      fmt::format("{:g} TFLOPs per GPU are above the peak of {:g}", *stated_tflops(row), peak);
   const bool swapped = looks_swapped(row, peak);
   if (swapped)
     reason += fmt::format("; {:g} s and {:g} TFLOPs would not be: columns swapped?",
-                          *row.tflops_per_gpu, *row.step_time_s);
+                          *stated_tflops(row), *step_time(row));
   inquiry.add(i, swapped ? "swapped" : "over_peak",
               swapped ? "step_seconds, tflops_per_gpu" : "tflops_per_gpu", reason);
   return true;
@@ -123,16 +126,16 @@ bool doubt_computed_peak(Inquiry& inquiry, std::size_t i, const std::vector<Conv
                          double peak) {
   const auto& row = inquiry.rows[i];
   const auto found = rates(row);
-  if (found.empty() || ways.empty() || !row.gpus || *row.gpus < 1) return false;
+  if (found.empty() || ways.empty() || !row.whole("gpus") || *row.whole("gpus") < 1) return false;
   const auto way = *std::min_element(
       ways.begin(), ways.end(), [](const auto& a, const auto& b) { return a.flops < b.flops; });
   const auto& rate = found.front();
-  const double computed = tflops(way, rate, static_cast<double>(*row.gpus));
+  const double computed = tflops(way, rate, *row.field_number("gpus"));
   if (computed * (1 - rate.rounding) <= peak) return false;
   const Check check{&row, rate, way, computed};
   auto reason = fmt::format("{}, above the peak of {:g}", computed_words(check), peak);
-  if (row.tflops_per_gpu)
-    reason += fmt::format("; for the stated {:g}, {}", *row.tflops_per_gpu, readings(check, true));
+  if (stated_tflops(row))
+    reason += fmt::format("; for the stated {:g}, {}", *stated_tflops(row), readings(check, true));
   inquiry.add(i, "over_peak", rate.field + ", global_batch, gpus", reason);
   return true;
 }
@@ -165,7 +168,7 @@ void doubt_unknown_formula(Inquiry& inquiry, std::size_t i) {
   inquiry.add(i, "tflops", "tflops_per_gpu, " + most->rate.field,
               fmt::format("{} on {} GPUs are {:.1f} to {:.1f} TFLOPs per GPU by any way to count, "
                           "the row says {:g}; {}",
-                          most->rate.words, *row.gpus, least->computed, most->computed,
+                          most->rate.words, *row.whole("gpus"), least->computed, most->computed,
                           most->stated(), readings(found.front(), false)));
 }
 
@@ -174,13 +177,13 @@ using Formulas = std::map<std::string, std::vector<std::size_t>>;  // the rows t
 void doubt_formula(Inquiry& inquiry, std::size_t i, const std::string& usual,
                    const std::string& place) {
   auto row = inquiry.rows[i];
-  const auto formula = std::exchange(row.tflops_formula, usual);
-  if (!row.gpus || *row.gpus < 1) return;
+  const auto formula = std::exchange(row.measured.tflops.front().convention, usual);
+  if (!row.whole("gpus") || *row.whole("gpus") < 1) return;
   const auto found = checks(row, own_conventions(row, inquiry.peers));
   if (found.empty() || found.front().agrees()) return;
   inquiry.add(i, "tflops", "tflops_per_gpu",
               fmt::format("{:g} TFLOPs are by {}, other rows of {} are by {}: {}",
-                          *row.tflops_per_gpu, printable(formula), printable(place),
+                          *stated_tflops(row), printable(formula), printable(place),
                           printable(usual), computed_words(found.front())));
 }
 
@@ -196,7 +199,7 @@ void doubt_rates(Inquiry& inquiry, std::size_t i) {
     if (doubt_stated_peak(inquiry, i, peak)) return;
     if (doubt_computed_peak(inquiry, i, own.empty() ? conventions(row) : own, peak)) return;
   }
-  if (!row.tflops_per_gpu || !(*row.tflops_per_gpu > 0) || !row.gpus || *row.gpus < 1) return;
+  if (!stated_tflops(row) || row.whole("gpus").value_or(0) < 1) return;
   if (own.empty())
     doubt_unknown_formula(inquiry, i);
   else
@@ -207,8 +210,9 @@ void doubt_formulas(Inquiry& inquiry) {
   std::map<std::pair<std::string, std::string>, Formulas> used;  // by source, and date or table
   for (std::size_t i = 0; i < inquiry.rows.size(); ++i) {
     const auto& row = inquiry.rows[i];
-    if (row.tflops_per_gpu && !row.tflops_formula.empty())
-      used[{row.source, row.date.empty() ? row.table : row.date}][row.tflops_formula].push_back(i);
+    if (stated_tflops(row) && !tflops_formula(row).empty())
+      used[{row.source, row.origin.date.empty() ? row.table : row.origin.date}][tflops_formula(row)]
+          .push_back(i);
   }
   for (const auto& [place, formulas] : used) {
     const auto usual = std::max_element(

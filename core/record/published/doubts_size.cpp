@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/plan/family.h"
 #include "core/record/published/conventions.h"
 #include "core/record/published/doubts_checks.h"
-#include "core/plan/family.h"
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
+
+using record::Record;
 
 constexpr double kLabel = 0.02;  // names are made of sizes, and not with great care
 // Other architectures than GPT have other sizes. Where a source has rows of GPT only, what is not
@@ -22,15 +25,16 @@ constexpr double kFarMore = 64;    // beyond any mixture of experts: one of 1T i
 constexpr double kInGb = 1.08;     // GB where GiB was meant
 constexpr double kLeastKept = 16;  // bytes of a layer's activations per token and width: half of 34
 
-plan::Model model_of(const Row& row) {
-  return plan::sized("gpt", "", *row.layers, *row.hidden, 1, row.vocab.value_or(0), 0);
+plan::Model model_of(const Record& row) {
+  return plan::sized("gpt", "", *row.whole("layers"), *row.whole("hidden"), 1,
+                     row.whole("vocab").value_or(0), 0);
 }
 
 // Layers alone; with embeddings; with an output of its own besides.
-std::vector<double> sizes(const Row& row) {
+std::vector<double> sizes(const Record& row) {
   const auto model = model_of(row);
   const double layers = static_cast<double>(model.layers) * model.layer_params();
-  if (!row.vocab) return {layers};
+  if (!row.whole("vocab")) return {layers};
   return {layers, layers + model.embedding_params(), layers + 2 * model.embedding_params()};
 }
 
@@ -44,37 +48,41 @@ bool is_label_of(double params, double label) {
 
 // What stays of activations without recomputation on one GPU that has all layers, in GiB: the
 // least that any framework gets by with.
-std::optional<double> least_activations(const Row& row) {
-  if (!row.layers || !row.hidden || !row.seq || !row.mbs || !row.pp || *row.pp != 1)
+std::optional<double> least_activations(const Record& row) {
+  if (row.whole("pipeline_parallel") != 1 || row.field_text("recompute") != "false" ||
+      row.flag("offload_activations").value_or(false))
     return std::nullopt;
-  if (row.act_ckpt != "false" || row.offload_activations.value_or(false)) return std::nullopt;
-  return kLeastKept * static_cast<double>(*row.layers) * static_cast<double>(*row.hidden) *
-         static_cast<double>(*row.seq) * static_cast<double>(*row.mbs) /
-         static_cast<double>(std::max<std::int64_t>(1, row.tp.value_or(1))) / kGiB;
+  double bytes = kLeastKept / std::max(1.0, row.field_number("tensor_parallel").value_or(1));
+  for (const auto* name : {"layers", "hidden", "seq", "micro_batch"}) {
+    const auto factor = row.field_number(name);
+    if (!factor) return std::nullopt;
+    bytes *= *factor;
+  }
+  return bytes / kGiB;
 }
 
-bool says_size(const Row& row) {
-  return row.params_b && *row.params_b > 0 && row.layers && row.hidden;
+bool says_size(const Record& row) {
+  return row.field_number("params").value_or(0) > 0 && row.whole("layers") && row.whole("hidden");
 }
 
 void add_size(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
   const auto found = sizes(row);
-  auto reason = fmt::format("{} layers of width {} are {:.1f}B parameters", *row.layers,
-                            *row.hidden, found.front() / 1e9);
+  auto reason = fmt::format("{} layers of width {} are {:.1f}B parameters", *row.whole("layers"),
+                            *row.whole("hidden"), found.front() / 1e9);
   if (found.size() > 1)
-    reason += fmt::format(", {:.1f}B with a vocabulary of {}", found[1] / 1e9, *row.vocab);
+    reason += fmt::format(", {:.1f}B with a vocabulary of {}", found[1] / 1e9, *row.whole("vocab"));
   inquiry.add(i, "size", "params, layers, hidden",
-              fmt::format("{}; the row says {:g}B", reason, *row.params_b));
+              fmt::format("{}; the row says {:g}B", reason, *billions(row)));
 }
 
 }  // namespace
 
-bool has_usual_size(const Row& row) {
+bool has_usual_size(const Record& row) {
   if (!says_size(row)) return false;
   const auto found = sizes(row);
   return std::any_of(found.begin(), found.end(),
-                     [&](double params) { return is_label_of(params, *row.params_b); });
+                     [&](double params) { return is_label_of(params, *billions(row)); });
 }
 
 void doubt_sizes(Inquiry& inquiry) {
@@ -91,26 +99,29 @@ void doubt_sizes(Inquiry& inquiry) {
     const auto [fits, all] = usual[row.source];
     const bool like_gpt = fits >= kEnoughRows && kMostRows * all <= fits;
     const double layers = sizes(row).front(), most = sizes(row).back();
-    const double said = *row.params_b * 1e9;
-    if (like_gpt ? row.vocab || layers > said : kFarLess * layers > said || said > kFarMore * most)
+    const double said = *row.field_number("params");
+    if (like_gpt ? row.whole("vocab") || layers > said
+                 : kFarLess * layers > said || said > kFarMore * most)
       add_size(inquiry, i);
   }
 }
 
 void doubt_memory(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
-  if (!row.mem_gb) return;
+  const auto used = memory_gib(row);
+  if (!used) return;
   const auto& gpu = inquiry.gpus[i];
-  if (gpu && gpu->memory_gib > 0 && *row.mem_gb > kInGb * gpu->memory_gib)
+  if (gpu && gpu->memory_gib > 0 && *used > kInGb * gpu->memory_gib)
     inquiry.add(
         i, "memory", "peak_memory",
-        fmt::format("{:g} GB of memory were used, the GPU has {:g}", *row.mem_gb, gpu->memory_gib));
+        fmt::format("{:g} GB of memory were used, the GPU has {:g}", *used, gpu->memory_gib));
   const auto least = least_activations(row);
-  if (least && *row.mem_gb < *least)
+  if (least && *used < *least)
     inquiry.add(i, "memory", "peak_memory",
                 fmt::format("{} layers of micro-batch {} x {} tokens keep at least {:.1f} GB of "
                             "activations without recomputation; the row says {:g} GB in all",
-                            *row.layers, *row.mbs, *row.seq, *least, *row.mem_gb));
+                            *row.whole("layers"), *row.whole("micro_batch"), *row.whole("seq"),
+                            *least, *used));
 }
 
 }  // namespace orch::published

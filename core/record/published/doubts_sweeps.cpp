@@ -9,6 +9,8 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
+
 const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
 
 constexpr double kNoise = 0.02;       // of two step times on one machine
@@ -29,16 +31,18 @@ std::vector<Timed> timed(const Inquiry& inquiry, const std::vector<std::size_t>&
   for (const auto i : set) {
     const auto& row = inquiry.rows[i];
     const auto seconds = step_seconds(row);
-    if (seconds && row.mbs) out.push_back({i, *seconds, *batch_of(row), *row.mbs});
+    const auto micro_batch = row.whole("micro_batch");
+    if (seconds && micro_batch) out.push_back({i, *seconds, *batch_of(row), *micro_batch});
   }
   return out;
 }
 
 // What a sample surely costs: with recomputation only where it is said.
-std::optional<double> sample_flops(const Row& row) {
+std::optional<double> sample_flops(const Record& row) {
   std::optional<double> least;
+  const auto said = row.field_text("recompute");
   for (const auto& way : conventions(row)) {
-    if (way.recompute != (row.act_ckpt == "true" || row.act_ckpt == "full")) continue;
+    if (way.recompute != (said == "true" || said == "full")) continue;
     if (!least || way.flops < *least) least = way.flops;
   }
   return least;
@@ -52,8 +56,8 @@ std::optional<double> impossible_rate(const Inquiry& inquiry, const Timed& small
   const auto flops = sample_flops(row);
   const auto& gpu = inquiry.gpus[large.row];
   if (!flops || !gpu || gpu->peak_tflops <= 0) return std::nullopt;
-  const double rate = (large.samples - small.samples) * *flops / more_seconds /
-                      static_cast<double>(*row.gpus) / 1e12;
+  const double rate =
+      (large.samples - small.samples) * *flops / more_seconds / *row.field_number("gpus") / 1e12;
   return rate > gpu->peak_tflops ? std::optional(rate) : std::nullopt;
 }
 

@@ -8,49 +8,58 @@
 #include "core/base/multiples.h"
 #include "core/record/published/framework.h"
 #include "core/record/published/kind.h"
+#include "core/record/published/said.h"
 #include "core/record/statistics/interval.h"
 
 namespace orch::published {
 namespace {
 
+using record::Record;
+
 bool is_megatron(const std::string& formula) { return formula.starts_with("megatron"); }
 
-bool recomputes(const Row& row) { return recompute_of(row) == "full"; }
+std::int64_t padded_vocab(const Record& row) {
+  return published::padded_vocab(row.whole("vocab").value_or(kUsualVocab),
+                                 row.whole("tensor_parallel").value_or(1));
+}
+
+bool recomputes(const Record& row) { return recompute_of(row) == "full"; }
 
 // Samples per second and GPU that the row says or implies.
-std::optional<double> samples_per_second(const Row& row) {
-  if (row.samples_per_s) return row.samples_per_s;
-  if (row.step_time_s && row.gbs) return static_cast<double>(*row.gbs) / *row.step_time_s;
-  return std::nullopt;
+std::optional<double> samples_per_second(const Record& row) {
+  if (row.measured.samples_per_second) return row.measured.samples_per_second;
+  const auto seconds = step_time(row), batch = row.field_number("global_batch");
+  return seconds && batch ? std::optional(*batch / *seconds) : std::nullopt;
 }
 
-std::optional<double> solved_hidden(const Row& row, const std::string& formula) {
-  const auto rate = samples_per_second(row);
-  if (!row.layers || !row.tflops_per_gpu || !row.gpus || !rate || !is_megatron(formula))
-    return std::nullopt;
-  const double flops = *row.tflops_per_gpu * 1e12 * static_cast<double>(*row.gpus) / *rate;
-  const auto vocab = padded_vocab(row.vocab.value_or(kUsualVocab), row.tp.value_or(1));
-  return solve_hidden(flops, *row.layers, vocab, row.seq.value_or(kUsualSeq), recomputes(row));
+std::optional<double> solved_hidden(const Record& row, const std::string& formula) {
+  const auto rate = samples_per_second(row), tflops = stated_tflops(row);
+  const auto gpus = row.field_number("gpus");
+  const auto layers = row.whole("layers");
+  if (!layers || !tflops || !gpus || !rate || !is_megatron(formula)) return std::nullopt;
+  return solve_hidden(*tflops * 1e12 * *gpus / *rate, *layers, padded_vocab(row),
+                      row.whole("seq").value_or(kUsualSeq), recomputes(row));
 }
 
-std::optional<plan::Model> sizes(const Row& row) {
-  if (!row.layers || !row.hidden) return std::nullopt;
-  return shaped(row, {*row.layers, *row.hidden, row.heads.value_or(1),
-                      padded_vocab(row.vocab.value_or(kUsualVocab), row.tp.value_or(1)),
-                      row.seq.value_or(kUsualSeq)});
+std::optional<plan::Model> sizes(const Record& row) {
+  const auto layers = row.whole("layers"), hidden = row.whole("hidden");
+  if (!layers || !hidden) return std::nullopt;
+  return shaped(row, {*layers, *hidden, row.whole("heads").value_or(1), padded_vocab(row),
+                      row.whole("seq").value_or(kUsualSeq)});
 }
 
 // How far a row's TFLOPs are from its own step time, by one way to count.
-std::optional<double> disagreement(const Row& row, const std::string& formula, Counted counted) {
+std::optional<double> disagreement(const Record& row, const std::string& formula, Counted counted) {
   const auto model = sizes(row);
-  if (!model || !row.step_time_s || !row.tflops_per_gpu || !row.gpus || !row.gbs)
-    return std::nullopt;
-  if (counted == Counted::stated && !row.params_b) return std::nullopt;
-  const auto flops = formula_flops(formula, *model, row.params_b.value_or(0) * 1e9, counted,
-                                   static_cast<double>(*row.gbs), recomputes(row));
+  const auto seconds = step_time(row), tflops = stated_tflops(row);
+  const auto gpus = row.field_number("gpus"), batch = row.field_number("global_batch");
+  const auto params = row.field_number("params");
+  if (!model || !seconds || !tflops || !gpus || !batch) return std::nullopt;
+  if (counted == Counted::stated && !params) return std::nullopt;
+  const auto flops =
+      formula_flops(formula, *model, params.value_or(0), counted, *batch, recomputes(row));
   if (!flops) return std::nullopt;
-  const double rate = *flops / (*row.step_time_s * static_cast<double>(*row.gpus)) / 1e12;
-  return std::abs(rate / *row.tflops_per_gpu - 1);
+  return std::abs(*flops / (*seconds * *gpus) / 1e12 / *tflops - 1);
 }
 
 }  // namespace
@@ -92,10 +101,10 @@ std::int64_t usual_hidden(double solved, std::int64_t tensor_parallel) {
   return best * 8 * tensor_parallel;
 }
 
-Peers::Peers(const std::vector<Row>& rows) {
+Peers::Peers(const std::vector<Record>& rows, Of of) {
   std::map<std::string, std::map<std::string, int>> used;
   for (const auto& row : rows)
-    if (!row.tflops_formula.empty()) ++used[row.source][row.tflops_formula];
+    if (!tflops_formula(row).empty()) ++used[row.source][tflops_formula(row)];
   for (const auto& [source, counts] : used)
     formulas_[source] = std::max_element(counts.begin(), counts.end(), [](auto& a, auto& b) {
                           return a.second < b.second;
@@ -104,9 +113,9 @@ Peers::Peers(const std::vector<Row>& rows) {
   std::map<Names, std::vector<double>> widths;
   std::map<Names, std::array<std::vector<double>, 3>> errors;
   for (const auto& row : rows) {
-    if (row.suspect.value_or(false)) continue;
+    if (of == Of::trusted && row.flag("suspect").value_or(false)) continue;
     const auto formula_used = formula(row);
-    if (!row.hidden)
+    if (!row.whole("hidden"))
       if (const auto width = solved_hidden(row, formula_used))
         widths[{row.source, row.table}].push_back(*width);
     for (const auto way : {Counted::stated, Counted::all, Counted::without_embeddings})
@@ -114,7 +123,8 @@ Peers::Peers(const std::vector<Row>& rows) {
         errors[{row.source, formula_used}][static_cast<std::size_t>(way)].push_back(*error);
   }
   for (const auto& row : rows)
-    if (row.tied) tied_.try_emplace({row.source, row.hidden.value_or(0)}, *row.tied);
+    if (const auto tied = row.flag("tied"))
+      tied_.try_emplace({row.source, row.whole("hidden").value_or(0)}, *tied);
   for (const auto& [names, found] : widths) hidden_[names] = statistics::median(found);
   for (const auto& [names, by_way] : errors) {
     double least = 0.02;  // worse than that, no way to count explains them
@@ -126,25 +136,25 @@ Peers::Peers(const std::vector<Row>& rows) {
   }
 }
 
-std::string Peers::formula(const Row& row) const {
-  if (!row.tflops_formula.empty()) return row.tflops_formula;
+std::string Peers::formula(const Record& row) const {
+  if (!tflops_formula(row).empty()) return tflops_formula(row);
   const auto found = formulas_.find(row.source);
   return found == formulas_.end() ? "" : found->second;
 }
 
-Counted Peers::counted(const Row& row) const {
+Counted Peers::counted(const Record& row) const {
   const auto found = counted_.find({row.source, formula(row)});
   if (found != counted_.end()) return found->second;
-  return row.params_b ? Counted::stated : Counted::all;
+  return row.field("params") ? Counted::stated : Counted::all;
 }
 
-std::optional<double> Peers::hidden(const Row& row) const {
+std::optional<double> Peers::hidden(const Record& row) const {
   const auto found = hidden_.find({row.source, row.table});
   return found == hidden_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<bool> Peers::tied(const Row& row) const {
-  const auto found = tied_.find({row.source, row.hidden.value_or(0)});
+std::optional<bool> Peers::tied(const Record& row) const {
+  const auto found = tied_.find({row.source, row.whole("hidden").value_or(0)});
   return found == tied_.end() ? std::nullopt : std::optional(found->second);
 }
 

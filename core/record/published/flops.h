@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/published/row.h"
 #include "core/plan/model.h"
+#include "core/record/record.h"
 
 namespace orch::published {
 
@@ -38,16 +38,17 @@ enum class Counted { stated, all, without_embeddings };
 // What the rows of a source or table know together where one of them alone does not.
 class Peers {
  public:
-  explicit Peers(const std::vector<Row>& rows);
+  enum class Of { all, trusted };  // trusted: those that their tables do not mark as suspect
+  explicit Peers(const std::vector<record::Record>& rows, Of of = Of::trusted);
 
   // The formula that a row's TFLOPs are by: its own, or the one that its source uses most.
-  std::string formula(const Row& row) const;
+  std::string formula(const record::Record& row) const;
   // Which parameters the source counts: what agrees best with rows that have a time as well.
-  Counted counted(const Row& row) const;
+  Counted counted(const record::Record& row) const;
   // The width that the rows of a table come to which leave it out; the median of theirs.
-  std::optional<double> hidden(const Row& row) const;
+  std::optional<double> hidden(const record::Record& row) const;
   // Whether models of that width have a tied head, by the first row of the source that says so.
-  std::optional<bool> tied(const Row& row) const;
+  std::optional<bool> tied(const record::Record& row) const;
 
  private:
   using Names = std::pair<std::string, std::string>;

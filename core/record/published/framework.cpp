@@ -11,6 +11,7 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
 using plan::Value;
 
 const std::vector<std::string>& frameworks() {
@@ -30,55 +31,56 @@ const std::vector<std::string>& frameworks() {
   return kNames;
 }
 
-bool is_megatron_deepspeed(const Row& row) {
-  return lower(row.framework).starts_with("megatron-deepspeed");
+bool is_megatron_deepspeed(const Record& row) {
+  return lower(row.field_text("framework")).starts_with("megatron-deepspeed");
 }
 
 // From 2022-02-28 on, Megatron-DeepSpeed trains bf16 with an optimizer of its own: it shards the
 // states like ZeRO-1 and sums gradients in fp32, and is said to run "without ZeRO".
-bool has_bf16_optimizer(const Row& row) {
-  return is_megatron_deepspeed(row) && lower(row.dtype) == "bf16" && row.date >= "2022-02-28" &&
-         row.zero_stage.value_or(0) == 0;
+bool has_bf16_optimizer(const Record& row) {
+  return is_megatron_deepspeed(row) && lower(row.field_text("dtype")) == "bf16" &&
+         row.origin.date >= "2022-02-28" && row.whole("zero_stage").value_or(0) == 0;
 }
 
 // Plain Megatron of 2021 had no sharded optimizer; Megatron-DeepSpeed ran with ZeRO-1 wherever its
 // tables say a stage, and its memory on data-parallel ranks agrees where they do not.
-std::int64_t zero_stage_of(const Row& row, std::vector<std::string>& assumed) {
+std::int64_t zero_stage_of(const Record& row, std::vector<std::string>& assumed) {
   const bool deepspeed = is_megatron_deepspeed(row);
   if (has_bf16_optimizer(row)) {
     assumed.emplace_back("zero_stage 1 and sums in fp32: the BF16 optimizer of DeepSpeed");
     return 1;
   }
-  if (row.zero_stage) return *row.zero_stage;
-  if (lower(row.framework).ends_with("-zero3")) return 3;
-  if (deepspeed && row.dp.value_or(2) > 1) assumed.emplace_back("zero_stage 1");
+  if (row.whole("zero_stage")) return *row.whole("zero_stage");
+  if (lower(row.field_text("framework")).ends_with("-zero3")) return 3;
+  if (deepspeed && row.whole("data_parallel").value_or(2) > 1) assumed.emplace_back("zero_stage 1");
   return deepspeed ? 1 : 0;
 }
 
 // Megatron's own runs of the time were fp16; the others took what the GPU does best.
-std::string dtype_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
-  if (!row.dtype.empty()) return lower(row.dtype);
-  const bool then = lower(row.framework).starts_with("megatron");
+std::string dtype_of(const Record& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
+  if (row.field("dtype")) return lower(row.field_text("dtype"));
+  const bool then = lower(row.field_text("framework")).starts_with("megatron");
   const std::string dtype = then || gpu.peak("bf16").value <= 0 ? "fp16" : "bf16";
   assumed.push_back("dtype " + dtype);
   return dtype;
 }
 
-std::string optimizer_of(const Row& row, std::vector<std::string>& assumed) {
-  const auto name = lower(row.optimizer);
+std::string optimizer_of(const Record& row, std::vector<std::string>& assumed) {
+  const auto name = lower(row.field_text("optimizer"));
   if (name.find("adafactor") != std::string::npos) return "adafactor";
   if (!name.empty() && name.find("adam") == std::string::npos)
-    assumed.push_back("optimizer '" + printable(row.optimizer) + "' taken as adamw");
+    assumed.push_back("optimizer '" + printable(row.field_text("optimizer")) + "' taken as adamw");
   return "adamw";
 }
 
 // DeepSpeed deals what its pattern matches; without a pattern Megatron deals layers. Where that
 // would leave the last stage empty and counting the embeddings comes out even, that was meant.
-std::string partition_of(const Row& row, std::vector<std::string>& assumed) {
-  const auto method = lower(row.partition_method);
+std::string partition_of(const Record& row, std::vector<std::string>& assumed) {
+  const auto method = lower(row.field_text("partition_method"));
   if (method.find("embed") != std::string::npos) return "transformer|embedding";
-  const auto pp = row.pp.value_or(1), layers = row.layers.value_or(0);
-  const auto chunks = pp * row.interleave.value_or(1);
+  const auto pp = row.whole("pipeline_parallel").value_or(1);
+  const auto layers = row.whole("layers").value_or(0);
+  const auto chunks = pp * row.whole("interleave").value_or(1);
   if (chunks > pp && layers % chunks != 0 && (layers + 2) % chunks == 0) {
     assumed.emplace_back("embeddings counted as layers, or the chunks would not be equal");
     return "transformer|embedding";
@@ -89,9 +91,9 @@ std::string partition_of(const Row& row, std::vector<std::string>& assumed) {
   return "transformer|embedding";
 }
 
-std::string engine_of(const Row& row) {
-  if (!row.engine.empty()) return row.engine;
-  if (lower(row.stack).starts_with("orch-")) return "orch";
+std::string engine_of(const Record& row) {
+  if (row.field("engine")) return row.field_text("engine");
+  if (lower(row.field_text("stack")).starts_with("orch-")) return "orch";
   return is_megatron_deepspeed(row) ? "deepspeed" : "megatron";
 }
 
@@ -102,34 +104,33 @@ std::string partition_rule(const std::string& engine) {
 }
 
 // FULL_SHARD, SHARD_GRAD_OP and HYBRID_SHARD are PyTorch's words; HSDP and "inside the node" others'.
-std::string sharding_of(const Row& row) {
-  const auto words = lower(row.sharding);
+std::string sharding_of(const Record& row) {
+  const auto words = lower(row.field_text("sharding"));
   const auto says = [&](std::string_view word) { return words.find(word) != std::string::npos; };
   if (says("hybrid") || says("hsdp") || says("inside")) return "hybrid";
   return says("grad_op") ? "grad_op" : "full";
 }
 
-void add_common(const Row& row, const plan::Gpu& gpu, Way& way, std::vector<std::string>& assumed) {
+void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
+                std::vector<std::string>& assumed) {
   const auto recompute = recompute_of(row);
-  if (row.act_ckpt.empty()) assumed.push_back("recompute " + recompute);
+  if (!row.field("recompute")) assumed.push_back("recompute " + recompute);
   way.settings.emplace_back("recompute", recompute);
   way.settings.emplace_back("dtype", dtype_of(row, gpu, assumed));
   way.settings.emplace_back("optimizer", optimizer_of(row, assumed));
-  way.settings.emplace_back("flash_attention", row.flash_attn.value_or(false));
-  way.settings.emplace_back("tensor_parallel", row.tp.value_or(1));
-  way.settings.emplace_back("pipeline_parallel", row.pp.value_or(1));
-  way.settings.emplace_back("context_parallel", row.context_parallel.value_or(1));
-  way.settings.emplace_back("interleave", row.interleave.value_or(1));
-  way.settings.emplace_back("sequence_parallel", row.sequence_parallel.value_or(false));
-  if (row.offload_activations)
-    way.settings.emplace_back("offload_activations", *row.offload_activations);
-  if (!row.cross_entropy.empty())
-    way.settings.emplace_back("cross_entropy", row.cross_entropy);
-  if (row.master_weights) way.settings.emplace_back("master_weights", *row.master_weights);
-  way.settings.emplace_back("launch_blocking", row.launch_blocking.value_or(false));
-  const auto offload = lower(row.offload), compression = lower(row.grad_compression);
-  way.settings.emplace_back("offload", offload.empty() ? "none" : offload);
-  way.settings.emplace_back("compression", compression.empty() ? "none" : compression);
+  const auto add = [&](const char* name, const Value& otherwise) {
+    const auto* said = row.field(name);
+    const auto value = said != nullptr ? *said : otherwise;
+    if (plan::is_given(value)) way.settings.emplace_back(name, value);
+  };
+  add("flash_attention", false);
+  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "context_parallel", "interleave"})
+    add(name, std::int64_t{1});
+  add("sequence_parallel", false);
+  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights"}) add(name, {});
+  add("launch_blocking", false);
+  for (const auto* name : {"offload", "compression"})
+    way.settings.emplace_back(name, row.field(name) ? lower(row.field_text(name)) : "none");
 }
 
 // What a run does anyway when a strategy has no such parameter.
@@ -143,9 +144,9 @@ bool happens_anyway(const std::string& setting, const Value& value) {
 
 }  // namespace
 
-std::string strategy_of(const Row& row) {
+std::string strategy_of(const Record& row) {
   std::vector<std::string> assumed;
-  const auto name = lower(row.framework);
+  const auto name = lower(row.field_text("framework"));
   if (name == "ddp" || name == "fsdp") return name;
   if (name == "torchtitan" || name == "llm-foundry") return "fsdp";
   if (is_megatron(row))
@@ -153,13 +154,13 @@ std::string strategy_of(const Row& row) {
   return name.find("deepspeed") != std::string::npos ? "deepspeed" : "";
 }
 
-bool is_megatron(const Row& row) {
-  const auto name = lower(row.framework);
+bool is_megatron(const Record& row) {
+  const auto name = lower(row.field_text("framework"));
   return name.starts_with("megatron") || name == "nemo" || name == "nanotron";
 }
 
-std::string recompute_of(const Row& row) {
-  const auto cell = lower(row.act_ckpt);
+std::string recompute_of(const Record& row) {
+  const auto cell = lower(row.field_text("recompute"));
   if (cell == "true" || cell == "yes" || cell == "1") return "full";
   if (cell == "false" || cell == "no" || cell == "0") return "none";
   if (!cell.empty()) return cell;
@@ -167,22 +168,21 @@ std::string recompute_of(const Row& row) {
   return is_megatron(row) ? "full" : "none";
 }
 
-Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
+Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::string>& assumed) {
   Way way;
+  const auto framework = row.field_text("framework");
   const auto zero_stage = zero_stage_of(row, assumed);
   way.strategy = strategy_of(row);
   if (way.strategy.empty())
-    return Error{
-        "framework",
-        row.framework.empty() ? "names none" : "no '" + printable(row.framework) + "' here",
-        suggestion(lower(row.framework), frameworks())};
+    return Error{"framework", framework.empty() ? "names none" : "no '" + printable(framework) + "' here",
+                 suggestion(lower(framework), frameworks())};
   add_common(row, gpu, way, assumed);
   if (way.strategy == "megatron") {
     way.settings.emplace_back("zero_stage", zero_stage);
     const auto engine = engine_of(row);
     // What Megatron-LM does unless it is told not to.
     const bool sums_wide = has_bf16_optimizer(row) || engine == "megatron";
-    way.settings.emplace_back("fp32_accumulate", row.fp32_accumulate.value_or(sums_wide));
+    way.settings.emplace_back("fp32_accumulate", row.flag("fp32_accumulate").value_or(sums_wide));
     way.settings.emplace_back("stage_partition", partition_of(row, assumed));
     way.settings.emplace_back("partition_rule", partition_rule(engine));
     way.settings.emplace_back("engine", engine);
@@ -193,7 +193,7 @@ Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string
     way.settings.emplace_back("stage", zero_stage);
   }
   if (way.strategy == "fsdp") way.settings.emplace_back("sharding", sharding_of(row));
-  const bool own = lower(row.stack).starts_with("orch-");  // our own trainer
+  const bool own = lower(row.field_text("stack")).starts_with("orch-");  // our own trainer
   if (way.strategy == "deepspeed" || way.strategy == "fsdp" || way.strategy == "ddp")
     way.settings.emplace_back("engine", own ? "orch" : "framework");
   return way;

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/published/row.h"
+#include "core/record/record.h"
 #include "core/plan/cluster.h"
 #include "core/plan/strategy.h"
 
@@ -19,18 +19,19 @@ struct Way {
 
 // The rules that fill in what tables leave out are all in framework.cpp. What a rule decided is
 // added to assumed.
-Result<Way> way_of(const Row& row, const plan::Gpu& gpu, std::vector<std::string>& assumed);
+Result<Way> way_of(const record::Record& row, const plan::Gpu& gpu,
+                   std::vector<std::string>& assumed);
 
 // The settings in the order of the strategy's parameters, its defaults filled in. A setting that
 // the strategy does not have is an error, unless it is what happens without it.
 Result<std::vector<plan::Value>> settings_of(const Way& way, const plan::Strategy& strategy);
 
-bool is_megatron(const Row& row);  // or a relative of it
+bool is_megatron(const record::Record& row);  // or a relative of it
 
 // Which of our strategies the row's framework is; "" if none.
-std::string strategy_of(const Row& row);
+std::string strategy_of(const record::Record& row);
 
 // Whether the run computes activations again ("full", "selective" or "none"), by cell or habit.
-std::string recompute_of(const Row& row);
+std::string recompute_of(const record::Record& row);
 
 }  // namespace orch::published

@@ -8,19 +8,20 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
 using plan::Field, plan::Value;
 
 // bloom-7b1 and its family pad their vocabulary to this and have no position embedding.
 constexpr std::int64_t kBloomVocab = 250880;
 
-std::string family_of(const Row& row, const Sizes& sizes, std::vector<std::string>& assumed) {
-  if (!row.family.empty()) return row.family;
+std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
+  if (row.field("family")) return row.field_text("family");
   if (sizes.vocab == kBloomVocab) return "bloom";
-  if (row.ffn_hidden.value_or(4 * sizes.hidden) != 4 * sizes.hidden) {
+  if (row.whole("ffn_hidden").value_or(4 * sizes.hidden) != 4 * sizes.hidden) {
     assumed.emplace_back("family llama: the MLP is not four times as wide as the model");
     return "llama";
   }
-  if (row.kv_heads.value_or(sizes.heads) == sizes.heads) return "gpt";
+  if (row.whole("kv_heads").value_or(sizes.heads) == sizes.heads) return "gpt";
   assumed.emplace_back("family nemotron: grouped queries and a plain MLP");
   return "nemotron";
 }
@@ -37,17 +38,21 @@ Kind kind_of(std::string_view name) {
   return {name};
 }
 
-Value size_of(const Row& row, const Sizes& sizes, const Kind& kind, Field field) {
+Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field field) {
   const bool own = kind.family == "transformer";
+  const auto said = [&](const char* name) {
+    const auto* held = row.field(name);
+    return held != nullptr ? *held : Value();
+  };
   switch (field) {
     case Field::layers: return sizes.layers;
     case Field::hidden: return sizes.hidden;
     case Field::heads: return sizes.heads;
     case Field::vocab: return sizes.vocab;
     case Field::seq: return sizes.seq;
-    case Field::kv_heads: return row.kv_heads ? Value(*row.kv_heads) : Value();
-    case Field::ffn_hidden: return row.ffn_hidden ? Value(*row.ffn_hidden) : Value();
-    case Field::tied: return row.tied ? Value(*row.tied) : own ? Value(kind.tied) : Value();
+    case Field::kv_heads: return said("kv_heads");
+    case Field::ffn_hidden: return said("ffn_hidden");
+    case Field::tied: return row.field("tied") || !own ? said("tied") : Value(kind.tied);
     case Field::rope: return own ? Value(kind.rope) : Value();
     default: return {};
   }
@@ -59,7 +64,7 @@ std::int64_t rounded(double value, std::int64_t step) {
 
 }  // namespace
 
-plan::Model shaped(const Row& row, const Sizes& sizes, std::vector<std::string>& assumed) {
+plan::Model shaped(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
   const auto name = family_of(row, sizes, assumed);
   const auto kind = kind_of(name);
   const auto* family = plan::find_family(kind.family);
@@ -71,7 +76,7 @@ plan::Model shaped(const Row& row, const Sizes& sizes, std::vector<std::string>&
   return model;
 }
 
-plan::Model shaped(const Row& row, const Sizes& sizes) {
+plan::Model shaped(const Record& row, const Sizes& sizes) {
   std::vector<std::string> assumed;
   return shaped(row, sizes, assumed);
 }

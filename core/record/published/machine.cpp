@@ -10,6 +10,7 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
 using plan::Cluster, plan::Partition;
 using ClusterPtr = std::shared_ptr<const Cluster>;
 
@@ -29,12 +30,12 @@ std::vector<const Partition*> like(const Cluster& cluster, const std::string& gp
 }
 
 // A row that is of nodes with other GPUs, or of more than there are, was not here.
-bool contradicts(const Row& row, const Partition& partition) {
-  return row.gpus_per_node.value_or(partition.gpus_per_node) != partition.gpus_per_node ||
-         row.gpus.value_or(0) > partition.gpus_per_node * partition.nodes;
+bool contradicts(const Record& row, const Partition& partition) {
+  return row.whole("gpus_per_node").value_or(partition.gpus_per_node) != partition.gpus_per_node ||
+         row.whole("gpus").value_or(0) > partition.gpus_per_node * partition.nodes;
 }
 
-bool may_have(const Cluster& cluster, const Row& row, const std::string& gpu) {
+bool may_have(const Cluster& cluster, const Record& row, const std::string& gpu) {
   const auto found = like(cluster, gpu);
   return std::any_of(found.begin(), found.end(),
                      [&](const Partition* partition) { return !contradicts(row, *partition); });
@@ -44,7 +45,7 @@ bool known(const Machines& machines, const std::string& name) {
   return std::find(machines.names.begin(), machines.names.end(), name) != machines.names.end();
 }
 
-Result<ClusterPtr> by_gpu(const Row& row, const std::string& gpu, const Machines& machines,
+Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machines& machines,
                           std::vector<std::string>& assumed) {
   if (gpu.empty())
     return Error{"site", "neither the site nor the GPU is said",
@@ -61,41 +62,42 @@ Result<ClusterPtr> by_gpu(const Row& row, const std::string& gpu, const Machines
     assumed.push_back(fmt::format("site {}: the one cluster with {}", owners.front(), gpu));
     return owner;
   }
+  const auto per_node = row.whole("gpus_per_node");
   if (owners.empty())
     return Error{"site", fmt::format("names none, and no cluster has the GPU '{}'{}", printable(gpu),
-                                     row.gpus_per_node
-                                         ? fmt::format(" on nodes of {}", *row.gpus_per_node)
-                                         : std::string()),
+                                     per_node ? fmt::format(" on nodes of {}", *per_node) : ""),
                  "name a cluster with --cluster"};
   return Error{"site", fmt::format("names none, and {} have {}", join(owners, ", "), gpu),
                "name a cluster with --cluster"};
 }
 
-Result<ClusterPtr> cluster_of(const Row& row, const Machines& machines,
+Result<ClusterPtr> cluster_of(const Record& row, const Machines& machines,
                               std::vector<std::string>& assumed) {
-  if (known(machines, row.site)) return machines.find(row.site);
+  const auto site = row.field_text("cluster");
+  if (known(machines, site)) return machines.find(site);
   if (!machines.otherwise.empty()) {
     assumed.push_back("site " + machines.otherwise + ", as asked");
     return machines.find(machines.otherwise);
   }
-  if (row.site.empty()) return by_gpu(row, plain_gpu(row.gpu), machines, assumed);
-  const auto near = nearest(row.site, machines.names);
-  return Error{"site", "no cluster '" + printable(row.site) + "'",
+  if (site.empty()) return by_gpu(row, plain_gpu(row.field_text("gpu")), machines, assumed);
+  const auto near = nearest(site, machines.names);
+  return Error{"site", "no cluster '" + printable(site) + "'",
                near ? "did you mean '" + *near + "'?" : "name a cluster with --cluster"};
 }
 
-Result<const Partition*> partition_of(const Row& row, const Cluster& cluster,
+Result<const Partition*> partition_of(const Record& row, const Cluster& cluster,
                                       std::vector<std::string>& assumed) {
   std::vector<std::string> gpus;
   for (const auto& partition : cluster.partitions) gpus.push_back(partition.gpu.name);
-  if (row.gpu.empty() && cluster.partitions.size() > 1)
+  const auto said = row.field_text("gpu");
+  if (said.empty() && cluster.partitions.size() > 1)
     return Error{"gpu", "names none, and " + cluster.name + " has several",
                  "one of: " + join(gpus, ", ")};
-  const auto gpu = plain_gpu(row.gpu);
+  const auto gpu = plain_gpu(said);
   const auto found =
-      row.gpu.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
+      said.empty() ? std::vector{&cluster.partitions.front()} : like(cluster, gpu);
   if (found.size() != 1)
-    return Error{"gpu", fmt::format("{} has no '{}'", cluster.name, printable(row.gpu)),
+    return Error{"gpu", fmt::format("{} has no '{}'", cluster.name, printable(said)),
                  suggestion(gpu, gpus)};
   if (found.front()->gpu.name != gpu) assumed.push_back("gpu " + found.front()->gpu.name);
   return found.front();
@@ -118,16 +120,17 @@ std::string plain_gpu(std::string_view gpu) {
   return out;
 }
 
-Result<Machine> machine_of(const Row& row, const Machines& machines,
+Result<Machine> machine_of(const Record& row, const Machines& machines,
                            std::vector<std::string>& assumed) {
   const auto cluster = cluster_of(row, machines, assumed);
   if (!cluster) return cluster.error();
   const auto partition = partition_of(row, **cluster, assumed);
   if (!partition) return partition.error();
   const auto per_node = (*partition)->gpus_per_node;
-  if (row.gpus_per_node.value_or(per_node) != per_node)
+  const auto said = row.whole("gpus_per_node").value_or(per_node);
+  if (said != per_node)
     assumed.push_back(fmt::format("nodes of {} GPUs, as {} has them, not of {}", per_node,
-                                  (*cluster)->name, *row.gpus_per_node));
+                                  (*cluster)->name, said));
   return Machine{*cluster, *partition};
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/published/row.h"
+#include "core/record/record.h"
 #include "core/plan/resolve.h"
 
 namespace orch::published {
@@ -27,7 +27,7 @@ struct Machine {
 
 // By the row's site and GPU. What had to be guessed is added to assumed; an error says why the row
 // has no place.
-Result<Machine> machine_of(const Row& row, const Machines& machines,
+Result<Machine> machine_of(const record::Record& row, const Machines& machines,
                            std::vector<std::string>& assumed);
 
 }  // namespace orch::published

@@ -11,11 +11,14 @@
 #include "core/record/published/framework.h"
 #include "core/record/published/sizes.h"
 #include "core/record/published/stack.h"
+#include "core/record/published/table.h"
+#include "core/record/published/said.h"
 #include "core/plan/check.h"
 
 namespace orch::published {
 namespace {
 
+using record::Record;
 using Assumed = std::vector<std::string>;
 
 // Fuller than this, a GPU may have run out of memory; emptier, it was the host.
@@ -45,7 +48,7 @@ class Maker {
         check_backend_(check_backend),
         peers_(peers) {}
 
-  Result<plan::Run> run(const Row& row, Assumed& assumed) const {
+  Result<plan::Run> run(const Record& row, Assumed& assumed) const {
     plan::Run run;
     run.experiment = row.source;
     run.tokens = 100e9;
@@ -81,7 +84,7 @@ class Maker {
     if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
   }
 
-  Status set_strategy(const Row& row, plan::Run& run, Assumed& assumed) const {
+  Status set_strategy(const Record& row, plan::Run& run, Assumed& assumed) const {
     const auto way = way_of(row, run.partition->gpu, assumed);
     if (!way) return way.error();
     const auto found = std::find_if(strategies_.begin(), strategies_.end(),
@@ -103,48 +106,49 @@ class Maker {
 };
 
 // A step's seconds, from the cell that says it most directly.
-std::optional<double> seconds_of(const Row& row, const plan::Run& run, const Peers& peers) {
-  if (row.status == "oom") return std::nullopt;  // what it managed before is no steady state
-  const auto batch = static_cast<double>(row.gbs.value_or(run.batch.global_batch));
-  if (row.step_time_s) return row.step_time_s;
-  if (row.samples_per_s) return batch / *row.samples_per_s;
-  if (row.days_per_100b_tokens)
-    return *row.days_per_100b_tokens * kDay / 100e9 * run.tokens_per_step();
-  if (!row.tflops_per_gpu) return std::nullopt;
+std::optional<double> seconds_of(const Record& row, const plan::Run& run, const Peers& peers) {
+  if (status_of(row) == "oom") return std::nullopt;  // what it managed before is no steady state
+  const auto batch =
+      row.field_number("global_batch").value_or(static_cast<double>(run.batch.global_batch));
+  if (const auto seconds = step_time(row)) return seconds;
+  if (row.measured.samples_per_second) return batch / *row.measured.samples_per_second;
+  if (row.measured.days_per_100b_tokens)
+    return *row.measured.days_per_100b_tokens * kDay / 100e9 * run.tokens_per_step();
+  const auto tflops = stated_tflops(row);
+  if (!tflops) return std::nullopt;
   auto model = run.model;
   model.vocab = padded_vocab(model.vocab, run.layout.tensor_parallel);
-  const auto flops = formula_flops(peers.formula(row), model, row.params_b.value_or(0) * 1e9,
+  const auto flops = formula_flops(peers.formula(row), model, row.field_number("params").value_or(0),
                                    peers.counted(row), batch, recompute_of(row) == "full");
   if (!flops) return std::nullopt;
-  return *flops / (*row.tflops_per_gpu * 1e12 * static_cast<double>(run.gpus));
+  return *flops / (*tflops * 1e12 * static_cast<double>(run.gpus));
 }
 
-Sample make_sample(const Row& row, plan::Run run, Assumed assumed, const Peers& peers) {
+Sample make_sample(const Record& row, plan::Run run, Assumed assumed, const Peers& peers) {
   Sample sample;
   sample.id = row.id;
   sample.source = row.source;
   sample.table = row.table;
-  sample.date = row.date;
-  sample.status = row.status;
-  sample.oom = row.status == "oom";
+  sample.date = row.origin.date;
+  sample.status = status_of(row);
+  sample.oom = sample.status == "oom";
   sample.step_seconds = seconds_of(row, run, peers);
-  if (row.mem_gb) {
-    const double bytes = *row.mem_gb * kGiB;
-    sample.host_oom = sample.oom && bytes < kNearlyFull * run.partition->gpu.memory.value;
+  if (const auto& bytes = row.measured.peak_memory_bytes) {
+    sample.host_oom = sample.oom && *bytes < kNearlyFull * run.partition->gpu.memory.value;
     if (!sample.oom) sample.memory_bytes = bytes;
-    sample.first_stage = row.mem_of == "first";
+    sample.first_stage = row.field_text("mem_of") == "first";
   }
-  sample.assumed_sizes = !row.layers;
-  for (const auto& habit : row.assumed)
+  sample.assumed_sizes = !row.whole("layers");
+  for (const auto& habit : row.assumptions)
     if (!habit.starts_with("mem_of")) sample.inferred.push_back(habit.substr(0, habit.find(" (")));
   sample.run = std::move(run);
   sample.assumed = std::move(assumed);
   return sample;
 }
 
-Result<Sample> sample_of(const Row& row, const Maker& maker, const Peers& peers) {
-  if (!row.flaws.empty()) return row.flaws;
-  Assumed assumed = row.assumed;
+Result<Sample> sample_of(const Record& row, const Maker& maker, const Peers& peers) {
+  if (auto errors = flaws(row); !errors.empty()) return errors;
+  Assumed assumed = row.assumptions;
   auto run = maker.run(row, assumed);
   if (!run) return run.error();
   return make_sample(row, std::move(*run), std::move(assumed), peers);
@@ -160,18 +164,18 @@ std::string says_nothing(const Sample& sample) {
 
 }  // namespace
 
-Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
+Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend) {
   Samples out;
   const Peers peers(rows);
   const Maker maker(machines, strategies, check_backend, peers);
   for (const auto& row : rows) {
-    if (row.suspect.value_or(false))
+    if (row.flag("suspect").value_or(false))
       ++out.suspect;
-    else if (!row.dup_of.empty())
+    else if (row.field("dup_of"))
       ++out.duplicates;
-    if (row.left_out()) continue;
+    if (left_out(row)) continue;
     auto sample = sample_of(row, maker, peers);
     const auto reason = sample ? says_nothing(*sample) : reason_text(sample.error());
     if (reason.empty())
@@ -182,7 +186,7 @@ Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
   return out;
 }
 
-std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines& machines,
+std::vector<Result<Sample>> to_runs(const std::vector<Record>& rows, const Machines& machines,
                                     const std::vector<plan::StrategyPtr>& strategies,
                                     const plan::CheckBackend& check_backend) {
   const Peers peers(rows);

@@ -18,13 +18,14 @@ struct Samples {
 
 // Turns each row into a run on its cluster, or says why it is none. The checks are those of any
 // plan, but for the rules of a site: a published run was run.
-Samples to_samples(const std::vector<Row>& rows, const Machines& machines,
+Samples to_samples(const std::vector<record::Record>& rows, const Machines& machines,
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend);
 
 // Every row as a run, or why it is none: also those that contradict themselves, were printed before
 // or say nothing that was measured.
-std::vector<Result<Sample>> to_runs(const std::vector<Row>& rows, const Machines& machines,
+std::vector<Result<Sample>> to_runs(const std::vector<record::Record>& rows,
+                                    const Machines& machines,
                                     const std::vector<plan::StrategyPtr>& strategies,
                                     const plan::CheckBackend& check_backend);
 

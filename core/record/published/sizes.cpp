@@ -10,6 +10,8 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
+
 constexpr double kWidest = 1e7;  // what a column may say
 
 template <class T>
@@ -27,44 +29,48 @@ std::int64_t product(std::int64_t a, std::int64_t b, std::int64_t c) {
 }
 
 // Layers and width: as said, as the table's TFLOPs imply, or as usual for so many parameters.
-Result<Sizes> layers_of(const Row& row, const Peers& peers, std::int64_t vocab,
+Result<Sizes> layers_of(const Record& row, const Peers& peers, std::int64_t vocab,
                         std::vector<std::string>& assumed) {
-  const auto tp = row.tp.value_or(1);
-  const bool cut = !is_megatron(row) || (row.tp && row.pp);  // how is said
-  if (!row.layers && !row.hidden && row.params_b && cut) {
-    const auto sizes = usual_sizes(*row.params_b * 1e9, vocab, tp, row.pp.value_or(1));
+  const auto tp = row.whole("tensor_parallel"), pp = row.whole("pipeline_parallel");
+  const auto layers = row.whole("layers"), hidden = row.whole("hidden");
+  const auto params = row.field_number("params");
+  const bool cut = !is_megatron(row) || (tp && pp);  // how is said
+  if (!layers && !hidden && params && cut) {
+    const auto sizes = usual_sizes(*params, vocab, tp.value_or(1), pp.value_or(1));
     assumed.push_back(fmt::format("{} layers {} wide, as usual for {:g}B parameters", sizes.layers,
-                                  sizes.hidden, *row.params_b));
+                                  sizes.hidden, *params / 1e9));
     return sizes;
   }
-  if (!row.layers) return Error{"layers", "not said, and a model has no size without them", ""};
-  if (row.hidden) return Sizes{*row.layers, *row.hidden};
+  if (!layers) return Error{"layers", "not said, and a model has no size without them", ""};
+  if (hidden) return Sizes{*layers, *hidden};
   const auto solved = peers.hidden(row);
   if (!solved)
     return Error{"hidden", "not said, nor do TFLOPs and samples per second give it away", ""};
   if (*solved > kWidest)
     return Error{"hidden", "not said, and no model is as wide as TFLOPs and samples imply", ""};
-  const auto hidden = usual_hidden(*solved, tp);
-  assumed.push_back(fmt::format("hidden {}, from the table's TFLOPs", hidden));
-  return Sizes{*row.layers, hidden};
+  const auto found = usual_hidden(*solved, tp.value_or(1));
+  assumed.push_back(fmt::format("hidden {}, from the table's TFLOPs", found));
+  return Sizes{*layers, found};
 }
 
 }  // namespace
 
-Result<plan::Model> model_of(const Row& row, const Peers& peers,
+Result<plan::Model> model_of(const Record& row, const Peers& peers,
                              std::vector<std::string>& assumed) {
-  const auto seq = or_assume(row.seq, kUsualSeq, "seq", assumed);
-  const auto vocab = or_assume(row.vocab, kUsualVocab, "vocab", assumed);
+  const auto seq = or_assume(row.whole("seq"), kUsualSeq, "seq", assumed);
+  const auto vocab = or_assume(row.whole("vocab"), kUsualVocab, "vocab", assumed);
   auto sizes = layers_of(row, peers, vocab, assumed);
   if (!sizes) return sizes.error();
   sizes->seq = seq, sizes->vocab = vocab;
-  const auto heads = usual_heads(sizes->hidden, row.tp.value_or(1));
-  if (!row.heads && !heads)
-    return Error{"heads", fmt::format("not said, and hidden {} has no usual number", sizes->hidden), ""};
-  sizes->heads = row.heads ? *row.heads : or_assume(row.heads, *heads, "heads", assumed);
-  if (row.tied) return shaped(row, *sizes, assumed);
+  const auto usual = usual_heads(sizes->hidden, row.whole("tensor_parallel").value_or(1));
+  const auto heads = row.whole("heads");
+  if (!heads && !usual)
+    return Error{"heads", fmt::format("not said, and hidden {} has no usual number", sizes->hidden),
+                 ""};
+  sizes->heads = heads ? *heads : or_assume(heads, *usual, "heads", assumed);
+  if (row.field("tied")) return shaped(row, *sizes, assumed);
   auto known = row;
-  known.tied = peers.tied(row);
+  if (const auto tied = peers.tied(row)) known.set("tied", *tied);
   return shaped(known, *sizes, assumed);
 }
 
@@ -75,36 +81,38 @@ static std::string axes(const plan::Layout& layout, std::int64_t gpus) {
                      layout.tensor_parallel, layout.pipeline_parallel, context, gpus);
 }
 
-Result<plan::Layout> layout_of(const Row& row, std::vector<std::string>& assumed) {
+Result<plan::Layout> layout_of(const Record& row, std::vector<std::string>& assumed) {
   plan::Layout layout;
-  const bool splits = is_megatron(row);
-  layout.tensor_parallel =
-      splits ? or_assume(row.tp, std::int64_t{1}, "tp", assumed) : row.tp.value_or(1);
-  layout.pipeline_parallel =
-      splits ? or_assume(row.pp, std::int64_t{1}, "pp", assumed) : row.pp.value_or(1);
-  layout.context_parallel = row.context_parallel.value_or(1);
-  const auto copy = layout.copy();
-  if (!row.gpus && !row.dp) return Error{"gpus", "not said, and neither is dp", ""};
-  layout.data_parallel = row.dp ? *row.dp : std::max<std::int64_t>(1, *row.gpus / copy);
+  const auto axis = [&](const char* field, const char* column) {
+    const auto said = row.whole(field);
+    return is_megatron(row) ? or_assume(said, std::int64_t{1}, column, assumed) : said.value_or(1);
+  };
+  layout.tensor_parallel = axis("tensor_parallel", "tp");
+  layout.pipeline_parallel = axis("pipeline_parallel", "pp");
+  layout.context_parallel = row.whole("context_parallel").value_or(1);
+  const auto gpus = row.whole("gpus"), dp = row.whole("data_parallel");
+  if (!gpus && !dp) return Error{"gpus", "not said, and neither is dp", ""};
+  layout.data_parallel = dp ? *dp : std::max<std::int64_t>(1, *gpus / layout.copy());
   const auto ranks = product(layout.tensor_parallel * layout.context_parallel,
                              layout.pipeline_parallel, layout.data_parallel);
-  if (row.gpus && ranks != *row.gpus) return Error{"gpus", axes(layout, *row.gpus), ""};
+  if (gpus && ranks != *gpus) return Error{"gpus", axes(layout, *gpus), ""};
   if (ranks < 0 || ranks > 10'000'000)
     return Error{"gpus", "dp x tp x pp is more than any machine has", ""};
   return layout;
 }
 
-Result<plan::Batch> batch_of(const Row& row, const plan::Layout& layout,
+Result<plan::Batch> batch_of(const Record& row, const plan::Layout& layout,
                              std::vector<std::string>& assumed) {
   plan::Batch batch;
-  batch.micro_batch = or_assume(row.mbs, std::int64_t{1}, "mbs", assumed);
+  batch.micro_batch = or_assume(row.whole("micro_batch"), std::int64_t{1}, "mbs", assumed);
   const auto shared = batch.micro_batch * layout.data_parallel;
-  std::optional<std::int64_t> steps = row.gas ? row.gas : row.pp_chunks;
-  if (!steps && row.gbs) steps = *row.gbs / shared;
-  if (!steps && row.grad_accum) steps = std::max<std::int64_t>(1, *row.grad_accum);
+  const auto global = row.whole("global_batch");
+  auto steps = row.whole(row.field("accumulate") ? "accumulate" : "pp_chunks");
+  if (!steps && global) steps = *global / shared;
+  if (!steps) steps = row.whole("grad_accum");
   batch.accumulate = std::max<std::int64_t>(1, steps.value_or(1));
   batch.global_batch = product(batch.micro_batch, batch.accumulate, layout.data_parallel);
-  const auto said = row.gbs.value_or(batch.global_batch);
+  const auto said = global.value_or(batch.global_batch);
   const auto missing = said - batch.global_batch;
   // 2048 samples on 6 ranks are 341 each: what does not divide is left out, as the trainers do.
   if (batch.global_batch < 0 || missing < 0 || missing >= std::max<std::int64_t>(shared, 1) ||

@@ -3,17 +3,18 @@
 #include <string>
 #include <vector>
 
-#include "core/record/published/flops.h"
-#include "core/record/published/row.h"
 #include "core/plan/run.h"
+#include "core/record/published/flops.h"
+#include "core/record/record.h"
 
 namespace orch::published {
 
 // A row's model, layout and batch, with what is missing filled in where other cells decide it or
 // where there is a habit; the latter is added to assumed. An error says what cannot be known.
-Result<plan::Model> model_of(const Row& row, const Peers& peers, std::vector<std::string>& assumed);
-Result<plan::Layout> layout_of(const Row& row, std::vector<std::string>& assumed);
-Result<plan::Batch> batch_of(const Row& row, const plan::Layout& layout,
+Result<plan::Model> model_of(const record::Record& row, const Peers& peers,
+                             std::vector<std::string>& assumed);
+Result<plan::Layout> layout_of(const record::Record& row, std::vector<std::string>& assumed);
+Result<plan::Batch> batch_of(const record::Record& row, const plan::Layout& layout,
                              std::vector<std::string>& assumed);
 
 }  // namespace orch::published

@@ -8,10 +8,12 @@
 
 namespace orch::published {
 
-std::string stack_of(const Row& row, const plan::Partition& partition) {
-  if (!row.stack.empty()) return row.stack;
-  const auto framework = lower(row.framework);
-  const double date = plan::years_of(row.date);
+using record::Record;
+
+std::string stack_of(const Record& row, const plan::Partition& partition) {
+  if (row.field("stack")) return row.field_text("stack");
+  const auto framework = lower(row.field_text("framework"));
+  const double date = plan::years_of(row.origin.date);
   const plan::Stack* best = nullptr;
   double least = 0;
   for (const auto& [stack, at] : partition.stacks) {

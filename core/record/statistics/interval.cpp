@@ -127,6 +127,18 @@ double above(const Interval& i) { return std::log(*i.high / i.value); }
 
 }  // namespace
 
+Interval Interval::times(double factor) const {
+  Interval out{value * factor, {}, {}, n};
+  if (has_limits()) out.low = *low * factor, out.high = *high * factor;
+  return out;
+}
+
+Interval Interval::inverse(double numerator) const {
+  Interval out{numerator / value, {}, {}, n};
+  if (has_limits()) out.low = numerator / *high, out.high = numerator / *low;
+  return out;
+}
+
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 double quantile(std::vector<double> values, double q) {

@@ -14,6 +14,8 @@ struct Interval {
   std::size_t n = 0;
 
   bool has_limits() const { return low && high; }
+  Interval times(double factor) const;
+  Interval inverse(double numerator) const;  // numerator / value; all are positive
 };
 
 double median(std::vector<double> values);  // not empty

@@ -157,7 +157,7 @@ std::optional<record::Progress> Campaign::read_progress(RunView& view) {
   const auto folder = attempt_folder(view, view.attempts.back());
   auto progress = events::read_progress(folder, file_system_now());
   if (!progress && world_.log_progress) progress = world_.log_progress(folder, file_system_now());
-  if (progress) view.outcome.progress = progress;
+  if (progress) view.outcome.measured = progress->measured;
   return progress;
 }
 

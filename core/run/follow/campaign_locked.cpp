@@ -166,7 +166,7 @@ Status Campaign::forget_failures(const std::vector<std::size_t>& which) {
     record::Outcome fresh;
     fresh.retries_from = tries;
     fresh.gpu_hours = view.outcome.gpu_hours;
-    fresh.progress = view.outcome.progress;
+    fresh.measured = view.outcome.measured;
     view.outcome = fresh;
     view.settled = false;
     unnoted_.insert(run);

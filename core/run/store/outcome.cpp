@@ -1,3 +1,4 @@
+#include <array>
 #include <cmath>
 
 #include "core/base/draft.h"
@@ -10,57 +11,48 @@
 namespace orch::store {
 namespace {
 
+using record::Measurement;
 using record::Outcome;
-using record::Progress;
 
 constexpr auto kOutcomeFix = "move that file away: orch resume makes it again from what is known";
 
 // JSON has no NaN.
 double finite(double number) { return std::isfinite(number) ? number : 0; }
 
-void write(JsonWriter& to, const Progress& progress) {
-  to.begin("progress")
-      .field("step", progress.step)
-      .field("time", finite(progress.time))
-      .field("age", finite(progress.age));
-  if (progress.loss && std::isfinite(*progress.loss))
-    to.field("loss", *progress.loss);
-  else
-    to.null("loss");
+// What no member of a measurement holds.
+constexpr std::array kStated{"evaluation_loss", "gradient_norm", "learning_rate",
+                             "communicated_bytes", "bubble"};
+
+void write(JsonWriter& to, const Measurement& measured) {
   const auto maybe = [&](const char* key, const std::optional<double>& number) {
     if (number && std::isfinite(*number)) to.field(key, *number);
   };
-  maybe("evaluation_loss", progress.evaluation_loss);
-  maybe("gradient_norm", progress.gradient_norm);
-  maybe("learning_rate", progress.learning_rate);
-  maybe("communicated_bytes", progress.communicated_bytes);
-  maybe("bubble", progress.bubble);
-  to.field("step_seconds", finite(progress.step_seconds))
-      .field("tokens_per_second", finite(progress.tokens_per_second))
-      .field("peak_memory_bytes", finite(progress.peak_memory))
-      .field("tokens", finite(progress.tokens))
-      .end();
+  to.begin("progress").field("step", measured.steps);
+  maybe("loss", measured.last_loss);
+  if (measured.step_seconds) maybe("step_seconds", measured.step_seconds->value);
+  maybe("tokens_per_second", measured.tokens_per_second);
+  maybe("peak_memory_bytes", measured.peak_memory_bytes);
+  for (const auto* name : kStated)
+    if (const auto held = measured.stated.find(name); held != measured.stated.end())
+      maybe(name, held->second);
+  to.end();
 }
 
-Progress read_progress(Fields& fields) {
-  Progress progress;
-  progress.step = fields.whole("step");
-  progress.time = fields.number("time");
-  progress.age = fields.number("age");
-  const auto maybe = [&](const char* key, std::optional<double>& to) {
-    if (fields.has(key)) to = fields.number(key);
+Measurement read_progress(Fields& fields) {
+  Measurement out;
+  const auto known = [&](const char* key) -> std::optional<double> {
+    const double number = fields.has(key) ? fields.number(key) : 0;
+    return number > 0 ? std::optional(number) : std::nullopt;
   };
-  maybe("loss", progress.loss);
-  maybe("evaluation_loss", progress.evaluation_loss);
-  maybe("gradient_norm", progress.gradient_norm);
-  maybe("learning_rate", progress.learning_rate);
-  maybe("communicated_bytes", progress.communicated_bytes);
-  maybe("bubble", progress.bubble);
-  progress.step_seconds = fields.number("step_seconds");
-  progress.tokens_per_second = fields.number("tokens_per_second");
-  progress.peak_memory = fields.number("peak_memory_bytes");
-  progress.tokens = fields.number("tokens");
-  return progress;
+  out.steps = fields.whole("step");
+  if (fields.has("loss")) out.last_loss = fields.number("loss");
+  if (const auto seconds = known("step_seconds"))
+    out.step_seconds = statistics::Interval{*seconds, {}, {}, 1};
+  out.tokens_per_second = known("tokens_per_second");
+  out.peak_memory_bytes = known("peak_memory_bytes");
+  for (const auto* name : kStated)
+    if (fields.has(name)) out.stated.emplace(name, fields.number(name));
+  return out;
 }
 
 }  // namespace
@@ -81,7 +73,7 @@ Outcome parse_outcome(Fields& fields) {
   outcome.submission = fields.text("submission");
   if (fields.has("progress")) {
     auto progress = fields.object("progress");
-    outcome.progress = read_progress(progress);
+    outcome.measured = read_progress(progress);
   }
   return outcome;
 }
@@ -110,15 +102,11 @@ std::string outcome_json(const Outcome& outcome) {
       .field("end", finite(outcome.end))
       .field("elapsed_seconds", finite(outcome.elapsed_seconds))
       .field("submission", printable(outcome.submission));
-  if (outcome.progress)
-    write(to, *outcome.progress);
+  if (outcome.measured.steps > 0)
+    write(to, outcome.measured);
   else
     to.null("progress");
   return std::move(to.end()).text();
-}
-
-Status write_outcome(const fs::path& run_folder, const Outcome& outcome) {
-  return write_file_atomically(run_folder / "state.json", outcome_json(outcome));
 }
 
 Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {

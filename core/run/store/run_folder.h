@@ -26,7 +26,6 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder);
 Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
 
 Result<std::optional<record::Outcome>> read_outcome(const fs::path& run_folder);
-Status write_outcome(const fs::path& run_folder, const record::Outcome& outcome);
 
 // Many at once: the disk is waited for once instead of for each. After an error some are written.
 struct OutcomeOf {

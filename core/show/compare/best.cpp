@@ -18,8 +18,8 @@ bool is_misfit(const Record& record) {
          record.state != record::State::failed;
 }
 
-Group fitting(const Group& group) {
-  Group out{group.name, {}};
+Cohort fitting(const Cohort& group) {
+  Cohort out{group.name, {}};
   for (const auto* record : group.records)
     if (!is_misfit(*record)) out.records.push_back(record);
   return out.records.empty() ? group : out;
@@ -37,7 +37,7 @@ struct Candidate {
   std::optional<double> measured, estimated;
 };
 
-std::vector<Candidate> candidates(const Group& group, const Sizing& sizing, const char* name) {
+std::vector<Candidate> candidates(const Cohort& group, const Sizing& sizing, const char* name) {
   std::vector<Candidate> out;
   for (const auto* record : group.records) {
     const auto metrics = metrics_of({{group.name, {record}}}, {Kind::one}, sizing);
@@ -61,10 +61,10 @@ const Record* best(const std::vector<Candidate>& all, std::optional<double> Cand
 }
 
 // One record for each group; none where a group has no such time.
-std::vector<Group> bests(const std::vector<Group>& groups,
+std::vector<Cohort> bests(const std::vector<Cohort>& groups,
                          const std::vector<std::vector<Candidate>>& all,
                          std::optional<double> Candidate::*time) {
-  std::vector<Group> out;
+  std::vector<Cohort> out;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto* found = best(all[i], time);
     if (found == nullptr) return {};
@@ -84,7 +84,7 @@ void add_gpus(const Pair& pair, const std::vector<Metric>& metrics, Judgement& o
   if (per_gpu.ratio) out.text += ", per GPU " + speed_text(*per_gpu.ratio);
 }
 
-std::vector<BestAgainst> judged(const std::vector<Group>& groups, const Sizing& sizing,
+std::vector<BestAgainst> judged(const std::vector<Cohort>& groups, const Sizing& sizing,
                                 const char* name) {
   const auto differences = differences_of(groups);
   const auto metrics = metrics_of(groups, std::vector<Kind>(groups.size(), Kind::one), sizing);
@@ -102,9 +102,9 @@ std::vector<BestAgainst> judged(const std::vector<Group>& groups, const Sizing& 
 
 }  // namespace
 
-std::vector<Group> without_misfits(const std::vector<Group>& groups,
+std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
                                    std::vector<std::size_t>& left_out) {
-  std::vector<Group> out;
+  std::vector<Cohort> out;
   for (const auto& group : groups) {
     out.push_back(fitting(group));
     left_out.push_back(group.records.size() - out.back().records.size());
@@ -112,7 +112,8 @@ std::vector<Group> without_misfits(const std::vector<Group>& groups,
   return out;
 }
 
-std::vector<BestAgainst> best_against_best(const std::vector<Group>& groups, const Sizing& sizing) {
+std::vector<BestAgainst> best_against_best(const std::vector<Cohort>& groups,
+                                           const Sizing& sizing) {
   for (const auto* name : {"days_per_100b_tokens", "step_seconds"}) {
     std::vector<std::vector<Candidate>> all;
     for (const auto& group : groups) all.push_back(candidates(group, sizing, name));

@@ -20,7 +20,7 @@
 namespace orch::compare {
 namespace {
 
-Errors check(const std::vector<Group>& groups) {
+Errors check(const std::vector<Cohort>& groups) {
   Errors errors;
   if (groups.size() < 2)
     errors.push_back({"compare",
@@ -34,12 +34,12 @@ Errors check(const std::vector<Group>& groups) {
   return errors;
 }
 
-bool any_record(const Group& group, bool (*what)(const record::Record&)) {
+bool any_record(const Cohort& group, bool (*what)(const record::Record&)) {
   return std::any_of(group.records.begin(), group.records.end(),
                      [what](const record::Record* record) { return what(*record); });
 }
 
-Taken taken(const Group& group, const std::string& title) {
+Taken taken(const Cohort& group, const std::string& title) {
   Taken out;
   out.name = group.name;
   out.title = title;
@@ -87,7 +87,7 @@ bool is_one(const record::Record& a, const record::Record& b) {
                       a.origin.file == b.origin.file && a.origin.first_line == b.origin.first_line);
 }
 
-std::size_t count_shared(const Group& a, const Group& b) {
+std::size_t count_shared(const Cohort& a, const Cohort& b) {
   return static_cast<std::size_t>(
       std::count_if(a.records.begin(), a.records.end(), [&](const record::Record* one) {
         return std::any_of(b.records.begin(), b.records.end(),
@@ -153,7 +153,7 @@ std::vector<std::string> notes_of(const Comparison& comparison, const Sizing& si
   return out;
 }
 
-std::vector<std::string> doubts_of(const std::vector<Group>& groups) {
+std::vector<std::string> doubts_of(const std::vector<Cohort>& groups) {
   std::vector<std::string> out;
   std::set<std::string> seen;
   for (const auto& group : groups)
@@ -167,9 +167,9 @@ std::vector<std::string> doubts_of(const std::vector<Group>& groups) {
 }
 
 // A name that would fill every line becomes a letter; the list of groups says whose.
-std::vector<Group> named(std::vector<Group> groups, bool letters) {
+std::vector<Cohort> named(std::vector<Cohort> groups, bool letters) {
   constexpr std::size_t kLong = 12, kLetters = 26;
-  const bool any = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+  const bool any = std::any_of(groups.begin(), groups.end(), [](const Cohort& group) {
     return display_width(group.name) > kLong;
   });
   if (letters && any && groups.size() <= kLetters)
@@ -180,7 +180,7 @@ std::vector<Group> named(std::vector<Group> groups, bool letters) {
 
 }  // namespace
 
-Result<Comparison> compare(const std::vector<Group>& chosen, const Options& options) {
+Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& options) {
   if (auto errors = check(chosen); !errors.empty()) return errors;
   Comparison out;
   std::vector<Kind> kinds;

@@ -17,7 +17,7 @@
 namespace orch::compare {
 
 // Repeats of one run, or a selection. The records outlive the comparison's making only.
-struct Group {
+struct Cohort {
   std::string name;
   std::vector<const record::Record*> records;
 };
@@ -192,7 +192,7 @@ struct Comparison {
 };
 
 // Two groups or more, each with a record.
-Result<Comparison> compare(const std::vector<Group>& groups, const Options& options = {});
+Result<Comparison> compare(const std::vector<Cohort>& groups, const Options& options = {});
 
 // A part of the comparison for people: a table whose first row is its head (or none), and sentences
 // to it. All texts are printable.

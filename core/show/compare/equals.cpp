@@ -18,7 +18,7 @@ namespace {
 using record::Record;
 
 // The tokens of a step, if all records have the same.
-std::optional<double> common_tokens(const Group& group) {
+std::optional<double> common_tokens(const Cohort& group) {
   const auto first = tokens_per_step(*group.records.front());
   for (const auto* record : group.records)
     if (tokens_per_step(*record) != first) return std::nullopt;
@@ -46,7 +46,7 @@ std::vector<std::string> model_changes(const Pair& pair) {
   return changes(pair, fields, false);
 }
 
-std::set<std::string> memory_sources(const Group& group) {
+std::set<std::string> memory_sources(const Cohort& group) {
   std::set<std::string> out;
   for (const auto* record : group.records)
     if (record->measured.peak_memory_bytes) out.insert(record->measured.peak_memory_from);
@@ -75,7 +75,7 @@ std::string step_reason(const Pair& pair) {
   return "nobody knows whether a step has as many tokens in both";
 }
 
-bool say_tflops(const Group& group) {
+bool say_tflops(const Cohort& group) {
   return std::any_of(group.records.begin(), group.records.end(),
                      [](const Record* record) { return !record->measured.tflops.empty(); });
 }

@@ -9,8 +9,8 @@ namespace orch::compare {
 
 // Two groups, the first one and another, with what differs between them.
 struct Pair {
-  const Group* base = nullptr;
-  const Group* other = nullptr;
+  const Cohort* base = nullptr;
+  const Cohort* other = nullptr;
   std::size_t group = 1;
   const std::vector<Difference>* differences = nullptr;
   bool same_size = false;  // times are normalised
@@ -29,6 +29,6 @@ std::vector<std::string> warnings_of(const Pair& pair);
 Judgement judge_outcome(const Pair& pair);
 
 // "ran", "2 of 3 ran, 1 ran out of GPU memory", "not run".
-std::string outcome_text(const Group& group);
+std::string outcome_text(const Cohort& group);
 
 }  // namespace orch::compare

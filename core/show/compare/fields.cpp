@@ -33,7 +33,7 @@ bool has(const std::vector<std::string>& values, const std::string& value) {
                      [&](const std::string& held) { return folded(held) == folded(value); });
 }
 
-Said said_by(const Group& group, const Read& read) {
+Said said_by(const Cohort& group, const Read& read) {
   Said said;
   for (const auto* record : group.records) {
     const auto reading = read(*record);
@@ -57,7 +57,7 @@ Standing stand(const Said& base, const Said& other) {
   return base.partly == other.partly ? Standing::same : Standing::one_sided;
 }
 
-Difference look(const std::vector<Group>& groups, const std::string& field, const Read& read) {
+Difference look(const std::vector<Cohort>& groups, const std::string& field, const Read& read) {
   Difference found;
   found.field = field;
   for (const auto& group : groups) {
@@ -82,7 +82,7 @@ Reading read_field(const Record& record, const std::string& name) {
 }
 
 // Those that people look at first, then the others as they come.
-std::vector<std::string> all_names(const std::vector<Group>& groups) {
+std::vector<std::string> all_names(const std::vector<Cohort>& groups) {
   auto names = record::field_names();
   for (const auto& group : groups)
     for (const auto* record : group.records)
@@ -98,7 +98,7 @@ std::string version_of(const Record& record, const std::string& name) {
   return {};
 }
 
-std::vector<std::string> version_names(const std::vector<Group>& groups) {
+std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
   std::vector<std::string> names;
   for (const auto& group : groups)
     for (const auto* record : group.records)
@@ -107,7 +107,7 @@ std::vector<std::string> version_names(const std::vector<Group>& groups) {
   return names;
 }
 
-std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Group>& groups) {
+std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Cohort>& groups) {
   std::vector<std::pair<std::string, Read>> all{
       {"date", [](const Record& r) { return Reading{r.origin.date}; }},
       {"commit", [](const Record& r) { return Reading{r.origin.commit}; }},
@@ -123,7 +123,7 @@ std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Group>
 }
 
 // All say the shape of their model, and it is the same.
-bool same_shape(const std::vector<Group>& groups) {
+bool same_shape(const std::vector<Cohort>& groups) {
   const auto& first = *groups.front().records.front();
   for (const std::string name : {"layers", "hidden", "vocab"})
     for (const auto& group : groups)
@@ -135,7 +135,7 @@ bool same_shape(const std::vector<Group>& groups) {
 
 }  // namespace
 
-std::vector<Difference> differences_of(const std::vector<Group>& groups) {
+std::vector<Difference> differences_of(const std::vector<Cohort>& groups) {
   std::vector<Difference> out;
   const bool only_names = same_shape(groups);
   for (const auto& name : all_names(groups)) {
@@ -153,7 +153,7 @@ std::vector<Difference> differences_of(const std::vector<Group>& groups) {
   return out;
 }
 
-std::vector<std::string> varying_fields(const Group& group) {
+std::vector<std::string> varying_fields(const Cohort& group) {
   std::vector<std::string> out;
   for (const auto& name : all_names({group})) {
     const auto said = said_by(group, [&](const Record& r) { return read_field(r, name); });

@@ -11,10 +11,10 @@ namespace orch::compare {
 // Fields of the groups' records that are not the same everywhere, and circumstances that are not.
 // What follows from what is not said yet. What a model is called has no effect where its shape is
 // said and the same.
-std::vector<Difference> differences_of(const std::vector<Group>& groups);
+std::vector<Difference> differences_of(const std::vector<Cohort>& groups);
 
 // Fields in which the records of a group differ; an assumed value is a value.
-std::vector<std::string> varying_fields(const Group& group);
+std::vector<std::string> varying_fields(const Cohort& group);
 
 const Difference* find(const std::vector<Difference>& differences, std::string_view field);
 

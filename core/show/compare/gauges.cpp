@@ -23,20 +23,14 @@ std::optional<Interval> single(std::optional<double> value) {
 
 std::optional<Interval> scaled(std::optional<Interval> interval, double factor) {
   if (!interval || !usable(interval->value) || !usable(factor)) return std::nullopt;
-  interval->value *= factor;
-  if (interval->low) *interval->low *= factor;
-  if (interval->high) *interval->high *= factor;
-  return interval;
+  return interval->times(factor);
 }
 
-std::optional<Interval> inverse(const std::optional<Interval>& interval) {
+std::optional<Interval> inverse(std::optional<Interval> interval) {
   if (!interval || !usable(interval->value)) return std::nullopt;
-  Interval out{1 / interval->value, std::nullopt, std::nullopt, interval->n};
-  if (interval->has_limits() && usable(*interval->low) && usable(*interval->high)) {
-    out.low = 1 / *interval->high;
-    out.high = 1 / *interval->low;
-  }
-  return out;
+  if (interval->has_limits() && !(usable(*interval->low) && usable(*interval->high)))
+    interval->low.reset();
+  return interval->inverse(1);
 }
 
 constexpr double kTokens = 1e11;
@@ -53,11 +47,7 @@ std::optional<Interval> seconds_per_token(const Record& record) {
 }
 
 std::optional<Interval> estimated_step(const Record& record) {
-  if (!record.estimated || !usable(record.estimated->step_seconds)) return std::nullopt;
-  const auto& e = *record.estimated;
-  Interval out{e.step_seconds, std::nullopt, std::nullopt, 1};
-  if (usable(e.step_low) && usable(e.step_high)) out.low = e.step_low, out.high = e.step_high;
-  return out;
+  return scaled(record::estimated(*record::find_quantity("step_seconds"), record), 1);
 }
 
 // The range of a time is the step's.
@@ -70,15 +60,6 @@ std::optional<Interval> estimated_seconds_per_token(const Record& record) {
   if (usable(e.tokens_per_second)) return scaled(step, 1 / e.tokens_per_second / step->value);
   const auto tokens = tokens_per_step(record);
   return tokens ? scaled(step, 1 / *tokens) : std::nullopt;
-}
-
-std::optional<Interval> estimated_memory(const Record& record) {
-  if (!record.estimated) return std::nullopt;
-  const auto& e = *record.estimated;
-  auto out = single(e.peak_memory_bytes);
-  if (out && usable(e.memory_low) && usable(e.memory_high))
-    out->low = e.memory_low, out->high = e.memory_high;
-  return out;
 }
 
 // A log's own TFLOPs are its framework's.
@@ -142,6 +123,16 @@ Gauge step_gauge(const Sizing& sizing, std::optional<double> base_tokens) {
                reader(estimated_step));
 }
 
+// As the list of quantities has it.
+Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
+  const auto reader = [&quantity](std::optional<Interval> (*read)(const record::Quantity&,
+                                                                  const Record&)) -> Read {
+    return [&quantity, read](const Record& r) { return scaled(read(quantity, r), 1); };
+  };
+  return gauge(std::string(quantity.name), std::string(quantity.title), quantity.better, aspect,
+               reader(record::measured), reader(record::estimated));
+}
+
 }  // namespace
 
 std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
@@ -158,7 +149,7 @@ std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_
           step_gauge(sizing, base_tokens)};
 }
 
-std::vector<std::string> conventions(const std::vector<Group>& groups) {
+std::vector<std::string> conventions(const std::vector<Cohort>& groups) {
   std::vector<std::string> out;
   for (const auto& group : groups)
     for (const auto* record : group.records)
@@ -206,20 +197,13 @@ std::vector<Gauge> other_gauges() {
   for (const auto& quantity : record::quantities()) {
     if (quantity.planned || quantity.rank == record::kUnshown || kOwn.contains(quantity.name))
       continue;
-    const auto reader = [&quantity](std::optional<Interval> (*read)(const record::Quantity&,
-                                                                    const Record&)) -> Read {
-      return [&quantity, read](const Record& r) { return scaled(read(quantity, r), 1); };
-    };
-    out.push_back(gauge(std::string(quantity.name), std::string(quantity.title), quantity.better,
-                        Aspect::other, reader(record::measured), reader(record::estimated)));
+    out.push_back(quantity_gauge(quantity, Aspect::other));
   }
   return out;
 }
 
 Gauge memory_gauge() {
-  return gauge(
-      "peak_memory_bytes", "peak memory (GiB)", Better::lower, Aspect::memory,
-      [](const Record& r) { return single(r.measured.peak_memory_bytes); }, estimated_memory);
+  return quantity_gauge(*record::find_quantity("peak_memory_bytes"), Aspect::memory);
 }
 
 }  // namespace orch::compare

@@ -24,7 +24,7 @@ std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_
 inline constexpr std::string_view kUnsaidConvention = "convention not said";
 
 // The conventions by which records say TFLOPs. What a log prints is of its framework's making.
-std::vector<std::string> conventions(const std::vector<Group>& groups);
+std::vector<std::string> conventions(const std::vector<Cohort>& groups);
 Gauge tflops_gauge(const std::string& convention);
 
 // FLOPs of the model over the time that it took: where what was stated does not compare.

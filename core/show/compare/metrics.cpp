@@ -53,7 +53,7 @@ void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
   }
 }
 
-Value value_of(const Gauge& gauge, const Group& group, Kind kind) {
+Value value_of(const Gauge& gauge, const Cohort& group, Kind kind) {
   Value out;
   std::vector<Interval> measured, estimated;
   for (const auto* record : group.records) {
@@ -73,7 +73,7 @@ Value value_of(const Gauge& gauge, const Group& group, Kind kind) {
 }
 
 // Whether a group has it.
-bool add(const std::vector<Group>& groups, const std::vector<Kind>& kinds, Gauge gauge,
+bool add(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds, Gauge gauge,
          std::vector<Metric>& out) {
   bool any = false;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -91,7 +91,7 @@ bool all_measured(const Metric& metric) {
 }
 
 // Where no convention is common to all, what can be computed alike is.
-void add_tflops(const std::vector<Group>& groups, const std::vector<Kind>& kinds,
+void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
                 std::vector<Metric>& out) {
   bool any = false, common = false;
   for (const auto& convention : conventions(groups))
@@ -109,7 +109,7 @@ void add_tflops(const std::vector<Group>& groups, const std::vector<Kind>& kinds
 
 }  // namespace
 
-std::vector<Metric> metrics_of(const std::vector<Group>& groups, const std::vector<Kind>& kinds,
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
                                const Sizing& sizing) {
   std::vector<Metric> out;
   for (auto& gauge : time_gauges(sizing, tokens_per_step(*groups.front().records.front())))

@@ -9,7 +9,7 @@
 namespace orch::compare {
 
 // The metrics that a group has, measured or estimated, in every group. Kinds are the groups'.
-std::vector<Metric> metrics_of(const std::vector<Group>& groups, const std::vector<Kind>& kinds,
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
                                const Sizing& sizing);
 
 }  // namespace orch::compare

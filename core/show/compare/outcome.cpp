@@ -59,23 +59,23 @@ std::string words(const Record& record) {
   return ran(record) ? "ran" : "was not run";
 }
 
-bool all_failed(const Group& group) {
+bool all_failed(const Cohort& group) {
   return std::all_of(group.records.begin(), group.records.end(),
                      [](const Record* record) { return failed(*record); });
 }
 
-bool any_ran(const Group& group) {
+bool any_ran(const Cohort& group) {
   return std::any_of(group.records.begin(), group.records.end(),
                      [](const Record* record) { return ran(*record); });
 }
 
 // A node that broke says nothing about what ran on it.
-bool all_by_chance(const Group& group) {
+bool all_by_chance(const Cohort& group) {
   return std::all_of(group.records.begin(), group.records.end(),
                      [](const Record* record) { return record::is_transient(record->failure); });
 }
 
-bool outcome_in_doubt(const Group& group) {
+bool outcome_in_doubt(const Cohort& group) {
   for (const auto* record : group.records)
     for (const auto& doubt : record->doubts)
       if (doubt.field.find("status") != std::string::npos) return true;
@@ -84,7 +84,7 @@ bool outcome_in_doubt(const Group& group) {
 
 }  // namespace
 
-std::string outcome_text(const Group& group) {
+std::string outcome_text(const Cohort& group) {
   std::map<std::string, std::size_t> counts;
   for (const auto* record : group.records) ++counts[words(*record)];
   if (counts.size() == 1) return counts.begin()->first;

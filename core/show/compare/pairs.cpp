@@ -53,7 +53,7 @@ bool is_usual(const Said& said) {
 
 bool is_one_value(const Said& said) { return said.values.size() == 1 && !said.partly; }
 
-Names question_of(const Group& base, const Group& other) {
+Names question_of(const Cohort& base, const Cohort& other) {
   Names out;
   for (const auto& difference : differences_of({base, other}))
     if (difference.standings[1] == Standing::differs && difference.effect.any() &&
@@ -64,7 +64,7 @@ Names question_of(const Group& base, const Group& other) {
 
 // Whether two records agree in all that can change the speed, but the question; what is to be known
 // of the pair is added to it.
-bool agree(const std::vector<Group>& two, const Names& question, Twins& out) {
+bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
   auto differences = differences_of(two);
   find_followers(differences, 2);
   for (const auto& difference : differences) {
@@ -93,7 +93,7 @@ const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view n
 }
 
 // The speed of the two: of the whole run, per GPU where they have not as many.
-bool judge_speed(const std::vector<Group>& two, const Sizing& sizing, bool estimated, Twins& out) {
+bool judge_speed(const std::vector<Cohort>& two, const Sizing& sizing, bool estimated, Twins& out) {
   const auto metrics = metrics_of(two, {Kind::one, Kind::one}, sizing);
   const auto differences = differences_of(two);
   const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
@@ -134,7 +134,7 @@ struct Candidate {
   }
 };
 
-std::vector<Candidate> candidates(const Group& base, const Group& other, const Names& question,
+std::vector<Candidate> candidates(const Cohort& base, const Cohort& other, const Names& question,
                                   const Sizing& sizing, bool estimated) {
   std::multimap<std::string, const Record*> by_size;
   for (const auto* record : other.records) by_size.emplace(size_key(*record, question), record);
@@ -142,7 +142,7 @@ std::vector<Candidate> candidates(const Group& base, const Group& other, const N
   for (const auto* one : base.records) {
     const auto [first, last] = by_size.equal_range(size_key(*one, question));
     for (auto at = first; at != last; ++at) {
-      const std::vector<Group> two{{base.name, {one}}, {other.name, {at->second}}};
+      const std::vector<Cohort> two{{base.name, {one}}, {other.name, {at->second}}};
       Candidate candidate{one, at->second, {}};
       candidate.twins.base_id = one->id;
       candidate.twins.id = at->second->id;
@@ -156,7 +156,7 @@ std::vector<Candidate> candidates(const Group& base, const Group& other, const N
   return out;
 }
 
-std::vector<Candidate> taken_once(std::vector<Candidate> all, const Group& base) {
+std::vector<Candidate> taken_once(std::vector<Candidate> all, const Cohort& base) {
   std::set<const Record*> taken;
   std::erase_if(all, [&](const Candidate& one) {
     if (taken.count(one.base) > 0 || taken.count(one.other) > 0) return true;
@@ -177,7 +177,7 @@ std::string value_words(const std::string& field, const std::string& value) {
 
 // What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
 void name_places(std::vector<Candidate>& all, const Names& question) {
-  Group first{"", {}};
+  Cohort first{"", {}};
   for (const auto& one : all) first.records.push_back(one.base);
   auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
   // What follows from the GPUs would only repeat them.
@@ -287,7 +287,7 @@ Interval paired_interval(const std::vector<double>& ratios) {
   return out;
 }
 
-LikeForLike like_for_like(const Group& base, const Group& other, std::size_t group,
+LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t group,
                           const Sizing& sizing) {
   LikeForLike out;
   out.group = group;
@@ -308,8 +308,8 @@ LikeForLike like_for_like(const Group& base, const Group& other, std::size_t gro
   return out;
 }
 
-Group without_copies(const Group& group) {
-  Group out{group.name, {}};
+Cohort without_copies(const Cohort& group) {
+  Cohort out{group.name, {}};
   for (const auto* record : group.records)
     if (std::none_of(out.records.begin(), out.records.end(), [&](const Record* held) {
           return held == record || is_copy(*held, *record);

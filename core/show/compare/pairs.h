@@ -15,10 +15,10 @@ statistics::Interval paired_interval(const std::vector<double>& ratios);
 // The pairs of a group with the first one; none where neither of the two is a mixture, as then the
 // groups are the pair. A record is in one pair at most. Pairs of measurements go before pairs of
 // estimates and are never mixed with them.
-LikeForLike like_for_like(const Group& base, const Group& other, std::size_t group,
+LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t group,
                           const Sizing& sizing);
 
 // What is the same row, log or run, with the same numbers, once.
-Group without_copies(const Group& group);
+Cohort without_copies(const Cohort& group);
 
 }  // namespace orch::compare

@@ -31,7 +31,7 @@ std::optional<double> by_shape(const Record& record) {
   return 72 * *L * *h * *h * (1 + *s / (6 * *h) + *V / (16 * *L * *h));
 }
 
-const Record* without(const std::vector<Group>& groups, Flops by) {
+const Record* without(const std::vector<Cohort>& groups, Flops by) {
   for (const auto& group : groups)
     for (const auto* record : group.records)
       if (!flops_per_token(*record, by)) return record;
@@ -57,7 +57,7 @@ double Sizing::factor(const Record& record) const {
   return base ? *base / flops_per_token(record, by).value_or(*base) : 1.0;
 }
 
-Sizing same_size(const std::vector<Group>& groups) {
+Sizing same_size(const std::vector<Cohort>& groups) {
   Sizing out;
   const auto& first = *groups.front().records.front();
   const std::string at =

@@ -27,6 +27,6 @@ struct Sizing {
 };
 
 // The best way to count that all records have in common; the note says which, or why there is none.
-Sizing same_size(const std::vector<Group>& groups);
+Sizing same_size(const std::vector<Cohort>& groups);
 
 }  // namespace orch::compare

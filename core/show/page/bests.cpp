@@ -44,7 +44,7 @@ std::vector<Row> best_rows(const std::vector<Line>& lines) {
   return out;
 }
 
-std::string ranged(const Range& range, double scale = 1) {
+std::string ranged(const Interval& range, double scale = 1) {
   const auto scaled = range.times(scale);
   auto out = fmt::format("<b>{}</b>", shown(scaled.value));
   if (scaled.has_limits())

@@ -26,7 +26,7 @@ void add_count(Pairs& out, const char* name, std::int64_t count) {
   if (count != 0) add(out, name, group_digits(static_cast<double>(count)));
 }
 
-std::string ranged(const std::optional<Range>& range, const char* unit, const char* limits,
+std::string ranged(const std::optional<Interval>& range, const char* unit, const char* limits,
                    double scale = 1) {
   if (!range) return "";
   const auto scaled = range->times(1 / scale);

@@ -21,10 +21,10 @@ Cell plain(const std::string& text) { return {escape(text, kLongestName), {}}; }
 
 Cell number(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return {};
-  return {"", Range{*value, {}, {}}};
+  return {"", Interval{*value, {}, {}, 1}};
 }
 
-Cell ranged(const std::optional<Range>& range, double unit = 1) {
+Cell ranged(const std::optional<Interval>& range, double unit = 1) {
   if (!range) return {};
   return {"", range->times(1 / unit)};
 }
@@ -62,13 +62,13 @@ Cell doubts_cell(const Line& line) {
   const auto n = doubts.size();
   return {
       opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + counted(n, "doubt"), list + "</ul>"),
-      Range{static_cast<double>(n), {}, {}}};
+      Interval{static_cast<double>(n), {}, {}, 1}};
 }
 
 Cell error_cell(const Line& line) {
   const auto& error = line.numbers.error;
   if (!error) return {};
-  return {fmt::format("{:+.1f}", *error), Range{*error, {}, {}}};
+  return {fmt::format("{:+.1f}", *error), Interval{*error, {}, {}, 1}};
 }
 
 Column words(const char* name, const char* head, std::function<Cell(const Line&)> cell) {

@@ -20,7 +20,7 @@ struct Line {
 // Of neither, nothing is known.
 struct Cell {
   std::string html;            // as it is shown; else the number is, like the others of its column
-  std::optional<Range> value;  // by which it is sorted, in columns of numbers
+  std::optional<Interval> value;  // by which it is sorted, in columns of numbers
   bool is_computed = false;    // by us: no doubt about the source is about it
 
   bool is_empty() const { return html.empty() && !value; }

@@ -42,7 +42,7 @@ double rounded(double value) {
   return unit < 1e-300 ? value : std::round(value / unit) * unit;
 }
 
-void put(Json& out, const char* key, const std::optional<Range>& range) {
+void put(Json& out, const char* key, const std::optional<Interval>& range) {
   if (!range) return;
   out[key] = {rounded(range->value)};
   if (range->has_limits()) {

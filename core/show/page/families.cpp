@@ -52,7 +52,7 @@ bool are_related(const Line& a, const Line& b) {
   return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
 }
 
-bool has_scaling(const std::vector<Line>& lines, std::optional<Range> Numbers::*rate) {
+bool has_scaling(const std::vector<Line>& lines, std::optional<Interval> Numbers::*rate) {
   std::map<std::pair<bool, std::size_t>, std::set<double>> counts;
   for (const auto& line : lines) {
     if (!(line.numbers.*rate) || gpus_of(line) == 0 || !counts_for_speed(*line.record)) continue;

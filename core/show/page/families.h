@@ -16,6 +16,6 @@ void find_families(std::vector<Line>& lines);
 bool are_related(const Line& a, const Line& b);
 
 // Whether runs of one family that count for speed have a rate on three numbers of GPUs or more.
-bool has_scaling(const std::vector<Line>& lines, std::optional<Range> Numbers::*rate);
+bool has_scaling(const std::vector<Line>& lines, std::optional<Interval> Numbers::*rate);
 
 }  // namespace orch::page

@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kMostModels = 4;  // with a sentence each
 
-std::string limits(const Range& range, const char* kind) {
+std::string limits(const Interval& range, const char* kind) {
   if (!range.has_limits()) return "";
   return fmt::format(" ({} {} to {})", kind, shown(range.low), shown(range.high));
 }
 
-std::string measured_text(const Range& days) {
+std::string measured_text(const Interval& days) {
   return fmt::format("<strong>{} days</strong> per 100B tokens measured{}", shown(days.value),
                      limits(days, "95 % interval"));
 }
 
-std::string estimated_text(const Range& days, bool alone) {
+std::string estimated_text(const Interval& days, bool alone) {
   return fmt::format("{}{} days{}{} estimated{}", alone ? "<strong>" : "", shown(days.value),
                      alone ? "</strong>" : "", alone ? " per 100B tokens" : "",
                      limits(days, "90 % range"));

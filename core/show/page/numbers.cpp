@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/quantities.h"
 
 namespace orch::page {
 namespace {
@@ -21,16 +22,17 @@ std::optional<double> positive(std::optional<double> value) {
   return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
 }
 
-std::optional<Range> range(std::optional<double> value, std::optional<double> low = {},
-                           std::optional<double> high = {}) {
-  if (!positive(value)) return std::nullopt;
-  if (!positive(low) || !positive(high)) return Range{*value, {}, {}};
-  return Range{*value, low, high};
+std::optional<Interval> positive(std::optional<Interval> interval) {
+  if (!interval || !positive(interval->value)) return std::nullopt;
+  if (!positive(interval->low) || !positive(interval->high)) interval->low = interval->high = {};
+  return interval;
 }
 
-std::optional<Range> range(const std::optional<statistics::Interval>& interval) {
-  if (!interval) return std::nullopt;
-  return range(interval->value, interval->low, interval->high);
+std::optional<Interval> measured(const Record& record, std::string_view quantity) {
+  return positive(record::measured(*record::find_quantity(quantity), record));
+}
+std::optional<Interval> estimated(const Record& record, std::string_view quantity) {
+  return positive(record::estimated(*record::find_quantity(quantity), record));
 }
 
 std::optional<double> tokens_per_step(const Record& record) {
@@ -41,36 +43,26 @@ std::optional<double> tokens_per_step(const Record& record) {
 }
 
 // A rate that was stated has the relative limits of the step time that it is made of.
-std::optional<Range> with_limits_of(std::optional<double> rate, const std::optional<Range>& step) {
-  auto out = range(rate);
-  if (out && step && step->has_limits())
-    out = Range{*rate, *rate * step->value / *step->high, *rate * step->value / *step->low};
-  return out;
+Interval with_limits_of(double rate, const std::optional<Interval>& step) {
+  return step && step->has_limits() ? step->inverse(rate * step->value) : Interval{rate, {}, {}, 1};
 }
 
 // Tokens per second by the first of: itself, days, the step time.
-std::optional<Range> rate_of(std::optional<double> rate, std::optional<double> days,
-                             const std::optional<Range>& step, std::optional<double> tokens) {
-  if (positive(rate)) return with_limits_of(rate, step);
+std::optional<Interval> rate_of(std::optional<double> rate, std::optional<double> days,
+                             const std::optional<Interval>& step, std::optional<double> tokens) {
+  if (positive(rate)) return with_limits_of(*rate, step);
   if (positive(days)) return with_limits_of(kTokens / (*days * kDay), step);
   if (step && tokens) return step->inverse(*tokens);
   return std::nullopt;
 }
 
-std::optional<Range> days_of(std::optional<double> days, const std::optional<Range>& rate) {
-  if (positive(days)) {
-    Range out{*days, {}, {}};
-    if (rate && rate->has_limits()) {
-      out.low = *days * rate->value / *rate->high;
-      out.high = *days * rate->value / *rate->low;
-    }
-    return out;
-  }
+std::optional<Interval> days_of(std::optional<double> days, const std::optional<Interval>& rate) {
+  if (positive(days)) return with_limits_of(*days, rate);
   return rate ? std::optional(rate->inverse(kTokens / kDay)) : std::nullopt;
 }
 
 std::optional<double> error_of(const Numbers& n) {
-  const auto percent = [](const std::optional<Range>& guess, const std::optional<Range>& truth) {
+  const auto percent = [](const std::optional<Interval>& guess, const std::optional<Interval>& truth) {
     return 100 * (guess->value / truth->value - 1);
   };
   if (n.step && n.estimated_step) return percent(n.estimated_step, n.step);
@@ -87,33 +79,21 @@ constexpr std::array kOwnColumns{
 
 }  // namespace
 
-Range Range::times(double factor) const {
-  Range out{value * factor, {}, {}};
-  if (has_limits()) out.low = *low * factor, out.high = *high * factor;
-  return out;
-}
-
-Range Range::inverse(double numerator) const {
-  Range out{numerator / value, {}, {}};
-  if (has_limits()) out.low = numerator / *high, out.high = numerator / *low;
-  return out;
-}
-
 Numbers numbers_of(const Record& record) {
   Numbers out;
   const auto tokens = tokens_per_step(record);
   const auto& measured = record.measured;
-  out.step = range(measured.step_seconds);
+  out.step = page::measured(record, "step_seconds");
   out.tokens_per_second =
       rate_of(measured.tokens_per_second, measured.days_per_100b_tokens, out.step, tokens);
   out.days = days_of(measured.days_per_100b_tokens, out.tokens_per_second);
-  out.memory = range(measured.peak_memory_bytes);
+  out.memory = page::measured(record, "peak_memory_bytes");
   if (const auto& guess = record.estimated) {
-    out.estimated_step = range(guess->step_seconds, guess->step_low, guess->step_high);
+    out.estimated_step = estimated(record, "step_seconds");
     out.estimated_tokens_per_second =
         rate_of(guess->tokens_per_second, guess->days_per_100b_tokens, out.estimated_step, tokens);
     out.estimated_days = days_of(guess->days_per_100b_tokens, out.estimated_tokens_per_second);
-    out.estimated_memory = range(guess->peak_memory_bytes, guess->memory_low, guess->memory_high);
+    out.estimated_memory = estimated(record, "peak_memory_bytes");
     out.memory_limit = positive(guess->usable_memory_bytes);
   }
   out.error = error_of(out);

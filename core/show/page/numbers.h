@@ -8,29 +8,21 @@
 
 namespace orch::page {
 
-// A value, with limits where there are any. All are finite.
-struct Range {
-  double value = 0;
-  std::optional<double> low, high;
-
-  bool has_limits() const { return low && high; }
-  Range times(double factor) const;
-  Range inverse(double numerator) const;  // numerator / value
-};
+using statistics::Interval;
 
 // The numbers of a record that the page shows: what follows from others is filled in, and what is
 // not finite or not positive is left out. Limits of what was measured hold with 95 % confidence,
 // those of an estimate in 90 % of cases.
 struct Numbers {
-  std::optional<Range> step, estimated_step;  // seconds
+  std::optional<Interval> step, estimated_step;  // seconds
   std::optional<double> error;  // of the estimated time, in percent; positive: it is too long
-  std::optional<Range> tokens_per_second, estimated_tokens_per_second;
-  std::optional<Range> days, estimated_days;      // per 100B tokens
-  std::optional<Range> memory, estimated_memory;  // bytes on the fullest GPU
+  std::optional<Interval> tokens_per_second, estimated_tokens_per_second;
+  std::optional<Interval> days, estimated_days;      // per 100B tokens
+  std::optional<Interval> memory, estimated_memory;  // bytes on the fullest GPU
   std::optional<double> memory_limit;
 
   // What a run is ranked by: days per 100B tokens, measured or else estimated.
-  const std::optional<Range>& best_days() const { return days ? days : estimated_days; }
+  const std::optional<Interval>& best_days() const { return days ? days : estimated_days; }
 };
 
 Numbers numbers_of(const record::Record& record);

@@ -20,11 +20,11 @@ struct Point {
   const Line* estimated = nullptr;
 
   const Line& line() const { return measured != nullptr ? *measured : *estimated; }
-  const Range& best() const { return *line().numbers.best_days(); }
+  const Interval& best() const { return *line().numbers.best_days(); }
 };
 using Points = std::map<double, Point>;  // by GPUs
 
-void keep_best(const Line*& held, const Line& line, std::optional<Range> Numbers::*days) {
+void keep_best(const Line*& held, const Line& line, std::optional<Interval> Numbers::*days) {
   if (!(line.numbers.*days) || !std::isfinite((line.numbers.*days)->value)) return;
   if (held == nullptr || (line.numbers.*days)->value < (held->numbers.*days)->value) held = &line;
 }
@@ -72,7 +72,7 @@ struct Extent {
   void add(double value) {
     if (std::isfinite(value) && value > 0) low = std::min(low, value), high = std::max(high, value);
   }
-  void add(const std::optional<Range>& range) {
+  void add(const std::optional<Interval>& range) {
     if (!range) return;
     add(range->low.value_or(range->value));
     add(range->high.value_or(range->value));

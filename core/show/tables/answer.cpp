@@ -147,7 +147,7 @@ Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
 
 }  // namespace
 
-Answer answer(const Result& result) {
+Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
   const auto groups = size_groups(result);
   if (groups.size() == 1) return answer_of(result.runs, *result.experiment);
@@ -166,7 +166,7 @@ Answer answer(const Result& result) {
   return {"the best of each size: " + join(bests, "; ") + ".", sure};
 }
 
-std::string answer_text(const Result& result) {
+std::string answer_text(const RankedRuns& result) {
   const auto found = answer(result);
   if (found.best.empty()) return "";
   return "Answer: " + found.best + "\n" + (found.sure.empty() ? "" : "How sure: " + found.sure + "\n");

@@ -12,9 +12,9 @@ struct Answer {
   std::string sure;  // how sure that is, and what would change it; empty where nothing fits
 };
 // Of no runs there is none.
-Answer answer(const Result& result);
+Answer answer(const RankedRuns& result);
 
 // "Answer: …" and "How sure: …", a line each.
-std::string answer_text(const Result& result);
+std::string answer_text(const RankedRuns& result);
 
 }  // namespace orch::tables

@@ -44,7 +44,7 @@ std::string against_deadline(const plan::Estimate& estimate, const Experiment& e
 }
 
 // Where nodes come later, a slower run on fewer of them may be done before the fastest.
-std::string first_to_end(const Result& result) {
+std::string first_to_end(const RankedRuns& result) {
   const auto& calendar = result.experiment->calendar;
   if (calendar.windows.empty()) return "";
   const auto days = [&](const Planned* run) {
@@ -97,7 +97,7 @@ Standing standing(const Planned& run, const Experiment& experiment) {
   return kept(hours.low, days.low) ? Standing::at_risk : Standing::broken;
 }
 
-Verdict budget_verdict(const Result& result) {
+Verdict budget_verdict(const RankedRuns& result) {
   const auto& experiment = *result.experiment;
   if (!plan::has_limits(experiment.budget)) return {};
   const Planned* cheapest = nullptr;
@@ -132,7 +132,7 @@ std::string when_text(const plan::Calendar& calendar, const plan::Estimate& esti
                      day(range.low), day(range.high));
 }
 
-std::string dates_text(const Result& result) {
+std::string dates_text(const RankedRuns& result) {
   const auto& experiment = *result.experiment;
   const auto& calendar = experiment.calendar;
   if (!calendar.start || result.runs.empty()) return "";

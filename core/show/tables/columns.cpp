@@ -48,7 +48,7 @@ std::string strategy_text(const Planned& planned, const Common& common) {
   return out;
 }
 
-std::function<std::string(const Planned&)> rank_column(const Result& result) {
+std::function<std::string(const Planned&)> rank_column(const RankedRuns& result) {
   std::unordered_map<const Planned*, std::string> texts;
   const auto all = ranks(result);
   for (std::size_t i = 0; i < all.size(); ++i) texts[result.runs[i]] = all[i].text();
@@ -64,7 +64,7 @@ std::function<std::string(const Planned&)> end_column(const plan::Calendar& cale
 
 }  // namespace
 
-std::vector<Column> columns(const Result& result, const Common& common) {
+std::vector<Column> columns(const RankedRuns& result, const Common& common) {
   std::vector<Column> made{
       {"#", 0, false, rank_column(result)},
       {std::string(kStrategy), 0, false,

@@ -25,11 +25,11 @@ Common common_settings(const std::vector<const plan::Planned*>& runs);
 
 // All columns of a result. The strategy's leaves out the settings that are said already.
 inline constexpr std::string_view kStrategy = "strategy";
-std::vector<Column> columns(const Result& result, const Common& common);
+std::vector<Column> columns(const RankedRuns& result, const Common& common);
 
 // The same in CSV, with everything in bytes, seconds and days: the names, and a row for each run.
 std::string csv_header();
-std::vector<std::vector<CsvCell>> csv_rows(const Result& result);
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result);
 
 // Inputs that are the same in every run, as "title text", and the other columns.
 struct Split {

@@ -131,25 +131,26 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
   });
 }
 
-Comparison compare_time(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured) {
   auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
-  out.total = {"one step", known(measured.progress.step_seconds), estimate.step_seconds};
+  const auto& step = measured.run.step_seconds;
+  out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
   return out;
 }
 
 // Trainers say of each item on the host that it is there; where the device is the host, the estimate
 // has them among the others.
-Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
   const auto& stage = fullest_stage(estimate);
   auto items = measured.profile.memory_items;
   items.erase(kHostPeak);
   if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
   auto out = join(stage.items, items, kMemory, kind_of_memory);
-  out.total = {"peak", known(measured.progress.peak_memory), estimate.peak_memory};
+  out.total = {"peak", measured.run.peak_memory_bytes, estimate.peak_memory};
   return out;
 }
 
-Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured) {
+Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
   const auto& stage = fullest_stage(estimate);
   if (stage.host.empty()) return {};
   auto items = measured.profile.memory_items;

@@ -10,8 +10,8 @@
 namespace orch::tables {
 
 // What was measured of a run beside its estimate.
-struct Measured {
-  record::Progress progress;
+struct MeasuredRun {
+  record::Measurement run;
   record::Profile profile;
 };
 
@@ -37,10 +37,10 @@ struct Comparison {
 // As a table: measured, estimated, error, item; seconds or bytes.
 std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes);
 
-Comparison compare_time(const plan::Estimate& estimate, const Measured& measured);
+Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured);
 // Memory of the fullest stage.
-Comparison compare_memory(const plan::Estimate& estimate, const Measured& measured);
-Comparison compare_host_memory(const plan::Estimate& estimate, const Measured& measured);
+Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& measured);
+Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun& measured);
 
 // The stage with the highest peak; the estimate has its items.
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate);

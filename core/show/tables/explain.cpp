@@ -125,11 +125,11 @@ class Page {
   std::string out_;
 };
 
-void add_measured(const plan::Planned& p, const Measured& measured, Page& page) {
-  if (!measured.profile.time_items.empty() || measured.progress.step_seconds > 0)
+void add_measured(const plan::Planned& p, const MeasuredRun& measured, Page& page) {
+  if (!measured.profile.time_items.empty() || measured.run.step_seconds)
     page.table("Measured: seconds of one step",
                compared_rows(compare_time(p.estimate, measured), false));
-  if (!measured.profile.memory_items.empty() || measured.progress.peak_memory > 0)
+  if (!measured.profile.memory_items.empty() || measured.run.peak_memory_bytes)
     page.table("Measured: bytes of one rank",
                compared_rows(compare_memory(p.estimate, measured), true));
   if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
@@ -150,7 +150,7 @@ Rows quantity_rows(const plan::Planned& p) {
   return rows;
 }
 
-void write(const plan::Planned& p, const plan::Calendar& calendar, const Measured* measured,
+void write(const plan::Planned& p, const plan::Calendar& calendar, const MeasuredRun* measured,
            Page& page) {
   page.table("Estimated", quantity_rows(p));
   page.table("Schedule", schedule_rows(p.estimate, calendar));
@@ -180,7 +180,7 @@ std::string top(const plan::Planned& p, const plan::Calendar& calendar, const Sc
 }  // namespace
 
 std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
-                    const Measured* measured) {
+                    const MeasuredRun* measured) {
   Page page(screen, false);
   page.text(top(p, calendar, screen));
   write(p, calendar, measured, page);
@@ -189,7 +189,7 @@ std::string explain(const plan::Planned& p, const plan::Calendar& calendar, cons
 
 // The head as a list: its first line is the run's id.
 std::string explain_markdown(const plan::Planned& p, const plan::Calendar& calendar,
-                             const Measured* measured) {
+                             const MeasuredRun* measured) {
   Page page({}, true);
   auto lines = split(trim(top(p, calendar, {})), '\n');
   std::string head = "# " + lines.front() + "\n\n";

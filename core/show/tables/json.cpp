@@ -145,7 +145,7 @@ std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string json(const Result& result, const Standings* standings) {
+std::string json(const RankedRuns& result, const Standings* standings) {
   std::map<std::string, const RunStatus*> ran;
   if (standings)
     for (const auto& run : standings->runs) ran[run.facts.id] = &run;
@@ -195,7 +195,7 @@ Json comparison_json(const Comparison& comparison) {
 }  // namespace
 
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const Measured* measured) {
+                         const MeasuredRun* measured) {
   Json json = run_fields(run);
   add_dates(run.estimate, calendar, json);
   json["time"] = items_json(run.estimate.time, "seconds");

@@ -18,7 +18,7 @@ struct Slice {
   std::string estimated_for;       // the GPU whose constants the estimate has
   bool is_strange = false;         // which is another one than it ran on
   plan::Estimate estimate;         // of it alone
-  std::optional<Measured> measured;
+  std::optional<MeasuredRun> measured;
   std::string failure;  // why there is nothing
 };
 

@@ -71,7 +71,7 @@ std::string size_text(double params) {
   return params < 1e9 ? fmt::format("{:.3g}M", params / 1e6) : fmt::format("{:.3g}B", params / 1e9);
 }
 
-Runs runs_of(const Result& result, const SizeGroup& group) {
+Runs runs_of(const RankedRuns& result, const SizeGroup& group) {
   const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
   return {first, first + static_cast<std::ptrdiff_t>(group.count)};
 }
@@ -108,7 +108,7 @@ std::string Rank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
 }
 
-std::vector<SizeGroup> size_groups(const Result& result) {
+std::vector<SizeGroup> size_groups(const RankedRuns& result) {
   std::vector<SizeGroup> groups;
   std::vector<double> params;
   for (const auto* run : result.runs) params.push_back(run->run.model.params());
@@ -121,14 +121,14 @@ std::vector<SizeGroup> size_groups(const Result& result) {
   return groups;
 }
 
-std::vector<Rank> ranks(const Result& result) {
+std::vector<Rank> ranks(const RankedRuns& result) {
   std::vector<Rank> out;
   for (const auto& group : size_groups(result))
     for (const auto& rank : ranks_of(runs_of(result, group), result.measure)) out.push_back(rank);
   return out;
 }
 
-std::string stacks_text(const Result& result) {
+std::string stacks_text(const RankedRuns& result) {
   std::string out;
   std::set<std::string> said;
   for (const auto* run : result.runs) {  // the best comes first, and speaks for those alike
@@ -143,7 +143,7 @@ std::string stacks_text(const Result& result) {
   return out;
 }
 
-std::string ties_text(const Result& result) {
+std::string ties_text(const RankedRuns& result) {
   const auto groups = size_groups(result);
   if (groups.size() < 2) return ties_in(result.runs, result.measure);
   std::string out;

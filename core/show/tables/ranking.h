@@ -18,9 +18,9 @@ struct Rank {
 };
 
 // In the result's order; each size has its own first place.
-std::vector<Rank> ranks(const Result& result);
+std::vector<Rank> ranks(const RankedRuns& result);
 
 // The software that the best run of each strategy is priced in, and how far that is from any row.
-std::string stacks_text(const Result& result);
+std::string stacks_text(const RankedRuns& result);
 
 }  // namespace orch::tables

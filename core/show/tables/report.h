@@ -25,7 +25,7 @@ enum class Measure { time, gpu_hours, memory };
 
 // What an experiment came to: runs in the order of the measure, those that do not fit last; by the
 // size of their models first, where sizes are ranked apart.
-struct Result {
+struct RankedRuns {
   const plan::Experiment* experiment = nullptr;
   std::vector<const plan::Planned*> runs;
   const std::vector<plan::Rejected>* rejected = nullptr;
@@ -40,15 +40,15 @@ struct SizeGroup {
   std::size_t first = 0;
   std::size_t count = 0;
 };
-std::vector<SizeGroup> size_groups(const Result& result);
+std::vector<SizeGroup> size_groups(const RankedRuns& result);
 
 // The side-by-side table; top 0 means all of it, else so many runs of each size.
-std::string table(const Result& result, const Screen& screen, std::size_t top);
-std::string markdown(const Result& result);
-std::string csv(const Result& result);
+std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
+std::string markdown(const RankedRuns& result);
+std::string csv(const RankedRuns& result);
 struct Standings;  // status.h
 // With the state and the measurements of the runs, where they were run.
-std::string json(const Result& result, const Standings* standings = nullptr);
+std::string json(const RankedRuns& result, const Standings* standings = nullptr);
 
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
@@ -69,22 +69,22 @@ struct Verdict {
   std::string text;  // empty without a budget
   bool over = false;
 };
-Verdict budget_verdict(const Result& result);
+Verdict budget_verdict(const RankedRuns& result);
 
 // When the fastest run ends, and how that lies to the deadline; empty without a start.
-std::string dates_text(const Result& result);
+std::string dates_text(const RankedRuns& result);
 
 // "begins 2026-12-01 and ends 2027-03-14 (2027-03-02 to 2027-03-27)"; for a calendar with a start.
 std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate);
 
 // Which runs, and which strategies at their best, cannot be told apart: a line each, or nothing.
-std::string ties_text(const Result& result);
+std::string ties_text(const RankedRuns& result);
 
 // The warnings of the runs, counted by what they are about.
-std::string warnings_by_subject(const Result& result);
+std::string warnings_by_subject(const RankedRuns& result);
 
 // What frameworks do in another way than our trainers would, by framework; empty if none is used.
-std::string unequal_text(const Result& result);
+std::string unequal_text(const RankedRuns& result);
 
 // The stretches of a training as a table: by date where it has a start, else by day.
 std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
@@ -94,13 +94,13 @@ std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calen
 
 // Memory and time of one run, item by item, with formulas; the items add up to the totals. With
 // what was measured of it, where it was run.
-struct Measured;  // compared.h
+struct MeasuredRun;  // compared.h
 std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
-                    const Measured* measured = nullptr);
+                    const MeasuredRun* measured = nullptr);
 std::string explain_markdown(const plan::Planned& run, const plan::Calendar& calendar,
-                             const Measured* measured = nullptr);
+                             const MeasuredRun* measured = nullptr);
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const Measured* measured = nullptr);
+                         const MeasuredRun* measured = nullptr);
 
 // A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
 // last column of text goes below its row where the screen is too narrow for it.

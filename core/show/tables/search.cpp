@@ -42,9 +42,9 @@ const char* front_title(const Searched& searched) {
   return same ? kFront : kFrontOfCounts;
 }
 
-Result as_result(const Searched& searched, const Runs& runs, Measure measure = Measure::time) {
+RankedRuns as_result(const Searched& searched, const Runs& runs, Measure measure = Measure::time) {
   static const std::vector<plan::Rejected> kNone;
-  Result result;
+  RankedRuns result;
   result.experiment = searched.experiment;
   result.rejected = &kNone;
   result.runs = runs;
@@ -63,7 +63,7 @@ Json entry(const plan::Planned& run, const plan::Experiment& experiment) {
 }
 
 void add_entries(const Searched& searched, const List& list, Json& to) {
-  Result ranked;
+  RankedRuns ranked;
   ranked.runs = *list.runs;
   ranked.measure = list.measure;
   const auto places = ranks(ranked);

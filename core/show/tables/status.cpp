@@ -120,10 +120,10 @@ std::vector<std::string> changes(const Standings& before, const Standings& now) 
 std::string measured_table(const Standings& standings, const Screen& screen) {
   std::vector<const RunStatus*> runs;
   for (const auto& run : standings.runs)
-    if (run.outcome.progress && run.outcome.progress->step_seconds > 0) runs.push_back(&run);
+    if (run.outcome.measured.step_seconds) runs.push_back(&run);
   if (runs.empty()) return "";
   std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
-    return a->outcome.progress->tokens_per_second > b->outcome.progress->tokens_per_second;
+    return a->outcome.measured.tokens_per_second > b->outcome.measured.tokens_per_second;
   });
   return measured_note(runs) + grid(rows_of(measured_columns(runs, screen), runs, screen), screen);
 }

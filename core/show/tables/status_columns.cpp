@@ -140,7 +140,6 @@ std::vector<StatusColumn> measured_columns(const Runs& runs, const Screen& scree
   const std::size_t longest =
       screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;
   const auto shared = shared_settings(runs);
-  const auto step = [](const RunStatus& run) { return run.outcome.progress->step_seconds; };
   std::vector<StatusColumn> columns = {
       {"strategy", 0,
        [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
@@ -153,8 +152,8 @@ std::vector<StatusColumn> measured_columns(const Runs& runs, const Screen& scree
          const double guess = run.facts.estimated.step_seconds;
          return guess > 0 ? significant(guess) : "";
        }},
-      {"error", 0, [=](const RunStatus& run) {
-         return error_text(run.facts.estimated.step_seconds, step(run));
+      {"error", 0, [](const RunStatus& run) {
+         return error_text(run.facts.estimated.step_seconds, run.outcome.measured.step_seconds->value);
        }}};
   add(beside("tokens_per_second", 2), columns);
   add(amount_columns(runs, 2), columns);

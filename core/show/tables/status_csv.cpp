@@ -12,7 +12,7 @@ CsvCell cell(const record::Quantity::Value& value) {
 
 std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& run) {
   const auto& verdict = run.outcome.verdict;
-  const auto& progress = run.outcome.progress;
+  const auto steps = run.outcome.measured.steps;
   std::vector<CsvCell> out{experiment,
                            run.facts.id,
                            name(verdict.state),
@@ -20,7 +20,7 @@ std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& ru
                            verdict.reason,
                            run.job,
                            fmt::format("{:.0f}", run.outcome.elapsed_seconds),
-                           progress ? CsvCell(progress->step) : CsvCell(),
+                           steps > 0 ? CsvCell(steps) : CsvCell(),
                            run.facts.steps};
   for (const auto& quantity : record::quantities()) {
     if (!quantity.planned) out.push_back(cell(run.measured(quantity)));

@@ -26,15 +26,16 @@ Json estimate(const RunStatus& run) {
 }
 
 Json measured(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (!progress) return Json();
-  const auto maybe = [](const std::optional<double>& held) {
-    return held ? number(*held) : Json();
+  const auto& measured = run.outcome.measured;
+  if (measured.steps <= 0) return Json();
+  const auto stated = [&](const char* name) {
+    const auto held = measured.stated.find(name);
+    return held != measured.stated.end() ? number(held->second) : Json();
   };
-  Json out{{"step", progress->step},
-           {"loss", maybe(progress->loss)},
-           {"gradient_norm", maybe(progress->gradient_norm)},
-           {"learning_rate", maybe(progress->learning_rate)}};
+  Json out{{"step", measured.steps},
+           {"loss", measured.last_loss ? number(*measured.last_loss) : Json()},
+           {"gradient_norm", stated("gradient_norm")},
+           {"learning_rate", stated("learning_rate")}};
   for (const auto& quantity : record::quantities())
     if (!quantity.planned) put(quantity, run.measured(quantity), out);
   return out;

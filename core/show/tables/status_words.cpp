@@ -17,6 +17,12 @@ using record::State;
 
 namespace {
 
+// 0: not known.
+double step_of(const RunStatus& run) {
+  const auto& step = run.outcome.measured.step_seconds;
+  return step ? step->value : 0;
+}
+
 record::Workload workload_of(const RunStatus& run) {
   return {static_cast<double>(run.facts.gpus), run.facts.tokens_per_step};
 }
@@ -24,7 +30,9 @@ record::Workload workload_of(const RunStatus& run) {
 }  // namespace
 
 record::Quantity::Value RunStatus::measured(const record::Quantity& quantity) const {
-  return record::measured(quantity, measured_of(outcome), workload_of(*this));
+  auto measurement = outcome.measured;
+  measurement.gpu_hours = outcome.gpu_hours;
+  return record::measured(quantity, measurement, workload_of(*this));
 }
 
 record::Quantity::Value RunStatus::estimated(const record::Quantity& quantity) const {
@@ -74,20 +82,19 @@ std::string elapsed_text(const RunStatus& run) {
 }
 
 std::string step_text(const RunStatus& run) {
-  if (!run.outcome.progress) return "";
-  return fmt::format("{}/{}", run.outcome.progress->step, run.facts.steps);
+  const auto steps = run.outcome.measured.steps;
+  return steps > 0 ? fmt::format("{}/{}", steps, run.facts.steps) : "";
 }
 
 std::string loss_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (!progress || !progress->loss) return "";
-  return std::isfinite(*progress->loss) ? fmt::format("{:.3f}", *progress->loss) : "not a number";
+  const auto& loss = run.outcome.measured.last_loss;
+  if (!loss) return "";
+  return std::isfinite(*loss) ? fmt::format("{:.3f}", *loss) : "not a number";
 }
 
 std::string evaluation_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (!progress || !progress->evaluation_loss) return "";
-  return fmt::format("{:.3f}", *progress->evaluation_loss);
+  const auto loss = run.measured(*record::find_quantity("evaluation_loss"));
+  return loss ? fmt::format("{:.3f}", loss->value) : "";
 }
 
 std::string error_text(double estimated, double measured) {
@@ -125,21 +132,19 @@ std::string strategy_text(const RunStatus& run, const std::set<std::string>& sha
 }
 
 std::string rate_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (!progress || !(progress->tokens_per_second > 0)) return "";
-  return significant(progress->tokens_per_second);
+  const auto& rate = run.outcome.measured.tokens_per_second;
+  return rate ? significant(*rate) : "";
 }
 
 std::string left_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (run.outcome.verdict.state != State::running || !progress) return "";
-  const double step = progress->step_seconds > 0 ? progress->step_seconds : run.facts.estimated.step_seconds;
-  return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - progress->step) * step));
+  const auto done = run.outcome.measured.steps;
+  if (run.outcome.verdict.state != State::running || done <= 0) return "";
+  const double step = step_of(run) > 0 ? step_of(run) : run.facts.estimated.step_seconds;
+  return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - done) * step));
 }
 
 std::string measured_step_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  return progress && progress->step_seconds > 0 ? significant(progress->step_seconds) : "";
+  return step_of(run) > 0 ? significant(step_of(run)) : "";
 }
 
 std::string estimated_step_text(const RunStatus& run) {
@@ -151,9 +156,8 @@ std::string estimated_step_text(const RunStatus& run) {
 }
 
 std::string ratio_text(const RunStatus& run) {
-  const auto& progress = run.outcome.progress;
-  if (!progress || !(progress->step_seconds > 0) || !(run.facts.estimated.step_seconds > 0)) return "";
-  return fmt::format("{:.2f}", progress->step_seconds / run.facts.estimated.step_seconds);
+  const double guess = run.facts.estimated.step_seconds;
+  return step_of(run) > 0 && guess > 0 ? fmt::format("{:.2f}", step_of(run) / guess) : "";
 }
 
 std::string reason_text(const RunStatus& run) {
@@ -184,10 +188,9 @@ std::string hours_text(const Standings& standings) {
 
 double share_done(const RunStatus& run) {
   if (run.outcome.verdict.state == State::finished) return 1;
-  if (!run.outcome.progress || run.facts.steps <= 0) return 0;
-  return std::clamp(
-      static_cast<double>(run.outcome.progress->step) / static_cast<double>(run.facts.steps), 0.0,
-      1.0);
+  if (run.facts.steps <= 0) return 0;
+  const auto done = static_cast<double>(run.outcome.measured.steps);
+  return std::clamp(done / static_cast<double>(run.facts.steps), 0.0, 1.0);
 }
 
 }  // namespace orch::tables

@@ -73,7 +73,7 @@ std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, cons
          "\n" + lines(by_reason(lists));
 }
 
-std::string warnings_by_subject(const Result& result) {
+std::string warnings_by_subject(const RankedRuns& result) {
   std::vector<const std::vector<Error>*> lists;
   std::size_t warned = 0;
   for (const auto* run : result.runs) {
@@ -85,7 +85,7 @@ std::string warnings_by_subject(const Result& result) {
   return fmt::format("{} with warnings:\n", plural(warned, "run")) + lines(by_reason(lists));
 }
 
-std::string unequal_text(const Result& result) {
+std::string unequal_text(const RankedRuns& result) {
   std::map<std::string, std::vector<const Error*>> found;
   for (const auto* run : result.runs)
     for (const auto& error : run->run.unequal) {

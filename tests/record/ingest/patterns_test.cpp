@@ -105,25 +105,25 @@ TEST_CASE("the example of the README is a framework of one's own", "[ingest][pat
   REQUIRE(found.has_value());
   REQUIRE(found->runs.size() == 1);
   const auto& run = found->runs.front();
-  CHECK(run.row.framework == "tiny");
-  CHECK(run.row.gpus == 8);
-  CHECK(run.row.layers == 12);
-  CHECK(run.row.dtype == "bf16");
-  CHECK(run.record.measured.steps == 4);
-  CHECK(run.record.measured.steps_planned == 4);
-  CHECK(run.record.measured.last_loss == 3.2);
-  CHECK(run.row.step_time_s == 0.51);
-  CHECK(run.record.state == record::State::finished);
+  CHECK(run.field_text("framework") == "tiny");
+  CHECK(run.whole("gpus") == 8);
+  CHECK(run.whole("layers") == 12);
+  CHECK(run.field_text("dtype") == "bf16");
+  CHECK(run.measured.steps == 4);
+  CHECK(run.measured.steps_planned == 4);
+  CHECK(run.measured.last_loss == 3.2);
+  CHECK(run.measured.step_seconds->value == 0.51);
+  CHECK(run.state == record::State::finished);
 
   from = readme.find("## A framework that tells rates");
   CHECK(lines(block("lua")) < 25);
   const auto rates = shipped({folder.write("tiny2.lua", block("lua"))});
   const auto other = ingest({folder.write("job2.out", block("text")).string()}, rates);
   REQUIRE(other->runs.size() == 1);
-  CHECK(other->runs[0].row.framework == "tiny2");
-  CHECK(other->runs[0].row.step_time_s == 4);
-  CHECK(other->runs[0].record.measured.tokens_per_second == 32768);
-  CHECK(other->runs[0].record.measured.last_loss == 9.4);
+  CHECK(other->runs[0].field_text("framework") == "tiny2");
+  CHECK(other->runs[0].measured.step_seconds->value == 4);
+  CHECK(other->runs[0].measured.tokens_per_second == 32768);
+  CHECK(other->runs[0].measured.last_loss == 9.4);
 }
 
 TEST_CASE("a user's rule goes before a shipped one", "[ingest][patterns]") {
@@ -135,8 +135,8 @@ TEST_CASE("a user's rule goes before a shipped one", "[ingest][patterns]") {
   const auto log = folder.write("log", iteration(1, 10, 7, 1) + iteration(2, 10, 8, 1));
   const auto found = ingest({log.string()}, patterns);
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].row.framework == "mine");
-  CHECK(found->runs[0].row.step_time_s == 8.0);
+  CHECK(found->runs[0].field_text("framework") == "mine");
+  CHECK(found->runs[0].measured.step_seconds->value == 8.0);
 }
 
 TEST_CASE("of two rules for a line the user's is believed", "[ingest][patterns]") {
@@ -149,8 +149,8 @@ TEST_CASE("of two rules for a line the user's is believed", "[ingest][patterns]"
                                 "tensor-model-parallel size: 1, pipeline-model-parallel size: 1\n");
   const auto found = ingest({log.string()}, shipped({mine}));
   REQUIRE(found->runs.size() == 1);
-  CHECK(found->runs[0].row.gpus == 7);
-  CHECK(found->runs[0].row.nodes == 64);
+  CHECK(found->runs[0].whole("gpus") == 7);
+  CHECK(found->runs[0].whole("nodes") == 64);
 }
 
 TEST_CASE("an expression that searches without end gives up", "[ingest][patterns]") {

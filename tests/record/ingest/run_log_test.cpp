@@ -24,16 +24,16 @@ TEST_CASE("a log is read as it grows, line by line", "[ingest][run_log]") {
   const auto third = iteration(3, 10, 500, 7);
   append(file, iteration(1, 10, 4000, 9) + iteration(2, 10, 500, 8) + third.substr(0, 40));
   log.read(file);
-  CHECK(log.found("run")->record.measured.steps == 2);
+  CHECK(log.found("run")->measured.steps == 2);
   append(file, third.substr(40));
   log.read(file);
   log.read(file);
   const auto found = log.found("run");
-  CHECK(found->record.measured.steps == 3);
-  CHECK(found->record.measured.steps_planned == 10);
-  CHECK(found->record.measured.last_loss == 7);
-  CHECK(found->record.measured.step_seconds->value == 0.5);
-  CHECK(found->record.measured.tokens_per_second == 64 * 2048 / 0.5);
+  CHECK(found->measured.steps == 3);
+  CHECK(found->measured.steps_planned == 10);
+  CHECK(found->measured.last_loss == 7);
+  CHECK(found->measured.step_seconds->value == 0.5);
+  CHECK(found->measured.tokens_per_second == 64 * 2048 / 0.5);
 }
 
 TEST_CASE("attempts that go on are one run", "[ingest][run_log]") {
@@ -55,10 +55,10 @@ TEST_CASE("attempts that go on are one run", "[ingest][run_log]") {
   }
   const auto found = log.found("run");
   REQUIRE(found.has_value());
-  CHECK(found->record.measured.steps == 4);
-  CHECK(found->record.measured.restarts == 1);
-  CHECK(found->record.measured.repeated_steps == 1);
-  CHECK(found->record.measured.last_loss == 6);
+  CHECK(found->measured.steps == 4);
+  CHECK(found->measured.restarts == 1);
+  CHECK(found->measured.repeated_steps == 1);
+  CHECK(found->measured.last_loss == 6);
 }
 
 }  // namespace orch::ingest

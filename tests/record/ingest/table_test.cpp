@@ -1,6 +1,8 @@
+#include "core/record/published/table.h"
+
 #include <catch2/catch_test_macros.hpp>
 
-#include "core/record/published/fields.h"
+#include "core/record/published/complete.h"
 #include "tests/record/ingest/logs.h"
 
 namespace orch::ingest {
@@ -10,13 +12,14 @@ namespace {
 record::Record through_a_table(const std::string& log) {
   const auto found = read_text(log);
   REQUIRE(found.runs.size() == 1);
-  auto row = found.runs[0].row;
-  row.source = "here";
-  const auto rows = published::parse_rows(published::rows_csv({row}), "table.csv");
+  auto said = found.runs[0];
+  said.source = "here";
+  auto rows = published::parse_rows(published::rows_csv({said}), "table.csv");
   REQUIRE(rows.has_value());
   REQUIRE(rows->size() == 1);
-  CHECK((*rows)[0].flaws.empty());
-  return published::record_of((*rows)[0]);
+  CHECK(published::flaws((*rows)[0]).empty());
+  published::complete((*rows)[0]);
+  return (*rows)[0];
 }
 
 const auto kSteps = iteration(1, 9, 5000, 2) + iteration(2, 9, 1000, 2) + iteration(3, 9, 1000, 2);

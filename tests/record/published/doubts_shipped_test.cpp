@@ -5,6 +5,7 @@
 #include "core/base/files.h"
 #include "core/record/published/doubts.h"
 #include "core/record/published/habits.h"
+#include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 
 // What is wrong in the five published sources was found by people, one row at a time; the checks
@@ -21,30 +22,31 @@ std::string shipped(const std::string& name) {
   return *text;
 }
 
-void add_rows(const std::string& name, const std::vector<Habit>& habits, std::vector<Row>& rows) {
+void add_rows(const std::string& name, const std::vector<Habit>& habits,
+              std::vector<Record>& rows) {
   const auto more = parse_rows(shipped(name), name, habits);
   REQUIRE(more);
   rows.insert(rows.end(), more->begin(), more->end());
 }
 
-std::vector<Row> all_rows(const std::vector<Habit>& habits = {}) {
-  std::vector<Row> rows;
+std::vector<Record> all_rows(const std::vector<Habit>& habits = {}) {
+  std::vector<Record> rows;
   for (const auto& source : kSources) add_rows(source + ".csv", habits, rows);
   return rows;
 }
 
 // Dense half-precision rates and memory, of the makers' datasheets.
-std::optional<GpuFacts> datasheet(const Row& row) {
+std::optional<GpuFacts> datasheet(const Record& row) {
   static const std::map<std::string, GpuFacts> kGpus{
       {"v100-16g", {125, 16}}, {"v100-32g", {125, 32}}, {"a100-80g", {312, 80}},
       {"mi250x", {191.5, 64}}, {"pvc", {419, 64}},      {"h100-80g", {989, 80}}};
-  const auto found = kGpus.find(row.gpu);
+  const auto found = kGpus.find(row.field_text("gpu"));
   return found == kGpus.end() ? std::nullopt : std::optional(found->second);
 }
 
 using Kinds = std::map<std::string, std::set<std::string>>;  // by id
 
-Kinds kinds_of(const std::vector<Row>& rows) {
+Kinds kinds_of(const std::vector<Record>& rows) {
   const auto found = doubts(rows, datasheet);
   REQUIRE(found.size() == rows.size());
   Kinds kinds;
@@ -110,7 +112,7 @@ TEST_CASE("the faults of the published rows are found, and nothing else", "[meas
 TEST_CASE("every suspect row is found or beyond arithmetic", "[measured][doubts]") {
   std::set<std::string> suspect, explained;
   for (const auto& row : all_rows())
-    if (row.suspect.value_or(false)) suspect.insert(row.id);
+    if (row.flag("suspect").value_or(false)) suspect.insert(row.id);
   for (const auto& [id, kinds] : kFaults) explained.insert(id);
   for (const auto& [id, why] : kBeyondArithmetic) explained.insert(id);
   CHECK(suspect.size() == 31);
@@ -121,7 +123,7 @@ TEST_CASE("what people marked as suspect is not looked at", "[measured][doubts]"
   auto rows = all_rows();
   for (const bool mark : {false, true}) {
     for (auto& row : rows) {
-      row.suspect = mark;
+      cell(row, "suspect") = mark;
       row.notes = "suspect";
     }
     CHECK(kinds_of(rows) == kFaults);
@@ -171,7 +173,7 @@ TEST_CASE("reasons have the numbers, and the reading that would fit", "[measured
 }
 
 TEST_CASE("the rows from elsewhere have no doubts", "[measured][doubts]") {
-  std::vector<Row> rows;
+  std::vector<Record> rows;
   for (const auto* name : {"mosaic-a100.csv", "mosaic-h100.csv", "selene.csv"})
     add_rows(std::string("elsewhere/") + name, {}, rows);
   CHECK(rows.size() > 90);

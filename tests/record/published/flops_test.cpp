@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "core/plan/family.h"
+#include "tests/record/published/cell.h"
 
 namespace orch::published {
 namespace {
@@ -42,23 +43,23 @@ TEST_CASE("a solved width becomes one that models have", "[measured][flops]") {
   CHECK(usual_hidden(3, 1) == 8);
 }
 
-Row timed(double params_b, std::int64_t layers, std::int64_t hidden, std::int64_t gpus,
-          std::int64_t gbs, std::int64_t seq, double seconds, double tflops) {
-  Row row;
+Record timed(double params_b, std::int64_t layers, std::int64_t hidden, std::int64_t gpus,
+             std::int64_t gbs, std::int64_t seq, double seconds, double tflops) {
+  Record row;
   row.id = "r";
   row.source = row.table = "s";
-  row.framework = "megatron";
-  row.params_b = params_b;
-  row.layers = layers;
-  row.hidden = hidden;
-  row.vocab = 250000;
-  row.tp = 8;
-  row.seq = seq;
-  row.gpus = gpus;
-  row.gbs = gbs;
-  row.step_time_s = seconds;
-  row.tflops_per_gpu = tflops;
-  row.tflops_formula = "simple8";
+  cell(row, "framework") = "megatron";
+  cell(row, "params_b") = params_b;
+  cell(row, "layers") = layers;
+  cell(row, "hidden") = hidden;
+  cell(row, "vocab") = 250000;
+  cell(row, "tp") = 8;
+  cell(row, "seq") = seq;
+  cell(row, "gpus") = gpus;
+  cell(row, "gbs") = gbs;
+  cell(row, "step_time_s") = seconds;
+  cell(row, "tflops_per_gpu") = tflops;
+  cell(row, "tflops_formula") = "simple8";
   return row;
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("rows with a time tell which parameters their source counts", "[measur
   // says 98.87 TFLOPs at 844.81 s: 98.87e12*844.81*80/(8*2048*2048) = 199.1B.
   const auto log = timed(200, 80, 14400, 80, 2048, 2048, 844.81, 98.87);
   auto open = log;
-  open.step_time_s.reset();
+  cell(open, "step_time_s").reset();
   CHECK(Peers({log, open}).counted(open) == Counted::without_embeddings);
   // Called 48B, whatever its layers come to: 8*48e9*1024*1024/(129*64) = 48.77 TFLOPs.
   CHECK(Peers({timed(48, 64, 8192, 64, 1024, 1024, 129, 48.7)}).counted(log) == Counted::stated);
@@ -76,8 +77,8 @@ TEST_CASE("rows with a time tell which parameters their source counts", "[measur
 
 TEST_CASE("a row without a formula has that of its source", "[measured][flops]") {
   auto a = timed(1, 1, 8, 1, 1, 1, 1, 1), b = a, c = a, d = a;
-  b.tflops_formula = c.tflops_formula = "megatron-improved";
-  d.tflops_formula = "";
+  cell(b, "tflops_formula") = cell(c, "tflops_formula") = "megatron-improved";
+  cell(d, "tflops_formula") = "";
   CHECK(Peers({a, b, c, d}).formula(d) == "megatron-improved");
   CHECK(Peers({a, b, c, d}).formula(a) == "simple8");
   d.source = "other";

@@ -2,7 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "core/record/published/row.h"
+#include "core/record/published/table.h"
+#include "tests/record/published/cell.h"
 
 namespace orch::published {
 namespace {
@@ -25,7 +26,7 @@ std::vector<Habit> habits(const std::string& text = kHabits) {
 
 const std::string kHead = "id,source,gpu,gpus,framework,layers,hidden,seq,offload,step_time_s\n";
 
-Row row(const std::string& line, const std::vector<Habit>& known = habits()) {
+Record row(const std::string& line, const std::vector<Habit>& known = habits()) {
   const auto read = parse_rows(kHead + line + "\n", "rows.csv", known);
   if (!read) FAIL(orch::text(read.error()));
   return read->front();
@@ -51,45 +52,46 @@ TEST_CASE("a habit has a source, a column and a reason, and a GPU if it is one's
 
 TEST_CASE("habits fill what is empty and say so", "[measured][habits]") {
   const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5");
-  CHECK(filled.offload == "optimizer");
-  CHECK(filled.master_weights == false);
-  CHECK(filled.seq == 4096);
-  CHECK(filled.assumed == std::vector<std::string>{"offload optimizer (7 GB stay, where 41 would)",
-                                                   "master_weights false (they would not fit)",
-                                                   "seq 4096 (a guess)"});
+  CHECK(filled.field_text("offload") == "optimizer");
+  CHECK(filled.flag("master_weights") == false);
+  CHECK(filled.whole("seq") == 4096);
+  CHECK(filled.assumptions ==
+        std::vector<std::string>{"offload optimizer (7 GB stay, where 41 would)",
+                                 "master_weights false (they would not fit)",
+                                 "seq 4096 (a guess)"});
 }
 
 TEST_CASE("what a row says itself stays", "[measured][habits]") {
   const auto said = row("r1,pp,a100-80g,8,megatron,24,2048,1024,none,1.5");
-  CHECK(said.offload == "none");
-  CHECK(said.seq == 1024);
-  CHECK(said.assumed == std::vector<std::string>{"master_weights false (they would not fit)"});
+  CHECK(said.field_text("offload") == "none");
+  CHECK(said.whole("seq") == 1024);
+  CHECK(said.assumptions == std::vector<std::string>{"master_weights false (they would not fit)"});
 }
 
 TEST_CASE("a habit holds for its source and its GPU only", "[measured][habits]") {
   const auto other_gpu = row("r1,pp,v100-32g,8,megatron,24,2048,,,1.5");
-  CHECK(other_gpu.offload.empty());
-  CHECK(other_gpu.master_weights == false);
+  CHECK(other_gpu.field_text("offload").empty());
+  CHECK(other_gpu.flag("master_weights") == false);
   const auto other_source = row("r1,ppp,a100-80g,8,megatron,24,2048,,,1.5");
-  CHECK(other_source.offload.empty());
-  CHECK_FALSE(other_source.master_weights);
-  CHECK_FALSE(other_source.seq);
-  CHECK(other_source.assumed.empty());
+  CHECK(other_source.field_text("offload").empty());
+  CHECK_FALSE(other_source.flag("master_weights"));
+  CHECK_FALSE(other_source.whole("seq"));
+  CHECK(other_source.assumptions.empty());
 }
 
 TEST_CASE("of two habits the first fills", "[measured][habits]") {
   const auto twice =
       habits("source,gpu,column,value,reason\npp,,seq,4096,first\npp,,seq,8192,second\n");
   const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", twice);
-  CHECK(filled.seq == 4096);
-  CHECK(filled.assumed.size() == 1);
+  CHECK(filled.whole("seq") == 4096);
+  CHECK(filled.assumptions.size() == 1);
 }
 
 TEST_CASE("a value that its column cannot hold fills nothing", "[measured][habits]") {
   const auto wrong = habits("source,gpu,column,value,reason\npp,,seq,many,x\npp,,sequ,4096,x\n");
   const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", wrong);
-  CHECK_FALSE(filled.seq);
-  CHECK(filled.assumed.empty());
+  CHECK_FALSE(filled.whole("seq"));
+  CHECK(filled.assumptions.empty());
 }
 
 TEST_CASE("habits without their columns are an error", "[measured][habits]") {

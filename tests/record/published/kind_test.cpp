@@ -16,8 +16,8 @@ Value text(const char* word) { return std::string(word); }
 
 TEST_CASE("an MLP that is not four times as wide is a gated one", "[measured][kind]") {
   auto llama = row();
-  llama.ffn_hidden = 28672;  // of 12288 in these rows
-  llama.kv_heads = 8;
+  cell(llama, "ffn_hidden") = 28672;  // of 12288 in these rows
+  cell(llama, "kv_heads") = 8;
   const auto sample = one(llama);
   const auto& model = sample.run.model;
   CHECK(model.family == "llama");
@@ -26,35 +26,35 @@ TEST_CASE("an MLP that is not four times as wide is a gated one", "[measured][ki
   CHECK(model.ffn_hidden == 28672);
   CHECK_FALSE(model.tied);
   CHECK(assumes(sample, "family llama"));
-  llama.tied = true;
+  cell(llama, "tied") = true;
   CHECK(one(llama).run.model.tied);
 }
 
 TEST_CASE("what a row calls its model is what it is", "[measured][kind]") {
   auto other = row();
-  other.family = "mpt";
+  cell(other, "family") = "mpt";
   const auto mpt = one(other).run.model;
   CHECK_FALSE(mpt.bias);
   CHECK(mpt.tied);
   CHECK(mpt.learned_positions());
   CHECK(mpt.ffn_hidden == 4 * mpt.hidden);
-  other.family = "nemotron";
-  other.kv_heads = 8;
+  cell(other, "family") = "nemotron";
+  cell(other, "kv_heads") = 8;
   const auto nemotron = one(other).run.model;
   CHECK(nemotron.rope);
   CHECK_FALSE(nemotron.swiglu);
   CHECK_FALSE(nemotron.tied);
-  other.family = "";
+  cell(other, "family") = "";
   CHECK(one(other).run.model == nemotron);
-  other.family = "no such one";  // told by the column; nothing falls over it
+  other.set("family", "no such one");  // told by the column; nothing falls over it
   CHECK(shaped(other, usual_sizes(1e9, 50257, 1, 1)).family == "gpt");
   CHECK(one(row()).run.model.family == "gpt");
 }
 
 TEST_CASE("whether the head is tied is known from rows of the same width", "[measured][kind]") {
   auto says = row(), silent = row();
-  says.family = silent.family = "llama";
-  says.tied = true;
+  cell(says, "family") = cell(silent, "family") = "llama";
+  cell(says, "tied") = true;
   silent.id = "r2";
   const auto made = samples({says, silent});
   REQUIRE(made.samples.size() == 2);
@@ -72,47 +72,47 @@ TEST_CASE("a model of which only the parameters are known is as usual", "[measur
     CHECK(12 * l * h * h + 50257 * h == Approx(params).epsilon(0.06));
   }
   auto bare = row();
-  bare.layers.reset();
-  bare.hidden.reset();
-  bare.heads.reset();
-  bare.params_b = 175;
+  cell(bare, "layers").reset();
+  cell(bare, "hidden").reset();
+  cell(bare, "heads").reset();
+  cell(bare, "params_b") = 175;
   const auto sample = one(bare);
   CHECK(sample.run.model.params() == Approx(175e9).epsilon(0.06));
   CHECK(assumes(sample, "as usual for 175B parameters"));
-  bare.tp.reset();  // and nobody knows how it was shared
+  cell(bare, "tp").reset();  // and nobody knows how it was shared
   CHECK(has(reason(bare), "layers: not said"));
 }
 
 TEST_CASE("context parallelism is one of the axes", "[measured][kind]") {
   auto shared = row();
-  shared.context_parallel = 2;
-  shared.dp = 8;
-  shared.gas = 64;
+  cell(shared, "context_parallel") = 2;
+  cell(shared, "dp") = 8;
+  cell(shared, "gas") = 64;
   CHECK(one(shared).run.layout == plan::Layout{4, 6, 8, 2});
-  shared.dp = 16;
+  cell(shared, "dp") = 16;
   CHECK(has(reason(shared), "dp 16 x tp 4 x pp 6 x cp 2 is not 384"));
 }
 
 TEST_CASE("nanotron deals by costs, and FSDP shards as it says", "[measured][kind]") {
   auto nanotron = row();
-  nanotron.framework = "nanotron";
-  nanotron.engine = "nanotron";
+  cell(nanotron, "framework") = "nanotron";
+  cell(nanotron, "engine") = "nanotron";
   const auto run = one(nanotron).run;
   CHECK(run.setting("engine") == text("nanotron"));
   CHECK(run.setting("partition_rule") == text("costs"));
   auto fsdp = row();
-  fsdp.framework = "fsdp";
-  fsdp.tp = fsdp.pp = 1;
-  fsdp.dp = 384;
-  fsdp.mbs = 1;
-  fsdp.gas = 1;
-  fsdp.gbs = 384;
+  cell(fsdp, "framework") = "fsdp";
+  cell(fsdp, "tp") = cell(fsdp, "pp") = 1;
+  cell(fsdp, "dp") = 384;
+  cell(fsdp, "mbs") = 1;
+  cell(fsdp, "gas") = 1;
+  cell(fsdp, "gbs") = 384;
   for (const auto& [said, meant] : {std::pair{"FULL_SHARD", "full"}, std::pair{"HSDP", "hybrid"},
                                     std::pair{"SHARD_GRAD_OP", "grad_op"}, std::pair{"", "full"}}) {
-    fsdp.sharding = said;
+    cell(fsdp, "sharding") = said;
     CHECK(one(fsdp).run.setting("sharding") == text(meant));
   }
-  fsdp.cross_entropy = "fused";
+  cell(fsdp, "cross_entropy") = "fused";
   CHECK(one(fsdp).run.setting("cross_entropy") == text("fused"));
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a GPU's name may be short, or long", "[measured][kind]") {
   CHECK(plain_gpu("NVIDIA A100-SXM4-80GB") == "a100-80g");
   CHECK(plain_gpu("Tesla V100-SXM2-32GB") == "v100-32g");
   auto brief = row();
-  brief.gpu = "A100";
+  cell(brief, "gpu") = "A100";
   CHECK(one(brief).run.partition->name == "a100-80g");
   CHECK(assumes(one(brief), "gpu a100-80g"));
 }

@@ -36,10 +36,10 @@ TEST_CASE("a whole row is a run, with nothing assumed", "[measured][samples]") {
 
 TEST_CASE("suspect and duplicate rows are left out and counted", "[measured][samples]") {
   auto suspect = row(), twice = row(), both = row();
-  suspect.suspect = true;
-  twice.dup_of = "r1";
-  both.suspect = true;
-  both.dup_of = "r1";
+  cell(suspect, "suspect") = true;
+  cell(twice, "dup_of") = "r1";
+  cell(both, "suspect") = true;
+  cell(both, "dup_of") = "r1";
   const auto made = samples({row(), suspect, twice, both});
   CHECK(made.samples.size() == 1);
   CHECK(made.suspect == 2);
@@ -49,11 +49,11 @@ TEST_CASE("suspect and duplicate rows are left out and counted", "[measured][sam
 
 TEST_CASE("DeepSpeed's BF16 optimizer shards and sums in fp32", "[measured][samples]") {
   auto bf16 = row();
-  bf16.dtype = "bf16";
+  cell(bf16, "dtype") = "bf16";
   CHECK(one(bf16).run.setting("fp32_accumulate") == Value(false));
-  bf16.date = "2022-02-28";
+  bf16.origin.date = "2022-02-28";
   CHECK(one(bf16).run.setting("fp32_accumulate") == Value(false));  // ZeRO-1 by name
-  bf16.zero_stage.reset();
+  cell(bf16, "zero_stage").reset();
   const auto sample = one(bf16);
   CHECK(sample.run.setting("fp32_accumulate") == Value(true));
   CHECK(sample.run.setting("zero_stage") == Value(std::int64_t{1}));
@@ -62,14 +62,14 @@ TEST_CASE("DeepSpeed's BF16 optimizer shards and sums in fp32", "[measured][samp
 
 TEST_CASE("what Megatron tables leave out follows its habits", "[measured][samples]") {
   auto open = row();
-  open.zero_stage.reset();
-  open.dtype = open.act_ckpt = "";
-  open.mbs.reset();
-  open.gas.reset();
-  open.seq.reset();
-  open.vocab.reset();
-  open.heads.reset();
-  open.dp.reset();
+  cell(open, "zero_stage").reset();
+  cell(open, "dtype") = cell(open, "act_ckpt") = "";
+  cell(open, "mbs").reset();
+  cell(open, "gas").reset();
+  cell(open, "seq").reset();
+  cell(open, "vocab").reset();
+  cell(open, "heads").reset();
+  cell(open, "dp").reset();
   const auto sample = one(open);
   CHECK(sample.run.setting("zero_stage") == Value(std::int64_t{1}));
   CHECK(sample.run.setting("dtype") == Value(std::string("fp16")));
@@ -82,80 +82,80 @@ TEST_CASE("what Megatron tables leave out follows its habits", "[measured][sampl
   for (const char* part : {"zero_stage 1", "dtype fp16", "recompute full", "mbs 1", "seq 2048",
                            "vocab 50257", "heads 112"})
     CHECK(assumes(sample, part));
-  open.framework = "megatron";
+  cell(open, "framework") = "megatron";
   CHECK(one(open).run.setting("zero_stage") == Value(std::int64_t{0}));
 }
 
 TEST_CASE("chunks of a pipeline are micro-batches", "[measured][samples]") {
   auto chunks = row();
-  chunks.gas.reset();
-  chunks.pp_chunks = 32;
+  cell(chunks, "gas").reset();
+  cell(chunks, "pp_chunks") = 32;
   CHECK(one(chunks).run.batch.accumulate == 32);
   CHECK(one(chunks).run.setting("interleave") == Value(std::int64_t{1}));
 }
 
 TEST_CASE("a batch that does not divide is cut, a wrong one is no run", "[measured][samples]") {
   auto odd = row();
-  odd.gpus = 6 * 8 * 8;
-  odd.tp = 8;
-  odd.pp = 8;
-  odd.dp = 6;
-  odd.mbs = 1;
-  odd.gas = 341;  // 2046 of 2048 samples
+  cell(odd, "gpus") = 6 * 8 * 8;
+  cell(odd, "tp") = 8;
+  cell(odd, "pp") = 8;
+  cell(odd, "dp") = 6;
+  cell(odd, "mbs") = 1;
+  cell(odd, "gas") = 341;  // 2046 of 2048 samples
   const auto sample = one(odd);
   CHECK(sample.run.batch.global_batch == 2046);
   CHECK(assumes(sample, "gbs 2046"));
-  odd.gas = 300;
+  cell(odd, "gas") = 300;
   CHECK(has(reason(odd), "gbs: 2048 is not mbs 1 x 300 micro-batches x dp 6"));
-  odd.gas = 400;
+  cell(odd, "gas") = 400;
   CHECK(has(reason(odd), "gbs: 2048 is not"));
 }
 
 TEST_CASE("embeddings are counted as layers where the row says so or must", "[measured][samples]") {
   auto partition = row();
-  partition.partition_method = "type:transformer|embed";
+  cell(partition, "partition_method") = "type:transformer|embed";
   CHECK(one(partition).run.setting("stage_partition") ==
         Value(std::string("transformer|embedding")));
   auto pvc = row();  // 62 layers dealt in twos to 32 stages leave the last one empty
-  pvc.layers = 62;
-  pvc.pp = 32;
-  pvc.tp = 4;
-  pvc.dp = 3;
-  pvc.mbs = 1;
-  pvc.gas = 16;
-  pvc.gbs = 48;
+  cell(pvc, "layers") = 62;
+  cell(pvc, "pp") = 32;
+  cell(pvc, "tp") = 4;
+  cell(pvc, "dp") = 3;
+  cell(pvc, "mbs") = 1;
+  cell(pvc, "gas") = 16;
+  cell(pvc, "gbs") = 48;
   const auto sample = one(pvc);
   CHECK(sample.run.setting("stage_partition") == Value(std::string("transformer|embedding")));
   CHECK(assumes(sample, "embeddings counted"));
   auto uneven = row();  // 78 on 12 are seven each and one: that ran
-  uneven.layers = 78;
-  uneven.pp = 12;
-  uneven.dp = 8;
-  uneven.mbs = 2;
-  uneven.gas = 128;
+  cell(uneven, "layers") = 78;
+  cell(uneven, "pp") = 12;
+  cell(uneven, "dp") = 8;
+  cell(uneven, "mbs") = 2;
+  cell(uneven, "gas") = 128;
   CHECK(one(uneven).run.setting("stage_partition") == Value(std::string("uniform")));
 }
 
 TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
-  Row days;
+  Record days;
   days.id = "b7b";
   days.source = days.table = "b";
-  days.site = "jean-zay";
-  days.gpu = "a100-80g";
-  days.gpus = 16;
-  days.framework = "ddp";
-  days.layers = 30;
-  days.hidden = 4096;
-  days.heads = 32;
-  days.vocab = 250880;
-  days.seq = 1024;
-  days.mbs = 2;
-  days.grad_accum = 256;
-  days.optimizer = "adafactor";
-  days.grad_compression = "powersgd";
-  days.act_ckpt = "true";
-  days.days_per_100b_tokens = 73;
-  days.status = "ok";
+  cell(days, "site") = "jean-zay";
+  cell(days, "gpu") = "a100-80g";
+  cell(days, "gpus") = 16;
+  cell(days, "framework") = "ddp";
+  cell(days, "layers") = 30;
+  cell(days, "hidden") = 4096;
+  cell(days, "heads") = 32;
+  cell(days, "vocab") = 250880;
+  cell(days, "seq") = 1024;
+  cell(days, "mbs") = 2;
+  cell(days, "grad_accum") = 256;
+  cell(days, "optimizer") = "adafactor";
+  cell(days, "grad_compression") = "powersgd";
+  cell(days, "act_ckpt") = "true";
+  cell(days, "days_per_100b_tokens") = 73;
+  cell(days, "status") = "ok";
   const auto sample = one(days);
   // 16 ranks * 2 * 256 * 1024 = 8,388,608 tokens per step; 73 days / 1e11 of that.
   CHECK(*sample.step_seconds == Approx(73 * 86400.0 / 1e11 * 8388608));
@@ -164,193 +164,194 @@ TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
   CHECK(sample.run.setting("compression") == Value(std::string("powersgd")));
   CHECK(sample.run.setting("optimizer") == Value(std::string("adafactor")));
   CHECK(sample.run.setting("dtype") == Value(std::string("bf16")));
-  days.framework = "deepspeed";
-  days.grad_compression = "none";
-  days.optimizer = "AdamW";
+  cell(days, "framework") = "deepspeed";
+  cell(days, "grad_compression") = "none";
+  cell(days, "optimizer") = "AdamW";
   CHECK(has(reason(days), "zero_stage"));
-  days.zero_stage = 2;
+  cell(days, "zero_stage") = 2;
   CHECK(one(days).run.setting("stage") == Value(std::int64_t{2}));
-  days.framework = "fsdp";
-  days.act_ckpt = "";
-  days.grad_accum.reset();
+  cell(days, "framework") = "fsdp";
+  cell(days, "act_ckpt") = "";
+  cell(days, "grad_accum").reset();
   CHECK(one(days).run.setting("recompute") == Value(std::string("none")));
   CHECK(one(days).run.batch == plan::Batch{2, 1, 32, {}});
-  days.grad_compression = "powersgd";
+  cell(days, "grad_compression") = "powersgd";
   CHECK(has(reason(days), "compression: fsdp has none, and the row says 'powersgd'"));
 }
 
 TEST_CASE("ZeRO-3 of several kinds", "[measured][samples]") {
   auto zero = row();
-  zero.framework = "hf-deepspeed-zero3";
-  zero.zero_stage = 3;
-  zero.offload = "full";
-  zero.tp = zero.pp = 1;
-  zero.dp = 384;
-  zero.mbs = 1;
-  zero.gas = 1;
-  zero.gbs = 384;
+  cell(zero, "framework") = "hf-deepspeed-zero3";
+  cell(zero, "zero_stage") = 3;
+  cell(zero, "offload") = "full";
+  cell(zero, "tp") = cell(zero, "pp") = 1;
+  cell(zero, "dp") = 384;
+  cell(zero, "mbs") = 1;
+  cell(zero, "gas") = 1;
+  cell(zero, "gbs") = 384;
   const auto sample = one(zero);
   CHECK(sample.run.strategy->name == "deepspeed");
   CHECK(sample.run.setting("stage") == Value(std::int64_t{3}));
   CHECK(sample.run.setting("offload") == Value(std::string("full")));
-  zero.framework = "megatron-deepspeed-zero3";
-  zero.zero_stage.reset();
+  cell(zero, "framework") = "megatron-deepspeed-zero3";
+  cell(zero, "zero_stage").reset();
   CHECK(one(zero).run.setting("stage") == Value(std::int64_t{3}));
-  zero.offload = "ful";
+  cell(zero, "offload") = "ful";
   CHECK(has(reason(zero), "did you mean 'full'?"));
 }
 
 TEST_CASE("the step time comes from the cell that says it best", "[measured][samples]") {
   auto timed = row();
-  timed.samples_per_s = 20;
+  cell(timed, "samples_per_s") = 20;
   CHECK(*one(timed).step_seconds == 117.11);
-  timed.step_time_s.reset();
+  cell(timed, "step_time_s").reset();
   CHECK(*one(timed).step_seconds == Approx(2048 / 20.0));
-  timed.samples_per_s.reset();
+  cell(timed, "samples_per_s").reset();
   // The published TFLOPs lead back to the published time: 137.66 -> 117.11 s.
   CHECK(*one(timed).step_seconds == Approx(117.11).epsilon(2e-4));
-  timed.tflops_formula = "deepspeed-profiler";
+  cell(timed, "tflops_formula") = "deepspeed-profiler";
   CHECK_FALSE(one(timed).step_seconds);
 }
 
 TEST_CASE("what ran out of memory has no time and no size", "[measured][samples]") {
   auto oom = row();
-  oom.status = "oom";
+  cell(oom, "status") = "oom";
   auto sample = one(oom);
   CHECK(sample.oom);
   CHECK_FALSE(sample.host_oom);  // 75 of 80 GiB
   CHECK_FALSE(sample.step_seconds);
   CHECK_FALSE(sample.memory_bytes);
-  oom.mem_gb = 35;
+  cell(oom, "mem_gb") = 35;
   CHECK(one(oom).host_oom);
-  oom.mem_gb.reset();
+  cell(oom, "mem_gb").reset();
   CHECK_FALSE(one(oom).host_oom);
 }
 
 TEST_CASE("a row that says nothing is skipped", "[measured][samples]") {
   auto empty = row();
-  empty.step_time_s.reset();
-  empty.tflops_per_gpu.reset();
-  empty.mem_gb.reset();
+  cell(empty, "step_time_s").reset();
+  cell(empty, "tflops_per_gpu").reset();
+  cell(empty, "mem_gb").reset();
   CHECK(one(empty).status == "ok");  // that it ran is something
-  empty.status = "hang";
+  cell(empty, "status") = "hang";
   CHECK(has(reason(empty), "it hung"));
-  empty.status = "";
+  cell(empty, "status") = "";
   CHECK(has(reason(empty), "neither a result"));
-  empty.status = "hang";
-  empty.step_time_s = 100;
+  cell(empty, "status") = "hang";
+  cell(empty, "step_time_s") = 100;
   CHECK(*one(empty).step_seconds == 100);
 }
 
 TEST_CASE("a site that is none of ours is served by the cluster asked for", "[measured][samples]") {
   auto other = row();
-  other.site = "selene";
+  cell(other, "site") = "selene";
   CHECK(has(reason(other), "site: no cluster 'selene'; name a cluster with --cluster"));
   CHECK(one(other, "dgx-a100").run.cluster->name == "dgx-a100");
   CHECK(assumes(one(other, "dgx-a100"), "site dgx-a100"));
   CHECK(one(row(), "dgx-a100").run.cluster->name == "jean-zay");  // its own is known
-  other.site = "jean-zey";
+  cell(other, "site") = "jean-zey";
   CHECK(has(reason(other), "did you mean 'jean-zay'?"));
-  other.site = "";
+  cell(other, "site") = "";
   CHECK(has(reason(other), "site: names none, and "));
   CHECK(has(reason(other), "dgx-a100"));
   CHECK_FALSE(has(reason(other), "perlmutter"));  // whose nodes have four GPUs
-  other.gpu = "h200";
+  cell(other, "gpu") = "h200";
   CHECK(has(reason(other), "no cluster has the GPU 'h200' on nodes of 8"));
-  other.gpus = other.gpus_per_node = other.nodes = other.tp = other.pp = other.dp = 1;
-  other.gbs = 4 * 32;
+  cell(other, "gpus") = cell(other, "gpus_per_node") = cell(other, "nodes") = cell(other, "tp") =
+      cell(other, "pp") = cell(other, "dp") = 1;
+  cell(other, "gbs") = 4 * 32;
   CHECK(one(other).run.cluster->name == "h200");
   CHECK(assumes(one(other), "site h200: the one cluster with h200"));
-  other.gpu = "tpu";
+  cell(other, "gpu") = "tpu";
   CHECK(has(reason(other), "no cluster has the GPU 'tpu'"));
 }
 
 TEST_CASE("a GPU has many spellings, but must be there", "[measured][samples]") {
   auto spelt = row();
   for (const char* gpu : {"A100-80GB", "A100 80GB", "nvidia a100_80gb", "a100"}) {
-    spelt.gpu = gpu;
+    cell(spelt, "gpu") = gpu;
     CHECK(one(spelt).run.partition->gpu.name == "a100-80g");
   }
-  spelt.gpu = "v100";  // 16 or 32 GB
+  cell(spelt, "gpu") = "v100";  // 16 or 32 GB
   CHECK(has(reason(spelt), "gpu: jean-zay has no 'v100'"));
-  spelt.gpu = "a100-8g";
+  cell(spelt, "gpu") = "a100-8g";
   CHECK(has(reason(spelt), "did you mean 'a100-80g'?"));
-  spelt.gpu = "";
+  cell(spelt, "gpu") = "";
   CHECK(has(reason(spelt), "gpu: names none, and jean-zay has several"));
 }
 
 TEST_CASE("an unknown framework is skipped with a guess", "[measured][samples]") {
   auto other = row();
-  other.framework = "megatorn";
+  cell(other, "framework") = "megatorn";
   CHECK(has(reason(other), "framework: no 'megatorn' here; did you mean 'megatron'?"));
-  other.framework = "alpa";
+  cell(other, "framework") = "alpa";
   CHECK(has(reason(other), "one of: megatron"));
-  other.framework = "";
+  cell(other, "framework") = "";
   CHECK(has(reason(other), "framework: names none"));
 }
 
 TEST_CASE("what cannot be is skipped with the reason", "[measured][samples]") {
   auto wrong = row();
-  wrong.dp = 8;
+  cell(wrong, "dp") = 8;
   CHECK(has(reason(wrong), "gpus: dp 8 x tp 4 x pp 6 is not 384"));
   wrong = row();
-  wrong.layers.reset();
+  cell(wrong, "layers").reset();
   CHECK(has(reason(wrong), "layers: not said"));
   wrong = row();
-  wrong.heads = 66;
+  cell(wrong, "heads") = 66;
   CHECK(has(reason(wrong), "heads = 66 is not divisible by tensor_parallel = 4"));
   wrong = row();
-  wrong.gpus.reset();
-  wrong.dp.reset();
+  cell(wrong, "gpus").reset();
+  cell(wrong, "dp").reset();
   CHECK(has(reason(wrong), "gpus: not said, and neither is dp"));
   wrong = row();
-  wrong.dtype = "fp7";
+  cell(wrong, "dtype") = "fp7";
   CHECK(has(reason(wrong), "no choice 'fp7'"));
   wrong = row();
-  wrong.tp = wrong.pp = 65536;
-  wrong.dp = 10'000'000;
+  cell(wrong, "tp") = cell(wrong, "pp") = 65536;
+  cell(wrong, "dp") = 10'000'000;
   CHECK(has(reason(wrong), "gpus: dp 10000000"));
-  wrong.gpus.reset();
+  cell(wrong, "gpus").reset();
   CHECK(has(reason(wrong), "more than any machine has"));
 }
 
 TEST_CASE("more nodes than the site has are no reason: it was run", "[measured][samples]") {
   auto large = row();
-  large.dp = 160;
-  large.gpus = 3840;
-  large.gbs = 20480;
+  cell(large, "dp") = 160;
+  cell(large, "gpus") = 3840;
+  cell(large, "gbs") = 20480;
   CHECK(one(large).run.nodes == 480);
   auto odd = row();  // nor are nodes that are not full
-  odd.tp = odd.pp = 1;
-  odd.dp = odd.gpus = 12;
-  odd.layers = 2;
-  odd.mbs = odd.gas = 1;
-  odd.gbs = 12;
+  cell(odd, "tp") = cell(odd, "pp") = 1;
+  cell(odd, "dp") = cell(odd, "gpus") = 12;
+  cell(odd, "layers") = 2;
+  cell(odd, "mbs") = cell(odd, "gas") = 1;
+  cell(odd, "gbs") = 12;
   CHECK(one(odd).run.nodes == 2);
 }
 
 TEST_CASE("a missing width is solved with the other rows of the table", "[measured][samples]") {
   // The Intel rows: layers, TFLOPs and samples per second, no width.
-  std::vector<Row> rows;
+  std::vector<Record> rows;
   const auto add = [&](std::int64_t pp, double rate, double tflops) {
-    Row pvc;
+    Record pvc;
     pvc.id = "pvc" + std::to_string(rows.size());
     pvc.source = pvc.table = "intel";
-    pvc.gpu = "pvc";
-    pvc.framework = "megatron-deepspeed";
-    pvc.gpus = 12 * pp;
-    pvc.layers = 2 * pp;
-    pvc.tp = 12;
-    pvc.pp = pp;
-    pvc.dp = 1;
-    pvc.mbs = 1;
-    pvc.gas = pvc.gbs = 8 * pp;
+    cell(pvc, "gpu") = "pvc";
+    cell(pvc, "framework") = "megatron-deepspeed";
+    cell(pvc, "gpus") = 12 * pp;
+    cell(pvc, "layers") = 2 * pp;
+    cell(pvc, "tp") = 12;
+    cell(pvc, "pp") = pp;
+    cell(pvc, "dp") = 1;
+    cell(pvc, "mbs") = 1;
+    cell(pvc, "gas") = cell(pvc, "gbs") = 8 * pp;
     if (rate > 0) {
-      pvc.samples_per_s = rate;
-      pvc.tflops_per_gpu = tflops;
-      pvc.tflops_formula = "megatron-ds-perlmutter";
+      cell(pvc, "samples_per_s") = rate;
+      cell(pvc, "tflops_per_gpu") = tflops;
+      cell(pvc, "tflops_formula") = "megatron-ds-perlmutter";
     }
-    pvc.status = rate > 0 ? "ok" : "oom";
+    cell(pvc, "status") = rate > 0 ? "ok" : "oom";
     rows.push_back(pvc);
   };
   add(2, 2.5, 54.7);
@@ -370,7 +371,7 @@ TEST_CASE("a missing width is solved with the other rows of the table", "[measur
     CHECK(assumes(sample, "hidden "));
   }
   CHECK(*made.samples[0].step_seconds == Approx(16 / 2.5));
-  for (auto& wide : rows) wide.samples_per_s = 1e-9;
+  for (auto& wide : rows) cell(wide, "samples_per_s") = 1e-9;
   CHECK(samples(rows).samples.empty());
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/base/files.h"
-#include "core/record/published/row.h"
+#include "core/record/published/table.h"
 #include "core/record/published/unexplained.h"
 #include "tests/record/published/support.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Catch::Approx;
 
-std::vector<Row> shipped(const std::string& source) {
+std::vector<Record> shipped(const std::string& source) {
   const auto file = fs::path(ORCH_SOURCE_DIR) / "experiments/measured" / (source + ".csv");
   const auto text = read_file(file);
   REQUIRE(text);
@@ -57,15 +57,17 @@ TEST_CASE("published TFLOPs lead back to published times", "[measured][shipped]"
   std::size_t checked = 0;
   for (const auto& source : kSources) {
     const auto all = shipped(source);
-    std::vector<Row> without = all;  // one at a time, so that its peers still have theirs
+    std::vector<Record> without = all;  // one at a time, so that its peers still have theirs
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& row = all[i];
-      if (row.left_out() || !row.tflops_per_gpu || row.status != "ok" || !row.hidden) continue;
-      if (!row.step_time_s && !row.samples_per_s) continue;
-      const double said =
-          row.step_time_s ? *row.step_time_s : static_cast<double>(*row.gbs) / *row.samples_per_s;
-      without[i].step_time_s.reset();
-      without[i].samples_per_s.reset();
+      if (left_out(row) || !stated_tflops(row) || status_of(row) != "ok" || !row.whole("hidden"))
+        continue;
+      if (!step_time(row) && !row.measured.samples_per_second) continue;
+      const double said = step_time(row) ? *step_time(row)
+                                         : static_cast<double>(*row.whole("global_batch")) /
+                                               *row.measured.samples_per_second;
+      cell(without[i], "step_time_s").reset();
+      cell(without[i], "samples_per_s").reset();
       const auto made = test::samples(without);
       without[i] = row;
       const auto found = std::find_if(made.samples.begin(), made.samples.end(),
@@ -89,7 +91,7 @@ TEST_CASE("unexplained rows exist, and those of the V100 are shown apart", "[mea
   std::set<std::string> ids;
   for (const auto& source : kSources)
     for (const auto& row : shipped(source))
-      if (!row.left_out()) ids.insert(row.id);
+      if (!left_out(row)) ids.insert(row.id);
   std::size_t apart = 0;
   for (const auto& [id, row] : *odd) {
     CHECK_FALSE(row.reason.empty());

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/price/backend/backend.h"
 #include "core/plan/hardware/hardware.h"
+#include "core/price/backend/backend.h"
 #include "core/record/published/samples.h"
+#include "tests/record/published/cell.h"
 
 // Rows on the shipped clusters with the built-in backends.
 namespace orch::published::test {
@@ -17,7 +18,7 @@ inline const backend::Backends& built_in() {
   return *loaded;
 }
 
-inline Samples samples(const std::vector<Row>& rows, const std::string& otherwise = "") {
+inline Samples samples(const std::vector<Record>& rows, const std::string& otherwise = "") {
   static hardware::Catalog catalog({fs::path(ORCH_SOURCE_DIR) / "experiments/clusters"},
                                    {fs::path(ORCH_SOURCE_DIR) / "experiments/gpus.yaml"});
   const Machines machines{[](std::string_view name) { return catalog.find(name); }, catalog.names(),
@@ -29,49 +30,49 @@ inline Samples samples(const std::vector<Row>& rows, const std::string& otherwis
 }
 
 // A row that is whole: the published 72 x 14336 on 384 A100.
-inline Row row() {
-  Row row;
+inline Record row() {
+  Record row;
   row.id = "r1";
   row.source = "s";
   row.table = "t";
-  row.date = "2022-02-25";
-  row.site = "jean-zay";
-  row.gpu = "a100-80g";
-  row.gpus = 384;
-  row.nodes = 48;
-  row.gpus_per_node = 8;
-  row.framework = "megatron-deepspeed";
-  row.layers = 72;
-  row.hidden = 14336;
-  row.heads = 64;
-  row.vocab = 250000;
-  row.seq = 2048;
-  row.params_b = 181;
-  row.tp = 4;
-  row.pp = 6;
-  row.dp = 16;
-  row.mbs = 4;
-  row.gas = 32;
-  row.gbs = 2048;
-  row.zero_stage = 1;
-  row.act_ckpt = "true";
-  row.dtype = "fp16";
-  row.step_time_s = 117.11;
-  row.tflops_per_gpu = 137.66;
-  row.tflops_formula = "megatron-improved";
-  row.mem_gb = 75;
-  row.status = "ok";
+  row.origin.date = "2022-02-25";
+  cell(row, "site") = "jean-zay";
+  cell(row, "gpu") = "a100-80g";
+  cell(row, "gpus") = 384;
+  cell(row, "nodes") = 48;
+  cell(row, "gpus_per_node") = 8;
+  cell(row, "framework") = "megatron-deepspeed";
+  cell(row, "layers") = 72;
+  cell(row, "hidden") = 14336;
+  cell(row, "heads") = 64;
+  cell(row, "vocab") = 250000;
+  cell(row, "seq") = 2048;
+  cell(row, "params_b") = 181;
+  cell(row, "tp") = 4;
+  cell(row, "pp") = 6;
+  cell(row, "dp") = 16;
+  cell(row, "mbs") = 4;
+  cell(row, "gas") = 32;
+  cell(row, "gbs") = 2048;
+  cell(row, "zero_stage") = 1;
+  cell(row, "act_ckpt") = "true";
+  cell(row, "dtype") = "fp16";
+  cell(row, "step_time_s") = 117.11;
+  cell(row, "tflops_per_gpu") = 137.66;
+  cell(row, "tflops_formula") = "megatron-improved";
+  cell(row, "mem_gb") = 75;
+  cell(row, "status") = "ok";
   return row;
 }
 
-inline Sample one(const Row& row, const std::string& otherwise = "") {
+inline Sample one(const Record& row, const std::string& otherwise = "") {
   auto made = samples({row}, otherwise);
   if (!made.skipped.empty()) FAIL(made.skipped.front().reason);
   REQUIRE(made.samples.size() == 1);
   return std::move(made.samples.front());
 }
 
-inline std::string reason(const Row& row, const std::string& otherwise = "") {
+inline std::string reason(const Record& row, const std::string& otherwise = "") {
   const auto made = samples({row}, otherwise);
   REQUIRE(made.samples.empty());
   REQUIRE(made.skipped.size() == 1);

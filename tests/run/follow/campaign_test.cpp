@@ -31,14 +31,13 @@ TEST_CASE("where a program writes no events, its log is the witness") {
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   record::Progress progress;
-  progress.step = 4;
-  progress.step_seconds = 2;
+  progress.measured.steps = 4;
+  progress.measured.step_seconds = statistics::Interval{2, {}, {}, 1};
   progress.age = 30;
   one.place.log = progress;
   one.look();
   CHECK(one.view().verdict().failure == Failure::none);
-  REQUIRE(one.view().outcome.progress.has_value());
-  CHECK(one.view().outcome.progress->step == 4);
+  CHECK(one.view().outcome.measured.steps == 4);
   one.place.log->age = 1e6;
   one.look();
   CHECK(one.view().verdict().failure == Failure::hang);
@@ -46,7 +45,7 @@ TEST_CASE("where a program writes no events, its log is the witness") {
 
   one.slurm_says("FAILED");
   one.script_says(1, "left");
-  one.place.log->step = 10;
+  one.place.log->measured.steps = 10;
   one.look();
   CHECK(one.view().verdict().state == State::finished);
 }
@@ -57,7 +56,7 @@ TEST_CASE("events count before a log") {
   one.script_says(1, "left");
   one.place.write(one.run + "/attempts/1/events.jsonl", "{\"event\":\"step\",\"step\":9}\n");
   record::Progress progress;
-  progress.step = 10;
+  progress.measured.steps = 10;
   one.place.log = progress;
   one.look();
   CHECK(one.view().verdict().state == State::failed);

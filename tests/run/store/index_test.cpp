@@ -88,8 +88,13 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   full.outcome.elapsed_seconds = 3600.5;
   full.outcome.end = 1763193600.5;
   full.outcome.submission = "77_x";
-  full.outcome.progress =
-      record::Progress{120, 1, 3.5, 2.25, 0.5, 1e6, 7e10, 3e9, 2.5, std::nullopt, 1e-3, 4096, 0.25};
+  auto& noted = full.outcome.measured;
+  noted.steps = 120;
+  noted.last_loss = 2.25;
+  noted.step_seconds = statistics::Interval{0.5, {}, {}, 1};
+  noted.tokens_per_second = 1e6;
+  noted.peak_memory_bytes = 7e10;
+  noted.stated = {{"evaluation_loss", 2.5}, {"learning_rate", 1e-3}, {"communicated_bytes", 4096}};
   full.updated = 1763193601;
   {
     auto index = Index::open(place.root());
@@ -129,20 +134,17 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   CHECK(outcome.elapsed_seconds == 3600.5);
   CHECK(outcome.end == 1763193600.5);
   CHECK(outcome.submission == full.outcome.submission);
-  REQUIRE(outcome.progress);
-  CHECK(outcome.progress->step == 120);
-  CHECK(outcome.progress->age == 3.5);
-  CHECK(outcome.progress->loss == 2.25);
-  CHECK(outcome.progress->step_seconds == 0.5);
-  CHECK(outcome.progress->tokens_per_second == 1e6);
-  CHECK(outcome.progress->peak_memory == 7e10);
-  CHECK(outcome.progress->tokens == 3e9);
-  CHECK(outcome.progress->evaluation_loss == 2.5);
-  CHECK_FALSE(outcome.progress->gradient_norm);
-  CHECK(outcome.progress->learning_rate == 1e-3);
-  CHECK(outcome.progress->communicated_bytes == 4096);
+  CHECK(outcome.measured.steps == 120);
+  CHECK(outcome.measured.last_loss == 2.25);
+  CHECK(outcome.measured.step_seconds->value == 0.5);
+  CHECK(outcome.measured.tokens_per_second == 1e6);
+  CHECK(outcome.measured.peak_memory_bytes == 7e10);
+  CHECK(outcome.measured.stated.at("evaluation_loss") == 2.5);
+  CHECK_FALSE(outcome.measured.stated.contains("gradient_norm"));
+  CHECK(outcome.measured.stated.at("learning_rate") == 1e-3);
+  CHECK(outcome.measured.stated.at("communicated_bytes") == 4096);
   CHECK(updated == 1763193601);
-  CHECK_FALSE(rows[1].outcome.progress);
+  CHECK(rows[1].outcome.measured.steps == 0);
   CHECK_FALSE(rows[1].outcome.cancel_asked);
 }
 
@@ -151,11 +153,11 @@ TEST_CASE("rows are replaced, kept apart by experiment, and forgotten", "[store]
   auto index = Index::open(place.root());
   index.put({row("x", "b-2"), row("x", "a-1"), row("y", "a-1"), row("o'x", "c-3")});
   auto newer = row("x", "a-1");
-  newer.outcome.progress.emplace().step = 5;
+  newer.outcome.measured.steps = 5;
   index.put({newer});
   CHECK(ids(index, "x") == Ids{"a-1", "b-2"});
-  CHECK(index.rows("x")[0].outcome.progress->step == 5);
-  CHECK_FALSE(index.rows("x")[0].outcome.progress->loss);
+  CHECK(index.rows("x")[0].outcome.measured.steps == 5);
+  CHECK_FALSE(index.rows("x")[0].outcome.measured.last_loss);
   CHECK(ids(index, "o'x") == Ids{"c-3"});
   index.keep_only("x", {"b-2", "never-there"});
   CHECK(ids(index, "x") == Ids{"b-2"});
@@ -491,7 +493,7 @@ TEST_CASE("the index is made again from the folders alone", "[store][index]") {
   place.file("x/damaged-3/run.json", "{");
   record::Outcome outcome;
   outcome.verdict.state = record::State::finished;
-  REQUIRE(write_outcome(place.root() / "x/b-2", outcome));
+  REQUIRE(write_outcomes({{place.root() / "x/b-2", outcome}}));
   Index::open(place.root()).put({row("gone", "z-9"), row("x", "gone-8")});
 
   Errors damaged;

@@ -42,7 +42,7 @@ inline record::Record run(const std::string& id, double seconds) {
   return out;
 }
 
-inline Group group(const std::string& name, const record::Record& record) {
+inline Cohort group(const std::string& name, const record::Record& record) {
   return {name, {&record}};
 }
 

@@ -17,8 +17,8 @@ record::Record of(const std::string& id, const std::string& strategy, int gpus, 
   return out;
 }
 
-Group group_of(const std::string& name, const std::vector<record::Record>& records) {
-  Group out{name, {}};
+Cohort group_of(const std::string& name, const std::vector<record::Record>& records) {
+  Cohort out{name, {}};
   for (const auto& record : records) out.records.push_back(&record);
   return out;
 }

@@ -254,7 +254,7 @@ TEST_CASE("a record against itself is said to be one", "[compare]") {
   CHECK(has(sentences(*c, "In short"), "the same records: there is nothing to compare"));
   CHECK(has(sentences(*c, "Result"), "both are one and the same record"));
   CHECK_FALSE(compare({group("a", a), group("b", b)})->against[0].itself);
-  const Group both{"both", {&a, &b}};
+  const Cohort both{"both", {&a, &b}};
   CHECK(has(sentences(*compare({group("a", a), both}), "Result"),
             "1 of its 2 records are in both groups"));
 }

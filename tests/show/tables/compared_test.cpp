@@ -39,11 +39,11 @@ plan::Planned ddp() {
   return planned;
 }
 
-Measured measured() {
-  Measured out;
-  out.progress.step = 30;
-  out.progress.step_seconds = 8;
-  out.progress.peak_memory = 200;
+MeasuredRun measured() {
+  MeasuredRun out;
+  out.run.steps = 30;
+  out.run.step_seconds = statistics::Interval{8, {}, {}, 1};
+  out.run.peak_memory_bytes = 200;
   out.profile.time_items = {{"QKV", 2},
                             {"attention", 1},
                             {"gradient all-reduce", 1.5},

@@ -33,8 +33,8 @@ plan::Planned planned(const std::string& note) {
 const plan::Experiment kExperiment;
 const std::vector<plan::Rejected> kNone;
 
-tables::Result result_of(const plan::Planned& run) {
-  tables::Result result;
+tables::RankedRuns result_of(const plan::Planned& run) {
+  tables::RankedRuns result;
   result.experiment = &kExperiment;
   result.runs = {&run};
   result.rejected = &kNone;

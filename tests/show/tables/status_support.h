@@ -26,12 +26,11 @@ inline RunStatus run_status(const std::string& id, record::State state,
 
 inline RunStatus measured(const std::string& id, record::State state, std::int64_t step) {
   auto run = run_status(id, state);
-  record::Progress progress;
-  progress.step = step;
-  progress.loss = 3.14159;
-  progress.step_seconds = 1;
-  progress.tokens_per_second = 1e11 / 86400 / 40;  // 40 days per 100B
-  run.outcome.progress = progress;
+  auto& measured = run.outcome.measured;
+  measured.steps = step;
+  measured.last_loss = 3.14159;
+  measured.step_seconds = statistics::Interval{1, {}, {}, 1};
+  measured.tokens_per_second = 1e11 / 86400 / 40;  // 40 days per 100B
   run.outcome.gpu_hours = 1.5;
   run.outcome.elapsed_seconds = 754;
   return run;

@@ -103,11 +103,11 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   fast.facts.estimated.tokens_per_second = 50000;
   fast.facts.estimated.peak_memory_bytes = 16.0 * (1 << 30);
   fast.facts.estimated.communicated_bytes = 2.5e6;
-  auto& progress = *fast.outcome.progress;
-  progress.tokens_per_second *= 2;
-  progress.peak_memory = 12.0 * (1 << 30);
-  progress.communicated_bytes = 2e6;
-  progress.evaluation_loss = 3.5;
+  auto& measured_fast = fast.outcome.measured;
+  *measured_fast.tokens_per_second *= 2;
+  measured_fast.peak_memory_bytes = 12.0 * (1 << 30);
+  measured_fast.stated["communicated_bytes"] = 2e6;
+  measured_fast.stated["evaluation_loss"] = 3.5;
   auto slow = measured("x-slow", State::finished, 500);
   slow.facts.strategy = "ddp";
   slow.facts.variant = "dtype=fp32";
@@ -129,9 +129,9 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
 
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.outcome.progress->peak_memory = 37.0 * 1024 * 1024;
+  run.outcome.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
   run.facts.estimated.peak_memory_bytes = 30.0 * 1024 * 1024;
-  run.outcome.progress->communicated_bytes = 4000;
+  run.outcome.measured.stated["communicated_bytes"] = 4000;
   const auto head = lines_of(measured_table(standings_of({run}), {}))[1];
   CHECK(head.find("MiB") != std::string::npos);
   CHECK(head.find("kB/step") != std::string::npos);
@@ -166,7 +166,7 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.outcome.progress->tokens_per_second = 0;  // too few steps to tell
+  run.outcome.measured.tokens_per_second.reset();  // too few steps to tell
   const auto table = measured_table(standings_of({run}), {});
   CHECK(table.find("days/100B") == std::string::npos);
   CHECK(table.find("20.0") == std::string::npos);
@@ -175,7 +175,7 @@ TEST_CASE("an estimate stands only beside what was measured", "[report][status]"
 TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][status]") {
   auto run = measured("a", State::running, 7);
   for (const double loss : {kNan, std::numeric_limits<double>::infinity()}) {
-    run.outcome.progress->loss = loss;
+    run.outcome.measured.last_loss = loss;
     CHECK(status_table(standings_of({run}), {}, 0).find("not a number") != std::string::npos);
     const auto json = nlohmann::json::parse(status_json({standings_of({run})}));
     CHECK(json["runs"][0]["measured"]["loss"].is_null());
@@ -188,8 +188,8 @@ TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
   run.outcome.elapsed_seconds = kNan;
   run.facts.estimated.step_seconds = kNan;
   run.facts.estimated.gpu_hours = std::numeric_limits<double>::infinity();
-  run.outcome.progress->step_seconds = std::numeric_limits<double>::infinity();
-  run.outcome.progress->step = 1'000'000;  // of 500
+  run.outcome.measured.step_seconds = statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
+  run.outcome.measured.steps = 1'000'000;  // of 500
   run.outcome.gpu_hours = kNan;
   auto standings = standings_of({run});
   standings.used_gpu_hours = kNan;
@@ -236,8 +236,8 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
   other.runs[0].facts.estimated.peak_memory_bytes = 5;
   other.runs[0].facts.estimated.communicated_bytes = 7;
   other.runs[0].facts.estimated.bubble = 0.25;
-  other.runs[0].outcome.progress->bubble = 0.125;
-  other.runs[0].outcome.progress->evaluation_loss = 3.5;
+  other.runs[0].outcome.measured.stated["bubble"] = 0.125;
+  other.runs[0].outcome.measured.stated["evaluation_loss"] = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
   run.outcome.verdict.failure = Failure::bad_exit;
   CHECK(status_csv({standings_of({run}), other}) ==
@@ -260,7 +260,7 @@ TEST_CASE("JSON is one document for all experiments", "[report][status]") {
   other.experiment = "other";
   other.silent_seconds = 12;
   other.runs[0].facts.estimated.communicated_bytes = 8192;
-  other.runs[0].outcome.progress->communicated_bytes = 4096;
+  other.runs[0].outcome.measured.stated["communicated_bytes"] = 4096;
   const auto json = nlohmann::json::parse(status_json({mixed(), other}));
   CHECK(json["version"] == 1);
   REQUIRE(json["experiments"].size() == 2);

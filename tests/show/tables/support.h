@@ -31,9 +31,9 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
 
 inline const std::vector<plan::Rejected> kNone;
 
-inline Result result_of(const plan::Experiment& experiment,
+inline RankedRuns result_of(const plan::Experiment& experiment,
                         const std::vector<plan::Planned>& runs) {
-  Result result;
+  RankedRuns result;
   result.experiment = &experiment;
   result.rejected = &kNone;
   for (const auto& run : runs) result.runs.push_back(&run);

@@ -1,10 +1,9 @@
-#include "core/record/published/row.h"
+#include "core/record/published/table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <map>
 
@@ -15,20 +14,14 @@
 namespace orch::published {
 namespace {
 
+using record::Record;
+
+constexpr const char* kUnreadable = "unreadable";  // a kind of doubt
 constexpr std::size_t kMostErrors = 20;
 
 constexpr std::array kNeeded{"id", "gpu", "gpus", "framework", "layers", "hidden"};
 constexpr std::array kMeasured{"step_time_s", "samples_per_s",        "tflops_per_gpu",
                                "mem_gb",      "days_per_100b_tokens", "status"};
-
-bool is_date(std::string_view text) {
-  constexpr std::string_view kForm = "dddd-dd-dd";
-  if (text.size() != 4 && text.size() != 7 && text.size() != 10) return false;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (kForm[i] == 'd' ? !std::isdigit(static_cast<unsigned char>(text[i])) : text[i] != '-')
-      return false;
-  return true;
-}
 
 Errors check_columns(const Csv& csv, const std::string& file) {
   Errors errors;
@@ -46,26 +39,25 @@ Errors check_columns(const Csv& csv, const std::string& file) {
   return errors;
 }
 
-Row read_row(const CsvRecord& record, const std::vector<int>& places, const std::string& file) {
-  Row row;
-  auto& errors = row.flaws;
-  row.line = record.line;
-  row.file = file;
+Record read_row(const CsvRecord& cells, const std::vector<int>& places, const std::string& file) {
+  Record row;
+  row.origin.kind = "table";
+  row.origin.file = file;
+  row.origin.first_line = row.origin.last_line = static_cast<std::int64_t>(cells.line);
+  const auto doubt = [&](const std::string& column, const Flaw& flaw) {
+    row.doubts.push_back(
+        {kUnreadable, csv_place(file, cells.line, column), flaw.fact + "; " + flaw.fix});
+  };
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0) continue;
-    const auto cell = trim(record.cells[static_cast<std::size_t>(places[i])]);
+    const auto cell = trim(cells.cells[static_cast<std::size_t>(places[i])]);
     if (cell.empty()) continue;
     const auto& column = columns()[i];
-    if (auto flaw = read_cell(cell, column, row); !flaw.none())
-      errors.push_back({csv_place(file, record.line, column.name), flaw.fact, flaw.fix});
+    if (auto flaw = read_cell(cell, column, row); !flaw.none()) doubt(column.name, flaw);
   }
-  if (!row.date.empty() && !is_date(row.date))
-    errors.push_back({csv_place(file, record.line, "date"),
-                      "'" + printable(row.date) + "' is no date",
-                      "write YYYY-MM-DD, YYYY-MM, or nothing"});
   if (row.id.empty()) {
-    errors.push_back({csv_place(file, record.line, "id"), "is empty", "name the row"});
-    row.id = fmt::format("line {}", record.line);
+    doubt("id", {"is empty", "name the row"});
+    row.id = fmt::format("line {}", cells.line);
   }
   // What has no source is its file's, and what has no table is of one.
   if (row.source.empty()) row.source = std::filesystem::path(file).stem().string();
@@ -73,26 +65,32 @@ Row read_row(const CsvRecord& record, const std::vector<int>& places, const std:
   return row;
 }
 
-void fill(Row& row, const std::vector<Habit>& habits) {
+bool concerns(const Habit& habit, const Record& row) {
+  const auto is = [](const std::string& wanted, const std::string& said) {
+    return wanted.empty() || wanted == said;
+  };
+  return is(habit.source, row.source) && is(habit.gpu, row.field_text("gpu")) &&
+         is(habit.framework, row.field_text("framework"));
+}
+
+void fill(Record& row, const std::vector<Habit>& habits) {
   for (const auto& habit : habits) {
-    if ((!habit.source.empty() && habit.source != row.source) || (!habit.gpu.empty() && habit.gpu != row.gpu) ||
-        (!habit.framework.empty() && habit.framework != row.framework))
-      continue;
+    if (!concerns(habit, row)) continue;
     for (const auto& column : columns()) {
-      if (column.name != habit.column || !is_empty(column, row)) continue;
+      if (column.name != habit.column || plan::is_given(value_of(column, row))) continue;
       if (read_cell(habit.value, column, row).none())
-        row.assumed.push_back(habit.column + " " + habit.value + " (" + habit.reason + ")");
+        row.assumptions.push_back(habit.column + " " + habit.value + " (" + habit.reason + ")");
     }
   }
 }
 
-void check_ids(const std::vector<Row>& rows, Errors& errors) {
-  std::map<std::string_view, std::size_t> lines;
+void check_ids(const std::vector<Record>& rows, Errors& errors) {
+  std::map<std::string_view, std::int64_t> lines;
   for (const auto& row : rows) {
-    const auto [place, fresh] = lines.try_emplace(row.id, row.line);
+    const auto [place, fresh] = lines.try_emplace(row.id, row.origin.first_line);
     if (!fresh && !row.id.empty())
       errors.push_back(
-          {csv_place(row.file, row.line, "id"),
+          {csv_place(row.origin.file, static_cast<std::size_t>(row.origin.first_line), "id"),
            fmt::format("'{}' is the id of line {} already", printable(row.id), place->second),
            "give each row its own"});
   }
@@ -100,14 +98,14 @@ void check_ids(const std::vector<Row>& rows, Errors& errors) {
 
 }  // namespace
 
-Result<std::vector<Row>> parse_rows(std::string_view text, const std::string& file,
-                                    const std::vector<Habit>& habits) {
+Result<std::vector<Record>> parse_rows(std::string_view text, const std::string& file,
+                                       const std::vector<Habit>& habits) {
   const auto csv = parse_csv(text, file);
   if (!csv) return csv.error();
   if (auto errors = check_columns(*csv, file); !errors.empty()) return errors;
   std::vector<int> places;
   for (const auto& column : columns()) places.push_back(csv->column(column.name));
-  std::vector<Row> rows;
+  std::vector<Record> rows;
   rows.reserve(csv->records.size());
   Errors errors;
   for (const auto& record : csv->records) rows.push_back(read_row(record, places, file));
@@ -116,6 +114,26 @@ Result<std::vector<Row>> parse_rows(std::string_view text, const std::string& fi
   if (errors.empty()) return rows;
   keep_first(errors, kMostErrors, file);
   return errors;
+}
+
+std::string rows_csv(const std::vector<Record>& records) {
+  std::vector<CsvCell> cells;
+  for (const auto& column : columns()) cells.emplace_back(column.name);
+  CsvWriter out;
+  out.row(cells);
+  for (const auto& record : records) {
+    cells.clear();
+    for (const auto& column : columns()) cells.emplace_back(cell_text(column, record));
+    out.row(cells);
+  }
+  return out.text();
+}
+
+Errors flaws(const Record& record) {
+  Errors out;
+  for (const auto& doubt : record.doubts)
+    if (doubt.kind == kUnreadable) out.push_back({doubt.field, doubt.reason, ""});
+  return out;
 }
 
 }  // namespace orch::published

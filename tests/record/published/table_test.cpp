@@ -1,6 +1,8 @@
-#include "core/record/published/row.h"
+#include "core/record/published/table.h"
 
 #include <catch2/catch_test_macros.hpp>
+
+#include "core/record/published/said.h"
 
 namespace orch::published {
 namespace {
@@ -19,7 +21,7 @@ std::string flaws(std::string_view text) {
   const auto rows = parse_rows(text, "rows.csv");
   REQUIRE(rows);
   std::string out;
-  for (const auto& row : *rows) out += orch::text(row.flaws);
+  for (const auto& row : *rows) out += orch::text(published::flaws(row));
   return out;
 }
 
@@ -34,16 +36,16 @@ TEST_CASE("columns come in any order, and unknown ones are ignored", "[measured]
   REQUIRE(rows);
   const auto& first = (*rows)[0];
   CHECK(first.id == "r1");
-  CHECK(first.hidden == 14336);
-  CHECK(first.gpus == 384);
-  CHECK(first.mem_gb == 75.5);
-  CHECK(first.status == "ok");
-  CHECK(first.date == "2022-02-28");
-  CHECK_FALSE(first.seq);
-  CHECK_FALSE(first.left_out());
-  CHECK((*rows)[1].suspect == true);
-  CHECK((*rows)[1].left_out());
-  CHECK((*rows)[1].line == 3);
+  CHECK(first.whole("hidden") == 14336);
+  CHECK(first.whole("gpus") == 384);
+  CHECK(memory_gib(first) == 75.5);
+  CHECK(status_of(first) == "ok");
+  CHECK(first.origin.date == "2022-02-28");
+  CHECK_FALSE(first.whole("seq"));
+  CHECK_FALSE(left_out(first));
+  CHECK((*rows)[1].flag("suspect") == true);
+  CHECK(left_out((*rows)[1]));
+  CHECK((*rows)[1].origin.first_line == 3);
 }
 
 TEST_CASE("a row without source and table is its file's", "[measured][row]") {
@@ -67,14 +69,14 @@ TEST_CASE("every bad cell is a flaw of its row, with line and column", "[measure
                           "r2,a100,-8,ddp,24.5,99999999999,inf,0,oks\n"
                           "r3,a100,8x,ddp,1e300,2048,-1,,\n"
                           ",a100,8,ddp,24,2048,,,\n");
-  CHECK(has(text, "rows.csv:2: gpus: '1,024' is not a number\n  write it without commas"));
+  CHECK(has(text, "rows.csv:2: gpus: '1,024' is not a number; write it without commas"));
   CHECK(has(text, "rows.csv:2: step_time_s: 'nan' is not a number"));
   CHECK(has(text, "rows.csv:3: gpus: '-8' is out of range"));
   CHECK(has(text, "rows.csv:3: layers: '24.5' is not a whole number"));
   CHECK(has(text, "rows.csv:3: hidden: '99999999999' is out of range"));
   CHECK(has(text, "rows.csv:3: step_time_s: 'inf' is not a number"));
   CHECK(has(text, "rows.csv:3: mem_gb: '0' is out of range"));
-  CHECK(has(text, "rows.csv:3: status: 'oks' is none of its words\n  did you mean 'ok'?"));
+  CHECK(has(text, "rows.csv:3: status: 'oks' is none of its words; did you mean 'ok'?"));
   CHECK(has(text, "rows.csv:4: gpus: '8x' is not a number"));
   CHECK(has(text, "rows.csv:4: layers: '1e300' is out of range"));
   CHECK(has(text, "rows.csv:4: step_time_s: '-1' is out of range"));
@@ -85,8 +87,8 @@ TEST_CASE("dates and flags have few forms", "[measured][row]") {
   const std::string head = "id,gpu,gpus,framework,layers,hidden,status,date,flash_attn\n";
   const auto rows = parse_rows(head + "a,,,,,,,2022,yes\nb,,,,,,,2022-02,0\n", "rows.csv");
   REQUIRE(rows);
-  CHECK((*rows)[0].flash_attn == true);
-  CHECK((*rows)[1].flash_attn == false);
+  CHECK((*rows)[0].flag("flash_attention") == true);
+  CHECK((*rows)[1].flag("flash_attention") == false);
   const auto text = flaws(head + "a,,,,,,,28/02/2022,maybe\n");
   CHECK(has(text, "rows.csv:2: date: '28/02/2022' is no date"));
   CHECK(has(text, "rows.csv:2: flash_attn: 'maybe' is not true or false"));

@@ -1,33 +1,41 @@
-#include "core/record/published/fields.h"
+#include "core/record/published/complete.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/record/published/table.h"
+#include "tests/record/published/cell.h"
+
 namespace orch::published {
 namespace {
 
-Row row() {
-  Row row;
+Record record_of(Record said) {
+  complete(said);
+  return said;
+}
+
+Record row() {
+  Record row;
   row.id = "jz-v100-0022";
-  row.framework = "megatron";
-  row.site = "jean-zay";
-  row.gpus = 64;
-  row.layers = 64;
-  row.hidden = 8192;
-  row.params_b = 48;
-  row.seq = 1024;
-  row.tp = 4;
-  row.pp = 16;
-  row.dp = 1;
-  row.mbs = 4;
-  row.pp_chunks = 256;
-  row.gbs = 1024;
-  row.act_ckpt = "true";
-  row.step_time_s = 129;
-  row.tflops_per_gpu = 48.7;
-  row.tflops_formula = "simple8";
-  row.status = "ok";
-  row.inferred = "dp; nodes";
+  cell(row, "framework") = "megatron";
+  cell(row, "site") = "jean-zay";
+  cell(row, "gpus") = 64;
+  cell(row, "layers") = 64;
+  cell(row, "hidden") = 8192;
+  cell(row, "params_b") = 48;
+  cell(row, "seq") = 1024;
+  cell(row, "tp") = 4;
+  cell(row, "pp") = 16;
+  cell(row, "dp") = 1;
+  cell(row, "mbs") = 4;
+  cell(row, "pp_chunks") = 256;
+  cell(row, "gbs") = 1024;
+  cell(row, "act_ckpt") = "true";
+  cell(row, "step_time_s") = 129;
+  cell(row, "tflops_per_gpu") = 48.7;
+  cell(row, "tflops_formula") = "simple8";
+  cell(row, "status") = "ok";
+  cell(row, "inferred") = "dp; nodes";
   return row;
 }
 
@@ -57,8 +65,8 @@ TEST_CASE("what a row measured is in its record") {
 }
 
 TEST_CASE("days per 100B tokens of a table are a rate: 29 days are 39,911 tokens/s") {
-  Row days;
-  days.days_per_100b_tokens = 29;
+  Record days;
+  cell(days, "days_per_100b_tokens") = 29;
   const auto record = record_of(days);
   CHECK(*record.measured.tokens_per_second == Catch::Approx(39911).epsilon(1e-4));
   CHECK(*record.measured.days_per_100b_tokens == Catch::Approx(29));
@@ -66,47 +74,47 @@ TEST_CASE("days per 100B tokens of a table are a rate: 29 days are 39,911 tokens
 
 TEST_CASE(
     "TFLOPs follow from time and sizes: a published row of 72 x 14336 at 134.02 s has 120.29") {
-  Row big;  // jz-a100-0053: 384 GPUs, batch 2048, vocabulary 250880
-  big.framework = "megatron-deepspeed";
-  big.gpus = 384;
-  big.layers = 72;
-  big.hidden = 14336;
-  big.vocab = 250880;
-  big.seq = 2048;
-  big.gbs = 2048;
-  big.act_ckpt = "true";
-  big.step_time_s = 134.02;
+  Record big;  // jz-a100-0053: 384 GPUs, batch 2048, vocabulary 250880
+  cell(big, "framework") = "megatron-deepspeed";
+  cell(big, "gpus") = 384;
+  cell(big, "layers") = 72;
+  cell(big, "hidden") = 14336;
+  cell(big, "vocab") = 250880;
+  cell(big, "seq") = 2048;
+  cell(big, "gbs") = 2048;
+  cell(big, "act_ckpt") = "true";
+  cell(big, "step_time_s") = 134.02;
   auto record = record_of(big);
-  add_tflops(big, record);
+  add_tflops(record);
   REQUIRE(record.measured.tflops.size() == 1);
   CHECK(record.measured.tflops[0].value == Catch::Approx(120.29).epsilon(2e-4));
   CHECK(record.measured.tflops[0].computed);
-  add_tflops(big, record);
+  add_tflops(record);
   CHECK(record.measured.tflops.size() == 1);
-  big.gbs.reset();
+  cell(big, "gbs").reset();
   auto unknown = record_of(big);
-  add_tflops(big, unknown);
+  add_tflops(unknown);
   CHECK(unknown.measured.tflops.empty());
 }
 
 TEST_CASE("a row that ran out of memory failed, and an empty one was never run") {
-  Row oom;
-  oom.status = "oom";
+  Record oom;
+  cell(oom, "status") = "oom";
   CHECK(record_of(oom).state == record::State::failed);
   CHECK(record_of(oom).failure == record::Failure::gpu_memory);
-  CHECK(record_of(Row()).state == record::State::planned);
+  CHECK(record_of(Record()).state == record::State::planned);
 }
 
 TEST_CASE("a cell is set by its column or by its field, and a wrong one is told") {
   auto changed = row();
   CHECK(set_cell(changed, "gpu", "v100-32g"));
   CHECK(set_cell(changed, "tensor_parallel", " 8 "));
-  CHECK(changed.tp == 8);
+  CHECK(changed.whole("tensor_parallel") == 8);
   CHECK(set_cell(changed, "dp", "2"));
   CHECK(set_cell(changed, "params", "7.1B"));
-  CHECK(*changed.params_b == Catch::Approx(7.1));
+  CHECK(*billions(changed) == Catch::Approx(7.1));
   CHECK(set_cell(changed, "params", "176e9"));
-  CHECK(*changed.params_b == Catch::Approx(176));
+  CHECK(*billions(changed) == Catch::Approx(176));
   CHECK(set_cell(changed, "tensor_paralel", "8").error().at(0).fix ==
         "did you mean 'tensor_parallel'?");
   CHECK(set_cell(changed, "tp", "many").error().at(0).fact == "'many' is not a number");
@@ -114,21 +122,21 @@ TEST_CASE("a cell is set by its column or by its field, and a wrong one is told"
 }
 
 TEST_CASE("rows that are written are read again as they were") {
-  auto one = row(), two = Row();
+  auto one = row(), two = Record();
   two.id = "a,b \"c\"";
-  two.gpu = "h100";
-  two.flash_attn = true;
-  two.mem_gb = 0.1;
+  cell(two, "gpu") = "h100";
+  cell(two, "flash_attn") = true;
+  cell(two, "mem_gb") = 0.1;
   const auto back = parse_rows(rows_csv({one, two}), "x.csv");
   REQUIRE(back);
   REQUIRE(back->size() == 2);
-  CHECK((*back)[0].pp_chunks == 256);
-  CHECK((*back)[0].step_time_s == 129.0);
-  CHECK((*back)[0].inferred == "dp; nodes");
+  CHECK((*back)[0].whole("pp_chunks") == 256);
+  CHECK(step_time((*back)[0]) == 129.0);
+  CHECK((*back)[0].field_text("inferred") == "dp; nodes");
   CHECK((*back)[1].id == two.id);
-  CHECK((*back)[1].flash_attn == true);
-  CHECK((*back)[1].mem_gb == 0.1);
-  CHECK_FALSE((*back)[1].tp);
+  CHECK((*back)[1].flag("flash_attention") == true);
+  CHECK(memory_gib((*back)[1]) == 0.1);
+  CHECK_FALSE((*back)[1].whole("tensor_parallel"));
 }
 
 }  // namespace

@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/ingest/conclude.h"
+
+namespace orch::ingest {
+namespace {
+
+using record::Record;
+using Count = std::optional<std::int64_t>;
+
+constexpr std::int64_t kMost = 1'000'000'000;
+
+// A count that can be one: logs are hostile, and products of these must not overflow.
+Count count(const Run& run, Target target) {
+  const auto value = run.settings.whole(target);
+  return value && *value >= 1 && *value <= kMost ? value : std::nullopt;
+}
+
+// "torch.bfloat16" is bf16.
+std::string dtype_word(const std::string& said) {
+  const auto word = lower(said);
+  if (word.find("bfloat16") != std::string::npos || word.find("bf16") != std::string::npos)
+    return "bf16";
+  if (word.find("float16") != std::string::npos || word == "half" || word == "fp16") return "fp16";
+  if (word.find("float32") != std::string::npos || word == "float" || word == "fp32") return "fp32";
+  return printable(word);
+}
+
+std::string act_word(const std::string& said) {
+  const auto word = lower(said);
+  if (word == "true") return "full";
+  return word == "false" ? "none" : printable(word);
+}
+
+// What is not said is not set.
+template <class T>
+void put(Record& record, std::string_view name, const std::optional<T>& value) {
+  if (value) record.set(name, *value);
+}
+void put(Record& record, std::string_view name, const std::string& text) {
+  if (!text.empty()) record.set(name, printable(text));
+}
+
+// A table keeps what is not the log's word.
+void infer(Record& record, std::string_view column) {
+  const auto before = record.field_text("inferred");
+  record.set("inferred", before + (before.empty() ? "" : ";") + std::string(column));
+}
+
+// By which of our names the run's frameworks go together.
+std::string framework_of(const Run& run, Record& record) {
+  const auto has = [&](const char* name) { return run.frameworks.contains(name); };
+  const std::string tail = record.whole("zero_stage") == 3 ? "-zero3" : "";
+  // Several may say something of themselves; whose steps they are is no question.
+  const auto& steps = run.step_framework;
+  if (!steps.empty() && steps != "megatron" && steps != "deepspeed" && steps != "huggingface")
+    return steps;
+  if (has("megatron")) return has("deepspeed") ? "megatron-deepspeed" + tail : "megatron";
+  if (has("deepspeed")) return has("huggingface") ? "hf-deepspeed" + tail : "deepspeed";
+  if (has("huggingface")) {
+    if (run.settings.flag(Target::fsdp).value_or(false)) return "fsdp";
+    infer(record, "framework");
+    record.assumptions.emplace_back(
+        "framework ddp: a Trainer that names neither DeepSpeed nor FSDP");
+    return "ddp";
+  }
+  return run.frameworks.empty() ? "" : *run.frameworks.begin();
+}
+
+std::string word(Target target, const std::string& said) {
+  if (target == Target::dtype) return dtype_word(said);
+  return target == Target::act_ckpt ? act_word(said) : said;
+}
+
+// Patterns have the names of tables for the vocabulary's fields.
+void fill_said(const Run& run, Record& record) {
+  const auto& settings = run.settings;
+  put(record, "vocab", count(run, Target::vocab_padded));  // unless the log has the other
+  put(record, "context_parallel", count(run, Target::cp));
+  for (const auto& term : plan::vocabulary()) {
+    const auto target = parse_target(term.alias.empty() ? term.name : term.alias);
+    if (!target || static_cast<std::size_t>(*target) >= kSettings) continue;
+    if (type(*target) == Type::flag) put(record, term.name, settings.flag(*target));
+    if (type(*target) == Type::number) put(record, term.name, count(run, *target));
+    if (type(*target) == Type::text && settings.has(*target))
+      put(record, term.name, word(*target, settings.text(*target)));
+  }
+  if (!record.field("seq") && run.seq >= 1 && run.seq < 1e9)
+    record.set("seq", static_cast<std::int64_t>(run.seq));
+  const auto stage = settings.whole(Target::zero_stage);
+  record.set("zero_stage",
+             stage && *stage >= 0 && *stage <= 3 ? plan::Value(*stage) : plan::Value());
+}
+
+// World size, tensor, pipeline and data parallelism: the missing one follows from the others.
+void complete_layout(std::int64_t context_parallel, Record& record) {
+  auto gpus = record.whole("gpus"), nodes = record.whole("nodes");
+  auto per_node = record.whole("gpus_per_node"), dp = record.whole("data_parallel");
+  auto tp = record.whole("tensor_parallel"), pp = record.whole("pipeline_parallel");
+  if (!gpus && nodes && per_node && *nodes * *per_node <= kMost) gpus = *nodes * *per_node;
+  if (gpus || dp) {
+    if (!tp) tp = 1;
+    if (!pp) pp = 1;
+  }
+  const auto model = static_cast<double>(tp.value_or(1)) * static_cast<double>(pp.value_or(1)) *
+                     static_cast<double>(context_parallel);
+  if (!gpus && dp && model * static_cast<double>(*dp) <= kMost)
+    gpus = static_cast<std::int64_t>(model) * *dp;
+  if (gpus && !dp && model <= kMost && *gpus % static_cast<std::int64_t>(model) == 0)
+    dp = *gpus / static_cast<std::int64_t>(model);
+  if (gpus && nodes && !per_node && *gpus % *nodes == 0) per_node = *gpus / *nodes;
+  if (gpus && !nodes && per_node && *gpus % *per_node == 0) nodes = *gpus / *per_node;
+  put(record, "gpus", gpus);
+  put(record, "nodes", nodes);
+  put(record, "gpus_per_node", per_node);
+  put(record, "tensor_parallel", tp);
+  put(record, "pipeline_parallel", pp);
+  put(record, "data_parallel", dp);
+}
+
+void fill_interleave(const Run& run, Record& record) {
+  const auto chunk = count(run, Target::layers_per_chunk);
+  const auto layers = record.whole("layers"), pp = record.whole("pipeline_parallel");
+  if (!record.field("interleave") && chunk && layers && pp && *layers % (*pp * *chunk) == 0)
+    record.set("interleave", *layers / (*pp * *chunk));
+}
+
+void fill_batch(const Run& run, Record& record) {
+  if (const double each = run.micro_batches.each(); !record.field("accumulate") &&
+                                                    !run.counts_micro_batches && each >= 1 &&
+                                                    each == std::floor(each) && each <= kMost)
+    record.set("accumulate", static_cast<std::int64_t>(each));
+  if (run.batch >= 1 && run.batch <= kMost && !run.settings.is_given(Target::gbs)) {
+    const auto stepped = static_cast<std::int64_t>(run.batch);
+    if (record.whole("global_batch").value_or(stepped) != stepped)
+      record.set("accumulate", {});  // of another part of a ramp
+    record.set("global_batch", stepped);
+  }
+}
+
+// Global batch = micro-batch x accumulation x data parallelism: again the missing one.
+void complete_batch(Record& record) {
+  auto dp = record.whole("data_parallel"), micro = record.whole("micro_batch");
+  auto steps = record.whole("accumulate"), batch = record.whole("global_batch");
+  const auto times = [](const Count& a, const Count& b) -> Count {
+    if (!a || !b || static_cast<double>(*a) * static_cast<double>(*b) > kMost) return std::nullopt;
+    return *a * *b;
+  };
+  if (const auto share = times(micro, steps); !dp && share && batch && *batch % *share == 0)
+    dp = *batch / *share;
+  if (const auto share = times(dp, steps); !micro && share && batch && *batch % *share == 0)
+    micro = *batch / *share;
+  else if (const auto whole = times(micro, dp)) {
+    // DeepSpeed inside Megatron knows the accumulation of the beginning of a ramp only.
+    if (batch && *batch % *whole == 0) steps = *batch / *whole;
+    if (!batch) batch = times(whole, steps);
+  }
+  put(record, "data_parallel", dp);
+  put(record, "micro_batch", micro);
+  put(record, "accumulate", steps);
+  put(record, "global_batch", batch);
+}
+
+// dp may have followed from the batch.
+void fill_layout_from_batch(std::int64_t context_parallel, Record& record) {
+  const auto dp = record.field_number("data_parallel");
+  if (!dp) return;
+  const auto tp = record.whole("tensor_parallel").value_or(1);
+  const auto pp = record.whole("pipeline_parallel").value_or(1);
+  record.set("tensor_parallel", tp);
+  record.set("pipeline_parallel", pp);
+  const double ranks = *dp * static_cast<double>(tp) * static_cast<double>(pp) *
+                       static_cast<double>(context_parallel);
+  if (ranks <= kMost) record.set("gpus", static_cast<std::int64_t>(ranks));
+}
+
+// The ranks of all stages together; where they are tied, the last stage has a copy of the
+// embedding.
+std::optional<double> summed_params(const Run& run, const Record& record) {
+  const auto tp = record.field_number("tensor_parallel");
+  const auto pp = record.field_number("pipeline_parallel"), hidden = record.field_number("hidden");
+  if (run.rank_params.empty() || !tp || !pp) return std::nullopt;
+  if (static_cast<double>(run.rank_params.size()) != *tp * *pp) return std::nullopt;
+  double sum = 0;
+  for (const auto& [rank, params] : run.rank_params) sum += params;
+  const auto padded = run.settings.number(Target::vocab_padded);
+  const bool tied = !run.settings.flag(Target::untied).value_or(false);
+  if (*pp > 1 && tied && padded && hidden) sum -= *padded * *hidden;
+  return sum > 0 ? std::optional(sum) : std::nullopt;
+}
+
+// "0.12" billion may be 124 million: what the ranks say is more exact, where it may be the same.
+bool is_rounded(double params, double exact) {
+  const double hundredths = params / 1e7;
+  return std::abs(hundredths - std::round(hundredths)) < 1e-6 && std::abs(exact - params) < 6e6;
+}
+
+void fill_params(const Run& run, Record& record) {
+  auto params = run.settings.number(Target::params);
+  const auto sum = summed_params(run, record);
+  if (!params || (sum && is_rounded(*params, *sum))) params = sum;
+  const auto part = run.settings.number(Target::partition_params);
+  const auto gpus = record.field_number("gpus");
+  // ZeRO-3 shards over the data-parallel ranks, and tensor parallelism over the others.
+  if (!params && part && record.whole("zero_stage").value_or(3) == 3 && gpus)
+    params = *part * *gpus;
+  if (params && *params > 0 && std::isfinite(*params)) record.set("params", *params);
+}
+
+std::string offload_of(const Run& run, const Record& record) {
+  const auto away = [&](Target target) {
+    const auto& word = run.settings.text(target);
+    return word == "cpu" || word == "nvme";
+  };
+  if (away(Target::offload_weights)) return "full";
+  if (away(Target::offload_optimizer)) return "optimizer";
+  return record.field("zero_stage") ? "none" : "";
+}
+
+// What a rule knows as a habit is no word of the log.
+void note_assumed(const Run& run, Record& record) {
+  for (std::size_t i = 0; i < kSettings; ++i) {
+    const auto target = static_cast<Target>(i);
+    if (!run.settings.has(target) || !run.settings.is_assumed(target)) continue;
+    infer(record, name(target));
+    record.assumptions.push_back(std::string(name(target)) +
+                                 ": a habit of the framework, not said");
+  }
+}
+
+}  // namespace
+
+void complete_counts(const Run& run, Record& record) {
+  const auto context_parallel = count(run, Target::cp).value_or(1);
+  complete_layout(context_parallel, record);
+  complete_batch(record);
+  if (!record.field("gpus")) fill_layout_from_batch(context_parallel, record);
+}
+
+void fill_fields(const Run& run, Record& record) {
+  fill_said(run, record);
+  fill_batch(run, record);
+  complete_counts(run, record);
+  fill_interleave(run, record);
+  fill_params(run, record);
+  put(record, "offload", offload_of(run, record));
+  if (!record.field("framework")) put(record, "framework", framework_of(run, record));
+  note_assumed(run, record);
+}
+
+void note_layout(const Run& run, Record& record) {
+  constexpr std::array kDivide{"maxtext", "nanotron", "nemo", "torchtitan"};
+  if (std::find(kDivide.begin(), kDivide.end(), record.field_text("framework")) == kDivide.end())
+    return;
+  if (record.whole("gpus") == 1) return;
+  for (const auto& [target, field] :
+       {std::pair{Target::tp, "tensor_parallel"}, std::pair{Target::pp, "pipeline_parallel"}}) {
+    if (run.settings.has(target) || record.whole(field) != 1) continue;
+    infer(record, name(target));
+    record.assumptions.push_back(std::string(name(target)) + " 1: not said");
+  }
+}
+
+}  // namespace orch::ingest
