@@ -124,6 +124,16 @@ void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment
 
 }  // namespace
 
+tables::Result view(const Outcome& outcome) {
+  tables::Result result;
+  result.experiment = &outcome.experiment;
+  result.rejected = &outcome.rejected;
+  result.duplicates = outcome.duplicates;
+  result.sizes_apart = true;
+  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  return result;
+}
+
 void catch_interrupts() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop_requested = 1; };

@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "core/price/backend/backend.h"
 #include "core/cli/places.h"
-#include "core/price/estimate/estimate.h"
+#include "core/plan/expand.h"
 #include "core/plan/experiment/loader.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/expand.h"
 #include "core/plan/planned.h"
+#include "core/price/backend/backend.h"
+#include "core/price/estimate/estimate.h"
 #include "core/run/render/framework.h"
+#include "core/show/tables/report.h"
 
 namespace orch::cli {
 
@@ -26,10 +27,13 @@ struct Outcome {
   std::size_t duplicates = 0;  // runs left out because another one is the same
 };
 
+// As tables show it, which must not outlive it.
+tables::Result view(const Outcome& outcome);
+
 struct PlanOptions {
   double max_runs = 200'000;  // more are refused before any is looked at
   std::optional<Date> start;  // instead of the experiment's
-  fs::path runs;              // where folders of its runs may be already; empty: nowhere
+  std::string runs = "runs";  // where folders of its runs may be already; empty: nowhere
   bool again = false;         // of what has finished there, the next repeat
 };
 

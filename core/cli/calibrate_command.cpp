@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
@@ -11,12 +10,11 @@
 #include "core/cli/calibrate.h"
 #include "core/cli/calibrate_write.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/measure.h"
 #include "core/cli/rows.h"
-#include "core/record/published/score.h"
 #include "core/plan/stack.h"
 #include "core/plan/tunable.h"
+#include "core/record/published/score.h"
 
 namespace orch::cli {
 namespace {
@@ -242,18 +240,16 @@ std::string unused(const MeasuredRows& rows) {
 
 }  // namespace
 
-int calibrate_command(const CalibrateArguments& arguments) {
-  if (auto status = check_output(arguments.output); !status) return fail(status.error(), kUsage);
-  if (arguments.this_machine) return measure_command(arguments);
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  if (auto status = check_cluster(**app, arguments.files, arguments.cluster); !status)
-    return fail(status.error(), kUsage);
-  const auto rows = load_rows(**app, arguments.files, arguments.cluster);
-  if (!rows) return fail(rows.error(), kError);
+Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console) {
+  if (auto status = check_output(arguments.output); !status) return {status.error(), Exit::usage};
+  if (arguments.this_machine) return measure_command(app, arguments, console);
+  if (auto status = check_cluster(app, arguments.files, arguments.cluster); !status)
+    return {status.error(), Exit::usage};
+  const auto rows = load_rows(app, arguments.files, arguments.cluster);
+  if (!rows) return rows.error();
   const auto& samples = rows->samples.samples;
-  auto all = study(**app, samples);
-  if (!all) return fail(all.error(), kError);
+  auto all = study(app, samples);
+  if (!all) return all.error();
   hold_others(arguments.only, *all);
   const auto apart = rows->apart();
   const auto use = [&](std::size_t i) {
@@ -265,30 +261,28 @@ int calibrate_command(const CalibrateArguments& arguments) {
   const bool stacks = !arguments.stacks.empty();
   const Calibrated calibrated{*all, all->fit({start, stacks}, use)};
   const auto outcomes = Outcomes(samples, *all, calibrated.fitted, {start, stacks}, use).all();
-  note(unused(*rows));
+  console.note(unused(*rows));
   if (outcomes.empty())
-    return fail(Error{"orch calibrate", "no row gives a time or a memory of a run of ours",
-                      "orch validate lists the reasons under skipped"},
-                kError);
+    return Error{"orch calibrate", "no row gives a time or a memory of a run of ours",
+                 "orch validate lists the reasons under skipped"};
   if (arguments.common.format == "json") {
-    print(json(outcomes, rows->samples));
+    console.print(json(outcomes, rows->samples));
   } else {
     for (const auto& outcome : outcomes)
-      print(table(outcome, arguments.common.format == "md") + "\n");
+      console.print(table(outcome, arguments.common.format == "md") + "\n");
   }
   if (!arguments.write && arguments.output.empty() && arguments.stacks.empty()) {
-    std::fputs(
+    console.note(
         "nothing was written: --write puts this into the cluster's file, --output into another; "
-        "--stacks FILE fits the software too\n",
-        stderr);
-    return kOk;
+        "--stacks FILE fits the software too\n");
+    return Exit::ok;
   }
-  if (auto status = write_calibrated(**app, calibrated,
-                                     {arguments.write, arguments.output, arguments.stacks});
+  if (auto status = write_calibrated(
+          app, calibrated, {arguments.write, arguments.output, arguments.stacks}, console);
       !status)
-    return fail(status.error(), kError);
-  std::fputs("next: orch validate\n", stderr);
-  return kOk;
+    return status.error();
+  console.note("next: orch validate\n");
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "core/base/text.h"
@@ -83,7 +82,8 @@ Status check_output(const std::string& output) {
   return {};
 }
 
-Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options) {
+Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options,
+                        Console& console) {
   std::map<std::string, const plan::Cluster*> clusters;
   for (std::size_t m = 0; m < calibrated.study.machines.size(); ++m)
     if (!calibrated.study.machines[m].held)
@@ -111,7 +111,7 @@ Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptio
   }
   for (const auto& [to, text] : texts) {
     if (auto status = write_output(to, text); !status) return status;
-    std::fputs(fmt::format("written to {}\n", printable(to)).c_str(), stderr);
+    console.note(fmt::format("written to {}\n", printable(to)));
   }
   return {};
 }

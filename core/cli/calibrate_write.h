@@ -5,6 +5,7 @@
 
 #include "core/cli/app.h"
 #include "core/cli/calibrate.h"
+#include "core/cli/console.h"
 
 namespace orch::cli {
 
@@ -25,6 +26,7 @@ struct WriteOptions {
   std::string output;    // of the cluster
   std::string stacks;    // of the stacks
 };
-Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options);
+Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options,
+                        Console& console);
 
 }  // namespace orch::cli

@@ -5,12 +5,11 @@
 #include <set>
 
 #include "core/base/csv.h"
-#include "core/cli/exit.h"
 #include "core/cli/expectations.h"
 #include "core/cli/record_output.h"
+#include "core/run/store/run_folder.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
-#include "core/run/store/run_folder.h"
 
 namespace orch::cli {
 namespace {
@@ -97,33 +96,30 @@ std::string text_of(const Judgements& judgements, const Common& common) {
 
 }  // namespace
 
-int check_command(const CheckArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  Gatherer gatherer(**app, gather_options(arguments.records));
+Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
+  Gatherer gatherer(app, gather_options(arguments));
   Records records;
-  for (const auto& word : arguments.records.words) {
+  for (const auto& word : arguments.words) {
     auto found = gatherer.find(word);
-    if (!found) return fail(found.error(), interrupted() ? kInterrupted : kError);
+    if (!found) return {found.error(), interrupted() ? Exit::interrupted : Exit::error};
     std::move(found->begin(), found->end(), std::back_inserter(records));
   }
-  tell_passed(gatherer);
+  tell_passed(gatherer, console);
   const auto judged = judge(gatherer, records);
-  if (!judged) return fail(judged.error(), kError);
+  if (!judged) return judged.error();
   if (judged->empty())
-    return fail(Error{"orch check", "nothing is expected of a run that was started",
-                      "write expect = { tokens_per_second = { value = 68000, below = 0.05 } } into "
-                      "the experiment, and orch run it"},
-                kError);
-  if (const int code = put_out(text_of(*judged, arguments.records.common), arguments.records.output,
-                               arguments.records.words);
-      code != kOk)
-    return code;
+    return Error{"orch check", "nothing is expected of a run that was started",
+                 "write expect = { tokens_per_second = { value = 68000, below = 0.05 } } into "
+                 "the experiment, and orch run it"};
+  if (auto ended =
+          put_out(text_of(*judged, arguments.common), arguments.output, arguments.words, console);
+      !ended.ok())
+    return ended;
   const auto short_ones = std::count_if(judged->begin(), judged->end(),
                                         [](const Judgement& one) { return !one.why.empty(); });
-  if (short_ones == 0) return kOk;
-  note(fmt::format("{} of {} fell short\n", short_ones, judged->size()));
-  return kRunsFailed;
+  if (short_ones == 0) return Exit::ok;
+  console.note(fmt::format("{} of {} fell short\n", short_ones, judged->size()));
+  return Exit::runs_failed;
 }
 
 }  // namespace orch::cli

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/cli/app.h"
+#include "core/cli/console.h"
 
 namespace orch::cli {
 
@@ -13,11 +14,17 @@ struct Chosen {
   plan::Calendar calendar;
 };
 
+// A run folder by its path, or by id, hash or beginning below `runs`.
+Result<fs::path> find_run(const std::string& word, const std::string& runs);
+
+// The planned experiment, of its runs those for which `where` is true; how the verb ends instead.
+std::variant<Outcome, Ending> plan_where(App& app, const experiment::Source& source,
+                                         const PlanOptions& options, const std::string& where);
+
 // FILE.lua, or - for stdin: the best of its runs, of those for which `where` is true. Else a run
-// folder by its path, or by id, hash or beginning below `runs`. The exit code instead, once the
-// errors are told.
-std::variant<Chosen, int> choose_run(App& app, const experiment::Source& word,
-                                     const std::string& where, const std::string& start,
-                                     const std::string& runs);
+// folder, as above. How the verb ends instead, where there is none.
+std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,
+                                        const std::string& where, const std::optional<Date>& start,
+                                        const std::string& runs);
 
 }  // namespace orch::cli

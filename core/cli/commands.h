@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/model.h"
+#include "core/cli/app.h"
+#include "core/cli/console.h"
+#include "core/run/follow/options.h"
 #include "core/show/tables/report.h"
-
-namespace CLI {
-class App;
-}
 
 namespace orch::cli {
 
@@ -22,21 +20,15 @@ struct Common {
 
 struct PlanArguments {
   Common common;
-  std::string file;
-  std::vector<std::string> set;  // path=value, over what the file says
+  experiment::Source source = "";
+  PlanOptions options;
   std::string where;
-  std::string runs = "runs";
-  std::string start;  // a date, or empty
-  double max_runs = 200'000;
   std::size_t top = 20;
-  bool dry_run = false;
-  bool again = false;  // what has finished is run once more
 };
 
 struct SearchArguments {
   Common common;
-  std::string file;
-  std::vector<std::string> set;
+  experiment::Source source = "";
   std::vector<std::string> keep;
   std::vector<std::string> open;
   std::string where;
@@ -47,10 +39,9 @@ struct SearchArguments {
 
 struct ExplainArguments {
   Common common;
-  std::string run;
-  std::vector<std::string> set;  // with FILE.lua
+  experiment::Source run = "";  // changed only as FILE.lua
   std::string where;
-  std::string start;  // a date, or empty
+  std::optional<Date> start;
   std::string runs = "runs";
 };
 
@@ -175,41 +166,78 @@ struct ReportArguments {
   std::optional<int> watch;  // seconds between pages of what goes on
 };
 
-struct CheckArguments {
-  RecordArguments records;
+// What the verbs that follow runs take.
+struct FollowArguments {
+  Common common;
+  std::vector<std::string> targets;  // experiments and runs; none: all
+  std::string runs = "runs";
+  std::size_t top = 20;
+  follow::Options options;
+  bool yes = false;        // do not ask
+  bool detach = false;     // submit and leave
+  bool look_only = false;  // submit nothing
+  bool stop = false;       // cancel after the next checkpoint
 };
 
-// Each does its verb, prints to stdout and stderr, and returns the program's exit code.
-int plan_command(const PlanArguments& arguments);
-int search_command(const SearchArguments& arguments);
-int explain_command(const ExplainArguments& arguments);
-int probe_command(const ProbeArguments& arguments);
-int backends_command(const ListArguments& arguments);
-int clusters_command(const ListArguments& arguments);
-int models_command(const ModelArguments& arguments);
-int validate_command(const ValidateArguments& arguments);
-int calibrate_command(const CalibrateArguments& arguments);
-int data_build_command(const DataBuildArguments& arguments);
-int data_show_command(const DataShowArguments& arguments);
-int export_command(const ExportArguments& arguments);
-int import_command(const ImportArguments& arguments);
-int ingest_command(const IngestArguments& arguments);
-int compare_command(const CompareArguments& arguments);
-int check_command(const CheckArguments& arguments);
-int report_command(const ReportArguments& arguments);
-int words_command(const WordsArguments& arguments);
-int completion_command(const CLI::App& program, const std::string& shell);
+struct RunArguments {
+  PlanArguments plan;
+  bool dry_run = false;
+  follow::Options options;
+  std::size_t take = 0;  // only so many of the best; 0: all
+  bool oom = false;      // also what the estimate says does not fit
+  bool yes = false;
+  bool detach = false;
+  bool no_calibrate = false;  // take `local` as it is
+};
 
-// All text goes out by these three. What files and names brought into it cannot steer a terminal:
-// control characters but line breaks, tabs and our own colours are shown as \xNN, in pipes too.
+struct LogsArguments {
+  std::string run;
+  std::string runs = "runs";
+  bool follow = false;
+  int rank = -1;      // all
+  int attempt = 0;    // the last
+  double lines = 50;  // of its end; 0: all
+};
 
-// Prints errors to stderr and returns the code.
-int fail(const Errors& errors, int code);
+struct DoctorArguments {
+  Common common;
+  std::string runs = "runs";
+};
 
-// Prints to stdout; a reader that went away (orch … | head) is no error of ours.
-void print(const std::string& text);
+// What local runs are children of.
+struct SuperviseArguments {
+  std::string submission;  // its folder
+};
 
-// Prints to stderr.
-void note(const std::string& text);
+// Each does its verb: what it has to say goes to the console.
+Ending plan_command(App& app, const PlanArguments& arguments, Console& console);
+Ending search_command(App& app, const SearchArguments& arguments, Console& console);
+Ending explain_command(App& app, const ExplainArguments& arguments, Console& console);
+Ending probe_command(App& app, const ProbeArguments& arguments, Console& console);
+Ending backends_command(App& app, const ListArguments& arguments, Console& console);
+Ending clusters_command(const ListArguments& arguments, Console& console);
+Ending models_command(App& app, const ModelArguments& arguments, Console& console);
+Ending validate_command(App& app, const ValidateArguments& arguments, Console& console);
+Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console);
+Ending data_build_command(const DataBuildArguments& arguments, Console& console);
+Ending data_show_command(const DataShowArguments& arguments, Console& console);
+Ending export_command(const ExportArguments& arguments, Console& console);
+Ending import_command(const ImportArguments& arguments, Console& console);
+Ending ingest_command(App& app, const IngestArguments& arguments, Console& console);
+Ending compare_command(App& app, const CompareArguments& arguments, Console& console);
+Ending check_command(App& app, const RecordArguments& arguments, Console& console);
+Ending report_command(App& app, const ReportArguments& arguments, Console& console);
+Ending run_command(App& app, const RunArguments& arguments, Console& console);
+Ending status_command(const FollowArguments& arguments, Console& console);
+Ending watch_command(const FollowArguments& arguments, Console& console);
+Ending cancel_command(const FollowArguments& arguments, Console& console);
+Ending resume_command(const FollowArguments& arguments, Console& console);
+Ending retry_command(const FollowArguments& arguments, Console& console);
+Ending logs_command(const LogsArguments& arguments, Console& console);
+Ending inspect_command(const FollowArguments& arguments, Console& console);
+Ending doctor_command(const DoctorArguments& arguments, Console& console);
+Ending index_command(const FollowArguments& arguments, Console& console);
+Ending supervise_command(const SuperviseArguments& arguments, Console& console);
+Ending words_command(const WordsArguments& arguments, Console& console);
 
 }  // namespace orch::cli

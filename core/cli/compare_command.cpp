@@ -4,7 +4,6 @@
 #include <deque>
 
 #include "core/base/text.h"
-#include "core/cli/exit.h"
 #include "core/cli/record_output.h"
 #include "core/cli/select.h"
 #include "core/show/compare/compare.h"
@@ -99,14 +98,12 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
 
 }  // namespace
 
-int compare_command(const CompareArguments& arguments) {
+Ending compare_command(App& app, const CompareArguments& arguments, Console& console) {
   if (arguments.records.words.size() < 2)
-    return fail(Error{"orch compare", "one alone compares with nothing",
-                      "name two or more; orch report shows one"},
-                kUsage);
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  Gatherer gatherer(**app, gather_options(arguments.records));
+    return {Error{"orch compare", "one alone compares with nothing",
+                  "name two or more; orch report shows one"},
+            Exit::usage};
+  Gatherer gatherer(app, gather_options(arguments.records));
   Pools pools;
   std::vector<compare::Group> groups;
   Errors errors;
@@ -117,17 +114,18 @@ int compare_command(const CompareArguments& arguments) {
     else
       errors.insert(errors.end(), group.error().begin(), group.error().end());
   }
-  if (interrupted()) return kInterrupted;
-  if (!errors.empty()) return fail(errors, kError);
-  tell_passed(gatherer);
+  if (interrupted()) return Exit::interrupted;
+  if (!errors.empty()) return errors;
+  tell_passed(gatherer, console);
   const auto& format = arguments.records.common.format;
   const auto comparison =
       compare::compare(groups, {.same_size = arguments.same_size,
                                 .letters = format != "json" && format != "csv"});
-  if (!comparison) return fail(comparison.error(), kUsage);
+  if (!comparison) return {comparison.error(), Exit::usage};
   auto inputs = arguments.records.words;
   inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());
-  return put_out(text_of(*comparison, arguments.records.common), arguments.records.output, inputs);
+  return put_out(text_of(*comparison, arguments.records.common), arguments.records.output, inputs,
+                 console);
 }
 
 }  // namespace orch::cli

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <optional>
 
 #include "core/base/text.h"
@@ -10,7 +8,6 @@
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
 #include "core/cli/data_documents.h"
-#include "core/cli/exit.h"
 #include "core/train/data/indexed_writer.h"
 #include "core/train/tokenize/tokenizer.h"
 
@@ -20,34 +17,33 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 using Clock = std::chrono::steady_clock;
 
-// One line on stderr that is drawn over itself; nothing where nobody looks.
+// Told now and then to who waits.
 class Progress {
  public:
+  explicit Progress(Console& console) : console_(console) {}
+  ~Progress() { console_.progress(""); }
   void show(std::int64_t documents, std::int64_t tokens) {
-    if (!terminal_ || Clock::now() - shown_ < std::chrono::milliseconds(200)) return;
+    if (Clock::now() - shown_ < std::chrono::milliseconds(200)) return;
     shown_ = Clock::now();
-    std::fprintf(stderr, "\r%s documents, %s tokens, %s/s\033[K",
-                 group_digits(static_cast<double>(documents)).c_str(),
-                 format_tokens(static_cast<double>(tokens)).c_str(),
-                 format_tokens(static_cast<double>(tokens) / seconds()).c_str());
-  }
-  void clear() {
-    if (terminal_) std::fputs("\r\033[K", stderr);
+    console_.progress(fmt::format("{} documents, {} tokens, {}/s",
+                                  group_digits(static_cast<double>(documents)),
+                                  format_tokens(static_cast<double>(tokens)),
+                                  format_tokens(static_cast<double>(tokens) / seconds())));
   }
   double seconds() const { return std::max(1e-9, Seconds(Clock::now() - began_).count()); }
 
  private:
-  bool terminal_ = isatty(2) == 1;
+  Console& console_;
   Clock::time_point began_ = Clock::now(), shown_ = began_;
 };
 
-const Error kInterruptedError{"orch data build", "interrupted: nothing was written", ""};
+const Error kInterrupted{"orch data build", "interrupted: nothing was written", ""};
 
 class Builder {
  public:
   Builder(tokenize::Tokenizer& tokenizer, std::optional<std::int32_t> eod,
-          data::IndexedWriter writer)
-      : tokenizer_(tokenizer), eod_(eod), writer_(std::move(writer)) {}
+          data::IndexedWriter writer, Console& console)
+      : tokenizer_(tokenizer), eod_(eod), writer_(std::move(writer)), progress_(console) {}
 
   Status add(std::string_view text) {
     bytes_ += static_cast<double>(text.size());
@@ -57,7 +53,7 @@ class Builder {
     }
     Status status;
     tokenizer_.encode(text, [&](std::span<const std::int32_t> tokens) {
-      status = interrupted() ? Status(kInterruptedError) : writer_.add(tokens);
+      status = interrupted() ? Status(kInterrupted) : writer_.add(tokens);
       tokens_ += static_cast<std::int64_t>(tokens.size());
       progress_.show(writer_.documents(), tokens_);
       return static_cast<bool>(status);
@@ -68,12 +64,9 @@ class Builder {
   }
 
   Status finish() {
-    progress_.clear();
-    if (interrupted()) return kInterruptedError;
+    if (interrupted()) return kInterrupted;
     return writer_.finish();
   }
-
-  void clear() { progress_.clear(); }
 
   std::string summary() const {
     const double seconds = progress_.seconds();
@@ -115,10 +108,10 @@ Status build(const DataBuildArguments& arguments, Builder& builder) {
   const DocumentOptions options{arguments.type, arguments.json_key, arguments.split_lines};
   for (const auto& input : arguments.inputs) {
     auto status = each_document(input, options, [&](std::string_view text) {
-      return interrupted() ? Status(kInterruptedError) : builder.add(text);
+      return interrupted() ? Status(kInterrupted) : builder.add(text);
     });
     if (!status) return status;
-    if (interrupted()) return kInterruptedError;
+    if (interrupted()) return kInterrupted;
   }
   if (builder.documents() == 0)
     return Error{"orch data build", "there is no text in the inputs", "nothing was written"};
@@ -127,25 +120,23 @@ Status build(const DataBuildArguments& arguments, Builder& builder) {
 
 }  // namespace
 
-int data_build_command(const DataBuildArguments& arguments) {
+Ending data_build_command(const DataBuildArguments& arguments, Console& console) {
   auto tokenizer = tokenize::open_tokenizer(arguments.tokenizer);
-  if (!tokenizer) return fail(tokenizer.error(), kError);
+  if (!tokenizer) return tokenizer.error();
   const auto eod = eod_of(**tokenizer, arguments);
-  if (!eod) return fail(eod.error(), kUsage);
+  if (!eod) return {eod.error(), Exit::usage};
   const auto vocab = (*tokenizer)->vocab_size();
   const auto dtype = data::dtype_for(vocab);
   auto writer = data::IndexedWriter::create(arguments.output, dtype, arguments.force);
-  if (!writer) return fail(writer.error(), kError);
-  Builder builder(**tokenizer, *eod, std::move(*writer));
-  if (auto status = build(arguments, builder); !status) {
-    builder.clear();
-    return fail(status.error(), interrupted() ? kInterrupted : kError);
-  }
-  print(
+  if (!writer) return writer.error();
+  Builder builder(**tokenizer, *eod, std::move(*writer), console);
+  if (auto status = build(arguments, builder); !status)
+    return {status.error(), interrupted() ? Exit::interrupted : Exit::error};
+  console.print(
       fmt::format("{0}.bin and {0}.idx: {1}\nvocabulary {2}, {3} each\n"
                   "next: orch data show {0}\n",
                   printable(arguments.output), builder.summary(), vocab, data::name(dtype)));
-  return kOk;
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

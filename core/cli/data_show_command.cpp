@@ -11,7 +11,7 @@
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
+#include "core/show/tables/json.h"
 #include "core/train/data/indexed.h"
 #include "core/train/tokenize/tokenizer.h"
 
@@ -97,8 +97,7 @@ std::string as_json(const Shown& shown) {
   }
   json["first_tokens"] = shown.first;
   if (shown.text) json["first_text"] = *shown.text;
-  using Handler = nlohmann::ordered_json::error_handler_t;
-  return json.dump(2, ' ', false, Handler::replace) + "\n";
+  return tables::dump(json);
 }
 
 std::string as_text(const Shown& shown) {
@@ -126,30 +125,29 @@ std::string as_text(const Shown& shown) {
 
 }  // namespace
 
-int data_show_command(const DataShowArguments& arguments) {
+Ending data_show_command(const DataShowArguments& arguments, Console& console) {
   std::unique_ptr<tokenize::Tokenizer> tokenizer;
   if (!arguments.tokenizer.empty()) {
     auto opened = tokenize::open_tokenizer(arguments.tokenizer);
-    if (!opened) return fail(opened.error(), kError);
+    if (!opened) return opened.error();
     tokenizer = std::move(*opened);
   }
   const auto file = data::IndexedFile::open(prefix_of(arguments.prefix));
-  if (!file) return fail(file.error(), kError);
+  if (!file) return file.error();
   Shown shown{*file, sizes_of(*file), std::nullopt, first_tokens(*file), std::nullopt};
   if (!arguments.quick && file->tokens() > 0) {
     shown.tokens = tokens_of(*file);
     if (!shown.tokens)
-      return fail(Error{"orch data show", "interrupted", "--quick reads only the index"},
-                  kInterrupted);
+      return {Error{"orch data show", "interrupted", "--quick reads only the index"},
+              Exit::interrupted};
     if (shown.tokens->low < 0)
-      return fail(Error{printable(data::bin_path(file->prefix())),
-                        fmt::format("holds the token {}", shown.tokens->low),
-                        "build it again: tokens are not below 0"},
-                  kError);
+      return Error{printable(data::bin_path(file->prefix())),
+                   fmt::format("holds the token {}", shown.tokens->low),
+                   "build it again: tokens are not below 0"};
   }
   if (tokenizer) shown.text = tokenizer->decode(shown.first);
-  print(arguments.common.format == "json" ? as_json(shown) : as_text(shown));
-  return kOk;
+  console.print(arguments.common.format == "json" ? as_json(shown) : as_text(shown));
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -4,11 +4,11 @@
 
 #include "core/base/text.h"
 #include "core/cli/app.h"
-#include "core/cli/exit.h"
-#include "core/cli/follow_arguments.h"
+#include "core/cli/commands.h"
 #include "core/cli/sources.h"
 #include "core/run/launch/local/doctor.h"
 #include "core/run/launch/process_shell.h"
+#include "core/show/tables/json.h"
 
 namespace orch::cli {
 namespace {
@@ -33,7 +33,7 @@ std::string line_of(const Check& check, const tables::Screen& screen) {
 
 }  // namespace
 
-int doctor_command(const DoctorArguments& arguments) {
+Ending doctor_command(const DoctorArguments& arguments, Console& console) {
   launch::DoctorOptions options;
   options.runs = arguments.runs;
   std::vector<Check> checks;
@@ -60,13 +60,11 @@ int doctor_command(const DoctorArguments& arguments) {
                       {"state", word(check.state)},
                       {"found", check.found},
                       {"how_to_get", check.how_to_get}});
-    print(
-        Json{{"version", 1}, {"checks", list}}.dump(2, ' ', false, Json::error_handler_t::replace) +
-        "\n");
+    console.print(tables::dump(Json{{"version", 1}, {"checks", list}}));
   } else {
-    for (const auto& check : checks) print(line_of(check, arguments.common.screen));
+    for (const auto& check : checks) console.print(line_of(check, arguments.common.screen));
   }
-  return kOk;
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

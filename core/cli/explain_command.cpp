@@ -4,11 +4,10 @@
 #include "core/base/text.h"
 #include "core/cli/chosen.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/run_logs.h"
 #include "core/record/events/collect.h"
-#include "core/show/tables/compared.h"
 #include "core/run/store/run_folder.h"
+#include "core/show/tables/compared.h"
 
 namespace orch::cli {
 namespace {
@@ -45,23 +44,22 @@ std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar
 
 }  // namespace
 
-int explain_command(const ExplainArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  auto chosen = choose_run(**app, {arguments.run, arguments.set}, arguments.where, arguments.start,
-                           arguments.runs);
-  if (const int* code = std::get_if<int>(&chosen)) return *code;
+Ending explain_command(App& app, const ExplainArguments& arguments, Console& console) {
+  auto chosen = choose_run(app, arguments.run, arguments.where, arguments.start, arguments.runs);
+  if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
   auto& [run, calendar] = std::get<Chosen>(chosen);
   std::error_code ignored;
-  const auto planned = (*app)->explain(std::move(run));
-  if (!planned) return fail(planned.error(), kError);
+  const auto planned = app.explain(std::move(run));
+  if (!planned) return planned.error();
   auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->run.id;
-  if (const fs::path named = arguments.run; fs::exists(named / "run.json", ignored)) folder = named;
+  if (const auto& named = arguments.run.file; fs::exists(named / "run.json", ignored))
+    folder = named;
   const auto measured = measured_in(folder);
-  print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
+  console.print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
   if (const auto said = version_said(folder); !said.empty() && arguments.common.format != "json")
-    print(fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
-  return kOk;
+    console.print(
+        fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

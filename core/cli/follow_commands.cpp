@@ -1,17 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/text.h"
 #include "core/cli/app.h"
-#include "core/cli/exit.h"
-#include "core/cli/follow_arguments.h"
+#include "core/cli/commands.h"
 #include "core/cli/live.h"
 #include "core/cli/session.h"
 #include "core/cli/trainers.h"
-#include "core/show/tables/words.h"
 #include "core/run/store/run_folder.h"
+#include "core/show/tables/words.h"
 
 namespace orch::cli {
 namespace {
@@ -38,29 +36,32 @@ std::string text_of(const std::vector<tables::Standings>& all, const FollowArgum
 
 // Opens the campaign of each target and hands it on; the worst exit code counts.
 template <class Verb>
-int for_targets(const FollowArguments& arguments, Verb&& verb) {
+Ending for_targets(const FollowArguments& arguments, Console& console, Verb&& verb) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
-  if (!targets) return fail(targets.error(), kError);
-  Session session;
-  int worst = kOk;
+  if (!targets) return targets.error();
+  Session session(console);
+  auto worst = Exit::ok;
   for (const auto& target : *targets) {
     Campaign campaign(arguments.runs, target.experiment,
                       session.world(fs::path(arguments.runs) / target.experiment),
                       arguments.options);
     if (auto status = campaign.open(); !status) {
-      worst = std::max(worst, fail(status.error(), kError));
+      console.complain(status.error());
+      worst = std::max(worst, Exit::error);
       continue;
     }
-    if (tell_troubles(campaign)) worst = std::max<int>(worst, kError);
-    worst = std::max(worst, verb(session, campaign, target));
-    if (interrupted()) return kInterrupted;
+    if (tell_troubles(campaign, console)) worst = std::max(worst, Exit::error);
+    const auto ended = verb(session, campaign, target);
+    console.complain(ended.errors);
+    worst = std::max(worst, ended.exit);
+    if (interrupted()) return Exit::interrupted;
   }
   return worst;
 }
 
-void mention_index(const Campaign& campaign) {
+void mention_index(const Campaign& campaign, Console& console) {
   if (!campaign.index_trouble().empty())
-    note("note: " + campaign.index_trouble() + "; reading the run folders instead\n");
+    console.note("note: " + campaign.index_trouble() + "; reading the run folders instead\n");
 }
 
 // Of a target: what resume, or retry, would submit now.
@@ -77,64 +78,66 @@ std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& targe
 }
 
 // What the user said yes to, under the lock; what others did meanwhile counts.
-int submit_now(Campaign& campaign, const Target& target, bool retry) {
+Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
-    return fail(begun.error(), campaign.silent_since() ? kSchedulerUnreachable : kError);
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   const auto due = to_submit(campaign, target, retry);
   campaign.clear_stop_files(due);
-  if (auto status = campaign.check_budget(due); !status) return fail(status.error(), kOverBudget);
+  if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
   if (retry)
-    if (auto status = campaign.forget_failures(due); !status) return fail(status.error(), kError);
+    if (auto status = campaign.forget_failures(due); !status) return status.error();
   follow::Submitter submitter(campaign);
   const auto status = submitter.submit(due);
   campaign.end();
   const auto& handed = submitter.handed();
-  std::fprintf(stderr, "%s submitted as %s\n", tables::plural(handed.runs, "run").c_str(),
-               tables::plural(handed.jobs, "job").c_str());
-  if (!status) return fail(status.error(), handed.silent ? kSchedulerUnreachable : kError);
-  return handed.refused > 0 ? kRunsFailed : kOk;
+  console.note(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                           tables::plural(handed.jobs, "job")));
+  if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
+  return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
 
 // Looks, asks and submits. Nothing is locked while a user thinks.
-int submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
-                 bool retry) {
+Ending submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
+                    bool retry, Console& console) {
   // What an interrupted submission came to must be known before anyone is asked.
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
-    return fail(begun.error(), campaign.silent_since() ? kSchedulerUnreachable : kError);
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   campaign.settle_lost();
   campaign.end();
   const auto due = to_submit(campaign, target, retry);
   if (due.empty()) {
-    note(target.experiment + ": nothing is to be submitted\n");
-    return kOk;
+    console.note(target.experiment + ": nothing is to be submitted\n");
+    return Exit::ok;
   }
-  if (auto status = campaign.check_budget(due); !status) return fail(status.error(), kOverBudget);
-  if (const int code = build_trainers(local_backends(campaign, due)); code != kOk) return code;
+  if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
+  if (auto ended = build_trainers(local_backends(campaign, due)); !ended.ok()) return ended;
   double hours = 0;
   for (const auto place : due) hours += campaign.gpu_hours_left(place);
   const auto question =
       fmt::format("submit {} of {}, up to {} GPU-hours?", tables::plural(due.size(), "run"),
                   target.experiment, tables::significant(hours));
-  if (!arguments.yes && !confirm(question)) return kUsage;
-  return submit_now(campaign, target, retry);
+  if (!arguments.yes && !console.confirm(question)) return Exit::usage;
+  return submit_now(campaign, target, retry, console);
 }
 
 // All targets are submitted before any is followed.
-int again_command(const FollowArguments& arguments, bool retry) {
-  const int submitted =
-      for_targets(arguments, [&](Session&, Campaign& campaign, const Target& target) {
-        return submit_again(campaign, target, arguments, retry);
+Ending again_command(const FollowArguments& arguments, bool retry, Console& console) {
+  const auto submitted =
+      for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
+        return submit_again(campaign, target, arguments, retry, console);
       });
-  if (arguments.detach || (submitted != kOk && submitted != kRunsFailed)) return submitted;
-  const int followed = for_targets(
-      arguments, [&](Session& session, Campaign& campaign, const Target& target) -> int {
+  if (arguments.detach || (!submitted.ok() && submitted.exit != Exit::runs_failed))
+    return submitted;
+  const auto followed = for_targets(
+      arguments, console,
+      [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
         campaign.refresh();
         const bool open =
             std::any_of(campaign.runs().begin(), campaign.runs().end(), follow::is_open);
-        if (!open) return code_of(standings(campaign, target));
-        return follow_and_report(session, campaign, target, arguments.common, true);
+        if (!open) return exit_of(standings(campaign, target));
+        return follow_and_report(session, campaign, target, arguments.common, true, console);
       });
-  return std::max(submitted, followed);
+  return std::max(submitted.exit, followed.exit);
 }
 
 }  // namespace
@@ -157,12 +160,12 @@ std::string final_text(const tables::Standings& standings, const tables::Screen&
 
 }  // namespace
 
-int follow_and_report(Session& session, Campaign& campaign, const Target& target,
-                      const Common& common, bool carry_on) {
+Ending follow_and_report(Session& session, Campaign& campaign, const Target& target,
+                         const Common& common, bool carry_on, Console& console) {
   const auto now = [&] { return standings(campaign, target); };
   bool ended = true;
   {
-    Live live(common.screen);
+    Live live(common.screen, console);
     const auto quiet = session.say;
     if (common.format == "table") session.say = [&](const std::string& line) { live.say(line); };
     follow::FollowOptions options;
@@ -176,27 +179,29 @@ int follow_and_report(Session& session, Campaign& campaign, const Target& target
   }
   const auto last = now();
   if (!ended) {
-    note(fmt::format("left; the jobs go on. orch watch {0} comes back, orch cancel {0} ends them\n",
-                     campaign.experiment().name));
-    return kInterrupted;
+    console.note(
+        fmt::format("left; the jobs go on. orch watch {0} comes back, orch cancel {0} ends them\n",
+                    campaign.experiment().name));
+    return Exit::interrupted;
   }
-  if (common.format == "table") print(final_text(last, common.screen));
-  return code_of(last);
+  if (common.format == "table") console.print(final_text(last, common.screen));
+  return exit_of(last);
 }
 
-int status_command(const FollowArguments& arguments) {
+Ending status_command(const FollowArguments& arguments, Console& console) {
   std::vector<tables::Standings> all;
-  const int code =
-      for_targets(arguments, [&](Session&, Campaign& campaign, const Target& target) -> int {
-        campaign.refresh();
-        const bool trouble = tell_troubles(campaign);
-        mention_index(campaign);
-        all.push_back(standings(campaign, target));
-        return std::max<int>(trouble ? kError : kOk, code_of(all.back()));
-      });
+  auto ended = for_targets(arguments, console,
+                           [&](Session&, Campaign& campaign, const Target& target) -> Ending {
+                             campaign.refresh();
+                             const bool trouble = tell_troubles(campaign, console);
+                             mention_index(campaign, console);
+                             all.push_back(standings(campaign, target));
+                             return std::max(trouble ? Exit::error : Exit::ok, exit_of(all.back()));
+                           });
   const bool for_programs = arguments.common.format == "json" || arguments.common.format == "csv";
-  if (!all.empty() || (for_programs && code != kUsage)) print(text_of(all, arguments));
-  return code;
+  if (!all.empty() || (for_programs && ended.exit != Exit::usage))
+    console.print(text_of(all, arguments));
+  return ended;
 }
 
 namespace {
@@ -210,61 +215,66 @@ std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& targe
 
 }  // namespace
 
-int watch_command(const FollowArguments& arguments) {
+Ending watch_command(const FollowArguments& arguments, Console& console) {
   std::vector<std::string> under_way;
   if (arguments.targets.empty())
-    for_targets(arguments, [&](Session&, Campaign& campaign, const Target& target) -> int {
+    (void)for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
       campaign.refresh();
       if (!to_cancel(campaign, target).empty()) under_way.push_back(target.experiment);
-      return kOk;
+      return Ending(Exit::ok);
     });
   if (under_way.size() > 1)
-    return fail(Error{"orch watch", "several experiments are under way",
-                      "name one of them: " + join(under_way, ", ")},
-                kUsage);
+    return {Error{"orch watch", "several experiments are under way",
+                  "name one of them: " + join(under_way, ", ")},
+            Exit::usage};
+  return for_targets(arguments, console,
+                     [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
+                       mention_index(campaign, console);
+                       return follow_and_report(session, campaign, target, arguments.common,
+                                                !arguments.look_only, console);
+                     });
+}
+
+Ending resume_command(const FollowArguments& arguments, Console& console) {
+  return again_command(arguments, false, console);
+}
+
+Ending retry_command(const FollowArguments& arguments, Console& console) {
+  return again_command(arguments, true, console);
+}
+
+Ending cancel_command(const FollowArguments& arguments, Console& console) {
   return for_targets(
-      arguments, [&](Session& session, Campaign& campaign, const Target& target) -> int {
-        mention_index(campaign);
-        return follow_and_report(session, campaign, target, arguments.common, !arguments.look_only);
+      arguments, console, [&](Session&, Campaign& campaign, const Target& target) -> Ending {
+        if (auto status = store::check_owner(campaign.folder()); !status) return status.error();
+        campaign.refresh();
+        const auto asked = to_cancel(campaign, target);
+        if (asked.empty()) {
+          console.note(target.experiment + ": nothing to cancel\n");
+          return Exit::ok;
+        }
+        const auto question =
+            fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"),
+                        target.experiment, arguments.stop ? " after their next checkpoint" : "");
+        if (!arguments.yes && !console.confirm(question)) return Exit::usage;
+        if (auto begun = campaign.begin(FileLock::Wait::yes); !begun) return begun.error();
+        const auto open = to_cancel(campaign, target);
+        const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
+        if (!status) return status.error();
+        console.note(
+            fmt::format("{} {}\n", tables::plural(open.size(), "run"),
+                        arguments.stop ? "will stop after their next checkpoint" : "cancelled"));
+        return Exit::ok;
       });
 }
 
-int resume_command(const FollowArguments& arguments) { return again_command(arguments, false); }
-
-int retry_command(const FollowArguments& arguments) { return again_command(arguments, true); }
-
-int cancel_command(const FollowArguments& arguments) {
-  return for_targets(arguments, [&](Session&, Campaign& campaign, const Target& target) -> int {
-    if (auto status = store::check_owner(campaign.folder()); !status)
-      return fail(status.error(), kError);
-    campaign.refresh();
-    const auto asked = to_cancel(campaign, target);
-    if (asked.empty()) {
-      note(target.experiment + ": nothing to cancel\n");
-      return kOk;
-    }
-    const auto question =
-        fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"), target.experiment,
-                    arguments.stop ? " after their next checkpoint" : "");
-    if (!arguments.yes && !confirm(question)) return kUsage;
-    if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
-      return fail(begun.error(), kError);
-    const auto open = to_cancel(campaign, target);
-    const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
-    if (!status) return fail(status.error(), kError);
-    std::fprintf(stderr, "%s %s\n", tables::plural(open.size(), "run").c_str(),
-                 arguments.stop ? "will stop after their next checkpoint" : "cancelled");
-    return kOk;
-  });
-}
-
-int index_command(const FollowArguments& arguments) {
+Ending index_command(const FollowArguments& arguments, Console& console) {
   Errors damaged;
   const auto count = store::rebuild_index(arguments.runs, &damaged);
-  if (!count) return fail(count.error(), kError);
-  print(fmt::format("{} runs in {}\n", *count,
-                    printable((fs::path(arguments.runs) / "index.jsonl").string())));
-  return damaged.empty() ? kOk : fail(damaged, kError);
+  if (!count) return count.error();
+  console.print(fmt::format("{} runs in {}\n", *count,
+                            printable((fs::path(arguments.runs) / "index.jsonl").string())));
+  return damaged.empty() ? Ending(Exit::ok) : damaged;
 }
 
 }  // namespace orch::cli

@@ -1,4 +1,3 @@
-#include "core/cli/exit.h"
 #include "core/cli/record_output.h"
 #include "core/record/published/fields.h"
 #include "core/record/records_json.h"
@@ -34,23 +33,20 @@ std::string text_of(const Records& records, const Gatherer& gatherer, const Comm
 
 }  // namespace
 
-int ingest_command(const IngestArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  Gatherer gatherer(**app, gather_options(arguments.records));
+Ending ingest_command(App& app, const IngestArguments& arguments, Console& console) {
+  Gatherer gatherer(app, gather_options(arguments.records));
   const auto records = read(gatherer, arguments);
-  if (!records) return fail(records.error(), interrupted() ? kInterrupted : kError);
-  tell_passed(gatherer);
+  if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
+  tell_passed(gatherer, console);
   const auto& common = arguments.records.common;
   if (!records->empty() || common.format == "json")
-    if (const int code = put_out(text_of(*records, gatherer, common), arguments.records.output,
-                                 arguments.records.words);
-        code != kOk)
-      return code;
-  if (!records->empty()) return kOk;
-  return fail(Error{"orch ingest", "no run was found in what was named",
-                    "templates/logs/README.md says how to teach it another framework"},
-              kError);
+    if (auto ended = put_out(text_of(*records, gatherer, common), arguments.records.output,
+                             arguments.records.words, console);
+        !ended.ok())
+      return ended;
+  if (!records->empty()) return Exit::ok;
+  return Error{"orch ingest", "no run was found in what was named",
+               "templates/logs/README.md says how to teach it another framework"};
 }
 
 }  // namespace orch::cli

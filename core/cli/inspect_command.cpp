@@ -1,20 +1,19 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/cli/exit.h"
-#include "core/cli/follow_arguments.h"
+#include "core/cli/commands.h"
 #include "core/cli/places.h"
 #include "core/cli/session.h"
+#include "core/plan/slurm.h"
 #include "core/record/events/collect.h"
 #include "core/run/launch/inspect.h"
 #include "core/run/launch/local/supervisor.h"
-#include "core/plan/slurm.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/submissions.h"
+#include "core/show/tables/json.h"
 
 namespace orch::cli {
 namespace {
@@ -100,31 +99,30 @@ std::string document(const launch::Inspection& inspection, const std::string& sa
                     {"said", said},
                     {"ranks", std::move(ranks)},
                     {"notes", inspection.notes}};
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return tables::dump(out);
 }
 
 }  // namespace
 
-int inspect_command(const FollowArguments& arguments) {
+Ending inspect_command(const FollowArguments& arguments, Console& console) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
-  if (!targets) return fail(targets.error(), kError);
+  if (!targets) return targets.error();
   if (targets->size() != 1 || targets->front().runs.size() != 1)
-    return fail(Error{"orch inspect", "takes one run", "orch status lists them"}, kUsage);
+    return {Error{"orch inspect", "takes one run", "orch status lists them"}, Exit::usage};
   const auto& target = targets->front();
-  Session session;
+  Session session(console);
   const auto folder = fs::path(arguments.runs) / target.experiment;
   follow::Campaign campaign(arguments.runs, target.experiment, session.world(folder), {});
-  if (auto status = campaign.open(); !status) return fail(status.error(), kError);
+  if (auto status = campaign.open(); !status) return status.error();
   campaign.refresh();
-  tell_troubles(campaign);
+  tell_troubles(campaign, console);
   const auto place = campaign.find(*target.runs.begin());
-  if (!place) return kError;
+  if (!place) return Exit::error;
   const auto& view = campaign.runs()[*place];
   const auto attempts = store::read_attempts(folder / view.facts.id);
-  if (!attempts) return fail(attempts.error(), kError);
+  if (!attempts) return attempts.error();
   if (attempts->empty())
-    return fail(Error{view.facts.id, "has not started", "orch status shows what it waits for"},
-                kError);
+    return Error{view.facts.id, "has not started", "orch status shows what it waits for"};
   launch::InspectRequest request;
   request.run_folder = fs::absolute(folder / view.facts.id);
   request.attempt = attempts->back().number;
@@ -134,28 +132,28 @@ int inspect_command(const FollowArguments& arguments) {
   if (view.job) request.job = *view.job;
   request.now = session.clock().now();
   const auto inspection = launch::inspect_run(session.shell(), request);
-  if (!inspection) return fail(inspection.error(), kError);
+  if (!inspection) return inspection.error();
   const auto said = events::read_confession(request.run_folder / "attempts" /
                                              std::to_string(request.attempt))
                         .line;
-  print(arguments.common.format == "json"
-            ? document(*inspection, said)
-            : text_of(*inspection, said, arguments.common.screen));
-  return kOk;
+  console.print(arguments.common.format == "json"
+                    ? document(*inspection, said)
+                    : text_of(*inspection, said, arguments.common.screen));
+  return Exit::ok;
 }
 
-int supervise_command(const std::string& submission_folder) {
-  const fs::path folder = submission_folder;
+Ending supervise_command(const SuperviseArguments& arguments, Console&) {
+  const fs::path folder = arguments.submission;
   auto all = store::read_submissions(folder.parent_path().parent_path());
-  if (!all) return fail(all.error(), kError);
+  if (!all) return all.error();
   for (auto& opened : *all) {
     if (opened.submission.id != folder.filename()) continue;
     launch::SupervisorOptions options;
     options.submission = std::move(opened.submission);
     options.trainers = own_program().parent_path();
-    return launch::supervise(folder, options);
+    return launch::supervise(folder, options) == 0 ? Exit::ok : Exit::error;
   }
-  return fail(Error{printable(submission_folder), "is no submission", ""}, kError);
+  return Error{printable(arguments.submission), "is no submission", ""};
 }
 
 }  // namespace orch::cli

@@ -3,31 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/cli/exit.h"
 #include "core/cli/preflight.h"
 #include "core/cli/trainers.h"
-#include "core/run/launch/slurm/array_script.h"
-#include "core/run/launch/local/local_run.h"
 #include "core/plan/check.h"
+#include "core/run/launch/local/local_run.h"
+#include "core/run/launch/slurm/array_script.h"
+#include "core/run/store/store.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
-#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
 
 using Chosen = std::vector<const plan::Planned*>;
 
-void tell(const RunArguments& arguments, const std::string& text) {
+void tell(const RunArguments& arguments, const std::string& text, Console& console) {
   if (arguments.plan.common.format == "table")
-    print(text);
+    console.print(text);
   else
-    note(text);
+    console.note(text);
 }
 
 // The phases of a ramp-up wait for each other.
@@ -48,15 +46,13 @@ std::string shell_path(const fs::path& path) {
 }
 
 fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
-  return fs::path(arguments.plan.runs) / run.run.experiment / run.run.id;
+  return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
 }
 
 // What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
 Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   Chosen chosen;
-  tables::Result result;
-  result.sizes_apart = true;
-  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  const auto result = view(outcome);
   for (const auto& group : tables::size_groups(result)) {
     std::size_t taken = 0;
     for (auto i = group.first; i < group.first + group.count; ++i) {
@@ -71,19 +67,21 @@ Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   return chosen;
 }
 
-int nothing_to_run(const Outcome& outcome, const RunArguments& arguments) {
+Ending nothing_to_run(const Outcome& outcome, const RunArguments& arguments, Console& console) {
   const auto& best = outcome.runs.front();
   const bool none_fits = best.estimate.fit == plan::Fit::oom;
   tell(arguments,
        fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
                    none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
                    none_fits ? "takes it" : "the fastest one spends",
-                   shell_path(folder_of(best, arguments))));
-  return kOk;
+                   shell_path(folder_of(best, arguments))),
+       console);
+  return Exit::ok;
 }
 
 // Runs that SLURM should run, without a SLURM that answers.
-int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments& arguments) {
+Ending without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments& arguments,
+                     Console& console) {
   const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, slurm) == "slurm";
   });
@@ -95,14 +93,17 @@ int without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments&
          fmt::format(
              "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
              "next, on the cluster: {}\n",
-             submit));
-    return arguments.yes ? kSchedulerUnreachable : kOk;
+             submit),
+         console);
+    return arguments.yes ? Exit::scheduler_unreachable : Exit::ok;
   }
   const auto& name = best.run.experiment;
-  tell(arguments, fmt::format("stopped after rendering: SLURM is installed but its controller does "
-                              "not answer (scontrol ping)\nnext, once it does: {}\n",
-                              arguments.yes ? "orch resume " + shell_path(name) : submit));
-  return kSchedulerUnreachable;
+  tell(arguments,
+       fmt::format("stopped after rendering: SLURM is installed but its controller does "
+                   "not answer (scontrol ping)\nnext, once it does: {}\n",
+                   arguments.yes ? "orch resume " + shell_path(name) : submit),
+       console);
+  return Exit::scheduler_unreachable;
 }
 
 // Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
@@ -123,16 +124,18 @@ const plan::Planned* untrained(const Chosen& chosen) {
   return nullptr;
 }
 
-int cannot_train(const plan::Planned& run, const RunArguments& arguments) {
+Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Console& console) {
   tell(
       arguments,
       fmt::format("stopped here: {}: {}\nnext: trainer = \"...\" in the experiment names a program "
                   "that can; or orch explain {}\n",
-                  run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))));
-  return arguments.yes ? kError : kOk;
+                  run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))),
+      console);
+  return arguments.yes ? Exit::error : Exit::ok;
 }
 
-int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments) {
+Ending without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments,
+                       Console& console) {
   tell(arguments,
        fmt::format(
            "stopped here: there is no trainer to start: {}\n"
@@ -140,8 +143,9 @@ int without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArgu
            "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
            "explain {}\n",
            printable(trainer.string()), printable(trainer.filename().string()),
-           shell_path(folder_of(*chosen.front(), arguments))));
-  return arguments.yes ? kError : kOk;  // who said yes wanted more than folders
+           shell_path(folder_of(*chosen.front(), arguments))),
+       console);
+  return arguments.yes ? Exit::error : Exit::ok;  // who said yes wanted more than folders
 }
 
 store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
@@ -224,14 +228,14 @@ namespace {
 // A controller that is away for a moment; only where nobody waits for an answer.
 bool comes_back(Session& session, const RunArguments& arguments) {
   follow::Backoff backoff(session.clock(), arguments.yes ? arguments.options.patience_seconds : 0);
-  const auto world = session.world(arguments.plan.runs);
+  const auto world = session.world(arguments.plan.options.runs);
   while (session.slurm() == launch::Slurm::unreachable && backoff.wait(world)) session.probe();
   return session.slurm() == launch::Slurm::reachable;
 }
 
 // For whoever resumes when SLURM answers again.
 Status ask_for(const Outcome& outcome, const Chosen& chosen, const RunArguments& arguments) {
-  const auto folder = fs::path(arguments.plan.runs) / outcome.experiment.name;
+  const auto folder = fs::path(arguments.plan.options.runs) / outcome.experiment.name;
   if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
     return status;
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
@@ -242,92 +246,97 @@ Status ask_for(const Outcome& outcome, const Chosen& chosen, const RunArguments&
 }
 
 // The order, asked for and handed over under the lock; what others did meanwhile counts.
-int hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArguments& arguments) {
+Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArguments& arguments,
+                 Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
-    return fail(begun.error(), campaign.silent_since() ? kSchedulerUnreachable : kError);
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
   const auto order = order_of(campaign, chosen);
   if (auto status = campaign.check_budget(order.runs); !status)
-    return fail(status.error(), kOverBudget);
+    return {status.error(), Exit::over_budget};
   follow::Submitter submitter(campaign);
   if (auto status = submitter.test(order.runs); !status)
-    return fail(status.error(), kInvalidExperiment);
-  if (auto status = campaign.want(order.runs); !status) return fail(status.error(), kError);
+    return {status.error(), Exit::invalid_experiment};
+  if (auto status = campaign.want(order.runs); !status) return status.error();
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  tell(arguments, fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                              tables::plural(handed.jobs, "job")));
+  tell(arguments,
+       fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                   tables::plural(handed.jobs, "job")),
+       console);
   if (handed.waiting > 0)
-    tell(arguments, fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")));
-  if (!status) return fail(status.error(), handed.silent ? kSchedulerUnreachable : kError);
-  return handed.runs == 0 && handed.refused > 0 ? kRunsFailed : kOk;
+    tell(arguments, fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")),
+         console);
+  if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
+  return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
 
 // Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks. Runs on
 // this machine spend nobody's hours: without a terminal they just begin.
-int ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bool is_local,
-        const RunArguments& arguments) {
+Ending ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bool is_local,
+           const RunArguments& arguments, Console& console) {
   if (auto status = campaign.check_budget(order.runs); !status)
-    return fail(status.error(), kOverBudget);
-  if (is_local && !can_ask()) return kOk;
+    return {status.error(), Exit::over_budget};
+  if (is_local && !console.can_ask()) return Exit::ok;
   const auto jobs = follow::Submitter(campaign).count_jobs(order.runs);
-  if (!jobs) return fail(jobs.error(), kError);
+  if (!jobs) return jobs.error();
   const auto question = question_of(campaign, order, *jobs, chosen);
-  if (arguments.yes || confirm(question)) return kOk;
-  return interrupted() ? kInterrupted : kUsage;
+  if (arguments.yes || console.confirm(question)) return Exit::ok;
+  return interrupted() ? Exit::interrupted : Exit::usage;
 }
 
 }  // namespace
 
-int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArguments& arguments,
-                std::optional<tables::Standings>& end) {
+Ending launch_runs(App& app, Session& session, const Outcome& outcome,
+                   const RunArguments& arguments, std::optional<tables::Standings>& end,
+                   Console& console) {
   const auto chosen = choose(outcome, arguments);
-  if (chosen.empty()) return nothing_to_run(outcome, arguments);
-  if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments);
+  if (chosen.empty()) return nothing_to_run(outcome, arguments, console);
+  if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments, console);
   const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });
   if (needs_slurm && !comes_back(session, arguments)) {
     if (arguments.yes && session.slurm() == launch::Slurm::unreachable)
-      if (auto status = ask_for(outcome, chosen, arguments); !status)
-        return fail(status.error(), kError);
-    return without_slurm(chosen, session.slurm(), arguments);
+      if (auto status = ask_for(outcome, chosen, arguments); !status) return status.error();
+    return without_slurm(chosen, session.slurm(), arguments, console);
   }
   if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
-    return without_trainer(*trainer, chosen, arguments);
+    return without_trainer(*trainer, chosen, arguments, console);
   if (needs_slurm)
     if (auto status = preflight(session, chosen); !status) {
       session.probe();
       const bool away = session.slurm() != launch::Slurm::reachable;
-      return fail(status.error(), away ? kSchedulerUnreachable : kInvalidExperiment);
+      return {status.error(), away ? Exit::scheduler_unreachable : Exit::invalid_experiment};
     }
 
   const auto& name = outcome.experiment.name;
-  const auto folder = fs::path(arguments.plan.runs) / name;
+  const auto folder = fs::path(arguments.plan.options.runs) / name;
   if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
-    return fail(status.error(), kError);
-  follow::Campaign campaign(arguments.plan.runs, name, session.world(folder), arguments.options);
-  if (auto status = campaign.open(); !status) return fail(status.error(), kError);
+    return status.error();
+  follow::Campaign campaign(arguments.plan.options.runs, name, session.world(folder),
+                            arguments.options);
+  if (auto status = campaign.open(); !status) return status.error();
   campaign.refresh();
-  tell_troubles(campaign);
+  tell_troubles(campaign, console);
   const auto order = order_of(campaign, chosen);
-  tell(arguments, already_text(order));
+  tell(arguments, already_text(order), console);
   if (!order.runs.empty()) {
-    if (const int code = build_trainers(local_backends(campaign, order.runs)); code != kOk)
-      return code;
-    if (const int code = ask(campaign, chosen, order, !needs_slurm, arguments); code != kOk)
-      return code;
-    if (const int code = hand_over(campaign, chosen, arguments); code != kOk) return code;
+    if (auto ended = build_trainers(local_backends(campaign, order.runs)); !ended.ok())
+      return ended;
+    if (auto ended = ask(campaign, chosen, order, !needs_slurm, arguments, console); !ended.ok())
+      return ended;
+    if (auto ended = hand_over(campaign, chosen, arguments, console); !ended.ok()) return ended;
   }
   Target target{name, {}};
   for (const auto* run : chosen) target.runs.insert(run->run.id);
-  int code = kOk;
+  Ending ended = Exit::ok;
   if (arguments.detach)
-    tell(arguments, fmt::format("next: orch watch {}\n", name));
+    tell(arguments, fmt::format("next: orch watch {}\n", name), console);
   else
-    code = follow_and_report(session, campaign, target, arguments.plan.common, true);
+    ended = follow_and_report(session, campaign, target, arguments.plan.common, true, console);
   end = standings(campaign, target);
-  return code;
+  return ended;
 }
 
 }  // namespace orch::cli

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/cli/app.h"
-#include "core/cli/follow_arguments.h"
+#include "core/cli/commands.h"
 #include "core/cli/session.h"
 
 namespace orch::cli {
@@ -13,9 +13,10 @@ namespace orch::cli {
 std::string way_to_launch(const plan::Run& run, launch::Slurm slurm);
 
 // Submits the runs of a plan whose folders are written, and follows them: checks them against the
-// cluster and the budget, asks, submits. Says why where it stops before that. The exit code; end is
-// set to how the runs stand, once something was submitted.
-int launch_runs(App& app, Session& session, const Outcome& outcome, const RunArguments& arguments,
-                std::optional<tables::Standings>& end);
+// cluster and the budget, asks, submits. Says why where it stops before that. end is set to how the
+// runs stand, once something was submitted.
+Ending launch_runs(App& app, Session& session, const Outcome& outcome,
+                   const RunArguments& arguments, std::optional<tables::Standings>& end,
+                   Console& console);
 
 }  // namespace orch::cli

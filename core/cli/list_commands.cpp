@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/sources.h"
 #include "core/plan/training.h"
 #include "core/plan/tunable.h"
@@ -213,44 +212,42 @@ std::string origin_text(hardware::Catalog& catalog, const plan::Cluster& cluster
   return out;
 }
 
-int show_cluster(hardware::Catalog& catalog, const ListArguments& arguments) {
+Ending show_cluster(hardware::Catalog& catalog, const ListArguments& arguments, Console& console) {
   const auto cluster = catalog.find(arguments.name);
-  if (!cluster) return fail(cluster.error(), kError);
+  if (!cluster) return cluster.error();
   if (arguments.common.format == "json") {
     Json partitions = Json::array();
     for (const auto& partition : (*cluster)->partitions) {
       partitions.push_back(partition_json(partition));
       partitions.back()["fitted"] = fitted_json(partition);
     }
-    print(tables::dump(Json{{"version", 1},
-                            {"name", (*cluster)->name},
-                            {"like", (*cluster)->like},
-                            {"file", (*cluster)->file},
-                            {"partitions", partitions}}));
-    return kOk;
+    console.print(tables::dump(Json{{"version", 1},
+                                    {"name", (*cluster)->name},
+                                    {"like", (*cluster)->like},
+                                    {"file", (*cluster)->file},
+                                    {"partitions", partitions}}));
+    return Exit::ok;
   }
-  print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc) +
-        origin_text(catalog, **cluster));
+  console.print(fmt::format("{}: {}\n", (*cluster)->name, (*cluster)->doc) +
+                origin_text(catalog, **cluster));
   for (const auto& partition : (*cluster)->partitions) {
-    print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
-                      partition.gpus_per_node, partition.gpu.name) +
-          in_format(constant_rows(partition), arguments.common));
+    console.print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
+                              partition.gpus_per_node, partition.gpu.name) +
+                  in_format(constant_rows(partition), arguments.common));
     if (partition.calibration)
-      print(fmt::format("\n{}, fitted\n", partition.name) +
-            in_format(fitted_rows(*partition.calibration), arguments.common));
+      console.print(fmt::format("\n{}, fitted\n", partition.name) +
+                    in_format(fitted_rows(*partition.calibration), arguments.common));
   }
-  return kOk;
+  return Exit::ok;
 }
 
 }  // namespace
 
-int backends_command(const ListArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  const auto& backends = (*app)->backends();
+Ending backends_command(App& app, const ListArguments& arguments, Console& console) {
+  const auto& backends = app.backends();
   if (arguments.common.format == "json") {
-    print(tables::dump(backends_json(backends)));
-    return kOk;
+    console.print(tables::dump(backends_json(backends)));
+    return Exit::ok;
   }
   std::string out;
   std::vector<std::string> names;
@@ -269,23 +266,22 @@ int backends_command(const ListArguments& arguments) {
     out += (out.empty() ? "" : "\n") + training_text(arguments.common);
   names.emplace_back("frameworks");
   if (arguments.name.empty() || arguments.name == "frameworks") {
-    (*app)->look_in(".");
-    out += (out.empty() ? "" : "\n") + frameworks_text(**app, arguments.common);
+    app.look_in(".");
+    out += (out.empty() ? "" : "\n") + frameworks_text(app, arguments.common);
   }
   if (out.empty())
-    return fail(Error{printable(arguments.name), "no such strategy or backend",
-                      suggestion(arguments.name, names)},
-                kError);
-  print(out);
-  return kOk;
+    return Error{printable(arguments.name), "no such strategy or backend",
+                 suggestion(arguments.name, names)};
+  console.print(out);
+  return Exit::ok;
 }
 
-int clusters_command(const ListArguments& arguments) {
+Ending clusters_command(const ListArguments& arguments, Console& console) {
   auto places = find_places();
-  if (!places) return fail(places.error(), kError);
+  if (!places) return places.error();
   places->beside = ".";
   hardware::Catalog catalog(places->cluster_folders(), places->gpus(), places->stacks());
-  if (!arguments.name.empty()) return show_cluster(catalog, arguments);
+  if (!arguments.name.empty()) return show_cluster(catalog, arguments, console);
   Rows rows{
       {"cluster", "partition", "gpu", "per node", "nodes", "bf16 TFLOPs", "GiB", "from", "what"}};
   Json list = Json::array();
@@ -313,10 +309,10 @@ int clusters_command(const ListArguments& arguments) {
                     {"partitions", partitions}});
   }
   if (arguments.common.format == "json")
-    print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
+    console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    print(in_format(without_plain(std::move(rows), "from", "shipped"), arguments.common));
-  return errors.empty() ? kOk : fail(errors, kError);
+    console.print(in_format(without_plain(std::move(rows), "from", "shipped"), arguments.common));
+  return errors.empty() ? Ending(Exit::ok) : errors;
 }
 
 }  // namespace orch::cli

@@ -1,28 +1,25 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "core/cli/console.h"
 #include "core/show/tables/status.h"
 
 namespace orch::cli {
 
-// What is seen of runs as they go: a picture that is drawn over itself on a terminal, a line for
-// each change elsewhere. News come above the picture.
+// What is seen of runs as they go: a picture where there is a place for one, a line for each change
+// elsewhere. News come above the picture.
 class Live {
  public:
-  explicit Live(const tables::Screen& screen);
-  ~Live() { clear(); }
+  Live(const tables::Screen& screen, Console& console) : screen_(screen), console_(console) {}
+  ~Live() { console_.draw(""); }
 
   void show(const tables::Standings& standings);
   void say(const std::string& news);
-  void clear();  // takes the picture away
 
  private:
-  bool terminal_;
   tables::Screen screen_;
-  std::size_t lines_ = 0;  // of the picture that is on the screen
-  std::string picture_;
+  Console& console_;
   tables::Standings before_;
 };
 

@@ -1,26 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/clock.h"
 #include "core/base/terminal.h"
 #include "core/base/text.h"
-#include "core/cli/app.h"
-#include "core/cli/exit.h"
-#include "core/cli/follow_arguments.h"
+#include "core/cli/chosen.h"
+#include "core/cli/commands.h"
 #include "core/record/events/collect.h"
 #include "core/run/store/run_folder.h"
-#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
-
-Result<fs::path> run_folder(const LogsArguments& arguments) {
-  std::error_code ignored;
-  if (fs::exists(fs::path(arguments.run) / "run.json", ignored)) return fs::path(arguments.run);
-  return store::Store(arguments.runs).find(arguments.run);
-}
 
 // The log of an attempt: the one asked for, or the last.
 Result<int> attempt_of(const fs::path& folder, int asked) {
@@ -57,11 +48,11 @@ bool is_over(const fs::path& folder, int attempt) {
 
 }  // namespace
 
-int logs_command(const LogsArguments& arguments) {
-  const auto folder = run_folder(arguments);
-  if (!folder) return fail(folder.error(), kError);
+Ending logs_command(const LogsArguments& arguments, Console& console) {
+  const auto folder = find_run(arguments.run, arguments.runs);
+  if (!folder) return folder.error();
   const auto attempt = attempt_of(*folder, arguments.attempt);
-  if (!attempt) return fail(attempt.error(), kError);
+  if (!attempt) return attempt.error();
   const auto file = *folder / "attempts" / std::to_string(*attempt) / "stdout.log";
   const auto lines = static_cast<std::int64_t>(arguments.lines);
   events::Tail tail(file, lines == 0 ? -1 : lines);
@@ -73,14 +64,14 @@ int logs_command(const LogsArguments& arguments) {
     const auto whole = over && !chunk.more ? rest.size() : rest.rfind('\n') + 1;
     const auto text = rest.substr(0, whole);
     rest.erase(0, whole);
-    print(with_lines(arguments.rank < 0 ? text : events::lines_of_rank(text, arguments.rank)));
-    std::fflush(stdout);
+    console.print(
+        with_lines(arguments.rank < 0 ? text : events::lines_of_rank(text, arguments.rank)));
     if (chunk.more) continue;
-    if (over) return kOk;
+    if (over) return Exit::ok;
     over = !arguments.follow || is_over(*folder, *attempt);
     if (!over) clock.sleep(0.3);
   }
-  return kInterrupted;
+  return Exit::interrupted;
 }
 
 }  // namespace orch::cli

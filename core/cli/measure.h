@@ -30,11 +30,11 @@ std::string this_machine();
 fs::path find_measure(const Places& places);
 
 // orch calibrate --this-machine
-int measure_command(const CalibrateArguments& arguments);
+Ending measure_command(App& app, const CalibrateArguments& arguments, Console& console);
 
 // Measures this machine if the experiment runs on the cluster `local` and nobody has measured it,
 // or only another machine was. Says what it does; where it cannot, the run goes on with what there
 // is.
-void measure_before_run(const experiment::Source& source);
+void measure_before_run(App& app, const experiment::Source& source, Console& console);
 
 }  // namespace orch::cli

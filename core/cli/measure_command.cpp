@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/cli/exit.h"
 #include "core/cli/measure.h"
 #include "core/cli/trainers.h"
 #include "core/plan/hardware/write.h"
@@ -55,7 +53,7 @@ Error no_home() {
           "give -o clusters/local.yaml"};
 }
 
-void say(const std::string& line) { note("local: " + line + "\n"); }
+void say(const std::string& line, Console& console) { console.note("local: " + line + "\n"); }
 
 bool names_local(const plan::Experiment& experiment) {
   for (const auto& axis : experiment.hardware.axes) {
@@ -87,41 +85,37 @@ std::string reason_to_measure(App& app) {
 
 }  // namespace
 
-int measure_command(const CalibrateArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  const auto& own = (*app)->places().own_clusters;
-  if (arguments.output.empty() && own.empty()) return fail(no_home(), kError);
+Ending measure_command(App& app, const CalibrateArguments& arguments, Console& console) {
+  const auto& own = app.places().own_clusters;
+  if (arguments.output.empty() && own.empty()) return no_home();
   const fs::path file =
       arguments.output.empty() ? own / (std::string(kLocal) + ".yaml") : fs::path(arguments.output);
-  const auto measured = measure_here(**app, arguments.ranks, file.stem().string());
-  if (!measured) return fail(measured.error(), interrupted() ? kInterrupted : kError);
-  if (auto status = write_measured(**app, *measured, file); !status)
-    return fail(status.error(), kError);
-  print(arguments.common.format == "json" ? json(*measured, file) : table(*measured));
-  std::fprintf(stderr, "written to %s\n", printable(file.string()).c_str());
-  if (!measured->busy.empty()) say(measured->busy);
-  return kOk;
+  const auto measured = measure_here(app, arguments.ranks, file.stem().string());
+  if (!measured) return {measured.error(), interrupted() ? Exit::interrupted : Exit::error};
+  if (auto status = write_measured(app, *measured, file); !status) return status.error();
+  console.print(arguments.common.format == "json" ? json(*measured, file) : table(*measured));
+  console.note("written to " + printable(file.string()) + "\n");
+  if (!measured->busy.empty()) say(measured->busy, console);
+  return Exit::ok;
 }
 
-void measure_before_run(const experiment::Source& source) {
-  auto app = App::create();
-  if (!app || (*app)->places().own_clusters.empty()) return;
-  const auto experiment = (*app)->load(source);
+void measure_before_run(App& app, const experiment::Source& source, Console& console) {
+  if (app.places().own_clusters.empty()) return;
+  const auto experiment = app.load(source);
   if (!experiment || !names_local(*experiment)) return;
-  const bool possible = !find_measure((*app)->places()).empty() ||
-                        (can_build_trainers() && !std::getenv("ORCH_MEASURE"));
-  const auto reason = reason_to_measure(**app);
+  const bool possible =
+      !find_measure(app.places()).empty() || (can_build_trainers() && !std::getenv("ORCH_MEASURE"));
+  const auto reason = reason_to_measure(app);
   if (reason.empty() || !possible) return;
-  say(reason);
-  const auto file = (*app)->places().own_clusters / (std::string(kLocal) + ".yaml");
-  const auto measured = measure_here(**app, 0, kLocal);
-  auto status = measured ? write_measured(**app, *measured, file) : Status(measured.error());
+  say(reason, console);
+  const auto file = app.places().own_clusters / (std::string(kLocal) + ".yaml");
+  const auto measured = measure_here(app, 0, kLocal);
+  auto status = measured ? write_measured(app, *measured, file) : Status(measured.error());
   if (status) {
-    say("measured; " + printable(file.string()));
-    if (!measured->busy.empty()) say(measured->busy);
+    say("measured; " + printable(file.string()), console);
+    if (!measured->busy.empty()) say(measured->busy, console);
   } else if (!interrupted())
-    say("could not be measured, so its estimates are guesses: " + text(status.error()));
+    say("could not be measured, so its estimates are guesses: " + text(status.error()), console);
 }
 
 }  // namespace orch::cli

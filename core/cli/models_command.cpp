@@ -8,7 +8,6 @@
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/sources.h"
 #include "core/plan/family.h"
 #include "core/show/tables/json.h"
@@ -39,15 +38,16 @@ Json model_json(const plan::Model& model) {
   return json;
 }
 
-int list_models(const App& app, const std::vector<plan::Model>& models, const Common& common) {
+Ending list_models(const App& app, const std::vector<plan::Model>& models, const Common& common,
+                   Console& console) {
   if (common.format == "json") {
     Json list = Json::array();
     for (const auto& model : models) {
       list.push_back(model_json(model));
       list.back()["file"] = app.loader().preset_file(model.name).string();
     }
-    print(tables::dump(Json{{"version", 1}, {"models", list}}));
-    return kOk;
+    console.print(tables::dump(Json{{"version", 1}, {"models", list}}));
+    return Exit::ok;
   }
   Rows rows{{"model", "family", "layers", "hidden", "heads", "head dim", "vocab", "seq", "params",
              "hidden/layers", "from"}};
@@ -58,8 +58,9 @@ int list_models(const App& app, const std::vector<plan::Model>& models, const Co
                     std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
   rows = without_plain(std::move(rows), "from", "shipped");
-  print(common.format == "md" ? tables::grid_markdown(rows) : tables::grid(rows, common.screen));
-  return kOk;
+  console.print(common.format == "md" ? tables::grid_markdown(rows)
+                                      : tables::grid(rows, common.screen));
+  return Exit::ok;
 }
 
 struct Part {
@@ -123,7 +124,7 @@ std::string training(double params, const ModelArguments& a) {
   return out + "\n";
 }
 
-int show_model(const plan::Model& model, const ModelArguments& arguments) {
+Ending show_model(const plan::Model& model, const ModelArguments& arguments, Console& console) {
   if (arguments.common.format == "json") {
     Json json{{"version", 1}};
     json.update(model_json(model));
@@ -140,51 +141,49 @@ int show_model(const plan::Model& model, const ModelArguments& arguments) {
     json["parts"] = std::move(parts);
     if (arguments.tokens > 0 && arguments.tflops > 0)
       json["training"] = training_json(model.params(), arguments);
-    print(tables::dump(json));
-    return kOk;
+    console.print(tables::dump(json));
+    return Exit::ok;
   }
-  print(fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
-                    "vocabulary {}, {} tokens\n\n",
-                    model.name, model.family, group_digits(model.params()),
-                    size(model.params()), model.layers, model.hidden, model.hidden / model.layers,
-                    model.heads, model.head_dim, model.vocab, model.seq) +
-        shares(model, arguments));
+  console.print(
+      fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
+                  "vocabulary {}, {} tokens\n\n",
+                  model.name, model.family, group_digits(model.params()), size(model.params()),
+                  model.layers, model.hidden, model.hidden / model.layers, model.heads,
+                  model.head_dim, model.vocab, model.seq) +
+      shares(model, arguments));
   if (arguments.tokens > 0 && arguments.tflops > 0)
-    print("\n" + training(model.params(), arguments));
-  return kOk;
+    console.print("\n" + training(model.params(), arguments));
+  return Exit::ok;
 }
 
 }  // namespace
 
-int models_command(const ModelArguments& arguments) {
+Ending models_command(App& app, const ModelArguments& arguments, Console& console) {
   if (arguments.params > 0) {
     if (arguments.tokens <= 0 || arguments.tflops <= 0)
-      return fail(Error{"orch models --params", "needs --tokens and --tflops",
-                        "orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350"},
-                  kUsage);
+      return {Error{"orch models --params", "needs --tokens and --tflops",
+                    "orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350"},
+              Exit::usage};
     if (arguments.common.format == "json") {
       Json json{{"version", 1}};
       json.update(training_json(arguments.params, arguments));
-      print(tables::dump(json));
+      console.print(tables::dump(json));
     } else {
-      print(training(arguments.params, arguments));
+      console.print(training(arguments.params, arguments));
     }
-    return kOk;
+    return Exit::ok;
   }
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  (*app)->look_in(".");
-  const auto models = (*app)->loader().presets();
-  if (!models) return fail(models.error(), kError);
-  if (arguments.name.empty()) return list_models(**app, *models, arguments.common);
+  app.look_in(".");
+  const auto models = app.loader().presets();
+  if (!models) return models.error();
+  if (arguments.name.empty()) return list_models(app, *models, arguments.common, console);
   const auto found = std::find_if(models->begin(), models->end(), [&](const plan::Model& model) {
     return model.name == arguments.name;
   });
-  if (found != models->end()) return show_model(*found, arguments);
+  if (found != models->end()) return show_model(*found, arguments, console);
   std::vector<std::string> names;
   for (const auto& model : *models) names.push_back(model.name);
-  return fail(Error{printable(arguments.name), "no such model", suggestion(arguments.name, names)},
-              kError);
+  return Error{printable(arguments.name), "no such model", suggestion(arguments.name, names)};
 }
 
 }  // namespace orch::cli

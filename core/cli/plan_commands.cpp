@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,34 +8,23 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/cli/app.h"
+#include "core/cli/chosen.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/launch_runs.h"
 #include "core/cli/measure.h"
 #include "core/cli/provenance.h"
-#include "core/plan/hardware/origins.h"
 #include "core/plan/estimate_json.h"
+#include "core/plan/hardware/origins.h"
 #include "core/plan/run_json.h"
 #include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"
+#include "core/run/store/store.h"
 #include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
-#include "core/run/store/store.h"
 
 namespace orch::cli {
 namespace {
-
-tables::Result view(const Outcome& outcome) {
-  tables::Result result;
-  result.experiment = &outcome.experiment;
-  result.rejected = &outcome.rejected;
-  result.duplicates = outcome.duplicates;
-  result.sizes_apart = true;
-  for (const auto& run : outcome.runs) result.runs.push_back(&run);
-  return result;
-}
 
 // The notes below the table; JSON holds all that they tell.
 std::string notes(const tables::Result& result, const PlanArguments& arguments) {
@@ -110,33 +97,33 @@ std::string title(const tables::Result& result) {
 bool for_people(const PlanArguments& arguments) { return arguments.common.format == "table"; }
 
 // What stands at the end goes where the table went, or to stderr when stdout is for a program.
-void say(const PlanArguments& arguments, const std::string& text) {
+void say(const PlanArguments& arguments, const std::string& text, Console& console) {
   if (for_people(arguments))
-    print(text);
+    console.print(text);
   else
-    note(text);
+    console.note(text);
 }
 
-void show(const tables::Result& result, const PlanArguments& arguments) {
+void show(const tables::Result& result, const PlanArguments& arguments, Console& console) {
   switch (tables::parse_format(arguments.common.format).value()) {
     case tables::Format::json:
-      return print(tables::json(result));
+      return console.print(tables::json(result));
     case tables::Format::csv:
-      print(tables::csv(result));
+      console.print(tables::csv(result));
       break;
     case tables::Format::md:
-      print(tables::markdown(result));
+      console.print(tables::markdown(result));
       break;
     case tables::Format::table:
-      print(tables::wrap(title(result), arguments.common.screen) +
-            tables::table(result, arguments.common.screen, arguments.top));
+      console.print(tables::wrap(title(result), arguments.common.screen) +
+                    tables::table(result, arguments.common.screen, arguments.top));
   }
-  say(arguments, notes(result, arguments));
+  say(arguments, notes(result, arguments), console);
 }
 
-int verdict_code(const tables::Result& result) {
-  if (result.runs.empty()) return kInvalidExperiment;
-  return tables::budget_verdict(result).over ? kOverBudget : kOk;
+Exit verdict_on(const tables::Result& result) {
+  if (result.runs.empty()) return Exit::invalid_experiment;
+  return tables::budget_verdict(result).over ? Exit::over_budget : Exit::ok;
 }
 
 bool has_relative_paths(const plan::Training& training) {
@@ -209,104 +196,73 @@ std::string written_text(const store::Written& written, const fs::path& place) {
   return out + "\n";
 }
 
-// The planned experiment, or the exit code once its errors are told.
-std::variant<Outcome, int> make_outcome(App& app, const PlanArguments& arguments) {
-  auto outcome =
-      app.plan({arguments.file, arguments.set},
-               {arguments.max_runs, parse_date(arguments.start), arguments.runs, arguments.again});
-  if (!outcome) return fail(outcome.error(), interrupted() ? kInterrupted : kInvalidExperiment);
-  if (auto status = app.keep_where(arguments.where, *outcome); !status)
-    return fail(status.error(), outcome->runs.empty() ? kInvalidExperiment : kUsage);
-  return std::move(*outcome);
+Ending show_only(const tables::Result& result, const PlanArguments& arguments, Console& console) {
+  show(result, arguments, console);
+  return verdict_on(result);
 }
 
-// A progress line for people who wait: only on a terminal, only when there is much to do.
-class Progress {
- public:
-  explicit Progress(std::size_t total) : total_(total), shown_(total > 2000 && isatty(2)) {}
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void at(std::size_t done) {
-    if (shown_ && done % 500 == 0)
-      std::fprintf(stderr, "\rwriting run folders: %zu of %zu", done, total_);
-  }
-
- private:
-  std::size_t total_;
-  bool shown_;
-};
-
-// Plans the experiment and hands it on; its errors end the verb.
-template <class Verb>
-int with_outcome(const PlanArguments& arguments, Verb&& verb) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  const auto planned = make_outcome(**app, arguments);
-  if (const int* code = std::get_if<int>(&planned)) return *code;
-  const auto& outcome = std::get<Outcome>(planned);
-  return verb(**app, outcome, view(outcome));
-}
-
-int show_only(const tables::Result& result, const PlanArguments& arguments) {
-  show(result, arguments);
-  return verdict_code(result);
-}
-
-int write_and_show(App& app, const Outcome& outcome, const tables::Result& result,
-                   const RunArguments& arguments) {
+Ending write_and_show(App& app, const Outcome& outcome, const RunArguments& arguments,
+                      Console& console) {
   const auto& asked = arguments.plan;
-  if (outcome.runs.empty()) return show_only(result, asked);
-  Session session;
-  store::Store store(asked.runs);
+  const auto result = view(outcome);
+  if (outcome.runs.empty()) return show_only(result, asked, console);
+  Session session(console);
+  store::Store store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
-  Progress progress(outcome.runs.size());
+  constexpr std::size_t kMany = 2000;  // so few are there at once
   const auto commit = commit_of(session.shell(), outcome.experiment);
-  store::Provenance provenance{
-      ORCH_VERSION, fs::path(outcome.experiment.file).filename(), "", commit.id, commit.changed, {},
-      asked.set};
+  store::Provenance provenance{ORCH_VERSION,
+                               fs::path(outcome.experiment.file).filename(),
+                               "",
+                               commit.id,
+                               commit.changed,
+                               {},
+                               asked.source.set};
   for (const auto& file : outcome.experiment.includes)
     provenance.includes.push_back(
         fs::path(file).lexically_relative(fs::path(outcome.experiment.file).parent_path()));
   const auto written = store.write(
       outcome.experiment.name, outcome.runs.size(),
       [&](std::size_t i) {
-        progress.at(i);
-        return folder_of(app, renderers, store, outcome.runs[i], session.slurm(), asked.file,
+        if (outcome.runs.size() > kMany && i % 500 == 0)
+          console.progress(fmt::format("writing run folders: {} of {}", i, outcome.runs.size()));
+        return folder_of(app, renderers, store, outcome.runs[i], session.slurm(), asked.source.file,
                          provenance);
       },
       interrupted);
-  if (!written) return fail(written.error(), kError);
+  console.progress("");
+  if (!written) return written.error();
   if (written->interrupted) {
-    std::fputs("interrupted: the folders written so far are whole; run it again for the rest\n",
-               stderr);
-    return kInterrupted;
+    console.note("interrupted: the folders written so far are whole; run it again for the rest\n");
+    return Exit::interrupted;
   }
   const bool json = asked.common.format == "json";
-  if (!json) show(result, asked);
-  say(asked, "\n" + written_text(*written, fs::path(asked.runs) / outcome.experiment.name));
+  if (!json) show(result, asked, console);
+  say(asked, "\n" + written_text(*written, fs::path(asked.options.runs) / outcome.experiment.name),
+      console);
   std::optional<tables::Standings> end;
-  const int launched = launch_runs(app, session, outcome, arguments, end);
-  if (json) print(tables::json(result, end ? &*end : nullptr));
-  const int verdict = verdict_code(result);
-  const bool accepted = verdict == kOverBudget && arguments.options.over_budget;
-  return verdict != kOk && !accepted ? verdict : launched;
+  auto launched = launch_runs(app, session, outcome, arguments, end, console);
+  if (json) console.print(tables::json(result, end ? &*end : nullptr));
+  const auto verdict = verdict_on(result);
+  const bool accepted = verdict == Exit::over_budget && arguments.options.over_budget;
+  return verdict != Exit::ok && !accepted ? Ending(launched.errors, verdict) : launched;
 }
 
 }  // namespace
 
-int plan_command(const PlanArguments& arguments) {
-  return with_outcome(arguments, [&](App&, const Outcome&, const auto& result) {
-    return show_only(result, arguments);
-  });
+Ending plan_command(App& app, const PlanArguments& arguments, Console& console) {
+  const auto planned = plan_where(app, arguments.source, arguments.options, arguments.where);
+  if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
+  return show_only(view(std::get<Outcome>(planned)), arguments, console);
 }
 
-int run_command(const RunArguments& arguments) {
-  if (arguments.plan.dry_run) return plan_command(arguments.plan);
-  if (!arguments.no_calibrate) measure_before_run({arguments.plan.file, arguments.plan.set});
-  return with_outcome(arguments.plan, [&](App& app, const Outcome& outcome, const auto& result) {
-    return write_and_show(app, outcome, result, arguments);
-  });
+Ending run_command(App& app, const RunArguments& arguments, Console& console) {
+  const auto& asked = arguments.plan;
+  if (arguments.dry_run) return plan_command(app, asked, console);
+  if (!arguments.no_calibrate) measure_before_run(app, asked.source, console);
+  const auto planned = plan_where(app, asked.source, asked.options, asked.where);
+  if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
+  return write_and_show(app, std::get<Outcome>(planned), arguments, console);
 }
 
 }  // namespace orch::cli

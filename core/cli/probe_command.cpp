@@ -7,13 +7,12 @@
 #include "core/base/units.h"
 #include "core/cli/chosen.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/probe.h"
 #include "core/cli/run_records.h"
 #include "core/cli/trainers.h"
+#include "core/record/records_json.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_run.h"
-#include "core/record/records_json.h"
 
 namespace orch::cli {
 namespace {
@@ -73,65 +72,63 @@ Errors too_large(const Probe& probe) {
   return errors;
 }
 
-// kOk, also where a slice failed: the table says why.
-int run_slices(App& app, const Probe& probe) {
+// Well, also where a slice failed: the table says why.
+Ending run_slices(App& app, const Probe& probe, Console& console) {
   const auto& run = probe.run();
-  if (const auto errors = too_large(probe); !errors.empty()) return fail(errors, kError);
+  if (const auto errors = too_large(probe); !errors.empty()) return errors;
   if (run.trainer.empty())
-    if (const int code = build_trainers({run.strategy->backend}); code != kOk) return code;
+    if (auto ended = build_trainers({run.strategy->backend}); !ended.ok()) return ended;
   const auto trainer = launch::find_trainer(run, app.places().trainers);
   if (trainer.path.empty())
-    return fail(Error{run.id, "no such program: " + printable(trainer.wanted),
-                      "build it, as ./orch of a clone does, or use --prepare and run it elsewhere"},
-                kError);
+    return Error{run.id, "no such program: " + printable(trainer.wanted),
+                 "build it, as ./orch of a clone does, or use --prepare and run it elsewhere"};
   for (const auto& slice : probe.slices()) {
-    note(fmt::format("{}: {}, rank {} of {} alone\n", run.id, Probe::name_of(slice), slice.rank,
-                     run.gpus));
+    console.note(fmt::format("{}: {}, rank {} of {} alone\n", run.id, Probe::name_of(slice),
+                             slice.rank, run.gpus));
     const auto status = probe.start(slice, trainer.path);
-    if (interrupted()) return kInterrupted;
-    if (!status) fail(status.error(), kError);
+    if (interrupted()) return Exit::interrupted;
+    if (!status) console.complain(status.error());
   }
-  return kOk;
+  return Exit::ok;
 }
 
-int probe_one(App& app, const ProbeArguments& arguments, const std::string& word,
-              std::vector<Probe>& probes) {
-  auto chosen = choose_run(app, {word, arguments.set}, arguments.where, "", arguments.runs);
-  if (const int* code = std::get_if<int>(&chosen)) return *code;
+Ending probe_one(App& app, const ProbeArguments& arguments, const std::string& word,
+                 std::vector<Probe>& probes, Console& console) {
+  auto chosen = choose_run(app, {word, arguments.set}, arguments.where, {}, arguments.runs);
+  if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
   auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // gives it its name
-  if (!planned) return fail(planned.error(), kError);
+  if (!planned) return planned.error();
   auto probe = Probe::make(app, std::move(planned->run), arguments.output);
-  if (!probe) return fail(probe.error(), kError);
+  if (!probe) return probe.error();
   if (!arguments.show)
-    if (auto status = probe->write(); !status) return fail(status.error(), kError);
-  if (auto status = probe->read(); !status) return fail(status.error(), kError);
+    if (auto status = probe->write(); !status) return status.error();
+  if (auto status = probe->read(); !status) return status.error();
   if (!arguments.show && !arguments.prepare) {
-    if (const int code = run_slices(app, *probe); code != kOk) return code;
-    if (auto status = probe->read(); !status) return fail(status.error(), kError);
+    if (auto ended = run_slices(app, *probe, console); !ended.ok()) return ended;
+    if (auto status = probe->read(); !status) return status.error();
   }
   probes.push_back(std::move(*probe));
-  return kOk;
+  return Exit::ok;
 }
 
 }  // namespace
 
-int probe_command(const ProbeArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
+Ending probe_command(App& app, const ProbeArguments& arguments, Console& console) {
   std::vector<Probe> probes;
   for (const auto& word : arguments.words)
-    if (const int code = probe_one(**app, arguments, word, probes); code != kOk) return code;
+    if (auto ended = probe_one(app, arguments, word, probes, console); !ended.ok()) return ended;
   if (arguments.prepare) {
     for (const auto& probe : probes)
-      print(fmt::format("{}/run TRAINER    runs {} slices; orch probe --show reads them back\n",
-                        probe.folder().string(), probe.slices().size()));
-    return kOk;
+      console.print(
+          fmt::format("{}/run TRAINER    runs {} slices; orch probe --show reads them back\n",
+                      probe.folder().string(), probe.slices().size()));
+    return Exit::ok;
   }
-  print(text_of(probes, arguments.common));
+  console.print(text_of(probes, arguments.common));
   for (const auto& probe : probes)
     for (const auto& slice : probe.slices())
-      if (!slice.measured) return kRunsFailed;
-  return kOk;
+      if (!slice.measured) return Exit::runs_failed;
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -1,10 +1,10 @@
 #include "core/cli/record_output.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/text.h"
-#include "core/cli/exit.h"
 
 namespace orch::cli {
 
@@ -33,27 +33,27 @@ Status check_output(const std::string& file, const std::vector<std::string>& inp
   return {};
 }
 
-int put_out(const std::string& text, const std::string& file,
-            const std::vector<std::string>& inputs) {
+Ending put_out(const std::string& text, const std::string& file,
+               const std::vector<std::string>& inputs, Console& console) {
   if (file.empty() || file == "-") {
-    print(text);
-    return kOk;
+    console.print(text);
+    return Exit::ok;
   }
-  if (auto status = check_output(file, inputs); !status) return fail(status.error(), kUsage);
-  if (auto status = write_output(file, text); !status) return fail(status.error(), kError);
-  std::fprintf(stderr, "written: %s\n", printable(file).c_str());
-  return kOk;
+  if (auto status = check_output(file, inputs); !status) return {status.error(), Exit::usage};
+  if (auto status = write_output(file, text); !status) return status.error();
+  console.note("written: " + printable(file) + "\n");
+  return Exit::ok;
 }
 
-void tell_passed(const Gatherer& gatherer) {
+void tell_passed(const Gatherer& gatherer, Console& console) {
   constexpr std::size_t kShown = 10;
   const auto& passed = gatherer.passed();
   for (std::size_t i = 0; i < passed.size() && i < kShown; ++i)
-    std::fprintf(stderr, "passed over: %s: %s\n", printable(passed[i].file).c_str(),
-                 printable(passed[i].reason).c_str());
+    console.note(fmt::format("passed over: {}: {}\n", printable(passed[i].file),
+                             printable(passed[i].reason)));
   if (passed.size() > kShown)
-    std::fprintf(stderr, "passed over: %zu more files\n", passed.size() - kShown);
-  fail(gatherer.troubles(), kError);
+    console.note(fmt::format("passed over: {} more files\n", passed.size() - kShown));
+  console.complain(gatherer.troubles());
 }
 
 }  // namespace orch::cli

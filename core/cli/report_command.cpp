@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "core/base/text.h"
-#include "core/cli/exit.h"
 #include "core/cli/provenance.h"
 #include "core/cli/record_output.h"
+#include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
-#include "core/record/records_json.h"
 #include "core/show/tables/answer.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/report.h"
@@ -54,11 +52,7 @@ void add_outcome(const Outcome& outcome, page::Page& page) {
                             (reason.fix.empty() ? "" : "; " + reason.fix));
     page.rejected.push_back(std::move(run));
   }
-  tables::Result result;
-  result.experiment = &outcome.experiment;
-  result.rejected = &outcome.rejected;
-  result.sizes_apart = true;
-  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  const auto result = view(outcome);
   auto answer = tables::answer(result);
   page.answers.push_back(
       {outcome.experiment.name, std::move(answer.best), std::move(answer.sure)});
@@ -166,13 +160,13 @@ page::Page page_of(const Gatherer& gatherer, Records records, const ReportArgume
 }
 
 // Opens the page as the desktop does; a failure is only told.
-void open_page(const std::string& file) {
+void open_page(const std::string& file, Console& console) {
   launch::ProcessShell shell;
   const auto path = fs::absolute(file).string();
   const auto output = shell.run({.argv = {"xdg-open", path}, .timeout_seconds = 20});
   if (!output || output->code != 0)
-    std::fprintf(stderr, "could not open it here (xdg-open): open file://%s in a browser\n",
-                 printable(path).c_str());
+    console.note(fmt::format("could not open it here (xdg-open): open file://{} in a browser\n",
+                             printable(path)));
 }
 
 // A report may replace a report, or nothing.
@@ -199,31 +193,32 @@ std::string page_file(const ReportArguments& arguments) {
   return records.output.empty() ? name_of(records.words.front()) + ".html" : records.output;
 }
 
-int write_page(const page::Page& page, const ReportArguments& arguments) {
+Ending write_page(const page::Page& page, const ReportArguments& arguments, Console& console) {
   const auto& records = arguments.records;
-  if (records.output == "-") return put_out(page::html(page), "-", {});
+  if (records.output == "-") return put_out(page::html(page), "-", {}, console);
   const auto file = page_file(arguments);
   if (records.output.empty() && !is_ours(file))
-    return fail(Error{printable(file), "is there, and no report of orch", "-o names another file"},
-                kUsage);
-  if (auto status = check_output(file, records.words); !status) return fail(status.error(), kUsage);
-  if (auto status = write_output(file, page::html(page)); !status)
-    return fail(status.error(), kError);
-  print(tables::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
-  std::fprintf(stderr, "report: %s\n", printable(file).c_str());
-  if (arguments.open) open_page(file);
-  return kOk;
+    return {Error{printable(file), "is there, and no report of orch", "-o names another file"},
+            Exit::usage};
+  if (auto status = check_output(file, records.words); !status)
+    return {status.error(), Exit::usage};
+  if (auto status = write_output(file, page::html(page)); !status) return status.error();
+  console.print(
+      tables::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
+  console.note("report: " + printable(file) + "\n");
+  if (arguments.open) open_page(file, console);
+  return Exit::ok;
 }
 
-int show(const page::Page& page, const ReportArguments& arguments) {
+Ending show(const page::Page& page, const ReportArguments& arguments, Console& console) {
   const auto& format = arguments.records.common.format;
   const auto& file = arguments.records.output;
   const auto& words = arguments.records.words;
-  if (format == "json") return put_out(record::records_json(page.records), file, words);
-  if (format == "csv") return put_out(tables::records_csv(page.records), file, words);
-  if (format == "md") return put_out(tables::records_markdown(page.records), file, words);
-  if (format == "svg") return put_out(page::svg(page), file, words);
-  return write_page(page, arguments);
+  if (format == "json") return put_out(record::records_json(page.records), file, words, console);
+  if (format == "csv") return put_out(tables::records_csv(page.records), file, words, console);
+  if (format == "md") return put_out(tables::records_markdown(page.records), file, words, console);
+  if (format == "svg") return put_out(page::svg(page), file, words, console);
+  return write_page(page, arguments, console);
 }
 
 Result<Records> gather(Gatherer& gatherer, const std::vector<std::string>& words) {
@@ -248,11 +243,11 @@ bool goes_on(const page::Page& page) {
   });
 }
 
-Result<page::Page> make_page(App& app, const ReportArguments& arguments) {
+Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console& console) {
   Gatherer gatherer(app, gather_options(arguments.records));
   auto records = gather(gatherer, arguments.records.words);
   if (!records) return records.error();
-  tell_passed(gatherer);
+  tell_passed(gatherer, console);
   auto page = page_of(gatherer, std::move(*records), arguments);
   if (page.records.empty() && page.rejected.empty())
     return Error{"orch report", "there is nothing to show in what was named",
@@ -261,39 +256,37 @@ Result<page::Page> make_page(App& app, const ReportArguments& arguments) {
 }
 
 // Writes the page again and again until nothing goes on any more; the last one stays as it is.
-int watch(App& app, page::Page page, const ReportArguments& arguments) {
+Ending watch(App& app, page::Page page, const ReportArguments& arguments, Console& console) {
   constexpr auto kLook = std::chrono::milliseconds(100);
   while (goes_on(page) && !interrupted()) {
     const auto next = std::chrono::steady_clock::now() + std::chrono::seconds(*arguments.watch);
     while (std::chrono::steady_clock::now() < next && !interrupted())
       std::this_thread::sleep_for(kLook);
     if (!interrupted()) {
-      auto newer = make_page(app, arguments);
-      if (!newer && !interrupted()) return fail(newer.error(), kError);
+      auto newer = make_page(app, arguments, console);
+      if (!newer && !interrupted()) return newer.error();
       if (newer) page = std::move(*newer);
     }
     if (!goes_on(page) || interrupted()) page.refresh_seconds = 0;
     if (auto status = write_output(page_file(arguments), page::html(page)); !status)
-      return fail(status.error(), kError);
+      return status.error();
   }
-  return interrupted() ? kInterrupted : kOk;
+  return interrupted() ? Exit::interrupted : Exit::ok;
 }
 
 }  // namespace
 
-int report_command(const ReportArguments& arguments) {
+Ending report_command(App& app, const ReportArguments& arguments, Console& console) {
   const auto& records = arguments.records;
   if (arguments.watch && (records.common.format != "html" || records.output == "-"))
-    return fail(Error{"--watch", "keeps a page in a file up to date", "leave --format and -o - out"},
-                kUsage);
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  auto page = make_page(**app, arguments);
-  if (interrupted()) return kInterrupted;
-  if (!page) return fail(page.error(), kError);
+    return {Error{"--watch", "keeps a page in a file up to date", "leave --format and -o - out"},
+            Exit::usage};
+  auto page = make_page(app, arguments, console);
+  if (interrupted()) return Exit::interrupted;
+  if (!page) return page.error();
   if (arguments.watch && !goes_on(*page)) page->refresh_seconds = 0;
-  const int shown = show(*page, arguments);
-  return arguments.watch && shown == kOk ? watch(**app, std::move(*page), arguments) : shown;
+  auto shown = show(*page, arguments, console);
+  return arguments.watch && shown.ok() ? watch(app, std::move(*page), arguments, console) : shown;
 }
 
 }  // namespace orch::cli

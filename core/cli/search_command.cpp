@@ -1,20 +1,17 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <deque>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/fields.h"
-#include "core/show/tables/search.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
+#include "core/show/tables/search.h"
 
 namespace orch::cli {
 namespace {
@@ -25,29 +22,16 @@ std::string count(double number, std::string_view noun) {
   return fmt::format("{} {}{}", group_digits(number), noun, number == 1 ? "" : "s");
 }
 
-// One line that changes, only where a person looks at it.
-class ProgressLine {
- public:
-  ~ProgressLine() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  void show(const search::Progress& progress) {
-    shown_ = true;
-    const double rate = progress.evaluated / progress.seconds;
-    auto line =
-        fmt::format("\r{} of {} ({:.0f} %), {}/s", group_digits(progress.evaluated),
-                    group_digits(progress.total),
-                    100 * progress.evaluated / std::max(1.0, progress.total), group_digits(rate));
-    if (progress.best_days > 0) line += fmt::format(", best {:.1f} days", progress.best_days);
-    if (rate > 0)
-      line +=
-          fmt::format(", {} left", format_seconds((progress.total - progress.evaluated) / rate));
-    std::fputs((line + "\033[K").c_str(), stderr);
-  }
-
- private:
-  bool shown_ = false;
-};
+std::string progress_line(const search::Progress& progress) {
+  const double rate = progress.evaluated / progress.seconds;
+  auto line = fmt::format(
+      "{} of {} ({:.0f} %), {}/s", group_digits(progress.evaluated), group_digits(progress.total),
+      100 * progress.evaluated / std::max(1.0, progress.total), group_digits(rate));
+  if (progress.best_days > 0) line += fmt::format(", best {:.1f} days", progress.best_days);
+  if (rate > 0)
+    line += fmt::format(", {} left", format_seconds((progress.total - progress.evaluated) / rate));
+  return line;
+}
 
 // What the tables show, priced item by item.
 struct Shown {
@@ -58,9 +42,10 @@ struct Shown {
 // One search from its experiment to what is printed.
 class SearchVerb {
  public:
-  SearchVerb(App& app, const SearchArguments& arguments) : app_(app), arguments_(arguments) {}
+  SearchVerb(App& app, const SearchArguments& arguments, Console& console)
+      : app_(app), arguments_(arguments), console_(console) {}
 
-  int run();
+  Ending run();
 
  private:
   Status prepare();
@@ -78,18 +63,19 @@ class SearchVerb {
   std::string next_step() const;
   Status write();
   std::string asked() const;
-  int code() const;
+  Exit verdict_exit() const;
   bool for_people() const { return arguments_.common.format == "table"; }
   void say(const std::string& text) const {
     const auto wrapped = tables::wrap(text, arguments_.common.screen);
     if (for_people())
-      print(wrapped);
+      console_.print(wrapped);
     else
-      note(wrapped);
+      console_.note(wrapped);
   }
 
   App& app_;
   const SearchArguments& arguments_;
+  Console& console_;
   plan::Experiment experiment_;
   std::unique_ptr<const search::Space> space_;
   search::Found found_;
@@ -101,7 +87,7 @@ bool is_usage(const Errors& errors) {
 }
 
 Status SearchVerb::prepare() {
-  auto experiment = app_.load({arguments_.file, arguments_.set});
+  auto experiment = app_.load(arguments_.source);
   if (!experiment) return experiment.error();
   experiment_ = std::move(*experiment);
   auto space =
@@ -116,8 +102,7 @@ Status SearchVerb::look() {
   options.threads = arguments_.threads;
   options.top = arguments_.top;
   options.interrupted = interrupted;
-  ProgressLine line;
-  if (isatty(2)) options.progress = [&](const search::Progress& progress) { line.show(progress); };
+  options.progress = [&](const auto& progress) { console_.progress(progress_line(progress)); };
   if (!arguments_.where.empty()) {
     const auto filter = app_.loader().filter(arguments_.where);
     if (!filter) return filter.error();
@@ -128,6 +113,7 @@ Status SearchVerb::look() {
     };
   }
   auto found = search::search(*space_, app_.backends(), options);
+  console_.progress("");
   if (!found) return found.error();
   found_ = std::move(*found);
   return {};
@@ -267,18 +253,19 @@ Status SearchVerb::write() {
     return Error{printable(arguments_.write), "is there already, and not written by orch search",
                  "give --write another name"};
   const auto& best = *shown_.view.time.front();
-  const auto comment = fmt::format(
-      "{}: the fastest of {} from\n{}: {:.1f} days.{}", kWrittenBy.substr(3),
-      count(found_.evaluated, "configuration"), arguments_.file, best.estimate.days_to_train,
-      experiment_.constraints.empty() ? ""
-                                      : "\nIt keeps that file's constraints; they are not in it.");
+  const auto comment = fmt::format("{}: the fastest of {} from\n{}: {:.1f} days.{}",
+                                   kWrittenBy.substr(3), count(found_.evaluated, "configuration"),
+                                   arguments_.source.file.string(), best.estimate.days_to_train,
+                                   experiment_.constraints.empty()
+                                       ? ""
+                                       : "\nIt keeps that file's constraints; they are not in it.");
   return write_file_atomically(file, search::experiment_lua(best.run, experiment_, comment));
 }
 
 // The same search: what was opened, kept and filtered is part of it.
 std::string SearchVerb::asked() const {
-  auto out = shell_quote(arguments_.file);
-  for (const auto& text : arguments_.set) out += " --set " + shell_quote(text);
+  auto out = shell_quote(arguments_.source.file.string());
+  for (const auto& text : arguments_.source.set) out += " --set " + shell_quote(text);
   for (const auto& name : arguments_.keep) out += " --keep " + shell_quote(name);
   for (const auto& name : arguments_.open) out += " --open " + shell_quote(name);
   if (!arguments_.where.empty()) out += " --where " + shell_quote(arguments_.where);
@@ -300,57 +287,55 @@ void SearchVerb::print_all() {
   const auto& view = shown_.view;
   switch (tables::parse_format(arguments_.common.format).value()) {
     case tables::Format::json:
-      return print(tables::json(view));
+      return console_.print(tables::json(view));
     case tables::Format::csv:
-      return print(tables::csv(view));
+      return console_.print(tables::csv(view));
     case tables::Format::md:
-      return print(tables::markdown(view));
+      return console_.print(tables::markdown(view));
     case tables::Format::table:
-      print(tables::wrap(head(), arguments_.common.screen) +
-            tables::table(view, arguments_.common.screen));
+      console_.print(tables::wrap(head(), arguments_.common.screen) +
+                     tables::table(view, arguments_.common.screen));
   }
 }
 
-int SearchVerb::code() const {
-  if (!found_.complete) return kInterrupted;
-  if (found_.fastest.empty()) return kInvalidExperiment;
-  return found_.keeps_budget ? kOk : kOverBudget;
+Exit SearchVerb::verdict_exit() const {
+  if (!found_.complete) return Exit::interrupted;
+  if (found_.fastest.empty()) return Exit::invalid_experiment;
+  return found_.keeps_budget ? Exit::ok : Exit::over_budget;
 }
 
-int SearchVerb::run() {
+Ending SearchVerb::run() {
   if (auto status = prepare(); !status)
-    return fail(status.error(), is_usage(status.error()) ? kUsage : kInvalidExperiment);
+    return {status.error(), is_usage(status.error()) ? Exit::usage : Exit::invalid_experiment};
   if (auto status = look(); !status)
-    return fail(status.error(), arguments_.where.empty() ? kError : kUsage);
-  if (auto status = price_all(); !status) return fail(status.error(), kError);
+    return {status.error(), arguments_.where.empty() ? Exit::error : Exit::usage};
+  if (auto status = price_all(); !status) return status.error();
   print_all();
   if (!found_.complete)
-    std::fprintf(stderr, "interrupted after %.1f %% of the space: the best so far\n",
-                 100 * found_.evaluated / std::max(1.0, found_.space));
+    console_.note(fmt::format("interrupted after {:.1f} % of the space: the best so far\n",
+                              100 * found_.evaluated / std::max(1.0, found_.space)));
   if (found_.fastest.empty()) {
     if (found_.complete)
-      fail(Error{printable(arguments_.file),
-                 fmt::format("nothing is left of {}", count(found_.evaluated, "configuration")),
-                 "loosen what the experiment fixes: GPUs, batch, constraints, --where"},
-           kInvalidExperiment);
+      console_.complain(
+          Error{printable(arguments_.source.file.string()),
+                fmt::format("nothing is left of {}", count(found_.evaluated, "configuration")),
+                "loosen what the experiment fixes: GPUs, batch, constraints, --where"});
     say(reasons());
-    return code();
+    return verdict_exit();
   }
   if (!arguments_.write.empty())
-    if (auto status = write(); !status) return fail(status.error(), kError);
+    if (auto status = write(); !status) return status.error();
   if (arguments_.common.format == "json")
-    note(trained());
+    console_.note(trained());
   else
     say("\n" + trained() + warnings() + verdict() + runner_up() + next_step());
-  return code();
+  return verdict_exit();
 }
 
 }  // namespace
 
-int search_command(const SearchArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  return SearchVerb(**app, arguments).run();
+Ending search_command(App& app, const SearchArguments& arguments, Console& console) {
+  return SearchVerb(app, arguments, console).run();
 }
 
 }  // namespace orch::cli

@@ -1,30 +1,29 @@
 #include "core/cli/session.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <iostream>
 #include <map>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/places.h"
 #include "core/plan/slurm.h"
-#include "core/show/tables/words.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
+#include "core/show/tables/words.h"
 
 namespace orch::cli {
 
-Session::Session() : slurm_(launch::probe_slurm(shell_)) {
-  say = [](const std::string& line) { note(line + "\n"); };
+Session::Session() : say([](const std::string&) {}), slurm_(launch::probe_slurm(shell_)) {
   if (slurm_ != launch::Slurm::absent)
     slurm_executor_ = std::make_unique<launch::SlurmExecutor>(shell_, clock_);
+}
+
+Session::Session(Console& console) : Session() {
+  say = [&console](const std::string& line) { console.note(line + "\n"); };
 }
 
 follow::World Session::world(const fs::path& experiment_folder) {
@@ -46,9 +45,6 @@ follow::World Session::world(const fs::path& experiment_folder) {
   world.log_confession = [this](const fs::path& folder) { return logs_.confession(folder); };
   return world;
 }
-
-// --- targets
-// ----------------------------------------------------------------------------------------
 
 namespace {
 
@@ -116,27 +112,9 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
   return out;
 }
 
-// --- talking
-// ----------------------------------------------------------------------------------------
-
-bool can_ask() { return isatty(0) != 0 && isatty(2) != 0; }
-
-bool confirm(const std::string& question) {
-  if (!can_ask()) {
-    note(question + "\nnothing was done: there is no terminal to ask on; -y does it\n");
-    return false;
-  }
-  note(question + " [y/N] ");
-  std::string answer;
-  std::getline(std::cin, answer);
-  const bool yes = answer == "y" || answer == "Y" || answer == "yes";
-  if (!yes) std::fputs("nothing was done\n", stderr);
-  return yes;
-}
-
-bool tell_troubles(follow::Campaign& campaign) {
+bool tell_troubles(follow::Campaign& campaign, Console& console) {
   const auto troubles = campaign.take_troubles();
-  fail(troubles, kError);
+  console.complain(troubles);
   return !troubles.empty();
 }
 

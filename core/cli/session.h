@@ -22,7 +22,8 @@ namespace orch::cli {
 // The executors of this machine, for one call of the program.
 class Session {
  public:
-  Session();
+  Session();  // that tells nobody any news
+  explicit Session(Console& console);
   follow::World world(const fs::path& experiment_folder);  // one experiment at a time
   launch::Slurm slurm() const { return slurm_; }
   void probe() { slurm_ = launch::probe_slurm(shell_); }  // again
@@ -30,7 +31,7 @@ class Session {
   Shell& shell() { return shell_; }
   Clock& clock() { return clock_; }
   RunLogs& logs() { return logs_; }
-  // Where lines of news go: stderr, unless a live picture has the screen.
+  // Where lines of news go: beside the answer, unless a live picture has the screen.
   std::function<void(const std::string&)> say;
 
  private:
@@ -46,16 +47,12 @@ class Session {
 Result<std::vector<Target>> find_targets(const fs::path& root,
                                          const std::vector<std::string>& words);
 
-// Prints what could not be read or written; whether there was anything.
-bool tell_troubles(follow::Campaign& campaign);
-
-bool can_ask();  // there is a terminal to ask on
-// Asks on the terminal; false without one, after saying that -y is needed.
-bool confirm(const std::string& question);
+// Tells what could not be read or written; whether there was anything.
+bool tell_troubles(follow::Campaign& campaign, Console& console);
 
 // Follows until all is done: a live picture on a terminal, lines elsewhere; then the table of what
-// was measured. The exit code says how the runs of the target ended.
-int follow_and_report(Session& session, follow::Campaign& campaign, const Target& target,
-                      const Common& common, bool carry_on);
+// was measured. It ends as the runs of the target did.
+Ending follow_and_report(Session& session, follow::Campaign& campaign, const Target& target,
+                         const Common& common, bool carry_on, Console& console);
 
 }  // namespace orch::cli

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "core/cli/exit.h"
-
 namespace orch::cli {
 
 std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target) {
@@ -49,11 +47,11 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
   return out;
 }
 
-int code_of(const tables::Standings& standings) {
+Exit exit_of(const tables::Standings& standings) {
   const bool failed = std::any_of(standings.runs.begin(), standings.runs.end(), [](auto& run) {
     return run.outcome.verdict.state == record::State::failed;
   });
-  return failed ? kRunsFailed : kOk;
+  return failed ? Exit::runs_failed : Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cli/console.h"
 #include "core/run/follow/campaign.h"
 #include "core/show/tables/status.h"
 
@@ -20,7 +21,7 @@ std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& 
 
 tables::Standings standings(const follow::Campaign& campaign, const Target& target);
 
-// Of runs that ended: 0, or 4 if some failed.
-int code_of(const tables::Standings& standings);
+// Of runs that ended: whether some failed.
+Exit exit_of(const tables::Standings& standings);
 
 }  // namespace orch::cli

@@ -12,7 +12,6 @@
 #include "core/base/text.h"
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/plan/run_json.h"
 
 namespace orch::cli {
@@ -45,34 +44,31 @@ Result<int> call(const std::string& program, const std::string& argument) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int build_trainer(const std::string& backend) {
+Ending build_trainer(const std::string& backend) {
   const auto code = call(script(), backend);
-  if (interrupted()) return kInterrupted;
-  if (!code) return fail(code.error(), kError);
-  if (*code == 0) return kOk;
+  if (interrupted()) return Exit::interrupted;
+  if (!code) return code.error();
+  if (*code == 0) return Exit::ok;
   if (*code == kNoSuchTrainer)
-    return fail(
-        Error{"orch-train-" + backend,
-              "there is no such trainer yet: this backend only "
-              "checks and estimates",
-              fmt::format("leave its runs out, as with --where 'backend ~= \"{}\"', or name "
-                          "a program in ORCH_TRAINER",
-                          backend)},
-        kError);
-  return fail(Error{"orch-train-" + backend, "could not be built",
-                    "what went wrong stands above; nothing was started"},
-              kError);
+    return Error{"orch-train-" + backend,
+                 "there is no such trainer yet: this backend only "
+                 "checks and estimates",
+                 fmt::format("leave its runs out, as with --where 'backend ~= \"{}\"', or name "
+                             "a program in ORCH_TRAINER",
+                             backend)};
+  return Error{"orch-train-" + backend, "could not be built",
+               "what went wrong stands above; nothing was started"};
 }
 
 }  // namespace
 
 bool can_build_trainers() { return !script().empty(); }
 
-int build_trainers(const std::set<std::string>& backends) {
-  if (!can_build_trainers()) return kOk;
+Ending build_trainers(const std::set<std::string>& backends) {
+  if (!can_build_trainers()) return Exit::ok;
   for (const auto& backend : backends)
-    if (const int code = build_trainer(backend); code != kOk) return code;
-  return kOk;
+    if (auto ended = build_trainer(backend); !ended.ok()) return ended;
+  return Exit::ok;
 }
 
 Status build_measure() {

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "core/cli/console.h"
 #include "core/run/follow/campaign.h"
 
 namespace orch::cli {
@@ -11,9 +12,9 @@ namespace orch::cli {
 // of a clone sets it.
 bool can_build_trainers();
 
-// Builds orch-train-<backend> of each that is missing or older than its sources. kOk, or the exit
-// code once the trouble is told. Without a script it does nothing.
-int build_trainers(const std::set<std::string>& backends);
+// Builds orch-train-<backend> of each that is missing or older than its sources. Without
+// a script it does nothing.
+Ending build_trainers(const std::set<std::string>& backends);
 
 // Builds orch-measure in the same way; nothing without a script.
 Status build_measure();

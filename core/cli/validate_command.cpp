@@ -8,7 +8,6 @@
 #include "core/cli/app.h"
 #include "core/cli/calibrate.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/rows.h"
 #include "core/price/estimate/without.h"
 #include "core/record/published/score.h"
@@ -47,17 +46,18 @@ std::string calibrated(const ValidateArguments& arguments) {
 }
 
 // What was left out goes where the table went, or to stderr when stdout is for a program.
-void show(const tables::Validation& validation, const ValidateArguments& arguments) {
+void show(const tables::Validation& validation, const ValidateArguments& arguments,
+          Console& console) {
   const auto& common = arguments.common;
   if (common.format == "table") {
-    print(tables::validation_table(validation, common.screen, arguments.rows));
+    console.print(tables::validation_table(validation, common.screen, arguments.rows));
     return;
   }
-  if (common.format == "json") print(tables::validation_json(validation));
-  if (common.format == "csv") print(tables::validation_csv(validation));
-  if (common.format == "md") print(tables::validation_markdown(validation, arguments.rows));
-  if (common.format == "svg") print(tables::scatter_svg(validation));
-  note(tables::left_out(validation));
+  if (common.format == "json") console.print(tables::validation_json(validation));
+  if (common.format == "csv") console.print(tables::validation_csv(validation));
+  if (common.format == "md") console.print(tables::validation_markdown(validation, arguments.rows));
+  if (common.format == "svg") console.print(tables::scatter_svg(validation));
+  console.note(tables::left_out(validation));
 }
 
 // Rows of other tables are as if they were not in the files.
@@ -79,41 +79,39 @@ tables::Detail detail_of(const std::string& by) {
 }
 
 // For whoever asks every night whether estimates still hold.
-int verdict(const tables::Validation& validation, const std::optional<double>& tolerance) {
-  if (!tolerance) return kOk;
+Ending verdict(const tables::Validation& validation, const std::optional<double>& tolerance) {
+  if (!tolerance) return Exit::ok;
   const auto& rows = validation.rows;
   if (std::none_of(rows.begin(), rows.end(), [](const Judged& row) { return row.has_time(); }))
-    return fail(Error{"--tolerance", "no row has a step time to compare with", ""}, kError);
+    return Error{"--tolerance", "no row has a step time to compare with", ""};
   const auto beyond = validation.beyond(*tolerance);
-  if (beyond.empty()) return kOk;
-  return fail(Error{"--tolerance", fmt::format("the mean error is above {:g} % for {}", *tolerance,
-                                               printable(join(beyond, ", "))),
-                    ""},
-              kOverTolerance);
+  if (beyond.empty()) return Exit::ok;
+  return {Error{"--tolerance",
+                fmt::format("the mean error is above {:g} % for {}", *tolerance,
+                            printable(join(beyond, ", "))),
+                ""},
+          Exit::over_tolerance};
 }
 
 }  // namespace
 
-int validate_command(const ValidateArguments& arguments) {
-  auto app = App::create();
-  if (!app) return fail(app.error(), kError);
-  if (auto status = check_cluster(**app, arguments.files, arguments.cluster); !status)
-    return fail(status.error(), kUsage);
-  auto rows = load_rows(**app, arguments.files, arguments.cluster);
-  if (!rows) return fail(rows.error(), kError);
+Ending validate_command(App& app, const ValidateArguments& arguments, Console& console) {
+  if (auto status = check_cluster(app, arguments.files, arguments.cluster); !status)
+    return {status.error(), Exit::usage};
+  auto rows = load_rows(app, arguments.files, arguments.cluster);
+  if (!rows) return rows.error();
   if (auto status = keep_tables(arguments.table, rows->samples); !status)
-    return fail(status.error(), kUsage);
-  const auto without = left_out(**app, *rows, arguments.without);
-  if (!without) return fail(without.error(), kUsage);
-  const auto judged = judge(**app, *rows, arguments.calibrate, *without);
-  if (!judged) return fail(judged.error(), interrupted() ? kInterrupted : kError);
+    return {status.error(), Exit::usage};
+  const auto without = left_out(app, *rows, arguments.without);
+  if (!without) return {without.error(), Exit::usage};
+  const auto judged = judge(app, *rows, arguments.calibrate, *without);
+  if (!judged) return {judged.error(), interrupted() ? Exit::interrupted : Exit::error};
   const tables::Validation validation(*judged, rows->samples, rows->unexplained,
                                       calibrated(arguments), detail_of(arguments.by));
-  show(validation, arguments);
+  show(validation, arguments, console);
   if (!judged->empty()) return verdict(validation, arguments.tolerance);
-  return fail(Error{"orch validate", "no row could be held against an estimate",
-                    "the reasons are listed under skipped"},
-              kError);
+  return Error{"orch validate", "no row could be held against an estimate",
+               "the reasons are listed under skipped"};
 }
 
 }  // namespace orch::cli

@@ -2,11 +2,10 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/train/checkpoint/checkpoint.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
-#include "core/train/huggingface/huggingface.h"
 #include "core/run/store/store.h"
+#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/huggingface/huggingface.h"
 
 namespace orch::cli {
 namespace {
@@ -33,38 +32,38 @@ Errors none_found(const ExportArguments& arguments, const checkpoint::Latest& la
 
 }  // namespace
 
-int export_command(const ExportArguments& arguments) {
+Ending export_command(const ExportArguments& arguments, Console& console) {
   const auto step = arguments.step < 0 ? std::nullopt : std::optional(arguments.step);
   fs::path from = arguments.from;
   std::error_code unreadable;
   if (!fs::exists(from, unreadable)) {  // a run by its id, hash or beginning
     const auto found = store::Store(arguments.runs).find(arguments.from);
-    if (!found) return fail(found.error(), kError);
+    if (!found) return found.error();
     from = *found;
   }
   const auto latest = checkpoint::open_at(from, step);
-  if (!latest.reader) return fail(none_found(arguments, latest), kError);
-  for (const auto& reason : latest.skipped) note("warning: " + reason.text() + "\n");
+  if (!latest.reader) return none_found(arguments, latest);
+  for (const auto& reason : latest.skipped) console.note("warning: " + reason.text() + "\n");
   huggingface::ExportOptions options;
   options.dtype = dtype_of(arguments.dtype);
   options.architecture = arguments.architecture;
   const auto done = huggingface::export_model(*latest.reader, arguments.output, options);
-  if (!done) return fail(done.error(), kError);
-  print(fmt::format("{}\n{}, step {}, {} in {}, {} file{}: {}\n", describe(done->model),
-                    done->class_name, done->step,
-                    format_bytes(static_cast<double>(done->bytes)), arguments.dtype, done->files,
-                    done->files == 1 ? "" : "s", printable(arguments.output)));
-  return kOk;
+  if (!done) return done.error();
+  console.print(fmt::format("{}\n{}, step {}, {} in {}, {} file{}: {}\n", describe(done->model),
+                            done->class_name, done->step,
+                            format_bytes(static_cast<double>(done->bytes)), arguments.dtype,
+                            done->files, done->files == 1 ? "" : "s", printable(arguments.output)));
+  return Exit::ok;
 }
 
-int import_command(const ImportArguments& arguments) {
+Ending import_command(const ImportArguments& arguments, Console& console) {
   const auto done = huggingface::import_model(arguments.from, arguments.output);
-  if (!done) return fail(done.error(), kError);
-  print(
+  if (!done) return done.error();
+  console.print(
       fmt::format("{}\n{} of weights in f32: {}\nbegin with them: training = {{ init = \"{}\" }}\n",
                   describe(done->model), format_bytes(static_cast<double>(done->bytes)),
                   printable(done->checkpoint.string()), printable(arguments.output)));
-  return kOk;
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

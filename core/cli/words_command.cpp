@@ -2,7 +2,6 @@
 // what cannot be read has no names.
 #include "core/cli/app.h"
 #include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::cli {
@@ -32,7 +31,7 @@ std::vector<std::string> words_of_runs(const fs::path& root, bool experiments) {
 
 }  // namespace
 
-int words_command(const WordsArguments& arguments) {
+Ending words_command(const WordsArguments& arguments, Console& console) {
   std::vector<std::string> words;
   if (arguments.kind == "runs" || arguments.kind == "targets") {
     words = words_of_runs(arguments.runs, arguments.kind == "targets");
@@ -42,8 +41,8 @@ int words_command(const WordsArguments& arguments) {
   std::string text;
   for (const auto& word : words)
     if (word.find('\n') == std::string::npos) text += word + "\n";
-  print(text);
-  return kOk;
+  console.print(text);
+  return Exit::ok;
 }
 
 }  // namespace orch::cli

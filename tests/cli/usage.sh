@@ -10,8 +10,8 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   has "$err" "$part" "orch $*"
   same '' "$out" "orch $*: nothing on stdout"
 }
-wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, completion, help, version"
+wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, index, plan, search, \
+explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, doctor, completion, help, version"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x
