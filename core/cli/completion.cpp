@@ -319,12 +319,12 @@ void declare_completion(CLI::App& verb, CompletionArguments& to) {
       ->check(one_of({"bash", "zsh", "fish"}));
 }
 
-Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
-                          Console& console) {
+app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
+                               app::Console& console) {
   const auto all = menus(program);
   const auto& shell = arguments.shell;
   console.print(shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
-  return Exit::ok;
+  return app::Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -3,7 +3,7 @@
 
 namespace orch::cli {
 
-void declare_data_build(CLI::App& verb, DataBuildArguments& to) {
+void declare_data_build(CLI::App& verb, app::DataBuildArguments& to) {
   verb.add_option("INPUT", to.inputs, "Files of text or .jsonl; - is stdin")->required();
   verb.add_option("-o,--output", to.output, "Where to write: PREFIX.bin and PREFIX.idx")
       ->required()
@@ -23,14 +23,14 @@ void declare_data_build(CLI::App& verb, DataBuildArguments& to) {
   verb.add_flag("--force", to.force, "Replace what is there");
 }
 
-void declare_data_show(CLI::App& verb, DataShowArguments& to) {
+void declare_data_show(CLI::App& verb, app::DataShowArguments& to) {
   verb.add_option("PREFIX", to.prefix, "Of the two files")->required();
   add_format(verb, to.common, {"table", "json"});
   verb.add_option("--tokenizer", to.tokenizer, "Show the first tokens as text too");
   verb.add_flag("--quick", to.quick, "Do not read all the tokens, only the index");
 }
 
-void declare_export(CLI::App& verb, ExportArguments& to) {
+void declare_export(CLI::App& verb, app::ExportArguments& to) {
   verb.add_option("RUN", to.from, "A run folder, a run by its id or hash, or a checkpoint")
       ->required();
   add_runs(verb, to.runs);
@@ -44,7 +44,7 @@ void declare_export(CLI::App& verb, ExportArguments& to) {
                   "Of transformers: mistral for a llama that it computes too (default: what fits)");
 }
 
-void declare_import(CLI::App& verb, ImportArguments& to) {
+void declare_import(CLI::App& verb, app::ImportArguments& to) {
   verb.add_option("FOLDER", to.from, "With config.json and safetensors")->required();
   verb.add_option("-o,--output", to.output, "A new folder")->required();
 }

@@ -30,7 +30,7 @@ void add_following(CLI::App& verb, follow::Options& to) {
                 "Cancel runs without progress, and submit them again");
 }
 
-void add_targets(CLI::App& verb, FollowArguments& to) {
+void add_targets(CLI::App& verb, app::FollowArguments& to) {
   verb.add_option("TARGET", to.targets,
                   "Experiments, or runs by id, its beginning or hash (default: all)");
   add_runs(verb, to.runs);
@@ -39,7 +39,7 @@ void add_targets(CLI::App& verb, FollowArguments& to) {
 
 }  // namespace
 
-void declare_status(CLI::App& verb, FollowArguments& to) {
+void declare_status(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   verb.add_option("--top", to.top, "Rows of the table; 0 shows all")
@@ -51,13 +51,13 @@ void declare_status(CLI::App& verb, FollowArguments& to) {
       ->capture_default_str();
 }
 
-void declare_watch(CLI::App& verb, FollowArguments& to) {
+void declare_watch(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   add_following(verb, to.options);
   verb.add_flag("--look-only", to.look_only, "Submit nothing");
 }
 
-void declare_again(CLI::App& verb, FollowArguments& to) {
+void declare_again(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   add_following(verb, to.options);
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
@@ -65,7 +65,7 @@ void declare_again(CLI::App& verb, FollowArguments& to) {
   verb.add_flag("--over-budget", to.options.over_budget, "Submit also what goes over the budget");
 }
 
-void declare_cancel(CLI::App& verb, FollowArguments& to) {
+void declare_cancel(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   verb.add_flag("-y,--yes", to.yes, "Do not ask");
   verb.add_flag("--stop", to.stop, "Let each save first; orch resume goes on from there");
@@ -73,7 +73,7 @@ void declare_cancel(CLI::App& verb, FollowArguments& to) {
       "Experiments, or runs by id, its beginning or hash");
 }
 
-void declare_logs(CLI::App& verb, LogsArguments& to) {
+void declare_logs(CLI::App& verb, app::LogsArguments& to) {
   verb.add_option("RUN", to.run, "Run id, its beginning or hash, or a run folder")->required();
   add_runs(verb, to.runs);
   verb.add_flag("-f,--follow", to.follow, "Go on as it grows, until the attempt ends");
@@ -85,20 +85,20 @@ void declare_logs(CLI::App& verb, LogsArguments& to) {
       ->capture_default_str();
 }
 
-void declare_inspect(CLI::App& verb, FollowArguments& to) {
+void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
   verb.add_option("RUN", to.targets, "Run id, its beginning or hash, or a run folder")->required();
   add_runs(verb, to.runs);
   add_format(verb, to.common, {"table", "json"});
 }
 
-void declare_doctor(CLI::App& verb, DoctorArguments& to) {
+void declare_doctor(CLI::App& verb, app::DoctorArguments& to) {
   add_runs(verb, to.runs);
   add_format(verb, to.common, {"table", "json"});
 }
 
-void declare_index(CLI::App& verb, FollowArguments& to) { add_runs(verb, to.runs); }
+void declare_index(CLI::App& verb, app::FollowArguments& to) { add_runs(verb, to.runs); }
 
-void declare_run(CLI::App& verb, RunArguments& to) {
+void declare_run(CLI::App& verb, app::RunArguments& to) {
   declare_plan(verb, to.plan);
   add_runs(verb, to.plan.options.runs);
   verb.add_flag("--dry-run", to.dry_run, "Show all, write nothing");

@@ -3,17 +3,17 @@
 
 namespace orch::cli {
 
-void declare_backends(CLI::App& verb, ListArguments& to) {
+void declare_backends(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this strategy or backend, training or frameworks");
   add_format(verb, to.common, {"table", "md", "json"});
 }
 
-void declare_clusters(CLI::App& verb, ListArguments& to) {
+void declare_clusters(CLI::App& verb, app::ListArguments& to) {
   verb.add_option("NAME", to.name, "Only this cluster, in full");
   add_format(verb, to.common, {"table", "md", "json"});
 }
 
-void declare_models(CLI::App& verb, ModelArguments& to) {
+void declare_models(CLI::App& verb, app::ModelArguments& to) {
   verb.add_option("NAME", to.name, "Only this model, with its parts");
   add_format(verb, to.common, {"table", "md", "json"});
   verb.add_option("--tensor-parallel", to.tensor_parallel, "Split each layer")
@@ -30,7 +30,7 @@ void declare_models(CLI::App& verb, ModelArguments& to) {
   verb.add_option("--gpus", to.gpus, "and the GPUs")->check(positive_number());
 }
 
-void declare_validate(CLI::App& verb, ValidateArguments& to) {
+void declare_validate(CLI::App& verb, app::ValidateArguments& to) {
   verb.add_option("FILE", to.files, "Measured rows in CSV; without it, the published ones of orch");
   add_format(verb, to.common, {"table", "md", "csv", "json", "svg"});
   verb.add_option("--cluster", to.cluster, "For rows whose site is none of our clusters");
@@ -51,7 +51,7 @@ void declare_validate(CLI::App& verb, ValidateArguments& to) {
       ->check(positive_number());
 }
 
-void declare_calibrate(CLI::App& verb, CalibrateArguments& to) {
+void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to) {
   auto* from = verb.add_option(
       "--from", to.files,
       "CSV files of measured runs, logs, run folders (default: the published ones)");

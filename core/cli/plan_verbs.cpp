@@ -13,7 +13,7 @@ void add_start(CLI::App& verb, std::optional<Date>& start) {
 
 }  // namespace
 
-void declare_plan(CLI::App& verb, PlanArguments& to) {
+void declare_plan(CLI::App& verb, app::PlanArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_set(verb, to.source.set);
@@ -27,7 +27,7 @@ void declare_plan(CLI::App& verb, PlanArguments& to) {
       ->capture_default_str();
 }
 
-void declare_search(CLI::App& verb, SearchArguments& to) {
+void declare_search(CLI::App& verb, app::SearchArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_set(verb, to.source.set);
@@ -47,7 +47,7 @@ void declare_search(CLI::App& verb, SearchArguments& to) {
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");
 }
 
-void declare_explain(CLI::App& verb, ExplainArguments& to) {
+void declare_explain(CLI::App& verb, app::ExplainArguments& to) {
   verb.add_option("RUN", to.run.file,
                   "Run id, its beginning or hash, a run folder, or FILE.lua (its best); - is stdin")
       ->required();
@@ -59,7 +59,7 @@ void declare_explain(CLI::App& verb, ExplainArguments& to) {
   add_runs(verb, to.runs);
 }
 
-void declare_probe(CLI::App& verb, ProbeArguments& to) {
+void declare_probe(CLI::App& verb, app::ProbeArguments& to) {
   verb.add_option("RUN", to.words,
                   "Run ids, their beginnings or hashes, run folders, or FILE.lua (its best)")
       ->required();

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
-#include "core/cli/app.h"
+#include "core/app/app.h"
 #include "core/cli/terminal.h"
 #include "core/cli/usage.h"
 #include "core/cli/verbs.h"
@@ -22,7 +22,9 @@ Environment: NO_COLOR, COLUMNS; ORCH_HOME (experiments/ and templates/), ORCH_PL
   ORCH_MEASURE (the program that measures this machine, instead of orch-measure; empty: none).)";
 
 // As README and --help list them.
-int exit_code(Exit exit) { return exit == Exit::interrupted ? 130 : static_cast<int>(exit); }
+int exit_code(app::Exit exit) {
+  return exit == app::Exit::interrupted ? 130 : static_cast<int>(exit);
+}
 
 // Where a bundle's loader started us (cmake/bundled-orch): lists of processes have our name, and
 // programs that we start get back what the site preloads.
@@ -44,11 +46,11 @@ CLI::App* declare(const Verb& verb, CLI::App& program) {
   return app;
 }
 
-int finish(const Ending& ending, Terminal& terminal) {
+int finish(const app::Ending& ending, Terminal& terminal) {
   terminal.complain(ending.errors);
   const auto written = terminal.flush();
   terminal.complain(written.error());
-  return exit_code(written ? ending.exit : Exit::error);
+  return exit_code(written ? ending.exit : app::Exit::error);
 }
 
 }  // namespace
@@ -68,12 +70,13 @@ int program(int argc, char** argv) {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);
-    return finish({usage_errors(program, error, {argv + 1, argv + argc}), Exit::usage}, terminal);
+    return finish({usage_errors(program, error, {argv + 1, argv + argc}), app::Exit::usage},
+                  terminal);
   }
-  catch_interrupts();
+  app::catch_interrupts();
   for (std::size_t i = 0; i < all.size(); ++i)
     if (declared[i]->parsed() && all[i].run) return finish(all[i].run(program, terminal), terminal);
-  return exit_code(Exit::usage);  // require_subcommand() knows better
+  return exit_code(app::Exit::usage);  // require_subcommand() knows better
 }
 
 }  // namespace orch::cli

@@ -5,7 +5,7 @@
 namespace orch::cli {
 namespace {
 
-void add_common(CLI::App& verb, RecordArguments& to) {
+void add_common(CLI::App& verb, app::RecordArguments& to) {
   verb.add_option("--set", to.set,
                   "What a log or a table does not say, name=value; of an experiment, path=value "
                   "(repeatable)")
@@ -22,14 +22,14 @@ void add_common(CLI::App& verb, RecordArguments& to) {
 
 }  // namespace
 
-void declare_ingest(CLI::App& verb, IngestArguments& to) {
+void declare_ingest(CLI::App& verb, app::IngestArguments& to) {
   verb.add_option("PATH", to.records.words, "Logs, or folders of them; - is stdin")->required();
   verb.add_flag("--csv", to.csv, "The paths are tables of measurements");
   add_common(verb, to.records);
   add_format(verb, to.records.common, {"table", "md", "csv", "json"});
 }
 
-void declare_compare(CLI::App& verb, CompareArguments& to) {
+void declare_compare(CLI::App& verb, app::CompareArguments& to) {
   verb.add_option("WHAT", to.records.words, "Two or more; the others are held against the first")
       ->required();
   verb.add_option("--in", to.in, "Choose from this: a table, logs, a folder (repeatable)")
@@ -41,7 +41,7 @@ void declare_compare(CLI::App& verb, CompareArguments& to) {
   add_format(verb, to.records.common, {"table", "md", "csv", "json"});
 }
 
-void declare_report(CLI::App& verb, ReportArguments& to) {
+void declare_report(CLI::App& verb, app::ReportArguments& to) {
   verb.add_option("WHAT", to.records.words, "Experiments, runs, logs, tables, records")->required();
   add_runs(verb, to.records.runs);
   verb.add_option("--top", to.top,
@@ -59,7 +59,7 @@ void declare_report(CLI::App& verb, ReportArguments& to) {
   add_format(verb, to.records.common, {"html", "md", "csv", "json", "svg"});
 }
 
-void declare_check(CLI::App& verb, RecordArguments& to) {
+void declare_check(CLI::App& verb, app::RecordArguments& to) {
   verb.add_option("WHAT", to.words, "Experiments (FILE.lua or a name) or runs")->required();
   add_runs(verb, to.runs);
   add_common(verb, to);

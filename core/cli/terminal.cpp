@@ -89,7 +89,7 @@ bool Terminal::confirm(const std::string& question) {
   return yes;
 }
 
-std::optional<Console::Size> Terminal::canvas() const {
+std::optional<app::Console::Size> Terminal::canvas() const {
   if (!is_terminal(1)) return std::nullopt;
   winsize size{};
   if (ioctl(1, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return Size();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/cli/console.h"
+#include "core/app/console.h"
 #include "core/show/tables/report.h"
 
 namespace orch::cli {
@@ -10,7 +10,7 @@ tables::Screen stdout_screen();
 // stdout for the answer, stderr for the rest. What files and names brought into a text cannot steer
 // a terminal: control characters but line breaks, tabs and our own colours are shown as \xNN, in
 // pipes too.
-class Terminal : public Console {
+class Terminal : public app::Console {
  public:
   void print(const std::string& text) override;
   void note(const std::string& text) override;

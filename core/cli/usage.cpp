@@ -85,7 +85,7 @@ CLI::Validator whole_number(double min, double max) {
       "");
 }
 
-void add_format(CLI::App& verb, Common& common, std::vector<std::string> formats) {
+void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats) {
   common.screen = stdout_screen();
   verb.add_option("--format", common.format, "How to print")
       ->check(one_of(std::move(formats)))
@@ -152,22 +152,24 @@ void declare_help(CLI::App& verb, HelpArguments& to) {
   verb.add_flag("--man", to.man, "All of it, as the source of a manual page");
 }
 
-Ending help_command(const CLI::App& program, const HelpArguments& arguments, Console& console) {
-  if (arguments.man) return console.print(man_page(program)), Exit::ok;
+app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,
+                         app::Console& console) {
+  if (arguments.man) return console.print(man_page(program)), app::Exit::ok;
   if (arguments.verb.empty())
     return console.print(
                program.get_formatter()->make_help(&program, "orch", CLI::AppFormatMode::Normal)),
-           Exit::ok;
+           app::Exit::ok;
   for (const auto* found : verbs_for_people(program))
-    if (found->get_name() == arguments.verb) return console.print(found->help("orch")), Exit::ok;
-  return {usage_errors(program, CLI::ParseError("", 0), {arguments.verb}), Exit::usage};
+    if (found->get_name() == arguments.verb)
+      return console.print(found->help("orch")), app::Exit::ok;
+  return {usage_errors(program, CLI::ParseError("", 0), {arguments.verb}), app::Exit::usage};
 }
 
-void declare_supervise(CLI::App& verb, SuperviseArguments& to) {
+void declare_supervise(CLI::App& verb, app::SuperviseArguments& to) {
   verb.add_option("SUBMISSION", to.submission)->required();
 }
 
-void declare_words(CLI::App& verb, WordsArguments& to) {
+void declare_words(CLI::App& verb, app::WordsArguments& to) {
   verb.add_option("KIND", to.kind)->required();
   verb.add_option("RUNS", to.runs);
 }

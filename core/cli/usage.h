@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cli/commands.h"
+#include "core/app/commands.h"
 
 namespace orch::cli {
 
@@ -13,7 +13,7 @@ CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
-void add_format(CLI::App& verb, Common& common, std::vector<std::string> formats);
+void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats);
 void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the run folders
 // --set path=value, for every verb that reads an experiment.
 void add_set(CLI::App& verb, std::vector<std::string>& to);
@@ -38,10 +38,11 @@ struct CompletionArguments {
 };
 void declare_help(CLI::App& verb, HelpArguments& to);
 void declare_completion(CLI::App& verb, CompletionArguments& to);
-void declare_supervise(CLI::App& verb, SuperviseArguments& to);
-void declare_words(CLI::App& verb, WordsArguments& to);
-Ending help_command(const CLI::App& program, const HelpArguments& arguments, Console& console);
-Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
-                          Console& console);
+void declare_supervise(CLI::App& verb, app::SuperviseArguments& to);
+void declare_words(CLI::App& verb, app::WordsArguments& to);
+app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,
+                         app::Console& console);
+app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
+                               app::Console& console);
 
 }  // namespace orch::cli

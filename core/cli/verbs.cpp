@@ -30,7 +30,7 @@ Examples:
   orch run experiments/200b.lua --take 3 -y --detach
   orch run experiments/bloom7b_days.lua --format md > table.md
   orch run experiments/200b.lua --where 'tensor_parallel == 8 and fit == "fits"' --dry-run)",
-           declare_run, run_command),
+           declare_run, app::run_command),
       verb("status", kRuns, "How runs stand: state, reason, speed, estimate", R"(
 Examples:
   orch status
@@ -38,26 +38,26 @@ Examples:
 
 What needs a look comes first. CSV and JSON are one document for all experiments: "experiments" has
 their GPU-hours, "runs" the runs of all of them. Exit code 4: some runs failed.)",
-           declare_status, status_command),
+           declare_status, app::status_command),
       verb("watch", kRuns, "Follow runs live, submit again what may succeed", R"(
 Examples:
   orch watch 200b
   orch watch 200b --look-only > changes.log
 
 A live picture on a terminal, a line for each change elsewhere. Ctrl-C only leaves.)",
-           declare_watch, watch_command),
+           declare_watch, app::watch_command),
       verb("logs", kRuns, "The log of a run", R"(
 Examples:
   orch logs 3fa9c1d2 --follow
   orch logs 3fa9c1d2 --rank 5 --lines 0
 
 Control characters are shown as \xNN, not obeyed; attempts/<n>/stdout.log has the bytes.)",
-           declare_logs, logs_command),
+           declare_logs, app::logs_command),
       verb("cancel", kRuns, "End runs", R"(
 Examples:
   orch cancel 3fa9c1d2
   orch cancel 200b --stop -y)",
-           declare_cancel, cancel_command),
+           declare_cancel, app::cancel_command),
       verb("resume", kRuns, "Submit what is unfinished, and follow it", R"(
 Examples:
   orch resume 200b
@@ -66,14 +66,14 @@ Examples:
 Unfinished is what was asked for and never submitted, what stopped with more to do, and what failed
 for a passing reason (a node, preemption, NCCL, a hang, a job gone without a trace). First it finds
 out what became of a submission that was interrupted; no run is submitted twice.)",
-           declare_again, resume_command),
+           declare_again, app::resume_command),
       verb("retry", kRuns, "Submit failed or cancelled runs again", R"(
 Examples:
   orch retry 3fa9c1d2
   orch retry 200b -y --detach
 
 Whatever the reason was, and with all its tries anew.)",
-           declare_again, retry_command),
+           declare_again, app::retry_command),
       verb("inspect", kRuns, "What each rank of a run is doing", R"(
 Examples:
   orch inspect 3fa9c1d2
@@ -81,12 +81,12 @@ Examples:
 Last step and last collective of every rank (from its flight recorder), and of a run that is going on
 the state and stack of its processes, through a step that overlaps the job's. Ranks that are behind
 the others come first: those are the ones that a hang waits for.)",
-           declare_inspect, inspect_command),
+           declare_inspect, app::inspect_command),
       verb("index", kRuns, "Make the index anew from the run folders", R"(
 Examples:
   orch index
   orch index --runs /scratch/me/runs)",
-           declare_index, index_command),
+           declare_index, app::index_command),
       verb("plan", kPlans, "Expand, check and estimate; write nothing", R"(
 --set changes a field before the experiment is read, as if the file said so. A path goes by fields, with
 a position or a strategy's name in lists; a bare word is a text, several values with commas are a list,
@@ -99,7 +99,7 @@ Examples:
   orch plan experiments/200b.lua --set hardware.nodes=16,32,48
   sed s/jean-zay/ours/ experiments/200b.lua | orch plan -
   orch plan experiments/200b.lua --format json | jq '.rejected[].reasons[].fact')",
-           declare_plan, plan_command),
+           declare_plan, app::plan_command),
       verb("search", kPlans, "The best layout of all that can be, without lists", R"(
 Model, hardware, batch, constraints, budget and strategies are the experiment's. Open are the fields
 of the layout: tensor_parallel, pipeline_parallel, micro_batch, interleave, recompute, zero_stage,
@@ -115,7 +115,7 @@ Examples:
   orch search experiments/200b.lua --keep zero_stage --open flash_attention --top 5
   orch search experiments/search_176b.lua --where 'tensor_parallel <= 8' --write best.lua
   orch search experiments/200b.lua --open all --format json | jq '.best[0]')",
-           declare_search, search_command),
+           declare_search, app::search_command),
       verb("explain", kPlans,
            "Memory and time of one run, item by item, and what was measured of it", R"(
 Of a run that was run it also shows each item as its trainer measured it, beside the estimate.
@@ -125,7 +125,7 @@ Examples:
   orch explain experiments/200b.lua --where 'pipeline_parallel == 12'
   orch explain experiments/200b.lua --start 2026-12-01
   orch explain 3fa9c1d2)",
-           declare_explain, explain_command),
+           declare_explain, app::explain_command),
       verb("probe", kPlans, "Run one rank of each stage of a planned run alone, on this machine",
            R"(
 The memory of a plan for 384 GPUs, measured on one before anything is asked of a queue: a rank of each
@@ -140,7 +140,7 @@ Where the GPU is elsewhere, with trainers that were built there (backends/build)
   orch probe experiments/200b.lua --prepare
   srun --gpus 1 probes/ID/run build/train-cuda/bin/orch-train-megatron
   orch probe experiments/200b.lua --show)",
-           declare_probe, probe_command),
+           declare_probe, app::probe_command),
       verb("ingest", kRecords, "Logs of any framework as records", R"(
 Examples:
   orch ingest slurm-4711.out
@@ -157,7 +157,7 @@ It knows Megatron-LM and Megatron-Core, Megatron-DeepSpeed, DeepSpeed, GPT-NeoX,
   the log of a run folder does not say is taken from its run.json. With a cluster and a GPU there is
   an estimate beside each run.
 templates/logs/*.lua hold the patterns, templates/logs/README.md how to write another.)",
-           declare_ingest, ingest_command),
+           declare_ingest, app::ingest_command),
       verb("compare", kRecords, "What differs, and what of it can be the reason", R"(
 Examples:
   orch compare 09bef858 b7ba89f2
@@ -170,7 +170,7 @@ Examples:
 WHAT is a run (id, its beginning or hash), a log, a row of a published table, an experiment, a file of
   records, or a choice: strategy, date, commit, or field=value,field=value. Several records in one
   choice are repeats where all their fields agree.)",
-           declare_compare, compare_command),
+           declare_compare, app::compare_command),
       verb("report", kRecords, "One HTML page of runs, measured and estimated", R"(
 Examples:
   orch report experiments/200b.lua
@@ -183,7 +183,7 @@ Examples:
 The page needs nothing else: no network, no server. --attach puts files into it as they are, with what
   may be secret in them. The published sources that come with orch:
   gpt2-jz-v100, bench-1b3, bloom7b-days, bloom-prequel, pp-perlmutter; each row beside its estimate.)",
-           declare_report, report_command),
+           declare_report, app::report_command),
       verb("check", kRecords, "Runs against what their experiment expects of them", R"(
 Examples:
   orch run nightly.lua -y && orch check nightly.lua
@@ -194,7 +194,7 @@ An experiment says what it expects: expect = { tokens_per_second = { value = 680
   convention), peak_memory_bytes, host_memory_bytes, gpu_hours, last_loss; below and above are shares
   of the value. A list of such tables, each with where = "strategy=ddp,gpus=8", tells runs apart.
 Leaves with 4 where a run fell short, failed, goes on, or does not say the quantity.)",
-           declare_check, check_command),
+           declare_check, app::check_command),
       verb("backends", kKnowledge,
            "Strategies that the backends offer, the fields of training, and frameworks", R"(
 Examples:
@@ -202,18 +202,18 @@ Examples:
   orch backends deepspeed
   orch backends training
   orch backends frameworks)",
-           declare_backends, backends_command),
+           declare_backends, app::backends_command),
       verb("clusters", kKnowledge, "Clusters, or one with the origin of its numbers", R"(
 Examples:
   orch clusters
   orch clusters jean-zay)",
-           declare_clusters, clusters_command),
+           declare_clusters, app::clusters_command),
       verb("models", kKnowledge, "Model presets, their sizes and bytes per GPU", R"(
 Examples:
   orch models
   orch models gpt-104b --tensor-parallel 4 --pipeline-parallel 32
   orch models --params 200e9 --tokens 300e9 --tflops 150 --gpus 350)",
-           declare_models, models_command),
+           declare_models, app::models_command),
       verb("validate", kKnowledge, "Hold estimates against measured runs", R"(
 Examples:
   orch validate
@@ -236,7 +236,7 @@ Examples:
   sources; rows that stand apart (unexplained.csv, or with assumed sizes) do not count.
 Columns come in any order, and cells may be empty. id, gpu, gpus, framework, layers and hidden must
   be there; experiments/measured/*.csv show the others.)",
-           declare_validate, validate_command),
+           declare_validate, app::validate_command),
       verb("calibrate", kKnowledge,
            "Fit a cluster's constants to measured runs, or measure this machine", R"(
 Examples:
@@ -255,7 +255,7 @@ Machines and software have constants of their own. Without --stacks the factors 
 Two or three rows already help: a constant that the rows say nothing about stays as it is, and one
   that they say little about moves little, from datasheets or from what was fitted before. Rows that stand apart (unexplained.csv) are not used.
   The columns of the rows: orch validate --help.)",
-           declare_calibrate, calibrate_command),
+           declare_calibrate, app::calibrate_command),
       {"data", kMaterial, "Make and look at training data", R"(
 Examples:
   orch data build book.txt -o data/book
@@ -271,12 +271,12 @@ The files are Megatron-LM's indexed dataset. A file of text is one document, a l
   Splits for validation are by documents: --split-lines makes many of one file.
   The index comes last: whoever finds PREFIX.idx finds all of it.
 Byte-level BPE is understood (GPT-2, BLOOM, Llama 3, Qwen); the byte tokenizer has 257 tokens.)",
-           declare_data_build, data_build_command),
+           declare_data_build, app::data_build_command),
       verb("data show", kMaterial, "What PREFIX.bin and PREFIX.idx hold; checks them", R"(
 Examples:
   orch data show data/wiki
   orch data show data/book --tokenizer byte)",
-           declare_data_show, data_show_command),
+           declare_data_show, app::data_show_command),
       verb("export", kMaterial, "Weights of a checkpoint for Hugging Face", R"(
 Examples:
   orch export runs/tiny/gpt-ddp-4gpu-1a2b3c4d -o exported
@@ -284,19 +284,19 @@ Examples:
 
 transformers' AutoModelForCausalLM.from_pretrained("exported") loads it: gpt as GPT-2, bloom as BLOOM,
   llama as Llama, with qkv_bias as Qwen2, with qk_norm as Qwen3. A tokenizer is not part of it.)",
-           declare_export, export_command),
+           declare_export, app::export_command),
       verb("import", kMaterial, "Weights from Hugging Face as a checkpoint", R"(
 Examples:
   orch import gpt2 -o gpt2-weights
 
 The checkpoint has step 0 and weights alone; training = { init = "gpt2-weights" } begins with them.
   GPT-2, BLOOM, Llama, Mistral, Qwen2 and Qwen3, in one file or several, in f32, f16, bf16 or f64.)",
-           declare_import, import_command),
+           declare_import, app::import_command),
       verb("doctor", kProgram, "What this machine has, and how to get the rest", R"(
 Examples:
   orch doctor
   orch doctor --format json)",
-           declare_doctor, doctor_command),
+           declare_doctor, app::doctor_command),
       verb("completion", kProgram, "Completion for a shell", R"(
 Examples:
   orch completion bash >> ~/.bash_completion
@@ -308,12 +308,12 @@ Examples:
   orch help --man | man -l -)",
            declare_help, help_command),
       {"version", kProgram, "The version, as --version", "", [](CLI::App&) {},
-       [](const CLI::App&, Console& console) -> Ending {
+       [](const CLI::App&, app::Console& console) -> app::Ending {
          console.print("orch " ORCH_VERSION "\n");
-         return Exit::ok;
+         return app::Exit::ok;
        }},
-      verb("_local", kOwn, "", "", declare_supervise, supervise_command),
-      verb("_words", kOwn, "", "", declare_words, words_command),
+      verb("_local", kOwn, "", "", declare_supervise, app::supervise_command),
+      verb("_words", kOwn, "", "", declare_words, app::words_command),
   };
 }
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/cli/commands.h"
+#include "core/app/commands.h"
 
 namespace orch::cli {
 
@@ -20,7 +20,7 @@ struct Verb {
   std::string examples;                    // and what else --help ends with
   std::function<void(CLI::App&)> declare;  // its arguments
   // Does it, once its arguments are parsed; none: it only has verbs.
-  std::function<Ending(const CLI::App& program, Console& console)> run;
+  std::function<app::Ending(const CLI::App& program, app::Console& console)> run;
 };
 
 // In the order of --help.
@@ -36,11 +36,11 @@ Verb verb(std::string name, std::string group, std::string help, std::string exa
           std::move(help),
           std::move(examples),
           [=](CLI::App& to) { declare(to, *arguments); },
-          [=](const CLI::App& program, Console& console) -> Ending {
-            if constexpr (std::is_invocable_v<Run, App&, const Arguments&, Console&>) {
-              const auto app = App::create();
-              return app ? run(**app, *arguments, console) : Ending(app.error());
-            } else if constexpr (std::is_invocable_v<Run, const Arguments&, Console&>) {
+          [=](const CLI::App& program, app::Console& console) -> app::Ending {
+            if constexpr (std::is_invocable_v<Run, app::App&, const Arguments&, app::Console&>) {
+              const auto app = app::App::create();
+              return app ? run(**app, *arguments, console) : app::Ending(app.error());
+            } else if constexpr (std::is_invocable_v<Run, const Arguments&, app::Console&>) {
               return run(*arguments, console);
             } else {
               return run(program, *arguments, console);
@@ -48,31 +48,31 @@ Verb verb(std::string name, std::string group, std::string help, std::string exa
           }};
 }
 
-void declare_run(CLI::App& verb, RunArguments& to);
-void declare_status(CLI::App& verb, FollowArguments& to);
-void declare_watch(CLI::App& verb, FollowArguments& to);
-void declare_logs(CLI::App& verb, LogsArguments& to);
-void declare_cancel(CLI::App& verb, FollowArguments& to);
-void declare_again(CLI::App& verb, FollowArguments& to);  // resume, retry
-void declare_inspect(CLI::App& verb, FollowArguments& to);
-void declare_doctor(CLI::App& verb, DoctorArguments& to);
-void declare_index(CLI::App& verb, FollowArguments& to);
-void declare_plan(CLI::App& verb, PlanArguments& to);
-void declare_search(CLI::App& verb, SearchArguments& to);
-void declare_explain(CLI::App& verb, ExplainArguments& to);
-void declare_probe(CLI::App& verb, ProbeArguments& to);
-void declare_ingest(CLI::App& verb, IngestArguments& to);
-void declare_compare(CLI::App& verb, CompareArguments& to);
-void declare_report(CLI::App& verb, ReportArguments& to);
-void declare_check(CLI::App& verb, RecordArguments& to);
-void declare_backends(CLI::App& verb, ListArguments& to);
-void declare_clusters(CLI::App& verb, ListArguments& to);
-void declare_models(CLI::App& verb, ModelArguments& to);
-void declare_validate(CLI::App& verb, ValidateArguments& to);
-void declare_calibrate(CLI::App& verb, CalibrateArguments& to);
-void declare_data_build(CLI::App& verb, DataBuildArguments& to);
-void declare_data_show(CLI::App& verb, DataShowArguments& to);
-void declare_export(CLI::App& verb, ExportArguments& to);
-void declare_import(CLI::App& verb, ImportArguments& to);
+void declare_run(CLI::App& verb, app::RunArguments& to);
+void declare_status(CLI::App& verb, app::FollowArguments& to);
+void declare_watch(CLI::App& verb, app::FollowArguments& to);
+void declare_logs(CLI::App& verb, app::LogsArguments& to);
+void declare_cancel(CLI::App& verb, app::FollowArguments& to);
+void declare_again(CLI::App& verb, app::FollowArguments& to);  // resume, retry
+void declare_inspect(CLI::App& verb, app::FollowArguments& to);
+void declare_doctor(CLI::App& verb, app::DoctorArguments& to);
+void declare_index(CLI::App& verb, app::FollowArguments& to);
+void declare_plan(CLI::App& verb, app::PlanArguments& to);
+void declare_search(CLI::App& verb, app::SearchArguments& to);
+void declare_explain(CLI::App& verb, app::ExplainArguments& to);
+void declare_probe(CLI::App& verb, app::ProbeArguments& to);
+void declare_ingest(CLI::App& verb, app::IngestArguments& to);
+void declare_compare(CLI::App& verb, app::CompareArguments& to);
+void declare_report(CLI::App& verb, app::ReportArguments& to);
+void declare_check(CLI::App& verb, app::RecordArguments& to);
+void declare_backends(CLI::App& verb, app::ListArguments& to);
+void declare_clusters(CLI::App& verb, app::ListArguments& to);
+void declare_models(CLI::App& verb, app::ModelArguments& to);
+void declare_validate(CLI::App& verb, app::ValidateArguments& to);
+void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to);
+void declare_data_build(CLI::App& verb, app::DataBuildArguments& to);
+void declare_data_show(CLI::App& verb, app::DataShowArguments& to);
+void declare_export(CLI::App& verb, app::ExportArguments& to);
+void declare_import(CLI::App& verb, app::ImportArguments& to);
 
 }  // namespace orch::cli

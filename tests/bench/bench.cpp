@@ -10,15 +10,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/cli/app.h"
+#include "core/app/app.h"
 #include "core/run/render/job.h"
 
 extern char** environ;
 
 namespace {
 
-using orch::cli::App;
-using orch::cli::Outcome;
+using orch::app::App;
+using orch::app::Outcome;
 
 const std::string kSweep = ORCH_SOURCE_DIR "/tests/bench/sweep.lua";
 
