@@ -124,7 +124,7 @@ void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment
 
 }  // namespace
 
-tables::Result view(const Outcome& outcome) {
+tables::Result view(const PlannedExperiment& outcome) {
   tables::Result result;
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
@@ -212,10 +212,10 @@ void App::note_unequal(plan::Run& run) {
   if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
 }
 
-Result<Outcome> App::plan(const experiment::Source& source, const PlanOptions& options) {
+Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
   auto experiment = load(source, options.start);
   if (!experiment) return experiment.error();
-  Outcome outcome;
+  PlannedExperiment outcome;
   outcome.experiment = std::move(*experiment);
 
   plan::ExpandOptions expand;
@@ -258,7 +258,7 @@ estimate::AskWork App::ask_work() const {
   };
 }
 
-Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
+Status App::price(std::vector<plan::Run> runs, PlannedExperiment& outcome) {
   estimate::Estimator estimator;
   backend::Work work;
   const auto ask = ask_work();
@@ -288,7 +288,7 @@ Status App::price(std::vector<plan::Run> runs, Outcome& outcome) {
 // A run that has a folder under another name, because it was written by a version of orch that
 // named runs by another rule, or before a field of training had a list, keeps that name: else what
 // has finished would be trained again.
-void App::adopt_names(const fs::path& root, Outcome& outcome) {
+void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto folder = root / outcome.experiment.name;
   const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
   std::set<std::string> unclaimed;  // folders that no planned run is called by
@@ -314,7 +314,7 @@ void App::adopt_names(const fs::path& root, Outcome& outcome) {
 }
 
 // Old results stay: a repeat is another run, with a folder of its own.
-void App::repeat_finished(const fs::path& root, Outcome& outcome) const {
+void App::repeat_finished(const fs::path& root, PlannedExperiment& outcome) const {
   const auto folder = root / outcome.experiment.name;
   std::unordered_set<std::string> taken;
   for (auto& [run, estimate] : outcome.runs) {
@@ -326,7 +326,7 @@ void App::repeat_finished(const fs::path& root, Outcome& outcome) const {
   }
 }
 
-Status App::keep_where(const std::string& where, Outcome& outcome) {
+Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
   if (where.empty()) return {};
   const auto filter = loader_.filter(where);
   if (!filter) return filter.error();

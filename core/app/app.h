@@ -20,7 +20,7 @@ namespace orch::app {
 
 // An experiment from its file to priced runs, sorted by time to train (what does not fit comes
 // last).
-struct Outcome {
+struct PlannedExperiment {
   plan::Experiment experiment;
   std::vector<plan::Planned> runs;
   std::vector<plan::Rejected> rejected;
@@ -28,7 +28,7 @@ struct Outcome {
 };
 
 // As tables show it, which must not outlive it.
-tables::Result view(const Outcome& outcome);
+tables::Result view(const PlannedExperiment& outcome);
 
 struct PlanOptions {
   double max_runs = 200'000;  // more are refused before any is looked at
@@ -61,10 +61,10 @@ class App {
   Result<plan::Experiment> load(const experiment::Source& source,
                                 const std::optional<Date>& start = {});
 
-  Result<Outcome> plan(const experiment::Source& source, const PlanOptions& options = {});
+  Result<PlannedExperiment> plan(const experiment::Source& source, const PlanOptions& options = {});
 
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
-  Status keep_where(const std::string& where, Outcome& outcome);
+  Status keep_where(const std::string& where, PlannedExperiment& outcome);
 
   // The run with items in its estimate.
   Result<plan::Planned> explain(plan::Run run);
@@ -80,9 +80,9 @@ class App {
   void check_framework(const plan::Run& run, std::vector<Error>& reasons);
   void note_unequal(plan::Run& run);
   estimate::AskWork ask_work() const;
-  Status price(std::vector<plan::Run> runs, Outcome& outcome);
-  void repeat_finished(const fs::path& root, Outcome& outcome) const;
-  void adopt_names(const fs::path& root, Outcome& outcome);
+  Status price(std::vector<plan::Run> runs, PlannedExperiment& outcome);
+  void repeat_finished(const fs::path& root, PlannedExperiment& outcome) const;
+  void adopt_names(const fs::path& root, PlannedExperiment& outcome);
 
   Places places_;
   backend::Backends backends_;

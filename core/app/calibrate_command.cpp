@@ -20,7 +20,7 @@ namespace orch::app {
 namespace {
 
 // Some rows of a study, what was fitted to them, and how well it meets them.
-struct Outcome {
+struct Refit {
   std::string title;
   std::string rows;
   std::vector<std::string> names;          // of the partitions, or of the stack
@@ -63,14 +63,19 @@ std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
 }
 
 // What was fitted, machine by machine and then stack by stack, with the scores of its rows.
-class Outcomes {
+class Refits {
  public:
-  Outcomes(const std::vector<published::Sample>& samples, const Study& study,
-           const calibrate::Fitted& fitted, calibrate::Options options, std::function<bool(std::size_t)> use)
-      : samples_(samples), study_(study), fitted_(fitted), options_(options), use_(std::move(use)) {}
+  Refits(const std::vector<published::Sample>& samples, const Study& study,
+         const calibrate::Fitted& fitted, calibrate::Options options,
+         std::function<bool(std::size_t)> use)
+      : samples_(samples),
+        study_(study),
+        fitted_(fitted),
+        options_(options),
+        use_(std::move(use)) {}
 
-  std::vector<Outcome> all() const {
-    std::vector<Outcome> out;
+  std::vector<Refit> all() const {
+    std::vector<Refit> out;
     for (std::size_t m = 0; m < study_.machines.size(); ++m)
       if (!study_.machines[m].held && !fitted_.machines[m].constants.empty())
         out.push_back(of_machine(m));
@@ -82,9 +87,9 @@ class Outcomes {
  private:
   bool present() const { return options_.start == calibrate::Start::present; }
 
-  Outcome of_machine(std::size_t m) const {
+  Refit of_machine(std::size_t m) const {
     const auto& first = *study_.machines[m].partitions.front();
-    Outcome out;
+    Refit out;
     out.kind = "cluster";
     out.cluster = study_.clusters[m]->name;
     for (const auto* partition : study_.machines[m].partitions)
@@ -98,8 +103,8 @@ class Outcomes {
     return out;
   }
 
-  Outcome of_stack(std::size_t s) const {
-    Outcome out;
+  Refit of_stack(std::size_t s) const {
+    Refit out;
     out.kind = "stack";
     out.names = {study_.stacks[s]->name};
     out.title = "factors of " + out.names.front();
@@ -109,7 +114,7 @@ class Outcomes {
     return out;
   }
 
-  void score(const std::function<bool(const calibrate::Observation&)>& is, Outcome& out) const {
+  void score(const std::function<bool(const calibrate::Observation&)>& is, Refit& out) const {
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < study_.observations.size(); ++i)
       if (use_(i) && is(study_.observations[i])) members.push_back(i);
@@ -143,37 +148,36 @@ std::string percent(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f} %", *error) : "-";
 }
 
-double era_was(const Outcome& outcome, const std::string& until) {
-  for (const auto& era : outcome.eras_were)
+double era_was(const Refit& refit, const std::string& until) {
+  for (const auto& era : refit.eras_were)
     if (era.until == until) return era.time.value;
   return 1;
 }
 
-std::string table(const Outcome& outcome, bool markdown) {
-  auto out = fmt::format("{}{}: {}\n", markdown ? "### " : "", outcome.title, outcome.rows);
-  out +=
-      fmt::format("{}step time {} off before, {} after; memory {} before, {} after\n",
-                  markdown ? "\n" : "  ", percent(outcome.before.mape), percent(outcome.after.mape),
-                  percent(outcome.before.memory_mape), percent(outcome.after.memory_mape));
+std::string table(const Refit& refit, bool markdown) {
+  auto out = fmt::format("{}{}: {}\n", markdown ? "### " : "", refit.title, refit.rows);
+  out += fmt::format("{}step time {} off before, {} after; memory {} before, {} after\n",
+                     markdown ? "\n" : "  ", percent(refit.before.mape), percent(refit.after.mape),
+                     percent(refit.before.memory_mape), percent(refit.after.memory_mape));
   out += markdown ? "\n| constant | before | fitted |\n| --- | ---: | ---: |\n" : "";
   const auto line = [&](std::string_view name, const std::string& was, const std::string& now) {
     out += markdown ? fmt::format("| {} | {} | {} |\n", name, was, now)
                     : fmt::format("  {:<24}{:>12}  -> {}\n", name, was, now);
   };
-  const bool factors = std::string_view(outcome.kind) == "stack";
+  const bool factors = std::string_view(refit.kind) == "stack";
   for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
     for (const auto& tunable : list) {
-      const auto now = outcome.now.find(std::string(tunable.name));
-      if (now == outcome.now.end()) continue;
-      const auto was = outcome.was.find(now->first);
+      const auto now = refit.now.find(std::string(tunable.name));
+      if (now == refit.now.end()) continue;
+      const auto was = refit.was.find(now->first);
       const std::string_view name = factors ? std::string_view() : tunable.name;
       const auto bound = now->second.origin.find(", at its ");
-      line(tunable.name, was == outcome.was.end() ? "1" : plan::shown(name, was->second.value),
+      line(tunable.name, was == refit.was.end() ? "1" : plan::shown(name, was->second.value),
            plan::shown(name, now->second.value) +
                (bound == std::string::npos ? "" : now->second.origin.substr(bound)));
     }
-  for (const auto& era : outcome.eras)
-    line("time until " + era.until, fmt::format("{:.4g}", era_was(outcome, era.until)),
+  for (const auto& era : refit.eras)
+    line("time until " + era.until, fmt::format("{:.4g}", era_was(refit, era.until)),
          fmt::format("{:.4g}", era.time.value));
   return out;
 }
@@ -182,32 +186,32 @@ void number(JsonWriter& json, std::string_view key, const std::optional<double>&
   value ? json.field(key, *value) : json.null(key);
 }
 
-void put(JsonWriter& json, const Outcome& outcome) {
+void put(JsonWriter& json, const Refit& refit) {
   json.begin();
-  if (!outcome.cluster.empty()) {
-    json.field("cluster", outcome.cluster).begin_list("partitions");
-    for (const auto& name : outcome.names) json.item(name);
+  if (!refit.cluster.empty()) {
+    json.field("cluster", refit.cluster).begin_list("partitions");
+    for (const auto& name : refit.names) json.item(name);
     json.end_list();
   } else {
-    json.field("stack", outcome.names.front());
+    json.field("stack", refit.names.front());
   }
-  json.field("rows", outcome.rows);
-  number(json, "mape_before", outcome.before.mape);
-  number(json, "mape_after", outcome.after.mape);
-  number(json, "memory_mape_before", outcome.before.memory_mape);
-  number(json, "memory_mape_after", outcome.after.memory_mape);
+  json.field("rows", refit.rows);
+  number(json, "mape_before", refit.before.mape);
+  number(json, "mape_after", refit.after.mape);
+  number(json, "memory_mape_before", refit.before.memory_mape);
+  number(json, "memory_mape_after", refit.after.memory_mape);
   json.begin("constants");
-  for (const auto& [name, constant] : outcome.now) json.field(name, constant.value);
+  for (const auto& [name, constant] : refit.now) json.field(name, constant.value);
   json.end().begin_list("eras");
-  for (const auto& era : outcome.eras)
+  for (const auto& era : refit.eras)
     json.begin().field("until", era.until).field("time", era.time.value).end();
   json.end_list().end();
 }
 
-std::string json(const std::vector<Outcome>& outcomes, const published::Samples& samples) {
+std::string json(const std::vector<Refit>& refits, const published::Samples& samples) {
   JsonWriter writer;
   writer.begin().field("version", std::int64_t{2}).begin_list("fitted");
-  for (const auto& outcome : outcomes) put(writer, outcome);
+  for (const auto& refit : refits) put(writer, refit);
   writer.end_list().begin_list("skipped");
   for (const auto& row : samples.skipped)
     writer.begin().field("id", row.id).field("reason", row.reason).end();
@@ -260,16 +264,16 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
   const auto start = arguments.fresh ? calibrate::Start::datasheet : calibrate::Start::present;
   const bool stacks = !arguments.stacks.empty();
   const Calibrated calibrated{*all, all->fit({start, stacks}, use)};
-  const auto outcomes = Outcomes(samples, *all, calibrated.fitted, {start, stacks}, use).all();
+  const auto refits = Refits(samples, *all, calibrated.fitted, {start, stacks}, use).all();
   console.note(unused(*rows));
-  if (outcomes.empty())
+  if (refits.empty())
     return Error{"orch calibrate", "no row gives a time or a memory of a run of ours",
                  "orch validate lists the reasons under skipped"};
   if (arguments.common.format == "json") {
-    console.print(json(outcomes, rows->samples));
+    console.print(json(refits, rows->samples));
   } else {
-    for (const auto& outcome : outcomes)
-      console.print(table(outcome, arguments.common.format == "md") + "\n");
+    for (const auto& refit : refits)
+      console.print(table(refit, arguments.common.format == "md") + "\n");
   }
   if (!arguments.write && arguments.output.empty() && arguments.stacks.empty()) {
     console.note(

@@ -21,7 +21,7 @@ using Judgements = std::vector<Judgement>;
 Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer,
                                                    const record::Record& record) {
   const auto& name = record.origin.experiment;
-  for (const auto& outcome : gatherer.outcomes())
+  for (const auto& outcome : gatherer.experiments())
     if (outcome.experiment.name == name) return outcome.experiment.expect;
   if (record.origin.kind != "run") return std::vector<plan::Expectation>();
   const auto facts = store::read_experiment(fs::path(record.origin.file).parent_path());

@@ -11,14 +11,14 @@ namespace {
 std::variant<Chosen, Ending> best_of(App& app, const experiment::Source& source,
                                      const std::string& where, const std::optional<Date>& start,
                                      const std::string& runs) {
-  auto planned = plan_where(app, source, {.start = start, .runs = runs}, where);
-  if (auto* ended = std::get_if<Ending>(&planned)) return std::move(*ended);
-  auto& outcome = std::get<Outcome>(planned);
-  if (outcome.runs.empty())
+  auto found = plan_where(app, source, {.start = start, .runs = runs}, where);
+  if (auto* ended = std::get_if<Ending>(&found)) return std::move(*ended);
+  auto& planned = std::get<PlannedExperiment>(found);
+  if (planned.runs.empty())
     return Ending{
         Error{printable(source.name()), "every run is rejected", "orch plan shows the reasons"},
         Exit::invalid_experiment};
-  return Chosen{std::move(outcome.runs.front().run), outcome.experiment.calendar};
+  return Chosen{std::move(planned.runs.front().run), planned.experiment.calendar};
 }
 
 // A run folder by its path, id, hash or beginning.
@@ -39,14 +39,15 @@ Result<fs::path> find_run(const std::string& word, const std::string& runs) {
   return store::Store(runs).find(word);
 }
 
-std::variant<Outcome, Ending> plan_where(App& app, const experiment::Source& source,
-                                         const PlanOptions& options, const std::string& where) {
-  auto outcome = app.plan(source, options);
-  if (!outcome)
-    return Ending{outcome.error(), interrupted() ? Exit::interrupted : Exit::invalid_experiment};
-  if (auto status = app.keep_where(where, *outcome); !status)
-    return Ending{status.error(), outcome->runs.empty() ? Exit::invalid_experiment : Exit::usage};
-  return std::move(*outcome);
+std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
+                                                   const PlanOptions& options,
+                                                   const std::string& where) {
+  auto planned = app.plan(source, options);
+  if (!planned)
+    return Ending{planned.error(), interrupted() ? Exit::interrupted : Exit::invalid_experiment};
+  if (auto status = app.keep_where(where, *planned); !status)
+    return Ending{status.error(), planned->runs.empty() ? Exit::invalid_experiment : Exit::usage};
+  return std::move(*planned);
 }
 
 std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,

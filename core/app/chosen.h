@@ -18,8 +18,9 @@ struct Chosen {
 Result<fs::path> find_run(const std::string& word, const std::string& runs);
 
 // The planned experiment, of its runs those for which `where` is true; how the verb ends instead.
-std::variant<Outcome, Ending> plan_where(App& app, const experiment::Source& source,
-                                         const PlanOptions& options, const std::string& where);
+std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
+                                                   const PlanOptions& options,
+                                                   const std::string& where);
 
 // FILE.lua, or - for stdin: the best of its runs, of those for which `where` is true. Else a run
 // folder, as above. How the verb ends instead, where there is none.

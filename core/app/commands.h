@@ -154,16 +154,16 @@ struct IngestArguments {
 
 struct CompareArguments {
   RecordArguments records;
-  std::vector<std::string> in;  // where to choose from
+  std::vector<std::string> in = {};  // where to choose from
   bool same_size = false;
 };
 
 struct ReportArguments {
   RecordArguments records;
-  std::optional<std::size_t> top;  // rows on the terminal; not given: all of a table, else 20
+  std::optional<std::size_t> top = {};  // rows on the terminal; not given: all of a table, else 20
   bool open = false;
   bool attach = false;  // the texts of experiment and clusters
-  std::optional<int> watch;  // seconds between pages of what goes on
+  std::optional<int> watch = {};  // seconds between pages of what goes on
 };
 
 // What the verbs that follow runs take.

@@ -137,7 +137,7 @@ Result<Records> Gatherer::experiment(const std::string& file) {
     auto explained = app_.explain(planned.run);
     out.push_back(record::planned_record(explained ? *explained : planned, file));
   }
-  outcomes_.push_back(std::move(*outcome));
+  experiments_.push_back(std::move(*outcome));
   if (there.empty()) return out;
   auto done = run_records(app_, options_.runs, name, ids, troubles_);
   if (!done) return done.error();

@@ -40,7 +40,7 @@ class Gatherer {
   // Beside the records that were found so far.
   const std::vector<published::Row>& rows() const { return rows_; }  // of logs and tables
   const std::vector<ingest::Passed>& passed() const { return passed_; }
-  const std::vector<Outcome>& outcomes() const { return outcomes_; }  // of experiments
+  const std::vector<PlannedExperiment>& experiments() const { return experiments_; }
   const Errors& troubles() const { return troubles_; }                // told, and gone on
 
  private:
@@ -59,7 +59,7 @@ class Gatherer {
   GatherOptions options_;
   std::vector<published::Row> rows_;
   std::vector<ingest::Passed> passed_;
-  std::vector<Outcome> outcomes_;
+  std::vector<PlannedExperiment> experiments_;
   Errors troubles_;
 };
 

@@ -50,15 +50,15 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
 }
 
 // What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
-Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
+Chosen choose(const PlannedExperiment& planned, const RunArguments& arguments) {
   Chosen chosen;
-  const auto result = view(outcome);
+  const auto result = view(planned);
   for (const auto& group : tables::size_groups(result)) {
     std::size_t taken = 0;
     for (auto i = group.first; i < group.first + group.count; ++i) {
       const auto& run = *result.runs[i];
       if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
-      if (!arguments.options.over_budget && !tables::keeps(run, outcome.experiment)) continue;
+      if (!arguments.options.over_budget && !tables::keeps(run, planned.experiment)) continue;
       if (arguments.take > 0 && taken == arguments.take) break;
       chosen.push_back(&run);
       ++taken;
@@ -67,8 +67,9 @@ Chosen choose(const Outcome& outcome, const RunArguments& arguments) {
   return chosen;
 }
 
-Ending nothing_to_run(const Outcome& outcome, const RunArguments& arguments, Console& console) {
-  const auto& best = outcome.runs.front();
+Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& arguments,
+                      Console& console) {
+  const auto& best = planned.runs.front();
   const bool none_fits = best.estimate.fit == plan::Fit::oom;
   tell(arguments,
        fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
@@ -234,9 +235,10 @@ bool comes_back(Session& session, const RunArguments& arguments) {
 }
 
 // For whoever resumes when SLURM answers again.
-Status ask_for(const Outcome& outcome, const Chosen& chosen, const RunArguments& arguments) {
-  const auto folder = fs::path(arguments.plan.options.runs) / outcome.experiment.name;
-  if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
+Status ask_for(const PlannedExperiment& planned, const Chosen& chosen,
+               const RunArguments& arguments) {
+  const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
+  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
     return status;
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
   if (!lock) return lock.error();
@@ -287,18 +289,18 @@ Ending ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order,
 
 }  // namespace
 
-Ending launch_runs(App& app, Session& session, const Outcome& outcome,
+Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console) {
-  const auto chosen = choose(outcome, arguments);
-  if (chosen.empty()) return nothing_to_run(outcome, arguments, console);
+  const auto chosen = choose(planned, arguments);
+  if (chosen.empty()) return nothing_to_run(planned, arguments, console);
   if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments, console);
   const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });
   if (needs_slurm && !comes_back(session, arguments)) {
     if (arguments.yes && session.slurm() == launch::Slurm::unreachable)
-      if (auto status = ask_for(outcome, chosen, arguments); !status) return status.error();
+      if (auto status = ask_for(planned, chosen, arguments); !status) return status.error();
     return without_slurm(chosen, session.slurm(), arguments, console);
   }
   if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
@@ -310,9 +312,9 @@ Ending launch_runs(App& app, Session& session, const Outcome& outcome,
       return {status.error(), away ? Exit::scheduler_unreachable : Exit::invalid_experiment};
     }
 
-  const auto& name = outcome.experiment.name;
+  const auto& name = planned.experiment.name;
   const auto folder = fs::path(arguments.plan.options.runs) / name;
-  if (auto status = store::write_experiment(folder, facts_of(outcome.experiment)); !status)
+  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
     return status.error();
   follow::Campaign campaign(arguments.plan.options.runs, name, session.world(folder),
                             arguments.options);

@@ -15,7 +15,7 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm);
 // Submits the runs of a plan whose folders are written, and follows them: checks them against the
 // cluster and the budget, asks, submits. Says why where it stops before that. end is set to how the
 // runs stand, once something was submitted.
-Ending launch_runs(App& app, Session& session, const Outcome& outcome,
+Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console);
 

@@ -201,32 +201,32 @@ Ending show_only(const tables::Result& result, const PlanArguments& arguments, C
   return verdict_on(result);
 }
 
-Ending write_and_show(App& app, const Outcome& outcome, const RunArguments& arguments,
+Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
                       Console& console) {
   const auto& asked = arguments.plan;
-  const auto result = view(outcome);
-  if (outcome.runs.empty()) return show_only(result, asked, console);
+  const auto result = view(planned);
+  if (planned.runs.empty()) return show_only(result, asked, console);
   Session session(console);
   store::Store store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   constexpr std::size_t kMany = 2000;  // so few are there at once
-  const auto commit = commit_of(session.shell(), outcome.experiment);
+  const auto commit = commit_of(session.shell(), planned.experiment);
   store::Provenance provenance{ORCH_VERSION,
-                               fs::path(outcome.experiment.file).filename(),
+                               fs::path(planned.experiment.file).filename(),
                                "",
                                commit.id,
                                commit.changed,
                                {},
                                asked.source.set};
-  for (const auto& file : outcome.experiment.includes)
+  for (const auto& file : planned.experiment.includes)
     provenance.includes.push_back(
-        fs::path(file).lexically_relative(fs::path(outcome.experiment.file).parent_path()));
+        fs::path(file).lexically_relative(fs::path(planned.experiment.file).parent_path()));
   const auto written = store.write(
-      outcome.experiment.name, outcome.runs.size(),
+      planned.experiment.name, planned.runs.size(),
       [&](std::size_t i) {
-        if (outcome.runs.size() > kMany && i % 500 == 0)
-          console.progress(fmt::format("writing run folders: {} of {}", i, outcome.runs.size()));
-        return folder_of(app, renderers, store, outcome.runs[i], session.slurm(), asked.source.file,
+        if (planned.runs.size() > kMany && i % 500 == 0)
+          console.progress(fmt::format("writing run folders: {} of {}", i, planned.runs.size()));
+        return folder_of(app, renderers, store, planned.runs[i], session.slurm(), asked.source.file,
                          provenance);
       },
       interrupted);
@@ -238,10 +238,10 @@ Ending write_and_show(App& app, const Outcome& outcome, const RunArguments& argu
   }
   const bool json = asked.common.format == "json";
   if (!json) show(result, asked, console);
-  say(asked, "\n" + written_text(*written, fs::path(asked.options.runs) / outcome.experiment.name),
+  say(asked, "\n" + written_text(*written, fs::path(asked.options.runs) / planned.experiment.name),
       console);
   std::optional<tables::Standings> end;
-  auto launched = launch_runs(app, session, outcome, arguments, end, console);
+  auto launched = launch_runs(app, session, planned, arguments, end, console);
   if (json) console.print(tables::json(result, end ? &*end : nullptr));
   const auto verdict = verdict_on(result);
   const bool accepted = verdict == Exit::over_budget && arguments.options.over_budget;
@@ -253,7 +253,7 @@ Ending write_and_show(App& app, const Outcome& outcome, const RunArguments& argu
 Ending plan_command(App& app, const PlanArguments& arguments, Console& console) {
   const auto planned = plan_where(app, arguments.source, arguments.options, arguments.where);
   if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
-  return show_only(view(std::get<Outcome>(planned)), arguments, console);
+  return show_only(view(std::get<PlannedExperiment>(planned)), arguments, console);
 }
 
 Ending run_command(App& app, const RunArguments& arguments, Console& console) {
@@ -262,7 +262,7 @@ Ending run_command(App& app, const RunArguments& arguments, Console& console) {
   if (!arguments.no_calibrate) measure_before_run(app, asked.source, console);
   const auto planned = plan_where(app, asked.source, asked.options, asked.where);
   if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
-  return write_and_show(app, std::get<Outcome>(planned), arguments, console);
+  return write_and_show(app, std::get<PlannedExperiment>(planned), arguments, console);
 }
 
 }  // namespace orch::app

@@ -29,8 +29,8 @@ std::string name_of(const std::string& word) {
 }
 
 std::string title_of(const Gatherer& gatherer, const std::vector<std::string>& words) {
-  if (words.size() == 1 && gatherer.outcomes().size() == 1)
-    return gatherer.outcomes().front().experiment.name;
+  if (words.size() == 1 && gatherer.experiments().size() == 1)
+    return gatherer.experiments().front().experiment.name;
   std::vector<std::string> names;
   for (const auto& word : words) names.push_back(name_of(word));
   return join(names, ", ");
@@ -43,7 +43,7 @@ std::string now() {
   return text;
 }
 
-void add_outcome(const Outcome& outcome, page::Page& page) {
+void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
   if (page.doc.empty()) page.doc = outcome.experiment.doc;
   for (const auto& rejected : outcome.rejected) {
     page::RejectedRun run{rejected.label, {}};
@@ -109,7 +109,7 @@ void attach(const std::string& file, page::Page& page) {
 void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page) {
   launch::ProcessShell shell;
   std::set<std::string> clusters;
-  for (const auto& outcome : gatherer.outcomes()) {
+  for (const auto& outcome : gatherer.experiments()) {
     const auto& file = outcome.experiment.file;
     const auto commit = commit_of(shell, outcome.experiment);
     page.provenance.emplace_back("experiment file", here(file));
@@ -151,7 +151,7 @@ page::Page page_of(const Gatherer& gatherer, Records records, const ReportArgume
   page.created = now();
   page.command = command_of(arguments.records);
   page.records = std::move(records);
-  for (const auto& outcome : gatherer.outcomes()) add_outcome(outcome, page);
+  for (const auto& outcome : gatherer.experiments()) add_outcome(outcome, page);
   add_used(page);
   add_provenance(gatherer, arguments.attach, page);
   name_files_from_here(page);

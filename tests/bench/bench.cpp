@@ -18,7 +18,7 @@ extern char** environ;
 namespace {
 
 using orch::app::App;
-using orch::app::Outcome;
+using orch::app::PlannedExperiment;
 
 const std::string kSweep = ORCH_SOURCE_DIR "/tests/bench/sweep.lua";
 
