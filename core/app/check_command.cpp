@@ -98,14 +98,9 @@ std::string text_of(const Judgements& judgements, const Common& common) {
 
 Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
   Gatherer gatherer(app, gather_options(arguments));
-  Records records;
-  for (const auto& word : arguments.words) {
-    auto found = gatherer.find(word);
-    if (!found) return {found.error(), interrupted() ? Exit::interrupted : Exit::error};
-    std::move(found->begin(), found->end(), std::back_inserter(records));
-  }
-  tell_passed(gatherer, console);
-  const auto judged = judge(gatherer, records);
+  const auto records = find_all(gatherer, arguments.words, console);
+  if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
+  const auto judged = judge(gatherer, *records);
   if (!judged) return judged.error();
   if (judged->empty())
     return Error{"orch check", "nothing is expected of a run that was started",

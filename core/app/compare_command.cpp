@@ -30,11 +30,9 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
     pool = std::move(*runs);
     return {};
   }
-  for (const auto& place : arguments.in) {
-    auto records = gatherer.find(place);
-    if (!records) return records.error();
-    std::move(records->begin(), records->end(), std::back_inserter(pool));
-  }
+  auto records = all_of(arguments.in, [&](const auto& place) { return gatherer.find(place); });
+  if (!records) return records.error();
+  pool = std::move(*records);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "core/app/fields.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,20 +16,18 @@ using plan::Planned;
 using plan::Value;
 
 // What is neither a field of a run nor a quantity.
-Result<Value> other(const Planned& planned, std::string_view name) {
-  const auto& estimate = planned.estimate;
-  if (name == "fit") return Value(std::string(plan::name(estimate.fit)));
-  if (name == "warnings") return Value(static_cast<std::int64_t>(planned.run.warnings.size()));
-  if (name == "memory_low") return Value(estimate.memory_low);
-  if (name == "memory_high") return Value(estimate.memory_high);
-  if (name == "step_low") return Value(estimate.step_low);
-  if (name == "step_high") return Value(estimate.step_high);
-  return Error{};
-}
+const std::map<std::string_view, Value (*)(const Planned&)> kOthers = {
+    {"fit", [](const Planned& p) { return Value(std::string(plan::name(p.estimate.fit))); }},
+    {"warnings", [](const Planned& p) { return Value(std::ssize(p.run.warnings)); }},
+    {"memory_low", [](const Planned& p) { return Value(p.estimate.memory_low); }},
+    {"memory_high", [](const Planned& p) { return Value(p.estimate.memory_high); }},
+    {"step_low", [](const Planned& p) { return Value(p.estimate.step_low); }},
+    {"step_high", [](const Planned& p) { return Value(p.estimate.step_high); }},
+};
 
 std::vector<std::string> known_names(const std::vector<plan::StrategyPtr>& strategies) {
-  std::set<std::string> names{"fit",       "warnings", "memory_low", "memory_high",
-                              "step_low",  "step_high"};
+  std::set<std::string> names;
+  for (const auto& [name, read] : kOthers) names.emplace(name);
   for (const auto& term : plan::vocabulary())
     if (term.read) names.emplace(term.name);
   for (const auto& quantity : record::quantities())
@@ -47,7 +46,7 @@ Result<Value> field(const Planned& planned, std::string_view name,
     const auto value = record::estimated(*quantity, planned);
     return Value(value ? value->value : 0);
   }
-  if (auto found = other(planned, name)) return found;
+  if (const auto other = kOthers.find(name); other != kOthers.end()) return other->second(planned);
   if (planned.run.strategy->index(name) >= 0) return planned.run.setting(name);
   for (const auto& strategy : strategies)
     if (strategy->index(name) >= 0) return Value();

@@ -10,17 +10,7 @@ using Records = std::vector<record::Record>;
 
 Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
   if (!arguments.csv) return gatherer.logs(arguments.records.words);
-  Records out;
-  Errors errors;
-  for (const auto& file : arguments.records.words) {
-    auto records = gatherer.table(file);
-    if (!records)
-      errors.insert(errors.end(), records.error().begin(), records.error().end());
-    else
-      std::move(records->begin(), records->end(), std::back_inserter(out));
-  }
-  if (!errors.empty()) return errors;
-  return out;
+  return all_of(arguments.records.words, [&](const auto& file) { return gatherer.table(file); });
 }
 
 // CSV is what validate, calibrate and ingest --csv read: the loop is closed.

@@ -3,11 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/sources.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/hardware/write.h"
 #include "core/plan/training.h"
 #include "core/plan/tunable.h"
 #include "core/show/tables/json.h"
@@ -124,49 +125,11 @@ Json partition_json(const plan::Partition& partition) {
           {"network_bandwidth", constant_json(partition.network.bandwidth)}};
 }
 
-// One partition's numbers with their origins.
-Rows constant_rows(const plan::Partition& p) {
+// One partition's numbers with their origins, by the names that they have in its file.
+Rows constant_rows(const plan::Partition& partition) {
   Rows rows{{"constant", "value", "origin"}};
-  const auto bytes = [&](const char* name, const plan::Constant& c, const char* per = "") {
-    rows.push_back({name, format_bytes(c.value) + per, c.origin});
-  };
-  const auto number = [&](const char* name, const plan::Constant& c, double unit,
-                          const char* text) {
-    rows.push_back({name, fmt::format("{:.4g}{}", c.value / unit, text), c.origin});
-  };
-  bytes("memory", p.gpu.memory);
-  bytes("usable memory", p.gpu.usable_memory);
-  bytes("driver context", p.gpu.context_memory);
-  bytes("a communicator", p.gpu.communicator_memory);
-  bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
-  for (const auto& [format, peak] : p.gpu.peaks)
-    number(("peak " + format).c_str(), peak, 1e12, " TFLOPs");
-  for (const auto& [name, link] :
-       {std::pair("inside a node, per GPU", &p.intra_node),
-        std::pair("network, per node", &p.network), std::pair("PCIe, per GPU", &p.pcie)}) {
-    bytes(name, link->bandwidth, "/s");
-    number("  efficiency", link->efficiency, 1, "");
-    number("  latency", link->latency, 1e-6, " us");
-  }
-  bytes("host memory", p.host_memory);
-  bytes("host memory bandwidth", p.host_memory_bandwidth, "/s");
-  number("gemm", p.efficiency.gemm, 1, "");
-  number("attention", p.efficiency.attention, 1, "");
-  number("attention, unaligned", p.efficiency.attention_unaligned, 1, "");
-  number("memory-bound", p.efficiency.memory, 1, "");
-  for (const auto& [name, share] : {std::pair("  norms, GELU", &p.efficiency.element_wise),
-                                    std::pair("  softmax", &p.efficiency.softmax),
-                                    std::pair("  cross entropy", &p.efficiency.cross_entropy)})
-    if (share->value > 0) number(name, *share, 1, "");
-  number("layer overhead", p.efficiency.layer_overhead, 1e-6, " us");
-  number("stage overhead", p.efficiency.stage_overhead, 1e-3, " ms");
-  number("step overhead", p.efficiency.step_overhead, 1e-3, " ms");
-  number("overlap", p.efficiency.overlap, 1, "");
-  number("optimizer on the host", p.efficiency.host, 1, "");
-  number("allocator slack", p.efficiency.allocator_slack, 1, "");
-  number("time spread", p.efficiency.time_spread, 1, "");
-  number("memory spread", p.efficiency.memory_spread, 1, "");
-  number("tight from", p.efficiency.tight, 1, "");
+  for (const auto& [name, value, constant] : hardware::named_constants(partition))
+    rows.push_back({name, value, constant.origin});
   return rows;
 }
 

@@ -45,6 +45,29 @@ Ending put_out(const std::string& text, const std::string& file,
   return Exit::ok;
 }
 
+Result<std::vector<record::Record>> all_of(const std::vector<std::string>& words,
+                                           const FindRecords& find) {
+  std::vector<record::Record> out;
+  Errors errors;
+  for (const auto& word : words) {
+    auto records = find(word);
+    if (records)
+      std::move(records->begin(), records->end(), std::back_inserter(out));
+    else
+      errors.insert(errors.end(), records.error().begin(), records.error().end());
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+Result<std::vector<record::Record>> find_all(Gatherer& gatherer,
+                                             const std::vector<std::string>& words,
+                                             Console& console) {
+  auto records = all_of(words, [&](const auto& word) { return gatherer.find(word); });
+  if (records) tell_passed(gatherer, console);
+  return records;
+}
+
 void tell_passed(const Gatherer& gatherer, Console& console) {
   constexpr std::size_t kShown = 10;
   const auto& passed = gatherer.passed();

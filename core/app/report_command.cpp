@@ -221,20 +221,6 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   return write_page(page, arguments, console);
 }
 
-Result<Records> gather(Gatherer& gatherer, const std::vector<std::string>& words) {
-  Records out;
-  Errors errors;
-  for (const auto& word : words) {
-    auto records = gatherer.find(word);
-    if (records)
-      std::move(records->begin(), records->end(), std::back_inserter(out));
-    else
-      errors.insert(errors.end(), records.error().begin(), records.error().end());
-  }
-  if (!errors.empty()) return errors;
-  return out;
-}
-
 // Of logs nobody knows: many just end.
 bool goes_on(const page::Page& page) {
   return std::any_of(page.records.begin(), page.records.end(), [](const auto& record) {
@@ -245,9 +231,8 @@ bool goes_on(const page::Page& page) {
 
 Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console& console) {
   Gatherer gatherer(app, gather_options(arguments.records));
-  auto records = gather(gatherer, arguments.records.words);
+  auto records = find_all(gatherer, arguments.records.words, console);
   if (!records) return records.error();
-  tell_passed(gatherer, console);
   auto page = page_of(gatherer, std::move(*records), arguments);
   if (page.records.empty() && page.rejected.empty())
     return Error{"orch report", "there is nothing to show in what was named",
