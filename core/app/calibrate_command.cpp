@@ -281,9 +281,7 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
         "--stacks FILE fits the software too\n");
     return Exit::ok;
   }
-  if (auto status = write_calibrated(
-          app, calibrated, {arguments.write, arguments.output, arguments.stacks}, console);
-      !status)
+  if (auto status = write_calibrated(app, calibrated, arguments, console); !status)
     return status.error();
   console.note("next: orch validate\n");
   return Exit::ok;

@@ -82,32 +82,32 @@ Status check_output(const std::string& output) {
   return {};
 }
 
-Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options,
+Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
                         Console& console) {
   std::map<std::string, const plan::Cluster*> clusters;
   for (std::size_t m = 0; m < calibrated.study.machines.size(); ++m)
     if (!calibrated.study.machines[m].held)
       clusters[calibrated.study.clusters[m]->name] = calibrated.study.clusters[m];
-  if (!options.output.empty() && clusters.size() > 1) {
-    const auto named = clusters.find(fs::path(options.output).stem().string());
+  if (!arguments.output.empty() && clusters.size() > 1) {
+    const auto named = clusters.find(fs::path(arguments.output).stem().string());
     if (named == clusters.end())
       return Error{"--output", "the rows are of several clusters",
                    "call the file like one of them, or use --write"};
     clusters = {*named};
   }
-  if (options.output.empty() && !options.all) clusters.clear();
+  if (arguments.output.empty() && !arguments.write) clusters.clear();
   std::map<std::string, std::string> texts;
   for (const auto& [name, cluster] : clusters) {
-    const fs::path to(options.output.empty() ? cluster->file : options.output);
+    const fs::path to(arguments.output.empty() ? cluster->file : arguments.output);
     auto text = rewritten(*cluster, to.stem().string(), calibrated);
     if (!text) return text.error();
     if (auto status = check_again(*cluster, *text, to, app.clusters()); !status) return status;
     texts[to.string()] = std::move(*text);
   }
-  if (!options.stacks.empty()) {
-    auto stacks = stacks_text(calibrated, options.stacks);
+  if (!arguments.stacks.empty()) {
+    auto stacks = stacks_text(calibrated, arguments.stacks);
     if (!stacks) return stacks.error();
-    texts[options.stacks] = std::move(*stacks);
+    texts[arguments.stacks] = std::move(*stacks);
   }
   for (const auto& [to, text] : texts) {
     if (auto status = write_output(to, text); !status) return status;

@@ -5,7 +5,7 @@
 
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
-#include "core/app/console.h"
+#include "core/app/commands.h"
 
 namespace orch::app {
 
@@ -21,12 +21,7 @@ Status check_output(const std::string& output);
 // Puts what was fitted into the files of its clusters, or into one other file (of several clusters,
 // that which is called like it), and stacks into theirs. All texts are made and read again before
 // the first is written.
-struct WriteOptions {
-  bool all = false;      // into the files that the clusters were read from
-  std::string output;    // of the cluster
-  std::string stacks;    // of the stacks
-};
-Status write_calibrated(App& app, const Calibrated& calibrated, const WriteOptions& options,
+Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
                         Console& console);
 
 }  // namespace orch::app

@@ -7,6 +7,8 @@
 
 #include "core/app/app.h"
 #include "core/app/console.h"
+#include "core/app/data_documents.h"
+#include "core/price/search/search.h"
 #include "core/run/follow/options.h"
 #include "core/show/tables/report.h"
 
@@ -16,6 +18,11 @@ namespace orch::app {
 struct Common {
   std::string format = "table";
   tables::Screen screen;
+
+  // What belongs to a table goes where it went, and beside an answer that is for a program.
+  void tell(const std::string& text, Console& console) const {
+    format == "table" ? console.print(text) : console.note(text);
+  }
 };
 
 struct PlanArguments {
@@ -29,12 +36,10 @@ struct PlanArguments {
 struct SearchArguments {
   Common common;
   experiment::Source source = "";
-  std::vector<std::string> keep;
-  std::vector<std::string> open;
+  search::Opening opening;
+  search::Options options;
   std::string where;
   std::string write;
-  std::size_t top = 10;
-  unsigned threads = 0;
 };
 
 struct ExplainArguments {
@@ -100,12 +105,10 @@ struct CalibrateArguments {
 struct DataBuildArguments {
   std::vector<std::string> inputs;  // files, or - for stdin
   std::string output;
+  DocumentOptions documents;
   std::string tokenizer = "byte";
-  std::string type = "auto";  // text, jsonl
-  std::string json_key = "text";
   std::string eod;  // a token, instead of the tokenizer's own
   bool append_eod = true;
-  bool split_lines = false;
   bool force = false;
 };
 

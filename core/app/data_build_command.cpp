@@ -105,9 +105,8 @@ Result<std::optional<std::int32_t>> eod_of(const tokenize::Tokenizer& tokenizer,
 }
 
 Status build(const DataBuildArguments& arguments, Builder& builder) {
-  const DocumentOptions options{arguments.type, arguments.json_key, arguments.split_lines};
   for (const auto& input : arguments.inputs) {
-    auto status = each_document(input, options, [&](std::string_view text) {
+    auto status = each_document(input, arguments.documents, [&](std::string_view text) {
       return interrupted() ? Status(kInterrupted) : builder.add(text);
     });
     if (!status) return status;

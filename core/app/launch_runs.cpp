@@ -21,13 +21,6 @@ namespace {
 
 using Chosen = std::vector<const plan::Planned*>;
 
-void tell(const RunArguments& arguments, const std::string& text, Console& console) {
-  if (arguments.plan.common.format == "table")
-    console.print(text);
-  else
-    console.note(text);
-}
-
 // The phases of a ramp-up wait for each other.
 std::string sbatch_by_hand(std::size_t phases, const fs::path& folder) {
   const std::string sbatch =
@@ -71,12 +64,12 @@ Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& argu
                       Console& console) {
   const auto& best = planned.runs.front();
   const bool none_fits = best.estimate.fit == plan::Fit::oom;
-  tell(arguments,
-       fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
-                   none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
-                   none_fits ? "takes it" : "the fastest one spends",
-                   shell_path(folder_of(best, arguments))),
-       console);
+  arguments.plan.common.tell(
+      fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
+                  none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
+                  none_fits ? "takes it" : "the fastest one spends",
+                  shell_path(folder_of(best, arguments))),
+      console);
   return Exit::ok;
 }
 
@@ -90,20 +83,20 @@ Ending without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArgumen
       fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
                   sbatch_by_hand(plan::phases(best.run).size(), folder_of(best, arguments)));
   if (slurm == launch::Slurm::absent) {
-    tell(arguments,
-         fmt::format(
-             "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
-             "next, on the cluster: {}\n",
-             submit),
-         console);
+    arguments.plan.common.tell(
+        fmt::format(
+            "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
+            "next, on the cluster: {}\n",
+            submit),
+        console);
     return arguments.yes ? Exit::scheduler_unreachable : Exit::ok;
   }
   const auto& name = best.run.experiment;
-  tell(arguments,
-       fmt::format("stopped after rendering: SLURM is installed but its controller does "
-                   "not answer (scontrol ping)\nnext, once it does: {}\n",
-                   arguments.yes ? "orch resume " + shell_path(name) : submit),
-       console);
+  arguments.plan.common.tell(
+      fmt::format("stopped after rendering: SLURM is installed but its controller does "
+                  "not answer (scontrol ping)\nnext, once it does: {}\n",
+                  arguments.yes ? "orch resume " + shell_path(name) : submit),
+      console);
   return Exit::scheduler_unreachable;
 }
 
@@ -126,8 +119,7 @@ const plan::Planned* untrained(const Chosen& chosen) {
 }
 
 Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Console& console) {
-  tell(
-      arguments,
+  arguments.plan.common.tell(
       fmt::format("stopped here: {}: {}\nnext: trainer = \"...\" in the experiment names a program "
                   "that can; or orch explain {}\n",
                   run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))),
@@ -137,15 +129,15 @@ Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Con
 
 Ending without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments,
                        Console& console) {
-  tell(arguments,
-       fmt::format(
-           "stopped here: there is no trainer to start: {}\n"
-           "next: build it (./orch of a clone does so by itself; or cmake --preset cpu and cmake "
-           "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
-           "explain {}\n",
-           printable(trainer.string()), printable(trainer.filename().string()),
-           shell_path(folder_of(*chosen.front(), arguments))),
-       console);
+  arguments.plan.common.tell(
+      fmt::format(
+          "stopped here: there is no trainer to start: {}\n"
+          "next: build it (./orch of a clone does so by itself; or cmake --preset cpu and cmake "
+          "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
+          "explain {}\n",
+          printable(trainer.string()), printable(trainer.filename().string()),
+          shell_path(folder_of(*chosen.front(), arguments))),
+      console);
   return arguments.yes ? Exit::error : Exit::ok;  // who said yes wanted more than folders
 }
 
@@ -262,13 +254,12 @@ Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgu
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  tell(arguments,
-       fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                   tables::plural(handed.jobs, "job")),
-       console);
+  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                                         tables::plural(handed.jobs, "job")),
+                             console);
   if (handed.waiting > 0)
-    tell(arguments, fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")),
-         console);
+    arguments.plan.common.tell(
+        fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")), console);
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
@@ -322,7 +313,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
   campaign.refresh();
   tell_troubles(campaign, console);
   const auto order = order_of(campaign, chosen);
-  tell(arguments, already_text(order), console);
+  arguments.plan.common.tell(already_text(order), console);
   if (!order.runs.empty()) {
     if (auto ended = build_trainers(local_backends(campaign, order.runs)); !ended.ok())
       return ended;
@@ -334,7 +325,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
   for (const auto* run : chosen) target.runs.insert(run->run.id);
   Ending ended = Exit::ok;
   if (arguments.detach)
-    tell(arguments, fmt::format("next: orch watch {}\n", name), console);
+    arguments.plan.common.tell(fmt::format("next: orch watch {}\n", name), console);
   else
     ended = follow_and_report(session, campaign, target, arguments.plan.common, true, console);
   end = standings(campaign, target);

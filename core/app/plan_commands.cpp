@@ -94,16 +94,6 @@ std::string title(const tables::Result& result) {
   return out + origin_text(result) + "\n\n";
 }
 
-bool for_people(const PlanArguments& arguments) { return arguments.common.format == "table"; }
-
-// What stands at the end goes where the table went, or to stderr when stdout is for a program.
-void say(const PlanArguments& arguments, const std::string& text, Console& console) {
-  if (for_people(arguments))
-    console.print(text);
-  else
-    console.note(text);
-}
-
 void show(const tables::Result& result, const PlanArguments& arguments, Console& console) {
   switch (tables::parse_format(arguments.common.format).value()) {
     case tables::Format::json:
@@ -118,7 +108,7 @@ void show(const tables::Result& result, const PlanArguments& arguments, Console&
       console.print(tables::wrap(title(result), arguments.common.screen) +
                     tables::table(result, arguments.common.screen, arguments.top));
   }
-  say(arguments, notes(result, arguments), console);
+  arguments.common.tell(notes(result, arguments), console);
 }
 
 Exit verdict_on(const tables::Result& result) {
@@ -211,16 +201,11 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   constexpr std::size_t kMany = 2000;  // so few are there at once
   const auto commit = commit_of(session.shell(), planned.experiment);
-  store::Provenance provenance{ORCH_VERSION,
-                               fs::path(planned.experiment.file).filename(),
-                               "",
-                               commit.id,
-                               commit.changed,
-                               {},
-                               asked.source.set};
-  for (const auto& file : planned.experiment.includes)
-    provenance.includes.push_back(
-        fs::path(file).lexically_relative(fs::path(planned.experiment.file).parent_path()));
+  const fs::path file = planned.experiment.file;
+  store::Provenance provenance{ORCH_VERSION, file.filename(), "", commit.id, commit.changed,
+                               {},           asked.source.set};
+  for (const fs::path other : planned.experiment.includes)
+    provenance.includes.push_back(other.lexically_relative(file.parent_path()));
   const auto written = store.write(
       planned.experiment.name, planned.runs.size(),
       [&](std::size_t i) {
@@ -238,8 +223,8 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   }
   const bool json = asked.common.format == "json";
   if (!json) show(result, asked, console);
-  say(asked, "\n" + written_text(*written, fs::path(asked.options.runs) / planned.experiment.name),
-      console);
+  const auto place = fs::path(asked.options.runs) / planned.experiment.name;
+  asked.common.tell("\n" + written_text(*written, place), console);
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
   if (json) console.print(tables::json(result, end ? &*end : nullptr));

@@ -64,13 +64,8 @@ class SearchVerb {
   Status write();
   std::string asked() const;
   Exit verdict_exit() const;
-  bool for_people() const { return arguments_.common.format == "table"; }
   void say(const std::string& text) const {
-    const auto wrapped = tables::wrap(text, arguments_.common.screen);
-    if (for_people())
-      console_.print(wrapped);
-    else
-      console_.note(wrapped);
+    arguments_.common.tell(tables::wrap(text, arguments_.common.screen), console_);
   }
 
   App& app_;
@@ -90,17 +85,14 @@ Status SearchVerb::prepare() {
   auto experiment = app_.load(arguments_.source);
   if (!experiment) return experiment.error();
   experiment_ = std::move(*experiment);
-  auto space =
-      search::Space::make(experiment_, app_.find_cluster(), {arguments_.keep, arguments_.open});
+  auto space = search::Space::make(experiment_, app_.find_cluster(), arguments_.opening);
   if (!space) return space.error();
   space_ = std::move(*space);
   return {};
 }
 
 Status SearchVerb::look() {
-  search::Options options;
-  options.threads = arguments_.threads;
-  options.top = arguments_.top;
+  auto options = arguments_.options;
   options.interrupted = interrupted;
   options.progress = [&](const auto& progress) { console_.progress(progress_line(progress)); };
   if (!arguments_.where.empty()) {
@@ -133,7 +125,7 @@ Status SearchVerb::price(const std::vector<search::Score>& scores, std::size_t t
 
 Status SearchVerb::price_all() {
   auto& view = shown_.view;
-  const auto top = arguments_.top;
+  const auto top = arguments_.options.top;
   const auto few = std::min<std::size_t>(top, 3);  // of what only one is wanted
   view.experiment = &experiment_;
   view.space = found_.space;
@@ -266,8 +258,8 @@ Status SearchVerb::write() {
 std::string SearchVerb::asked() const {
   auto out = shell_quote(arguments_.source.file.string());
   for (const auto& text : arguments_.source.set) out += " --set " + shell_quote(text);
-  for (const auto& name : arguments_.keep) out += " --keep " + shell_quote(name);
-  for (const auto& name : arguments_.open) out += " --open " + shell_quote(name);
+  for (const auto& name : arguments_.opening.keep) out += " --keep " + shell_quote(name);
+  for (const auto& name : arguments_.opening.open) out += " --open " + shell_quote(name);
   if (!arguments_.where.empty()) out += " --where " + shell_quote(arguments_.where);
   return out;
 }

@@ -10,12 +10,13 @@ void declare_data_build(CLI::App& verb, app::DataBuildArguments& to) {
       ->type_name("PREFIX");
   verb.add_option("--tokenizer", to.tokenizer, "byte, or a tokenizer.json of Hugging Face")
       ->capture_default_str();
-  verb.add_option("--type", to.type, "What the inputs are; auto goes by their names")
+  verb.add_option("--type", to.documents.type, "What the inputs are; auto goes by their names")
       ->check(one_of({"auto", "text", "jsonl"}))
       ->capture_default_str();
-  verb.add_option("--json-key", to.json_key, "The text's name in each line of .jsonl")
+  verb.add_option("--json-key", to.documents.json_key, "The text's name in each line of .jsonl")
       ->capture_default_str();
-  verb.add_flag("--split-lines", to.split_lines, "Text: a document is a line, not a file");
+  verb.add_flag("--split-lines", to.documents.split_lines,
+                "Text: a document is a line, not a file");
   verb.add_flag("--append-eod,!--no-eod", to.append_eod,
                 "End each document with the end-of-text token, or not");
   verb.add_option("--eod", to.eod, "That token, instead of the tokenizer's own")

@@ -31,17 +31,19 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_set(verb, to.source.set);
-  verb.add_option("--keep", to.keep, "Keep the experiment's own values of this field (repeatable)")
+  verb.add_option("--keep", to.opening.keep,
+                  "Keep the experiment's own values of this field (repeatable)")
       ->allow_extra_args(false)
       ->type_name("FIELD");
-  verb.add_option("--open", to.open, "Try every value of this field, or of all (repeatable)")
+  verb.add_option("--open", to.opening.open,
+                  "Try every value of this field, or of all (repeatable)")
       ->allow_extra_args(false)
       ->type_name("FIELD");
   verb.add_option("--where", to.where, "Only what this Lua expression is true for");
-  verb.add_option("--top", to.top, "Layouts in the list")
+  verb.add_option("--top", to.options.top, "Layouts in the list")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  verb.add_option("--threads", to.threads, "Threads; 0: one for each core")
+  verb.add_option("--threads", to.options.threads, "Threads; 0: one for each core")
       ->check(whole_number(0, 1024))
       ->capture_default_str();
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");

@@ -46,12 +46,12 @@ Said failed(const Desk& desk, const Changes& changes) {
 TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][search]") {
   const Desk desk;
   auto arguments = asked(written(desk, "x.lua"));
-  arguments.top = 4;
+  arguments.options.top = 4;
   const auto said = desk(app::search_command, arguments);
   REQUIRE(said.exit == Exit::ok);
   CHECK(said.notes.empty());
   auto one = said.json();
-  arguments.threads = 3;
+  arguments.options.threads = 3;
   auto three = desk(app::search_command, arguments).json();
   one.erase("seconds");
   three.erase("seconds");
@@ -114,16 +114,16 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   const auto file = written(desk, "x.lua");
   const auto all = space(desk, asked(file));
   auto fewer = asked(file);
-  fewer.keep = {"recompute"};  // none, selective, full
+  fewer.opening.keep = {"recompute"};  // none, selective, full
   CHECK(space(desk, fewer) == all / 3);
   auto more = asked(file);
-  more.open = {"flash_attention"};
+  more.opening.open = {"flash_attention"};
   CHECK(space(desk, more) == all * 2);
   // overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
   // fused_kernels and four values of prefetch.
   const auto fsdp = written(desk, "fsdp.lua", {.strategies = "strategies = { fsdp {} },"});
   auto open = asked(fsdp);
-  open.open = {"all"};
+  open.opening.open = {"all"};
   CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4);
   auto where = asked(file);
   where.where = "gpus == 8 and strategy == \"fsdp\"";
@@ -197,8 +197,8 @@ TEST_CASE("mistakes of a search say what was meant", "[app][search]") {
   const auto usage = [&](std::vector<std::string> keep, std::vector<std::string> open,
                          const std::string& where) {
     auto arguments = asked(written(desk, "x.lua"), "table");
-    arguments.keep = std::move(keep);
-    arguments.open = std::move(open);
+    arguments.opening.keep = std::move(keep);
+    arguments.opening.open = std::move(open);
     arguments.where = where;
     const auto said = desk(app::search_command, arguments);
     CHECK(said.exit == Exit::usage);

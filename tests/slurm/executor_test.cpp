@@ -50,7 +50,7 @@ struct Bench {
     const auto answers = folder / submission.id;
     fs::create_directories(answers);
     return executor.submit(
-        {&submission, answers, path, folder, "orch-test", "/dev/null", "", {}, 0, -1});
+        {&submission, answers, path, folder, "orch-test", "/dev/null", "", {}, 0, -1, ""});
   }
 
   void accept(Submission& submission, const std::string& script) {
@@ -195,7 +195,8 @@ TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
   CHECK(reply.message.find("Invalid partition name") != std::string::npos);
   const auto path = bench.folder / "test.sbatch";
   const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null", "", {}, 0,
-                        -1};
+                        -1,
+                        ""};
   REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
   CHECK_FALSE(bench.executor.test(request));
   REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));

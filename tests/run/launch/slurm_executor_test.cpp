@@ -88,7 +88,7 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   CHECK_FALSE(command.parsed);  // its environment becomes the job's
 
   submission = make("0008-ab", 1, false, "");
-  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1};
+  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, ""};
   CHECK(bench.executor.test(request));
   CHECK(bench.shell.commands.at(1).argv ==
         std::vector<std::string>{"sbatch", "--test-only", "--comment=orch:0008-ab",
@@ -102,7 +102,8 @@ TEST_CASE("an answer that is lost is unclear; sbatch that cannot run took nothin
   Bench bench;
   const Place folder;
   auto submission = make("0007-ab", 1, false, "");
-  Request request{&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1};
+  Request request{&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1,
+                  ""};
   CHECK(bench.executor.submit(request).reply == Reply::unreachable);
   bench.shell.once("sbatch", {0, "", ""});
   CHECK(bench.executor.submit(request).reply == Reply::unclear);
