@@ -122,7 +122,7 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
 
 // All targets are submitted before any is followed.
 Ending again_command(const FollowArguments& arguments, bool retry, Console& console) {
-  const auto submitted =
+  auto submitted =
       for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
         return submit_again(campaign, target, arguments, retry, console);
       });
