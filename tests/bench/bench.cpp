@@ -94,7 +94,10 @@ void render(benchmark::State& state) {
   orch::render::Renderer renderer(app->places().templates());
   for (auto _ : state) {
     for (const auto& planned : outcome.runs) {
-      orch::render::Context context{planned.id, "/runs/bench/" + planned.id, "orch-train", "0"};
+      orch::render::Context context;
+      context.trainers = "/bin";
+      context.version = "0";
+      context.step_seconds = planned.estimate.step_seconds;
       benchmark::DoNotOptimize(must(renderer.render(planned.run, context)));
     }
   }
