@@ -8,8 +8,6 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/usage.h"
 
 namespace orch::cli {
@@ -83,7 +81,7 @@ struct Option {
   Values values;
 };
 
-struct Verb {
+struct Menu {
   std::string name;  // "data build"
   std::string doc;
   std::vector<std::string> verbs;  // of its own
@@ -99,8 +97,8 @@ struct Verb {
   }
 };
 
-void add_verb(const CLI::App& app, const std::string& name, std::vector<Verb>& to) {
-  Verb verb{name, app.get_description(), {}, {}, {}};
+void add_verb(const CLI::App& app, const std::string& name, std::vector<Menu>& to) {
+  Menu verb{name, app.get_description(), {}, {}, {}};
   for (const auto* option : app.get_options()) {
     auto values = values_of(name, *option);
     if (option->get_positional()) {
@@ -118,8 +116,8 @@ void add_verb(const CLI::App& app, const std::string& name, std::vector<Verb>& t
   for (const auto* own : app.get_subcommands({})) add_verb(*own, name + " " + own->get_name(), to);
 }
 
-std::vector<Verb> verbs(const CLI::App& program) {
-  std::vector<Verb> out;
+std::vector<Menu> menus(const CLI::App& program) {
+  std::vector<Menu> out;
   for (const auto* verb : verbs_for_people(program)) add_verb(*verb, verb->get_name(), out);
   std::vector<std::string> all;
   for (const auto* verb : verbs_for_people(program)) all.push_back(verb->get_name());
@@ -128,9 +126,9 @@ std::vector<Verb> verbs(const CLI::App& program) {
   return out;
 }
 
-bool is_own(const Verb& verb) { return verb.name.find(' ') != std::string::npos; }
+bool is_own(const Menu& verb) { return verb.name.find(' ') != std::string::npos; }
 
-std::vector<std::string> first_words(const std::vector<Verb>& all) {
+std::vector<std::string> first_words(const std::vector<Menu>& all) {
   std::vector<std::string> out;
   for (const auto& verb : all)
     if (!is_own(verb)) out.push_back(verb.name);
@@ -143,7 +141,7 @@ std::string bash_line(const std::string& pattern, const Values& values) {
                      join(values.words, " "), values.kind, values.files);
 }
 
-std::string option_values(const std::vector<Verb>& all) {
+std::string option_values(const std::vector<Menu>& all) {
   std::string out;
   for (const auto& verb : all)
     for (const auto& option : verb.options) {
@@ -156,7 +154,7 @@ std::string option_values(const std::vector<Verb>& all) {
   return out;
 }
 
-std::string argument_values(const std::vector<Verb>& all) {
+std::string argument_values(const std::vector<Menu>& all) {
   std::string out;
   for (const auto& verb : all) {
     auto values = verb.argument.value_or(Values());
@@ -167,14 +165,14 @@ std::string argument_values(const std::vector<Verb>& all) {
   return out;
 }
 
-std::string option_names(const std::vector<Verb>& all) {
+std::string option_names(const std::vector<Menu>& all) {
   std::string out;
   for (const auto& verb : all)
     out += bash_line(fmt::format("\"{}\"", verb.name), {verb.long_names(), "", ""});
   return out;
 }
 
-std::string own_verbs(const std::vector<Verb>& all) {
+std::string own_verbs(const std::vector<Menu>& all) {
   std::vector<std::string> out;
   for (const auto& verb : all)
     if (is_own(verb)) out.push_back("\"" + verb.name + "\"");
@@ -184,7 +182,7 @@ std::string own_verbs(const std::vector<Verb>& all) {
 // bash and zsh share the table; they differ in where the words of the line are, and in how they
 // offer some. Words that orch names go through no expansion: a cluster's file may be called
 // anything.
-std::string value_table(const std::vector<Verb>& all) {
+std::string value_table(const std::vector<Menu>& all) {
   return fmt::format(
       R"(# Leaves in fixed, kind and files what may stand after VERB [BEFORE], as its argument or option.
 _orch_values() {{ # VERB BEFORE WORD
@@ -208,7 +206,7 @@ _orch_values() {{ # VERB BEFORE WORD
       option_values(all), option_names(all), argument_values(all));
 }
 
-std::string bash(const std::vector<Verb>& all) {
+std::string bash(const std::vector<Menu>& all) {
   return "# orch completion bash >> ~/.bash_completion\n" + value_table(all) +
          fmt::format(R"(_orch() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} verb=${{COMP_WORDS[1]}}
@@ -246,7 +244,7 @@ std::string quoted(std::string_view text, std::string_view apostrophe) {
   return "'" + out + "'";
 }
 
-std::string zsh(const std::vector<Verb>& all) {
+std::string zsh(const std::vector<Menu>& all) {
   std::string list;
   for (const auto& verb : all)
     if (!is_own(verb)) list += "    " + quoted(verb.name + ":" + verb.doc, R"('\'')") + "\n";
@@ -290,7 +288,7 @@ std::string fish_values(const Values& values) {
          (offers.empty() ? "" : " -a " + quoted(offers, R"(\')"));
 }
 
-std::string fish(const std::vector<Verb>& all) {
+std::string fish(const std::vector<Menu>& all) {
   std::string out = "# orch completion fish > ~/.config/fish/completions/orch.fish\n";
   for (const auto& verb : all) {
     const auto words = split(verb.name, ' ');
@@ -315,10 +313,18 @@ std::string fish(const std::vector<Verb>& all) {
 
 }  // namespace
 
-int completion_command(const CLI::App& program, const std::string& shell) {
-  const auto all = verbs(program);
-  print(shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
-  return kOk;
+void declare_completion(CLI::App& verb, CompletionArguments& to) {
+  verb.add_option("SHELL", to.shell, "bash, zsh or fish")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish"}));
+}
+
+app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
+                               app::Console& console) {
+  const auto all = menus(program);
+  const auto& shell = arguments.shell;
+  console.print(shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
+  return app::Exit::ok;
 }
 
 }  // namespace orch::cli

@@ -4,8 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/text.h"
-#include "core/cli/commands.h"
-#include "core/cli/exit.h"
 #include "core/cli/usage.h"
 
 namespace orch::cli {

@@ -10,8 +10,7 @@
 
 #include "core/base/date.h"
 #include "core/base/text.h"
-#include "core/cli/commands.h"
-#include "core/cli/exit.h"
+#include "core/cli/terminal.h"
 
 namespace orch::cli {
 namespace {
@@ -25,14 +24,14 @@ std::optional<double> finite_number(const std::string& text) {
 }
 
 // "orch data build": a verb may have verbs of its own.
-struct Verb {
+struct Position {
   const CLI::App* app = nullptr;  // none: the program itself
   std::string place = "orch";
   std::vector<std::string> rest;  // of the words
 };
 
-Verb find_verb(const CLI::App& program, const std::vector<std::string>& words) {
-  Verb found{nullptr, "orch", words};
+Position find_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  Position found{nullptr, "orch", words};
   const auto* among = &program;
   while (among && !found.rest.empty()) {
     const auto* in = std::exchange(among, nullptr);
@@ -86,6 +85,13 @@ CLI::Validator whole_number(double min, double max) {
       "");
 }
 
+void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats) {
+  common.screen = stdout_screen();
+  verb.add_option("--format", common.format, "How to print")
+      ->check(one_of(std::move(formats)))
+      ->capture_default_str();
+}
+
 void add_runs(CLI::App& verb, std::string& to) {
   verb.add_option("--runs", to, "Folder of the run folders")
       ->capture_default_str()
@@ -122,25 +128,50 @@ std::vector<const CLI::App*> verbs_for_people(const CLI::App& program) {
   return program.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
-int usage_error(const CLI::App& program, const CLI::ParseError& error,
-                const std::vector<std::string>& words) {
+Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,
+                    const std::vector<std::string>& words) {
   const auto verb = find_verb(program, words);
   const auto& app = verb.app ? *verb.app : program;
   const auto known = options_of(app);
   if (const auto unknown = unknown_option(verb.rest, known))
-    return fail(Error{verb.place, fmt::format("no option '{}'", printable(*unknown)),
-                      suggestion(*unknown, known)},
-                kUsage);
+    return Error{verb.place, fmt::format("no option '{}'", printable(*unknown)),
+                 suggestion(*unknown, known)};
   if (const auto among = verbs_for_people(app); !among.empty()) {
     std::vector<std::string> names;
     for (const auto* candidate : among) names.push_back(candidate->get_name());
     if (verb.rest.empty())
-      return fail(Error{verb.place, "no verb given", "one of: " + join(names, ", ")}, kUsage);
-    return fail(Error{verb.place, fmt::format("no such verb '{}'", printable(verb.rest.front())),
-                      suggestion(verb.rest.front(), names)},
-                kUsage);
+      return Error{verb.place, "no verb given", "one of: " + join(names, ", ")};
+    return Error{verb.place, fmt::format("no such verb '{}'", printable(verb.rest.front())),
+                 suggestion(verb.rest.front(), names)};
   }
-  return fail(Error{verb.place, printable(error.what()), verb.place + " --help shows how"}, kUsage);
+  return Error{verb.place, printable(error.what()), verb.place + " --help shows how"};
+}
+
+void declare_help(CLI::App& verb, HelpArguments& to) {
+  verb.add_option("VERB", to.verb, "One of the verbs");
+  verb.add_flag("--man", to.man, "All of it, as the source of a manual page");
+}
+
+app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,
+                         app::Console& console) {
+  if (arguments.man) return console.print(man_page(program)), app::Exit::ok;
+  if (arguments.verb.empty())
+    return console.print(
+               program.get_formatter()->make_help(&program, "orch", CLI::AppFormatMode::Normal)),
+           app::Exit::ok;
+  for (const auto* found : verbs_for_people(program))
+    if (found->get_name() == arguments.verb)
+      return console.print(found->help("orch")), app::Exit::ok;
+  return {usage_errors(program, CLI::ParseError("", 0), {arguments.verb}), app::Exit::usage};
+}
+
+void declare_supervise(CLI::App& verb, app::SuperviseArguments& to) {
+  verb.add_option("SUBMISSION", to.submission)->required();
+}
+
+void declare_words(CLI::App& verb, app::WordsArguments& to) {
+  verb.add_option("KIND", to.kind)->required();
+  verb.add_option("RUNS", to.runs);
 }
 
 }  // namespace orch::cli

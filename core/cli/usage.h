@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/app/commands.h"
+
 namespace orch::cli {
 
 // What an option takes, with messages for people.
@@ -11,6 +13,7 @@ CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
+void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats);
 void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the run folders
 // --set path=value, for every verb that reads an experiment.
 void add_set(CLI::App& verb, std::vector<std::string>& to);
@@ -21,8 +24,25 @@ std::vector<const CLI::App*> verbs_for_people(const CLI::App& program);
 // The source of the manual page: every verb and option, as --help has them.
 std::string man_page(const CLI::App& program);
 
-// Tells what is wrong with the command line and what was meant; returns the exit code.
-int usage_error(const CLI::App& program, const CLI::ParseError& error,
-                const std::vector<std::string>& words);
+// What is wrong with the command line, and what was meant.
+Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,
+                    const std::vector<std::string>& words);
+
+// The verbs that are about the program itself.
+struct HelpArguments {
+  std::string verb;
+  bool man = false;
+};
+struct CompletionArguments {
+  std::string shell;
+};
+void declare_help(CLI::App& verb, HelpArguments& to);
+void declare_completion(CLI::App& verb, CompletionArguments& to);
+void declare_supervise(CLI::App& verb, app::SuperviseArguments& to);
+void declare_words(CLI::App& verb, app::WordsArguments& to);
+app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,
+                         app::Console& console);
+app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
+                               app::Console& console);
 
 }  // namespace orch::cli

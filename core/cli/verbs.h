@@ -1,55 +1,78 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "core/cli/commands.h"
-#include "core/cli/follow_arguments.h"
+#include "core/app/commands.h"
 
 namespace orch::cli {
 
-// Everything that the command line can say.
-struct Arguments {
-  PlanArguments plan;
-  RunArguments run;
-  FollowArguments status, watch, cancel, resume, retry, inspect, index;
-  LogsArguments logs;
-  DoctorArguments doctor;
-  std::string submission;
-  SearchArguments search;
-  ExplainArguments explain;
-  ProbeArguments probe;
-  ListArguments backends, clusters;
-  ModelArguments models;
-  ValidateArguments validate;
-  CalibrateArguments calibrate;
-  DataBuildArguments data_build;
-  DataShowArguments data_show;
-  ExportArguments exports;
-  ImportArguments imports;
-  IngestArguments ingest;
-  CompareArguments compare;
-  ReportArguments report;
-  CheckArguments check;
-  std::string shell;
-  WordsArguments words;
+// A verb of the program. Usage, completion, the manual page and what is said of a mistyped word
+// come from the list of these.
+struct Verb {
+  std::string name;                        // "data build": a verb of the verb data
+  std::string group;                       // its heading in --help; "": for orch itself
+  std::string help;                        // one line
+  std::string examples;                    // and what else --help ends with
+  std::function<void(CLI::App&)> declare;  // its arguments
+  // Does it, once its arguments are parsed; none: it only has verbs.
+  std::function<app::Ending(const CLI::App& program, app::Console& console)> run;
 };
 
-// Each adds verbs to the program, with their options, and where the arguments go.
-void add_run(CLI::App& program, RunArguments& to);
-void add_planning_verbs(CLI::App& program, Arguments& to);   // plan, search, explain, probe
-void add_following_verbs(CLI::App& program, Arguments& to);  // status, watch, logs, ...
-void add_knowledge_verbs(CLI::App& program, Arguments& to);  // backends, models, validate, ...
-void add_data_verbs(CLI::App& program, Arguments& to);       // data build, data show
-void add_weights_verbs(CLI::App& program, Arguments& to);    // export, import
-void add_record_verbs(CLI::App& program, Arguments& to);     // ingest, compare, report, check
+// In the order of --help.
+std::vector<Verb> verbs();
 
-// What several verbs take.
-void add_format(CLI::App* verb, Common& common, std::vector<std::string> formats);
-void add_planning(CLI::App* verb, PlanArguments& to);
+// Each verb has its arguments in one place: what declares them and what runs with them share it.
+template <class Arguments, class Run>
+Verb verb(std::string name, std::string group, std::string help, std::string examples,
+          void (*declare)(CLI::App&, Arguments&), Run run) {
+  const auto arguments = std::make_shared<Arguments>();
+  return {std::move(name),
+          std::move(group),
+          std::move(help),
+          std::move(examples),
+          [=](CLI::App& to) { declare(to, *arguments); },
+          [=](const CLI::App& program, app::Console& console) -> app::Ending {
+            if constexpr (std::is_invocable_v<Run, app::App&, const Arguments&, app::Console&>) {
+              const auto app = app::App::create();
+              return app ? run(**app, *arguments, console) : app::Ending(app.error());
+            } else if constexpr (std::is_invocable_v<Run, const Arguments&, app::Console&>) {
+              return run(*arguments, console);
+            } else {
+              return run(program, *arguments, console);
+            }
+          }};
+}
 
-bool wants_color(int descriptor);
-tables::Screen screen();  // as stdout is
+void declare_run(CLI::App& verb, app::RunArguments& to);
+void declare_status(CLI::App& verb, app::FollowArguments& to);
+void declare_watch(CLI::App& verb, app::FollowArguments& to);
+void declare_logs(CLI::App& verb, app::LogsArguments& to);
+void declare_cancel(CLI::App& verb, app::FollowArguments& to);
+void declare_again(CLI::App& verb, app::FollowArguments& to);  // resume, retry
+void declare_inspect(CLI::App& verb, app::FollowArguments& to);
+void declare_doctor(CLI::App& verb, app::DoctorArguments& to);
+void declare_index(CLI::App& verb, app::FollowArguments& to);
+void declare_plan(CLI::App& verb, app::PlanArguments& to);
+void declare_search(CLI::App& verb, app::SearchArguments& to);
+void declare_explain(CLI::App& verb, app::ExplainArguments& to);
+void declare_probe(CLI::App& verb, app::ProbeArguments& to);
+void declare_ingest(CLI::App& verb, app::IngestArguments& to);
+void declare_compare(CLI::App& verb, app::CompareArguments& to);
+void declare_report(CLI::App& verb, app::ReportArguments& to);
+void declare_check(CLI::App& verb, app::RecordArguments& to);
+void declare_backends(CLI::App& verb, app::ListArguments& to);
+void declare_clusters(CLI::App& verb, app::ListArguments& to);
+void declare_models(CLI::App& verb, app::ModelArguments& to);
+void declare_validate(CLI::App& verb, app::ValidateArguments& to);
+void declare_calibrate(CLI::App& verb, app::CalibrateArguments& to);
+void declare_data_build(CLI::App& verb, app::DataBuildArguments& to);
+void declare_data_show(CLI::App& verb, app::DataShowArguments& to);
+void declare_export(CLI::App& verb, app::ExportArguments& to);
+void declare_import(CLI::App& verb, app::ImportArguments& to);
 
 }  // namespace orch::cli

@@ -10,15 +10,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/cli/app.h"
+#include "core/app/app.h"
 #include "core/run/render/job.h"
 
 extern char** environ;
 
 namespace {
 
-using orch::cli::App;
-using orch::cli::Outcome;
+using orch::app::App;
+using orch::app::PlannedExperiment;
 
 const std::string kSweep = ORCH_SOURCE_DIR "/tests/bench/sweep.lua";
 
@@ -94,7 +94,10 @@ void render(benchmark::State& state) {
   orch::render::Renderer renderer(app->places().templates());
   for (auto _ : state) {
     for (const auto& planned : outcome.runs) {
-      orch::render::Context context{planned.id, "/runs/bench/" + planned.id, "orch-train", "0"};
+      orch::render::Context context;
+      context.trainers = "/bin";
+      context.version = "0";
+      context.step_seconds = planned.estimate.step_seconds;
       benchmark::DoNotOptimize(must(renderer.render(planned.run, context)));
     }
   }

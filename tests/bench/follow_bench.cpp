@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/cli/standings.h"
+#include "core/app/standings.h"
 #include "core/run/follow/campaign.h"
 #include "core/run/follow/submitter.h"
 #include "core/run/launch/slurm/slurm_executor.h"
@@ -145,7 +145,7 @@ void poll_5000_jobs(benchmark::State& state) {
   following.submit();
   for (auto _ : state) {
     following.campaign.refresh();
-    const auto now = cli::standings(following.campaign, {"sweep", {}});
+    const auto now = app::standings(following.campaign, {"sweep", {}});
     benchmark::DoNotOptimize(tables::watch_screen(now, {}, 40));
   }
   if (following.campaign.runs().front().verdict().state != record::State::pending) std::exit(1);

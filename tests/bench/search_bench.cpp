@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cli/app.h"
+#include "core/app/app.h"
 #include "core/price/search/search.h"
 
 extern char** environ;
@@ -31,7 +31,7 @@ T must(orch::Result<T> result) {
 // One thread searches; the rate is of its own time, whatever else the machine does.
 void search_with_one_thread(benchmark::State& state, const std::string& file,
                             const orch::search::Opening& opening) {
-  auto app = must(orch::cli::App::create());
+  auto app = must(orch::app::App::create());
   const auto experiment = must(app->loader().load(file));
   const auto space = must(orch::search::Space::make(experiment, app->find_cluster(), opening));
   orch::search::Options options;

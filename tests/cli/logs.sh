@@ -7,43 +7,8 @@ planned one 2
 run=runs/one/${ids[0]}
 orch logs "${ids[0]}"
 exits 1 'a run that has not started'
-has "$err" 'has not started' 'a run that has not started'
-has "$err" 'orch status' 'a run that has not started'
-orch logs nothing
-exits 1 'no such run'
-orch logs "${ids[0]:0:-1}x"
-exits 1 'a typo'
-has "$err" "did you mean '${ids[0]}'?" 'a typo'
-orch logs gpt
-exits 1 'a beginning that both have'
-has "$err" "${ids[1]}" 'a beginning that both have'
-
 attempt "$run" 1 failed
-for i in {1..100}; do printf '%d: line %d\n' $((i % 4)) "$i"; done >"$run/attempts/1/stdout.log"
 attempt "$run" 2 finished
-orch logs "${ids[0]}"
-exits 0 'an attempt without a log'
-same '' "$out" 'an attempt without a log'
-echo 'the second attempt' >"$run/attempts/2/stdout.log"
-orch logs "$run"
-same 'the second attempt' "$out" 'the last attempt, by its folder'
-orch logs "${ids[0]##*-}" --attempt 1
-same 50 "$(wc -l <<<"$out")" 'fifty lines, by its hash'
-same '0: line 100' "${out##*$'\n'}" 'fifty lines'
-orch logs "${ids[0]}" --attempt 1 --lines 3
-same $'2: line 98\n3: line 99\n0: line 100' "$out" --lines
-orch logs "${ids[0]}" --attempt 1 --lines 0
-same 100 "$(wc -l <<<"$out")" 'all lines'
-orch logs "${ids[0]}" --attempt 1 --lines 0 --rank 3
-same 25 "$(wc -l <<<"$out")" --rank
-lacks "$out" '2: line' --rank
-orch logs "${ids[0]}" --attempt 1 --rank 77
-exits 0 'a rank that said nothing'
-same '' "$out" 'a rank that said nothing'
-orch logs "${ids[0]}" --attempt 3
-exits 1 'no such attempt'
-has "$err" 'has no attempt 3' 'no such attempt'
-has "$err" 'there are 2' 'no such attempt'
 
 # Rubbish, escapes and progress bars.
 log=$run/attempts/2/stdout.log

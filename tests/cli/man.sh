@@ -15,7 +15,7 @@ if command -v mandoc >/dev/null; then
 fi
 page=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$work/orch.1")
 orch --help
-verbs=$(sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' <<<"$out")
+verbs=$(sed -n '/^Runs:/,/^Exit codes:/s/^  \([a-z]*\)  .*/\1/p' <<<"$out")
 if [ "$(wc -w <<<"$verbs")" -lt 20 ]; then bad 'the verbs of --help' "$out"; fi
 section() { # VERB
   sed -n "/^\.SS orch $1\$/,/^\.S[SH]/p" <<<"$page" | sed '$d'

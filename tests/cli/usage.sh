@@ -10,8 +10,8 @@ wrong() { # PART ARGUMENTS...: a usage error that says PART
   has "$err" "$part" "orch $*"
   same '' "$out" "orch $*: nothing on stdout"
 }
-wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, doctor, index, plan, search, \
-explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, completion, help, version"
+wrong "one of: run, status, watch, logs, cancel, resume, retry, inspect, index, plan, search, \
+explain, probe, ingest, compare, report, check, backends, clusters, models, validate, calibrate, data, export, import, doctor, completion, help, version"
 wrong "did you mean 'status'?" statsu
 wrong "did you mean 'resume'?" resum
 wrong "did you mean '--follow'?" logs --folow x
@@ -38,6 +38,7 @@ wrong "--output is required" import x
 wrong "'int8' is not one of f32, bf16, f16" export x -o y --dtype int8
 wrong "y.lua" plan x.lua y.lua
 wrong "RUN is required" explain
+wrong "'2026-02-30' is not a day of the calendar" explain x --start 2026-02-30
 wrong "'tcsh' is not one of bash, zsh, fish" completion tcsh
 wrong "'-1' is not a number above 0" models --gpus -1
 wrong "'inf' is not a number above 0" models --tokens inf

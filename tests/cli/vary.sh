@@ -173,7 +173,7 @@ orch clusters theirs
 exits 0 'GPUs of two files'
 has "$out" 'h1: like h100-80g; read from gpus.yaml' 'beside goes before the own folder'
 has "$out" "h2: like h200; read from $XDG_DATA_HOME/orch/gpus.yaml" 'the own folder'
-has "$out" '1.0 TB/s  measured: here' 'what differs'
+has "$out" '1000 GB/s  measured: here' 'what differs'
 printf 'return { ["mine"] = preset("gpt-1.3b", { seq = 4096 }), ["gpt-13b"] = gpt { layers = 40, hidden = 5120, heads = 40, vocab = 50257, seq = 1024 } }\n' >models.lua
 orch models
 exits 0 'models'

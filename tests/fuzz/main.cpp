@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/cli/app.h"
+#include "core/app/app.h"
 #include "tests/fuzz/door.h"
 #include "tests/fuzz/mutate.h"
 
@@ -76,7 +76,7 @@ int go_through(const Door& door, std::span<const std::byte> bytes) {
 
 [[noreturn]] void work(const Door& door, const Mutator& mutator, const Options& options,
                        double until, std::uint64_t from, Shared& shared) {
-  for (auto n = from; n < options.inputs && now() < until && !cli::interrupted(); ++n) {
+  for (auto n = from; n < options.inputs && now() < until && !app::interrupted(); ++n) {
     shared.at = n;
     const auto bytes = pack(mutator.make(options.seed, n));
     if (go_through(door, std::as_bytes(std::span(bytes))) != 0) ::_exit(1);

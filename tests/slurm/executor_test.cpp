@@ -18,7 +18,7 @@ namespace {
 
 using namespace orch;
 using namespace orch::launch;
-using Outcome = Submitted::Outcome;
+using Reply = Submitted::Reply;
 using record::Submission;
 
 std::string environment(const char* name) {
@@ -50,13 +50,13 @@ struct Bench {
     const auto answers = folder / submission.id;
     fs::create_directories(answers);
     return executor.submit(
-        {&submission, answers, path, folder, "orch-test", "/dev/null", "", {}, 0, -1});
+        {&submission, answers, path, folder, "orch-test", "/dev/null", "", {}, 0, -1, ""});
   }
 
   void accept(Submission& submission, const std::string& script) {
     const auto reply = submit(submission, script);
     INFO(reply.message);
-    REQUIRE(reply.outcome == Outcome::accepted);
+    REQUIRE(reply.reply == Reply::accepted);
     submission.job = reply.job;
     CHECK(trim(*read_file(folder / submission.id / "answer")) == reply.job);
   }
@@ -191,11 +191,12 @@ TEST_CASE("what it refuses it refuses at once, and dry", "[slurm]") {
   Bench bench;
   const auto submission = bench.make(1, false);
   const auto reply = bench.submit(submission, "#!/bin/bash\n#SBATCH --partition=nowhere\nexit 0\n");
-  CHECK(reply.outcome == Outcome::refused);
+  CHECK(reply.reply == Reply::refused);
   CHECK(reply.message.find("Invalid partition name") != std::string::npos);
   const auto path = bench.folder / "test.sbatch";
   const Request request{&submission, bench.folder, path, bench.folder, "n", "/dev/null", "", {}, 0,
-                        -1};
+                        -1,
+                        ""};
   REQUIRE(write_file_atomically(path, "#!/bin/bash\n#SBATCH --nodes=99\nexit 0\n"));
   CHECK_FALSE(bench.executor.test(request));
   REQUIRE(write_file_atomically(path, "#!/bin/bash\nexit 0\n"));
@@ -233,7 +234,7 @@ TEST_CASE("a controller that froze takes the job after sbatch gave up", "[slurm]
   const auto reply = bench.submit(single, std::string("#!/bin/bash\n") + kHeader + "exit 0\n");
   ::kill(controller, SIGCONT);
   INFO(reply.message);
-  CHECK(reply.outcome == Outcome::unclear);
+  CHECK(reply.reply == Reply::unclear);
   // One that wakes up on a busy host needs its time.
   const auto job = SlurmExecutor(bench.shell, bench.clock, {.settle_seconds = 60}).find(single);
   REQUIRE(job);
@@ -250,7 +251,7 @@ TEST_CASE("a controller that is not there has taken nothing", "[slurm]") {
   ::setenv("SLURM_CONF", environment("ORCH_TEST_NO_CONTROLLER").c_str(), 1);
   const auto single = bench.make(1, false);
   const auto reply = bench.submit(single, "#!/bin/bash\nexit 0\n");
-  CHECK(reply.outcome == Outcome::unreachable);
+  CHECK(reply.reply == Reply::unreachable);
   CHECK_FALSE(bench.executor.poll({&single}));
   CHECK(probe_slurm(bench.shell) == Slurm::unreachable);
   ::setenv("SLURM_CONF", conf.c_str(), 1);

@@ -23,13 +23,15 @@ namespace {
 std::string value_text(double value, Unit unit) {
   switch (unit) {
     case Unit::bytes:
-      return fmt::format("{:.6g} MiB", value / 1048576);
+      return value < kGiB ? fmt::format("{:.6g} MiB", value / 1048576)
+                          : fmt::format("{:.6g} GiB", value / kGiB);
     case Unit::bytes_per_second:
       return fmt::format("{:.5g} GB/s", value / 1e9);
     case Unit::seconds:
       return fmt::format("{:.5g} us", value * 1e6);
     case Unit::flops:
-      return fmt::format("{:.5g} GFLOPs", value / 1e9);
+      return value < 1e12 ? fmt::format("{:.5g} GFLOPs", value / 1e9)
+                          : fmt::format("{:.5g} TFLOPs", value / 1e12);
     default:
       return fmt::format("{:.5g}", value);
   }

@@ -15,7 +15,7 @@
 namespace orch::follow {
 namespace {
 
-using Outcome = launch::Submitted::Outcome;
+using Reply = launch::Submitted::Reply;
 
 constexpr int kUnclearAnswers = 4;  // in a row, and nothing was taken
 
@@ -277,7 +277,7 @@ Result<Submitter::Done> Submitter::hand_over(const Group& group) {
     auto asked = request(group, opened.folder);
     asked.submission = &opened.submission;
     const auto answer = executor->submit(asked);
-    if (answer.outcome != Outcome::unreachable) return settle(*place, group, answer);
+    if (answer.reply != Reply::unreachable) return settle(*place, group, answer);
     campaign_.ledger().drop(*place);
     handed_.silent = !backoff.wait(world);
     if (handed_.silent)
@@ -290,7 +290,7 @@ Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
                                           launch::Submitted answer) {
   auto& ledger = campaign_.ledger();
   const auto& world = campaign_.world();
-  if (answer.outcome == Outcome::unclear) {
+  if (answer.reply == Reply::unclear) {
     Backoff backoff(*world.clock, campaign_.options().patience_seconds);
     auto found = campaign_.executor_of(view(group))->find(ledger.all()[place].submission);
     // The controller may still be working on it: nothing found counts only the second time.
@@ -310,16 +310,16 @@ Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
                    "takes nothing and does not say why: " + printable(answer.message),
                    "orch resume goes on when it does"};
     }
-    answer = {Outcome::accepted, **found, ""};
+    answer = {Reply::accepted, **found, ""};
   }
   unclear_ = 0;
-  if (answer.outcome == Outcome::no_room) {
+  if (answer.reply == Reply::no_room) {
     ledger.drop(place);
     if (group.runs.size() == 1)
       world.say("no room for more jobs now: " + printable(answer.message));
     return Done::no_room;
   }
-  if (answer.outcome == Outcome::refused) {
+  if (answer.reply == Reply::refused) {
     if (auto status = ledger.note_refusal(place, answer.message); !status) return status.error();
     world.say(fmt::format("{} refused {}: {}", campaign_.executor_of(view(group))->name(),
                           printable(view(group).facts.id), printable(answer.message)));

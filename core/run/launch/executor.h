@@ -28,14 +28,14 @@ struct Request {
 };
 
 struct Submitted {
-  enum class Outcome {
+  enum class Reply {
     accepted,     // job is its id
     refused,      // as it is, it will never be taken: message says why
     no_room,      // a limit on submitted jobs: later, or fewer
     unreachable,  // the controller did not answer; nothing was submitted
     unclear,      // it may or may not have been taken: find() tells
   };
-  Outcome outcome = Outcome::unclear;
+  Reply reply = Reply::unclear;
   std::string job;
   std::string message;
 };

@@ -55,14 +55,14 @@ class FakeExecutor : public launch::Executor {
   launch::Submitted submit(const launch::Request& request) override {
     const auto& submission = *request.submission;
     CHECK(fs::exists(request.folder / "submission.json"));  // on disk before the call
-    using Outcome = launch::Submitted::Outcome;
-    auto outcome = Outcome::accepted;
+    using Reply = launch::Submitted::Reply;
+    auto outcome = Reply::accepted;
     if (!script.empty()) {
       outcome = script.front();
       script.pop_front();
     }
-    if (room && submission.runs.size() > *room) outcome = Outcome::no_room;
-    const bool takes = outcome == Outcome::accepted || (outcome == Outcome::unclear && took_it);
+    if (room && submission.runs.size() > *room) outcome = Reply::no_room;
+    const bool takes = outcome == Reply::accepted || (outcome == Reply::unclear && took_it);
     if (takes) {
       jobs.push_back({std::to_string(next++), submission.id, submission.runs, request.after,
                       request.exclude, submission.phase, request.at_a_time, request.after_any});
@@ -72,7 +72,7 @@ class FakeExecutor : public launch::Executor {
             fact("PENDING", "Resources",
                  submission.array ? fmt::format("{}_{}", jobs.back().id, i) : jobs.back().id);
     }
-    return {outcome, outcome == Outcome::accepted ? jobs.back().id : "", "as told"};
+    return {outcome, outcome == Reply::accepted ? jobs.back().id : "", "as told"};
   }
   Result<std::optional<std::string>> find(const record::Submission& submission) override {
     ++finds;
@@ -100,7 +100,7 @@ class FakeExecutor : public launch::Executor {
     return out;
   }
 
-  std::deque<launch::Submitted::Outcome> script;
+  std::deque<launch::Submitted::Reply> script;
   bool took_it = false;
   bool silent = false;
   std::function<void()> on_poll;

@@ -5,7 +5,7 @@
 namespace orch::follow {
 namespace {
 
-using Outcome = launch::Submitted::Outcome;
+using Reply = launch::Submitted::Reply;
 using record::State;
 
 TEST_CASE("runs that ask for the same go as one array, others apart") {
@@ -165,7 +165,7 @@ TEST_CASE("the phases of a ramp-up wait for each other") {
 TEST_CASE("a controller that comes back is waited for") {
   Place place;
   place.add_run(1);
-  place.slurm.script = {Outcome::unreachable, Outcome::unreachable, Outcome::accepted};
+  place.slurm.script = {Reply::unreachable, Reply::unreachable, Reply::accepted};
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).runs == 1);
   CHECK(place.slurm.jobs.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE("a controller that comes back is waited for") {
 TEST_CASE("a controller that stays away is an error, and the run stays due") {
   Place place;
   place.add_run(1);
-  for (int i = 0; i < 100; ++i) place.slurm.script.push_back(Outcome::unreachable);
+  for (int i = 0; i < 100; ++i) place.slurm.script.push_back(Reply::unreachable);
   auto campaign = place.campaign();
   place.submit_all(campaign, false);
   CHECK(place.clock.time >= 600);
@@ -191,7 +191,7 @@ TEST_CASE("a call without an answer is looked up before it is made again") {
   for (const bool took_it : {true, false}) {
     Place place;
     place.add_run(1);
-    place.slurm.script = {Outcome::unclear};
+    place.slurm.script = {Reply::unclear};
     place.slurm.took_it = took_it;
     auto campaign = place.campaign();
     CHECK(place.submit_all(campaign).runs == 1);
@@ -203,7 +203,7 @@ TEST_CASE("a call without an answer is looked up before it is made again") {
 TEST_CASE("an executor that never says clearly what it did is given up") {
   Place place;
   place.add_run(1);
-  place.slurm.script.assign(100, launch::Submitted::Outcome::unclear);
+  place.slurm.script.assign(100, launch::Submitted::Reply::unclear);
   auto campaign = place.campaign();
   place.submit_all(campaign, false);
   CHECK(place.slurm.script.size() == 96);
@@ -214,7 +214,7 @@ TEST_CASE("an executor that never says clearly what it did is given up") {
 TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is not tried again") {
   Place place;
   place.add_run(1);
-  place.slurm.script = {Outcome::refused};
+  place.slurm.script = {Reply::refused};
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).refused == 1);
   campaign.refresh();

@@ -20,7 +20,7 @@ using namespace orch;
 using test::eventually;
 using test::LocalExperiment;
 using test::slurp;
-using Outcome = launch::Submitted::Outcome;
+using Reply = launch::Submitted::Reply;
 
 namespace {
 
@@ -34,7 +34,7 @@ TEST_CASE("a local run finishes, and its folder tells the same as a job's", "[la
   LocalExperiment experiment;
   const auto run = experiment.add_run("a", "finish", 3);
   const auto submitted = experiment.submit("0001-s", {"a"});
-  REQUIRE(submitted.outcome == Outcome::accepted);
+  REQUIRE(submitted.reply == Reply::accepted);
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "COMPLETED");
   CHECK(fact.exit_code == 0);
@@ -250,20 +250,20 @@ TEST_CASE("a supervisor that cannot start is a refusal", "[launch][local]") {
   SECTION("no such program") {
     options.supervisor = {"/nowhere/orch"};
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.outcome == Outcome::refused);
+    CHECK(submitted.reply == Reply::refused);
     CHECK(submitted.message == "cannot start /nowhere/orch: No such file or directory");
   }
   SECTION("one that leaves without a word") {
     options.supervisor = {"/bin/sh", "-c", "echo what now >&2; exit 1"};
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.outcome == Outcome::refused);
+    CHECK(submitted.reply == Reply::refused);
     CHECK(submitted.message == "the supervisor left: what now");
   }
   SECTION("one that says nothing for too long is unclear") {
     options.supervisor = {"/bin/sh", "-c", "sleep 20"};
     options.answer_seconds = 0.2;
     const auto submitted = launch::LocalExecutor(options, clock).submit(request);
-    CHECK(submitted.outcome == Outcome::unclear);
+    CHECK(submitted.reply == Reply::unclear);
   }
 }
 
@@ -297,8 +297,8 @@ TEST_CASE("hostile folder names are names", "[launch][local]") {
   CHECK(experiment.wait("0001-s").state == "COMPLETED");
   CHECK(slurp(run / "attempts/1/folder") == fs::canonical(run).string());
   CHECK(status_of(run)["state"] == "finished");
-  CHECK(experiment.submit("0002-s", {"../run-1"}).outcome == Outcome::refused);
-  CHECK(experiment.submit("0003-s", {"-x"}).outcome == Outcome::refused);
+  CHECK(experiment.submit("0002-s", {"../run-1"}).reply == Reply::refused);
+  CHECK(experiment.submit("0003-s", {"-x"}).reply == Reply::refused);
 }
 
 TEST_CASE("the lock's folder must be ours alone", "[launch][local]") {

@@ -14,7 +14,7 @@ namespace {
 using namespace orch;
 using launch::Request;
 using launch::SlurmExecutor;
-using Outcome = launch::Submitted::Outcome;
+using Reply = launch::Submitted::Reply;
 using record::JobFact;
 using record::Submission;
 
@@ -74,7 +74,7 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
                   "slurm-%A_%a.log", "77",        {"n1", "n2"},        8,         5,
                   "78:79"};
   const auto reply = bench.executor.submit(request);
-  CHECK(reply.outcome == Outcome::accepted);
+  CHECK(reply.reply == Reply::accepted);
   CHECK(reply.job == "123");
   const auto& command = bench.shell.commands.at(0);
   CHECK(command.argv == std::vector<std::string>{"sbatch", "--parsable", "--comment=orch:0007-ab",
@@ -88,7 +88,7 @@ TEST_CASE("sbatch gets the whole request, in words", "[launch][slurm]") {
   CHECK_FALSE(command.parsed);  // its environment becomes the job's
 
   submission = make("0008-ab", 1, false, "");
-  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1};
+  request = {&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1, ""};
   CHECK(bench.executor.test(request));
   CHECK(bench.shell.commands.at(1).argv ==
         std::vector<std::string>{"sbatch", "--test-only", "--comment=orch:0008-ab",
@@ -102,12 +102,13 @@ TEST_CASE("an answer that is lost is unclear; sbatch that cannot run took nothin
   Bench bench;
   const Place folder;
   auto submission = make("0007-ab", 1, false, "");
-  Request request{&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1};
-  CHECK(bench.executor.submit(request).outcome == Outcome::unreachable);
+  Request request{&submission, folder.root(), "/s", "/runs/x", "one", "/dev/null", "", {}, 0, -1,
+                  ""};
+  CHECK(bench.executor.submit(request).reply == Reply::unreachable);
   bench.shell.once("sbatch", {0, "", ""});
-  CHECK(bench.executor.submit(request).outcome == Outcome::unclear);
+  CHECK(bench.executor.submit(request).reply == Reply::unclear);
   bench.shell.once("sbatch", {1, "", "sbatch: error: Unable to open file /s\n"});
-  CHECK(bench.executor.submit(request).outcome == Outcome::refused);
+  CHECK(bench.executor.submit(request).reply == Reply::refused);
   bench.shell.once("sbatch", {1, "", "allocation failure: Invalid feature specification\n"});
   const auto refused = bench.executor.test(request);
   REQUIRE_FALSE(refused);

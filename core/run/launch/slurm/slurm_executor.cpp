@@ -115,7 +115,7 @@ Status SlurmExecutor::test(const Request& request) {
     auto reply = *output;
     reply.out.clear();
     const auto answer = read_reply(reply);
-    if (answer.outcome != Submitted::Outcome::refused) return {};
+    if (answer.reply != Submitted::Reply::refused) return {};
     const bool wants_nodes =
         answer.message.find("node configuration is not available") != std::string::npos;
     if (wants_nodes && misses_nodes()) return {};
@@ -131,9 +131,9 @@ Submitted SlurmExecutor::submit(const Request& request) {
   command.output = request.folder / "answer";
   command.hold = request.lock;
   auto output = shell_.run(command);
-  if (!output) return {Submitted::Outcome::unreachable, "", text(output.error())};
+  if (!output) return {Submitted::Reply::unreachable, "", text(output.error())};
   auto answer = read_file(command.output);
-  if (!answer) return {Submitted::Outcome::unclear, "", text(answer.error())};
+  if (!answer) return {Submitted::Reply::unclear, "", text(answer.error())};
   output->out = std::move(*answer);
   return read_reply(*output);
 }

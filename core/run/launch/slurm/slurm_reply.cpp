@@ -14,7 +14,7 @@ namespace orch::launch {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using Outcome = Submitted::Outcome;
+using Reply = Submitted::Reply;
 
 // SLURM's texts of src/common/slurm_errno.c, old and new.
 
@@ -86,13 +86,13 @@ bool names_limit(std::string_view text) {
   return false;
 }
 
-Outcome outcome_of(std::string_view said) {
-  if (has_any(said, kUnclear)) return Outcome::unclear;
-  if (has_any(said, kUnreachable)) return Outcome::unreachable;
-  if (has_any(said, kNoRoom)) return Outcome::no_room;
+Reply outcome_of(std::string_view said) {
+  if (has_any(said, kUnclear)) return Reply::unclear;
+  if (has_any(said, kUnreachable)) return Reply::unreachable;
+  if (has_any(said, kNoRoom)) return Reply::no_room;
   if (said.find(kPolicy) != std::string_view::npos)
-    return names_limit(said) ? Outcome::refused : Outcome::no_room;
-  return Outcome::refused;
+    return names_limit(said) ? Reply::refused : Reply::no_room;
+  return Reply::refused;
 }
 
 // "123" or "123;cluster"; other lines are a site's greetings. A line without an end may be half.
@@ -125,16 +125,16 @@ std::string message_of(std::string_view err) {
 
 Submitted read_reply(const Output& output) {
   // Whatever else went wrong: an id is given out for jobs that exist.
-  if (const auto job = job_in(output.out)) return {Outcome::accepted, *job, ""};
+  if (const auto job = job_in(output.out)) return {Reply::accepted, *job, ""};
   if (output.timed_out)
-    return {Outcome::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
+    return {Reply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
   if (output.code > 128)
-    return {Outcome::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
+    return {Reply::unclear, "", fmt::format("sbatch was killed by signal {}", output.code - 128)};
   if (output.code == 0)
-    return {Outcome::unclear, "", "sbatch succeeded but its answer has no job id"};
+    return {Reply::unclear, "", "sbatch succeeded but its answer has no job id"};
   // One that says nothing of a failure may have died after its job was taken.
   if (trim(output.err).empty())
-    return {Outcome::unclear, "",
+    return {Reply::unclear, "",
             fmt::format("sbatch left with exit code {} and without a word", output.code)};
   return {outcome_of(output.err), "", message_of(output.err)};
 }

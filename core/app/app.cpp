@@ -1,0 +1,381 @@
+#include "core/app/app.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/app/fields.h"
+#include "core/record/quantities.h"
+#include "core/plan/check.h"
+#include "core/plan/run_id.h"
+#include "core/plan/run_json.h"
+#include "core/plan/sizes.h"
+#include "core/plan/slurm.h"
+#include "core/run/store/run_folder.h"
+
+namespace orch::app {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
+  const auto key = [](const plan::Planned& p) {
+    return std::make_tuple(p.estimate.fit == plan::Fit::oom, p.estimate.days_to_train,
+                           p.estimate.gpu_hours, std::string_view(p.run.id));
+  };
+  return key(a) < key(b);
+}
+
+// By size, and each size by time. Sorts positions first: a run is large, and each is moved but
+// once.
+void rank(std::vector<plan::Planned>& runs) {
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<double> params;
+  for (const auto& planned : runs) params.push_back(planned.run.model.params());
+  const auto sizes = plan::size_classes(params);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : ranks_before(runs[a], runs[b]);
+  });
+  std::vector<plan::Planned> ranked;
+  ranked.reserve(runs.size());
+  for (const auto i : order) ranked.push_back(std::move(runs[i]));
+  runs = std::move(ranked);
+}
+
+// A job that is told to stop two steps before its limit must have time for more than that.
+void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
+  const auto limit = plan::parse_slurm_time(run.job.time);
+  if (!limit || !run.cluster->may_use_slurm() || 4 * estimate.step_seconds <= *limit) return;
+  run.warnings.push_back({"hardware.time",
+                          "a step takes " + format_seconds(estimate.step_seconds) +
+                              " of a limit of " + format_seconds(*limit) +
+                              ": a job has hardly time to save",
+                          "raise time, or lower accumulate"});
+}
+
+// Not a mistake here: the files may be on the cluster only. A local run refuses them.
+std::vector<Error> missing_files(const plan::Experiment& experiment) {
+  std::vector<Error> warnings;
+  std::error_code code;
+  const auto folder = fs::path(experiment.file).parent_path();
+  const auto is_missing = [&](const std::string& path, const char* ending) {
+    return !path.empty() && !fs::exists(folder / (path + ending), code);
+  };
+  const auto add = [&](Error warning) {
+    if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end())
+      warnings.push_back(std::move(warning));
+  };
+  for (const auto& training : experiment.trainings) {
+    if (is_missing(training.data, ".idx"))
+      add({"training.data", printable(training.data) + ".idx is not on this machine",
+           "name the prefix of a .bin and an .idx that the nodes can read"});
+    if (is_missing(training.init, ""))
+      add({"training.init", printable(training.init) + " is not on this machine",
+           "name a checkpoint that the nodes can read"});
+  }
+  return warnings;
+}
+
+// Not a mistake here either: jobs may have it from elsewhere. A setup may set anything, SLURM its own.
+void warn_about_variables(plan::Run& run) {
+  if (!run.job.setup.empty()) return;
+  for (const auto& [variable, name] : plan::needed_variables(run.job))
+    if (!std::getenv(variable.c_str()) && !variable.starts_with("SLURM_"))
+      run.warnings.push_back(plan::unset_variable(variable, name, "on this machine"));
+}
+
+// Who names no trainer may name it in the environment; it becomes part of every run.
+void settle_trainer(plan::Experiment& experiment) {
+  const char* own = std::getenv("ORCH_TRAINER");
+  if (!experiment.trainer.empty() || !own || !*own) return;
+  const bool is_path = std::string_view(own).find('/') != std::string_view::npos;
+  experiment.trainer = is_path ? fs::absolute(own).lexically_normal().string() : own;
+}
+
+// All phases of a run that has some.
+bool has_finished(const fs::path& run_folder) {
+  const auto facts = store::read_run_facts(run_folder);
+  const auto attempts = store::read_attempts(run_folder);
+  if (!facts || !attempts) return false;
+  std::set<int> finished;
+  for (const auto& attempt : *attempts)
+    if (attempt.state == "finished") finished.insert(attempt.phase);
+  return std::ssize(finished) >= std::max(1, facts->phases);
+}
+
+// A deadline counts from today where nobody says when the training begins.
+void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment) {
+  auto& start = experiment.calendar.start;
+  if (asked) start = asked;
+  if (!start && experiment.budget.deadline)
+    start = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+tables::RankedRuns view(const PlannedExperiment& outcome) {
+  tables::RankedRuns result;
+  result.experiment = &outcome.experiment;
+  result.rejected = &outcome.rejected;
+  result.duplicates = outcome.duplicates;
+  result.sizes_apart = true;
+  for (const auto& run : outcome.runs) result.runs.push_back(&run);
+  return result;
+}
+
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_requested = 1; };
+  action.sa_flags = SA_RESETHAND;  // a second Ctrl-C ends the program at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool interrupted() { return stop_requested != 0; }
+
+App::App(Places places, backend::Backends backends)
+    : places_(std::move(places)),
+      backends_(std::move(backends)),
+      clusters_(places_.cluster_folders(), places_.gpus(), places_.stacks()),
+      loader_(backends_.strategies(), places_.models(), record::measured_names()),
+      frameworks_(places_.frameworks()) {}
+
+Result<std::unique_ptr<App>> App::create() {
+  auto places = find_places();
+  if (!places) return places.error();
+  auto backends = backend::Backends::load(places->plugins);
+  if (!backends) return backends.error();
+  return std::unique_ptr<App>(new App(std::move(*places), std::move(*backends)));
+}
+
+void App::look_beside(const fs::path& experiment_file) {
+  const auto folder = experiment_file.parent_path();
+  look_in(folder.empty() ? fs::path(".") : folder);
+}
+
+void App::look_in(const fs::path& folder) {
+  places_.beside = folder;
+  clusters_ = hardware::Catalog(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  loader_.look_for_models(places_.models());
+  frameworks_ = render::Frameworks(places_.frameworks());
+}
+
+plan::FindCluster App::find_cluster() {
+  return [this](std::string_view name) { return clusters_.find(name); };
+}
+
+Result<plan::Experiment> App::load(const experiment::Source& source,
+                                   const std::optional<Date>& start) {
+  look_beside(source.file);
+  auto experiment = loader_.load(source);
+  if (!experiment) return experiment;
+  settle_start(start, *experiment);
+  settle_trainer(*experiment);
+  if (auto status = plan::check_dates(*experiment); !status) return status.error();
+  if (auto status = check_frameworks(*experiment); !status) return status.error();
+  return experiment;
+}
+
+// A framework or a version that is not there is the experiment's mistake, not that of each run.
+Status App::check_frameworks(const plan::Experiment& experiment) {
+  Errors errors;
+  for (const auto& strategy : experiment.strategies) {
+    if (strategy.framework.empty()) continue;
+    const auto status = frameworks_.check(strategy.framework, strategy.place + ".framework");
+    errors.insert(errors.end(), status.error().begin(), status.error().end());
+  }
+  return errors.empty() ? Status() : Status(errors);
+}
+
+// What a framework cannot do is refused when it is planned, all of it at once.
+void App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
+  if (run.framework.empty()) return;
+  if (run.batch.rampup && !reasons.empty()) return;  // its steps may not be countable
+  const auto launch = frameworks_.launch(run);
+  const auto& found = launch ? launch->refused : launch.error();
+  reasons.insert(reasons.end(), found.begin(), found.end());
+}
+
+void App::note_unequal(plan::Run& run) {
+  if (run.framework.empty()) return;
+  if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
+}
+
+Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
+  auto experiment = load(source, options.start);
+  if (!experiment) return experiment.error();
+  PlannedExperiment outcome;
+  outcome.experiment = std::move(*experiment);
+
+  plan::ExpandOptions expand;
+  expand.max_runs = options.max_runs;
+  expand.interrupted = interrupted;
+  auto plan = plan::expand(
+      outcome.experiment, find_cluster(),
+      [this](const plan::Run& run, auto& reasons, auto& warnings) {
+        backends_.of(*run.strategy).check(run, reasons, warnings);
+        if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
+        check_framework(run, reasons);
+      },
+      expand);
+  if (!plan) return plan.error();
+  outcome.rejected = std::move(plan->rejected);
+  if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
+  if (!options.runs.empty()) adopt_names(options.runs, outcome);
+  if (options.again) repeat_finished(options.runs, outcome);
+  rank(outcome.runs);
+  return outcome;
+}
+
+// On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
+void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const {
+  for (const auto& phase : plan::phases(run)) {
+    if (phase.data_parallel == run.layout.data_parallel) continue;
+    std::vector<Error> found, warnings;
+    backends_.of(*run.strategy).check(plan::run_in(run, phase), found, warnings);
+    for (auto& reason : found) {
+      reason.fact += fmt::format(", while the batch grows from {} to {} on {} nodes", phase.first_batch,
+                                    phase.last_batch, phase.nodes);
+      reasons.push_back(std::move(reason));
+    }
+  }
+}
+
+estimate::AskWork App::ask_work() const {
+  return [this](const plan::Run& run, backend::Work& work) {
+    return backends_.of(*run.strategy).work(run, false, work);
+  };
+}
+
+Status App::price(std::vector<plan::Run> runs, PlannedExperiment& outcome) {
+  estimate::Estimator estimator;
+  backend::Work work;
+  const auto ask = ask_work();
+  outcome.runs.reserve(runs.size());
+  std::unordered_set<std::string> ids;
+  ids.reserve(runs.size());
+  const auto missing = missing_files(outcome.experiment);
+  for (auto& run : runs) {
+    if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
+    run.id = plan::run_id(run);
+    if (!ids.insert(run.id).second) {
+      ++outcome.duplicates;
+      continue;
+    }
+    if (auto status = ask(run, work); !status) return status;
+    auto estimate = estimator.estimate(run, work);
+    if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
+    warn_about_time(run, estimate);
+    warn_about_variables(run);
+    note_unequal(run);
+    run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
+    outcome.runs.push_back({std::move(run), std::move(estimate)});
+  }
+  return {};
+}
+
+// A run that has a folder under another name, because it was written by a version of orch that
+// named runs by another rule, or before a field of training had a list, keeps that name: else what
+// has finished would be trained again.
+void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
+  const auto folder = root / outcome.experiment.name;
+  const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
+  std::set<std::string> unclaimed;  // folders that no planned run is called by
+  for (auto& name : store::run_ids(folder)) unclaimed.insert(std::move(name));
+  std::vector<plan::Run*> missing;
+  const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
+  std::unordered_set<std::string> labels, hashes;
+  for (auto& [run, estimate] : outcome.runs)
+    if (unclaimed.erase(run.id) == 0) {
+      missing.push_back(&run);
+      labels.insert(label(run.id));
+      hashes.insert(hash(run.id));
+    }
+  std::unordered_map<std::string, std::string> names;  // by what the run is
+  for (const auto& name : unclaimed)
+    if (labels.contains(label(name)) || hashes.contains(hash(name)))
+      if (const auto there = read_run(folder / name)) names[plan::identity(*there)] = name;
+  if (names.empty()) return;
+  const auto home = fs::absolute(outcome.experiment.file).parent_path().string();
+  for (auto* run : missing)
+    for (const auto& same : {plan::identity(*run), plan::identity(plan::with_paths_of(*run, home))})
+      if (const auto found = names.find(same); found != names.end()) run->id = found->second;
+}
+
+// Old results stay: a repeat is another run, with a folder of its own.
+void App::repeat_finished(const fs::path& root, PlannedExperiment& outcome) const {
+  const auto folder = root / outcome.experiment.name;
+  std::unordered_set<std::string> taken;
+  for (auto& [run, estimate] : outcome.runs) {
+    while (has_finished(folder / run.id) || taken.contains(run.id)) {
+      ++run.repeat;
+      run.id = plan::run_id(run);
+    }
+    taken.insert(run.id);
+  }
+}
+
+Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
+  if (where.empty()) return {};
+  const auto filter = loader_.filter(where);
+  if (!filter) return filter.error();
+  const auto strategies = backends_.strategies();
+  std::vector<plan::Planned> kept;
+  for (auto& planned : outcome.runs) {
+    const auto keep =
+        (*filter)([&](std::string_view name) { return field(planned, name, strategies); });
+    if (!keep) return keep.error();
+    if (*keep) kept.push_back(std::move(planned));
+  }
+  const bool none = kept.empty() && !outcome.runs.empty();
+  outcome.runs = std::move(kept);
+  if (none)
+    return Error{"--where", "no run is left", "orch plan FILE shows what there is"};
+  return {};
+}
+
+Result<plan::Planned> App::explain(plan::Run run) {
+  backend::Work work;
+  if (auto status = backends_.of(*run.strategy).work(run, true, work); !status)
+    return status.error();
+  plan::Planned planned;
+  estimate::Estimator estimator;
+  planned.estimate = estimator.explain(run, work);
+  if (auto status = estimator.schedule(run, ask_work(), planned.estimate); !status)
+    return status.error();
+  if (run.id.empty()) run.id = plan::run_id(run);
+  planned.run = std::move(run);
+  return planned;
+}
+
+Result<plan::Run> App::read_run(const fs::path& folder) {
+  const auto file = folder / "run.json";
+  const auto text = read_file(file);
+  if (!text) return text.error();
+  // The folder is named after what it holds: a run.json that was edited is no run that was checked.
+  if (auto status = plan::check_frozen(*text, file); !status) return status.error();
+  auto run = plan::parse_run(*text, printable(file.string()));
+  if (!run) return run;
+  run->id = fs::weakly_canonical(folder).filename().string();
+  if (auto status =
+          plan::bind(*run, printable(file.string()), backends_.strategies(), find_cluster());
+      !status)
+    return status.error();
+  std::vector<Error> reasons;  // it passed before; only the warnings matter
+  backends_.of(*run->strategy).check(*run, reasons, run->warnings);
+  note_unequal(*run);
+  return run;
+}
+
+}  // namespace orch::app

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/csv.h"
+#include "core/app/expectations.h"
+#include "core/app/record_output.h"
+#include "core/run/store/run_folder.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::app {
+namespace {
+
+using Records = std::vector<record::Record>;
+using Judgements = std::vector<Judgement>;
+
+// What an experiment expected: as its file says now, or as its folder was written.
+Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer,
+                                                   const record::Record& record) {
+  const auto& name = record.origin.experiment;
+  for (const auto& outcome : gatherer.experiments())
+    if (outcome.experiment.name == name) return outcome.experiment.expect;
+  if (record.origin.kind != "run") return std::vector<plan::Expectation>();
+  const auto facts = store::read_experiment(fs::path(record.origin.file).parent_path());
+  if (!facts) return facts.error();
+  return *facts ? (*facts)->expect : std::vector<plan::Expectation>();
+}
+
+Result<Judgements> judge(const Gatherer& gatherer, const Records& records) {
+  Judgements out;
+  std::set<std::string> names;
+  for (const auto& record : records) names.insert(record.origin.experiment);
+  for (const auto& name : names) {
+    Records of_experiment;
+    for (const auto& record : records)
+      if (record.origin.experiment == name) of_experiment.push_back(record);
+    const auto expected = expected_of(gatherer, of_experiment.front());
+    if (!expected) return expected.error();
+    auto judged = judge_expected(of_experiment, *expected);
+    if (!judged) return judged.error();
+    std::move(judged->begin(), judged->end(), std::back_inserter(out));
+  }
+  return out;
+}
+
+std::string limits_text(const plan::Expectation& expected) {
+  if (expected.below && expected.above)
+    return fmt::format("{} to {}", tables::significant(expected.least()),
+                       tables::significant(*expected.most()));
+  return expected.below ? "at least " + tables::significant(expected.least())
+                        : "at most " + tables::significant(*expected.most());
+}
+
+std::vector<std::vector<std::string>> rows_of(const Judgements& judgements) {
+  std::vector<std::vector<std::string>> rows{
+      {"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
+  for (const auto& one : judgements) {
+    const auto& expected = one.expected;
+    rows.push_back(
+        {one.run, expected.quantity, tables::significant(expected.value),
+         one.measured ? tables::significant(*one.measured) : "",
+         one.measured ? fmt::format("{:+.1f} %", 100 * (*one.measured / expected.value - 1)) : "",
+         limits_text(expected), one.why.empty() ? "ok" : "short: " + one.why});
+  }
+  return rows;
+}
+
+std::string json_of(const Judgements& judgements) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const auto& one : judgements) {
+    nlohmann::ordered_json item{
+        {"run", one.run}, {"quantity", one.expected.quantity}, {"expected", one.expected.value}};
+    if (one.expected.below) item["below"] = *one.expected.below;
+    if (one.expected.above) item["above"] = *one.expected.above;
+    if (one.measured) item["measured"] = *one.measured;
+    item["ok"] = one.why.empty();
+    if (!one.why.empty()) item["why"] = one.why;
+    list.push_back(std::move(item));
+  }
+  return nlohmann::ordered_json{{"version", 1}, {"checks", std::move(list)}}.dump(1) + "\n";
+}
+
+std::string text_of(const Judgements& judgements, const Common& common) {
+  if (common.format == "json") return json_of(judgements);
+  if (common.format == "md") return tables::grid_markdown(rows_of(judgements));
+  if (common.format == "csv") {
+    CsvWriter out;
+    for (const auto& row : rows_of(judgements)) out.row({row.begin(), row.end()});
+    return out.text();
+  }
+  return tables::grid(rows_of(judgements), common.screen);
+}
+
+}  // namespace
+
+Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
+  Gatherer gatherer(app, gather_options(arguments));
+  const auto records = find_all(gatherer, arguments.words, console);
+  if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
+  const auto judged = judge(gatherer, *records);
+  if (!judged) return judged.error();
+  if (judged->empty())
+    return Error{"orch check", "nothing is expected of a run that was started",
+                 "write expect = { tokens_per_second = { value = 68000, below = 0.05 } } into "
+                 "the experiment, and orch run it"};
+  if (auto ended =
+          put_out(text_of(*judged, arguments.common), arguments.output, arguments.words, console);
+      !ended.ok())
+    return ended;
+  const auto short_ones = std::count_if(judged->begin(), judged->end(),
+                                        [](const Judgement& one) { return !one.why.empty(); });
+  if (short_ones == 0) return Exit::ok;
+  console.note(fmt::format("{} of {} fell short\n", short_ones, judged->size()));
+  return Exit::runs_failed;
+}
+
+}  // namespace orch::app

@@ -1,0 +1,66 @@
+#include "core/app/chosen.h"
+
+#include "core/base/text.h"
+#include "core/app/commands.h"
+#include "core/run/store/store.h"
+
+namespace orch::app {
+namespace {
+
+// The best run of an experiment file.
+std::variant<Chosen, Ending> best_of(App& app, const experiment::Source& source,
+                                     const std::string& where, const std::optional<Date>& start,
+                                     const std::string& runs) {
+  auto found = plan_where(app, source, {.start = start, .runs = runs}, where);
+  if (auto* ended = std::get_if<Ending>(&found)) return std::move(*ended);
+  auto& planned = std::get<PlannedExperiment>(found);
+  if (planned.runs.empty())
+    return Ending{
+        Error{printable(source.name()), "every run is rejected", "orch plan shows the reasons"},
+        Exit::invalid_experiment};
+  return Chosen{std::move(planned.runs.front().run), planned.experiment.calendar};
+}
+
+// A run folder by its path, id, hash or beginning.
+std::variant<Chosen, Ending> stored(App& app, const std::string& word,
+                                    const std::optional<Date>& start, const std::string& runs) {
+  const auto folder = find_run(word, runs);
+  if (!folder) return Ending(folder.error());
+  auto run = app.read_run(*folder);
+  if (!run) return Ending(run.error());
+  return Chosen{std::move(*run), {start, 1, {}}};
+}
+
+}  // namespace
+
+Result<fs::path> find_run(const std::string& word, const std::string& runs) {
+  std::error_code code;
+  if (fs::exists(fs::path(word) / "run.json", code)) return fs::path(word);
+  return store::Store(runs).find(word);
+}
+
+std::variant<PlannedExperiment, Ending> plan_where(App& app, const experiment::Source& source,
+                                                   const PlanOptions& options,
+                                                   const std::string& where) {
+  auto planned = app.plan(source, options);
+  if (!planned)
+    return Ending{planned.error(), interrupted() ? Exit::interrupted : Exit::invalid_experiment};
+  if (auto status = app.keep_where(where, *planned); !status)
+    return Ending{status.error(), planned->runs.empty() ? Exit::invalid_experiment : Exit::usage};
+  return std::move(*planned);
+}
+
+std::variant<Chosen, Ending> choose_run(App& app, const experiment::Source& word,
+                                        const std::string& where, const std::optional<Date>& start,
+                                        const std::string& runs) {
+  if (word.is_stdin() || word.file.extension() == ".lua")
+    return best_of(app, word, where, start, runs);
+  if (!word.set.empty())
+    return Ending{
+        Error{"--set " + printable(word.set.front()), "a run is frozen: nothing in it can change",
+              "name the experiment's FILE.lua"},
+        Exit::usage};
+  return stored(app, word.file.string(), start, runs);
+}
+
+}  // namespace orch::app

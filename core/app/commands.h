@@ -1,0 +1,246 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/app/app.h"
+#include "core/app/console.h"
+#include "core/app/data_documents.h"
+#include "core/price/search/search.h"
+#include "core/run/follow/options.h"
+#include "core/show/tables/report.h"
+
+namespace orch::app {
+
+// What several verbs take.
+struct Common {
+  std::string format = "table";
+  tables::Screen screen;
+
+  // What belongs to a table goes where it went, and beside an answer that is for a program.
+  void tell(const std::string& text, Console& console) const {
+    format == "table" ? console.print(text) : console.note(text);
+  }
+};
+
+struct PlanArguments {
+  Common common;
+  experiment::Source source = "";
+  PlanOptions options;
+  std::string where;
+  std::size_t top = 20;
+};
+
+struct SearchArguments {
+  Common common;
+  experiment::Source source = "";
+  search::Opening opening;
+  search::Options options;
+  std::string where;
+  std::string write;
+};
+
+struct ExplainArguments {
+  Common common;
+  experiment::Source run = "";  // changed only as FILE.lua
+  std::string where;
+  std::optional<Date> start;
+  std::string runs = "runs";
+};
+
+struct ProbeArguments {
+  Common common;
+  std::vector<std::string> words;  // runs
+  std::vector<std::string> set;    // with FILE.lua
+  std::string where;
+  std::string runs = "runs";
+  std::string output = "probes";
+  bool prepare = false, show = false;
+};
+
+struct ListArguments {
+  Common common;
+  std::string name;
+};
+
+struct ModelArguments {
+  Common common;
+  std::string name;
+  int tensor_parallel = 1;
+  int pipeline_parallel = 1;
+  double bytes_per_param = 18;
+  double params = 0;
+  double tokens = 0;
+  double gpus = 0;
+  double tflops = 0;
+};
+
+struct ValidateArguments {
+  Common common;
+  std::vector<std::string> files;  // none: the rows that orch ships
+  std::string cluster;             // for rows whose site is none of ours
+  std::string calibrate = "none";
+  std::vector<std::string> without;  // ingredients to leave out
+  bool rows = false;
+  std::string table;  // only rows of a "source/table" that this expression finds
+  std::string by;     // source, table or size; "": sources, tables and rows
+  std::optional<double> tolerance;
+};
+
+struct CalibrateArguments {
+  Common common;
+  std::vector<std::string> files;
+  std::string cluster;
+  std::string output;
+  std::string stacks;
+  std::vector<std::string> only;  // clusters
+  bool write = false;
+  bool fresh = false;
+  bool this_machine = false;
+  std::int64_t ranks = 0;  // to measure with; 0: as many as suit the machine
+};
+
+struct DataBuildArguments {
+  std::vector<std::string> inputs;  // files, or - for stdin
+  std::string output;
+  DocumentOptions documents;
+  std::string tokenizer = "byte";
+  std::string eod;  // a token, instead of the tokenizer's own
+  bool append_eod = true;
+  bool force = false;
+};
+
+struct DataShowArguments {
+  Common common;
+  std::string prefix;
+  std::string tokenizer;  // to show text too
+  bool quick = false;
+};
+
+struct ExportArguments {
+  std::string from;
+  std::string runs = "runs";
+  std::string output;
+  std::int64_t step = -1;  // the newest
+  std::string dtype = "f32";
+  std::string architecture;  // of transformers; empty: the one that fits
+};
+
+// For completions: names of a kind (clusters, models, strategies, runs, targets).
+struct WordsArguments {
+  std::string kind;
+  std::string runs = "runs";
+};
+
+struct ImportArguments {
+  std::string from;
+  std::string output;
+};
+
+// What the verbs take that look at records.
+struct RecordArguments {
+  Common common;
+  std::vector<std::string> words;     // what to look at
+  std::string runs = "runs";          // the folder of the run folders
+  std::string cluster;                // for rows and logs whose site is none of ours
+  std::vector<std::string> set;       // name=value
+  std::vector<std::string> patterns;  // more files of patterns
+  std::string output;                 // a file instead of stdout
+};
+
+struct IngestArguments {
+  RecordArguments records;
+  bool csv = false;  // the paths are tables of measurements
+};
+
+struct CompareArguments {
+  RecordArguments records;
+  std::vector<std::string> in = {};  // where to choose from
+  bool same_size = false;
+};
+
+struct ReportArguments {
+  RecordArguments records;
+  std::optional<std::size_t> top = {};  // rows on the terminal; not given: all of a table, else 20
+  bool open = false;
+  bool attach = false;  // the texts of experiment and clusters
+  std::optional<int> watch = {};  // seconds between pages of what goes on
+};
+
+// What the verbs that follow runs take.
+struct FollowArguments {
+  Common common;
+  std::vector<std::string> targets;  // experiments and runs; none: all
+  std::string runs = "runs";
+  std::size_t top = 20;
+  follow::Options options;
+  bool yes = false;        // do not ask
+  bool detach = false;     // submit and leave
+  bool look_only = false;  // submit nothing
+  bool stop = false;       // cancel after the next checkpoint
+};
+
+struct RunArguments {
+  PlanArguments plan;
+  bool dry_run = false;
+  follow::Options options;
+  std::size_t take = 0;  // only so many of the best; 0: all
+  bool oom = false;      // also what the estimate says does not fit
+  bool yes = false;
+  bool detach = false;
+  bool no_calibrate = false;  // take `local` as it is
+};
+
+struct LogsArguments {
+  std::string run;
+  std::string runs = "runs";
+  bool follow = false;
+  int rank = -1;      // all
+  int attempt = 0;    // the last
+  double lines = 50;  // of its end; 0: all
+};
+
+struct DoctorArguments {
+  Common common;
+  std::string runs = "runs";
+};
+
+// What local runs are children of.
+struct SuperviseArguments {
+  std::string submission;  // its folder
+};
+
+// Each does its verb: what it has to say goes to the console.
+Ending plan_command(App& app, const PlanArguments& arguments, Console& console);
+Ending search_command(App& app, const SearchArguments& arguments, Console& console);
+Ending explain_command(App& app, const ExplainArguments& arguments, Console& console);
+Ending probe_command(App& app, const ProbeArguments& arguments, Console& console);
+Ending backends_command(App& app, const ListArguments& arguments, Console& console);
+Ending clusters_command(const ListArguments& arguments, Console& console);
+Ending models_command(App& app, const ModelArguments& arguments, Console& console);
+Ending validate_command(App& app, const ValidateArguments& arguments, Console& console);
+Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console);
+Ending data_build_command(const DataBuildArguments& arguments, Console& console);
+Ending data_show_command(const DataShowArguments& arguments, Console& console);
+Ending export_command(const ExportArguments& arguments, Console& console);
+Ending import_command(const ImportArguments& arguments, Console& console);
+Ending ingest_command(App& app, const IngestArguments& arguments, Console& console);
+Ending compare_command(App& app, const CompareArguments& arguments, Console& console);
+Ending check_command(App& app, const RecordArguments& arguments, Console& console);
+Ending report_command(App& app, const ReportArguments& arguments, Console& console);
+Ending run_command(App& app, const RunArguments& arguments, Console& console);
+Ending status_command(const FollowArguments& arguments, Console& console);
+Ending watch_command(const FollowArguments& arguments, Console& console);
+Ending cancel_command(const FollowArguments& arguments, Console& console);
+Ending resume_command(const FollowArguments& arguments, Console& console);
+Ending retry_command(const FollowArguments& arguments, Console& console);
+Ending logs_command(const LogsArguments& arguments, Console& console);
+Ending inspect_command(const FollowArguments& arguments, Console& console);
+Ending doctor_command(const DoctorArguments& arguments, Console& console);
+Ending index_command(const FollowArguments& arguments, Console& console);
+Ending supervise_command(const SuperviseArguments& arguments, Console& console);
+Ending words_command(const WordsArguments& arguments, Console& console);
+
+}  // namespace orch::app

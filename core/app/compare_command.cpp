@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "core/base/text.h"
+#include "core/app/record_output.h"
+#include "core/app/select.h"
+#include "core/show/compare/compare.h"
+#include "core/show/tables/report.h"
+
+namespace orch::app {
+namespace {
+
+using Records = std::vector<record::Record>;
+
+// Keeps what groups point to.
+struct Pools {
+  std::deque<Records> held;
+  const Records* chosen_from = nullptr;  // for words that are no place; found when first asked for
+};
+
+Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& pools) {
+  if (pools.chosen_from != nullptr) return {};
+  auto& pool = pools.held.emplace_back();
+  pools.chosen_from = &pool;
+  if (arguments.in.empty()) {
+    auto runs = gatherer.every_run();
+    if (!runs) return runs.error();
+    pool = std::move(*runs);
+    return {};
+  }
+  auto records = all_of(arguments.in, [&](const auto& place) { return gatherer.find(place); });
+  if (!records) return records.error();
+  pool = std::move(*records);
+  return {};
+}
+
+Result<compare::Cohort> from_pool(Gatherer& gatherer, const CompareArguments& arguments,
+                                 const std::string& word, Pools& pools) {
+  if (auto status = fill_pool(gatherer, arguments, pools); !status) return status.error();
+  if (pools.chosen_from->empty())
+    return Error{printable(word), "there is nothing to choose from in " + arguments.records.runs,
+                 "--in names a table, logs or a folder of runs to choose from"};
+  auto chosen = select(*pools.chosen_from, word);
+  if (!chosen) return chosen.error();
+  return compare::Cohort{word, std::move(*chosen)};
+}
+
+Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, Pools& pools) {
+  auto records = gatherer.find(word);
+  if (!records) return records.error();
+  if (records->empty()) return Error{printable(word), "holds no run", "orch ingest says why"};
+  const auto& held = pools.held.emplace_back(std::move(*records));
+  compare::Cohort group{word, {}};
+  for (const auto& record : held) group.records.push_back(&record);
+  return group;
+}
+
+// A word is what it chooses from the pool that was named; else the place that it names, a row of a
+// published table, or what it chooses from the runs.
+Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
+                                const std::string& word, Pools& pools) {
+  const bool place = gatherer.is_place(word) || word.ends_with(".lua");
+  if (!arguments.in.empty()) {
+    auto chosen = from_pool(gatherer, arguments, word, pools);
+    return chosen || !place ? chosen : from_place(gatherer, word, pools);
+  }
+  if (place) return from_place(gatherer, word, pools);
+  if (word.find('=') == std::string::npos)
+    if (auto row = from_place(gatherer, word, pools)) return row;
+  return from_pool(gatherer, arguments, word, pools);
+}
+
+std::string text_of(const compare::Comparison& comparison, const Common& common) {
+  if (common.format == "json") return compare::json(comparison);
+  if (common.format == "csv") return compare::csv(comparison);
+  const bool markdown = common.format == "md";
+  constexpr std::size_t kRoomForEstimates = 120;
+  const bool narrow = common.screen.width > 0 && common.screen.width < kRoomForEstimates;
+  std::string out;
+  for (const auto& section : compare::sections(comparison, narrow)) {
+    if (!out.empty()) out += "\n";
+    if (!section.title.empty())
+      out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
+                      : tables::paint(section.title, "1", common.screen) + "\n";
+    if (!section.rows.empty())
+      out += markdown ? tables::grid_markdown(section.rows) + "\n"
+                      : tables::grid(section.rows, common.screen);
+    for (const auto& sentence : section.sentences)
+      out += markdown ? "- " + tables::markdown_text(sentence) + "\n"
+                      : tables::wrap(sentence + "\n", common.screen);
+  }
+  return out;
+}
+
+}  // namespace
+
+Ending compare_command(App& app, const CompareArguments& arguments, Console& console) {
+  if (arguments.records.words.size() < 2)
+    return {Error{"orch compare", "one alone compares with nothing",
+                  "name two or more; orch report shows one"},
+            Exit::usage};
+  Gatherer gatherer(app, gather_options(arguments.records));
+  Pools pools;
+  std::vector<compare::Cohort> groups;
+  Errors errors;
+  for (const auto& word : arguments.records.words) {
+    auto group = group_of(gatherer, arguments, word, pools);
+    if (group)
+      groups.push_back(std::move(*group));
+    else
+      errors.insert(errors.end(), group.error().begin(), group.error().end());
+  }
+  if (interrupted()) return Exit::interrupted;
+  if (!errors.empty()) return errors;
+  tell_passed(gatherer, console);
+  const auto& format = arguments.records.common.format;
+  const auto comparison =
+      compare::compare(groups, {.same_size = arguments.same_size,
+                                .letters = format != "json" && format != "csv"});
+  if (!comparison) return {comparison.error(), Exit::usage};
+  auto inputs = arguments.records.words;
+  inputs.insert(inputs.end(), arguments.in.begin(), arguments.in.end());
+  return put_out(text_of(*comparison, arguments.records.common), arguments.records.output, inputs,
+                 console);
+}
+
+}  // namespace orch::app

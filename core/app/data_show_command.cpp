@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/app/app.h"
+#include "core/app/commands.h"
+#include "core/show/tables/json.h"
+#include "core/train/data/indexed.h"
+#include "core/train/tokenize/tokenizer.h"
+
+namespace orch::app {
+namespace {
+
+using Tokens = std::vector<std::int32_t>;
+
+constexpr std::int64_t kFirst = 16;       // tokens that are shown
+constexpr std::int64_t kBlock = 1 << 20;  // tokens that are read at a time
+
+// People name one of the two files as well.
+std::string prefix_of(std::string name) {
+  for (const auto* ending : {".bin", ".idx"})
+    if (name.ends_with(ending)) name.resize(name.size() - 4);
+  return name;
+}
+
+struct Range {
+  std::int64_t low = std::numeric_limits<std::int64_t>::max();
+  std::int64_t high = std::numeric_limits<std::int64_t>::min();
+};
+
+Range sizes_of(const data::IndexedFile& file) {
+  Range range;
+  for (std::int64_t i = 0; i < file.sequences(); ++i) {
+    range.low = std::min<std::int64_t>(range.low, file.size(i));
+    range.high = std::max<std::int64_t>(range.high, file.size(i));
+  }
+  return range;
+}
+
+// Reads everything; none if Ctrl-C came first.
+std::optional<Range> tokens_of(const data::IndexedFile& file) {
+  Range range;
+  Tokens block;
+  for (std::int64_t i = 0; i < file.sequences(); ++i)
+    for (std::int64_t at = 0; at < file.size(i); at += kBlock) {
+      if (interrupted()) return std::nullopt;
+      block.resize(static_cast<std::size_t>(std::min(kBlock, file.size(i) - at)));
+      file.read(i, at, block);
+      const auto [low, high] = std::minmax_element(block.begin(), block.end());
+      range.low = std::min<std::int64_t>(range.low, *low);
+      range.high = std::max<std::int64_t>(range.high, *high);
+    }
+  return range;
+}
+
+Tokens first_tokens(const data::IndexedFile& file) {
+  Tokens out;
+  for (std::int64_t i = 0; i < file.sequences() && std::ssize(out) < kFirst; ++i) {
+    Tokens some(
+        static_cast<std::size_t>(std::min<std::int64_t>(kFirst - std::ssize(out), file.size(i))));
+    file.read(i, 0, some);
+    out.insert(out.end(), some.begin(), some.end());
+  }
+  return out;
+}
+
+struct Shown {
+  const data::IndexedFile& file;
+  Range sizes;
+  std::optional<Range> tokens;  // none: --quick, or there are none
+  Tokens first;
+  std::optional<std::string> text;
+};
+
+std::string as_json(const Shown& shown) {
+  const auto& file = shown.file;
+  nlohmann::ordered_json json{{"version", 1},
+                              {"prefix", file.prefix()},
+                              {"documents", file.documents()},
+                              {"sequences", file.sequences()},
+                              {"tokens", file.tokens()},
+                              {"dtype", data::name(file.dtype())}};
+  if (file.sequences() > 0) {
+    json["shortest"] = shown.sizes.low;
+    json["longest"] = shown.sizes.high;
+  }
+  if (shown.tokens) {
+    json["lowest_token"] = shown.tokens->low;
+    json["highest_token"] = shown.tokens->high;
+  }
+  json["first_tokens"] = shown.first;
+  if (shown.text) json["first_text"] = *shown.text;
+  return tables::dump(json);
+}
+
+std::string as_text(const Shown& shown) {
+  const auto& file = shown.file;
+  const auto number = [](std::int64_t n) { return group_digits(static_cast<double>(n)); };
+  auto out =
+      fmt::format("{}: {} document{}, {} tokens ({} of {})\n", printable(file.prefix()),
+                  number(file.documents()), file.documents() == 1 ? "" : "s", number(file.tokens()),
+                  format_bytes(static_cast<double>(file.tokens() * data::bytes_of(file.dtype()))),
+                  data::name(file.dtype()));
+  if (file.sequences() != file.documents())
+    out += fmt::format("in {} sequences, which are what samples and splits are made of\n",
+                       number(file.sequences()));
+  if (file.sequences() > 0)
+    out += fmt::format("of {} to {} tokens, {:.1f} on average\n", number(shown.sizes.low),
+                       number(shown.sizes.high),
+                       static_cast<double>(file.tokens()) / static_cast<double>(file.sequences()));
+  if (shown.tokens)
+    out += fmt::format("tokens {} to {}: for a vocabulary of {} or more\n", shown.tokens->low,
+                       shown.tokens->high, number(shown.tokens->high + 1));
+  if (!shown.first.empty()) out += fmt::format("first: {}\n", fmt::join(shown.first, " "));
+  if (shown.text) out += fmt::format("as text: {}\n", printable(*shown.text));
+  return out;
+}
+
+}  // namespace
+
+Ending data_show_command(const DataShowArguments& arguments, Console& console) {
+  std::unique_ptr<tokenize::Tokenizer> tokenizer;
+  if (!arguments.tokenizer.empty()) {
+    auto opened = tokenize::open_tokenizer(arguments.tokenizer);
+    if (!opened) return opened.error();
+    tokenizer = std::move(*opened);
+  }
+  const auto file = data::IndexedFile::open(prefix_of(arguments.prefix));
+  if (!file) return file.error();
+  Shown shown{*file, sizes_of(*file), std::nullopt, first_tokens(*file), std::nullopt};
+  if (!arguments.quick && file->tokens() > 0) {
+    shown.tokens = tokens_of(*file);
+    if (!shown.tokens)
+      return {Error{"orch data show", "interrupted", "--quick reads only the index"},
+              Exit::interrupted};
+    if (shown.tokens->low < 0)
+      return Error{printable(data::bin_path(file->prefix())),
+                   fmt::format("holds the token {}", shown.tokens->low),
+                   "build it again: tokens are not below 0"};
+  }
+  if (tokenizer) shown.text = tokenizer->decode(shown.first);
+  console.print(arguments.common.format == "json" ? as_json(shown) : as_text(shown));
+  return Exit::ok;
+}
+
+}  // namespace orch::app

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
+#include "core/app/chosen.h"
+#include "core/app/commands.h"
+#include "core/app/run_logs.h"
+#include "core/record/events/collect.h"
+#include "core/run/store/run_folder.h"
+#include "core/show/tables/compared.h"
+
+namespace orch::app {
+namespace {
+
+// Of the last attempt that got so far; nothing of a run that nobody has run.
+std::optional<tables::MeasuredRun> measured_in(const fs::path& folder) {
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts) return std::nullopt;
+  for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
+    const auto place = folder / "attempts" / std::to_string(attempt->number);
+    auto progress = events::read_progress(place, 0);
+    if (!progress) progress = RunLogs().progress(place, 0);
+    if (!progress) continue;
+    return tables::MeasuredRun{progress->measured,
+                               events::read_profile(place).value_or(record::Profile())};
+  }
+  return std::nullopt;
+}
+
+// What the program of the last attempt said that it is; nothing where a framework did not say it.
+std::string version_said(const fs::path& folder) {
+  const auto attempts = store::read_attempts(folder);
+  if (!attempts || attempts->empty()) return {};
+  const auto place = folder / "attempts" / std::to_string(attempts->back().number) / "framework.json";
+  const auto json = read_json(place, {.fix = "nothing depends on it: remove it"});
+  return json && *json ? Fields(**json).text_or("says", "") : "";
+}
+
+std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
+                    const tables::MeasuredRun* measured, const Common& common) {
+  if (common.format == "json") return tables::explain_json(planned, calendar, measured);
+  if (common.format == "md") return tables::explain_markdown(planned, calendar, measured);
+  return tables::explain(planned, calendar, common.screen, measured);
+}
+
+}  // namespace
+
+Ending explain_command(App& app, const ExplainArguments& arguments, Console& console) {
+  auto chosen = choose_run(app, arguments.run, arguments.where, arguments.start, arguments.runs);
+  if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
+  auto& [run, calendar] = std::get<Chosen>(chosen);
+  std::error_code ignored;
+  const auto planned = app.explain(std::move(run));
+  if (!planned) return planned.error();
+  auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->run.id;
+  if (const auto& named = arguments.run.file; fs::exists(named / "run.json", ignored))
+    folder = named;
+  const auto measured = measured_in(folder);
+  console.print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
+  if (const auto said = version_said(folder); !said.empty() && arguments.common.format != "json")
+    console.print(
+        fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
+  return Exit::ok;
+}
+
+}  // namespace orch::app

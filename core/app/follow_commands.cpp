@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/app/app.h"
+#include "core/app/commands.h"
+#include "core/app/live.h"
+#include "core/app/session.h"
+#include "core/app/trainers.h"
+#include "core/run/store/run_folder.h"
+#include "core/show/tables/words.h"
+
+namespace orch::app {
+namespace {
+
+using follow::Campaign;
+
+// One document for all experiments.
+std::string text_of(const std::vector<tables::Standings>& all, const FollowArguments& arguments) {
+  const auto& [format, screen] = arguments.common;
+  if (format == "json") return tables::status_json(all);
+  if (format == "csv") return tables::status_csv(all);
+  std::string out;
+  for (const auto& standings : all) {
+    if (!out.empty()) out += "\n";
+    if (format == "md")
+      out += (all.size() > 1 ? fmt::format("## {}\n\n", printable(standings.experiment)) : "") +
+             tables::status_markdown(standings);
+    else
+      out += tables::status_table(standings, screen, arguments.top) +
+             tables::wrap(tables::status_summary(standings), screen);
+  }
+  return out;
+}
+
+// Opens the campaign of each target and hands it on; the worst exit code counts.
+template <class Verb>
+Ending for_targets(const FollowArguments& arguments, Console& console, Verb&& verb) {
+  const auto targets = find_targets(arguments.runs, arguments.targets);
+  if (!targets) return targets.error();
+  Session session(console);
+  auto worst = Exit::ok;
+  for (const auto& target : *targets) {
+    Campaign campaign(arguments.runs, target.experiment,
+                      session.world(fs::path(arguments.runs) / target.experiment),
+                      arguments.options);
+    if (auto status = campaign.open(); !status) {
+      console.complain(status.error());
+      worst = std::max(worst, Exit::error);
+      continue;
+    }
+    if (tell_troubles(campaign, console)) worst = std::max(worst, Exit::error);
+    const auto ended = verb(session, campaign, target);
+    console.complain(ended.errors);
+    worst = std::max(worst, ended.exit);
+    if (interrupted()) return Exit::interrupted;
+  }
+  return worst;
+}
+
+void mention_index(const Campaign& campaign, Console& console) {
+  if (!campaign.index_trouble().empty())
+    console.note("note: " + campaign.index_trouble() + "; reading the run folders instead\n");
+}
+
+// Of a target: what resume, or retry, would submit now.
+std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& target, bool retry) {
+  std::vector<std::size_t> out;
+  for (const auto place : places(campaign, target)) {
+    const auto& view = campaign.runs()[place];
+    const auto state = view.verdict().state;
+    const bool again = retry && view.damage.empty() && view.settled &&
+                       (state == record::State::failed || state == record::State::cancelled);
+    if (campaign.would_be_due(place) || again) out.push_back(place);
+  }
+  return out;
+}
+
+// What the user said yes to, under the lock; what others did meanwhile counts.
+Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console& console) {
+  if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
+  const auto due = to_submit(campaign, target, retry);
+  campaign.clear_stop_files(due);
+  if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
+  if (retry)
+    if (auto status = campaign.forget_failures(due); !status) return status.error();
+  follow::Submitter submitter(campaign);
+  const auto status = submitter.submit(due);
+  campaign.end();
+  const auto& handed = submitter.handed();
+  console.note(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                           tables::plural(handed.jobs, "job")));
+  if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
+  return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
+}
+
+// Looks, asks and submits. Nothing is locked while a user thinks.
+Ending submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
+                    bool retry, Console& console) {
+  // What an interrupted submission came to must be known before anyone is asked.
+  if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
+  campaign.settle_lost();
+  campaign.end();
+  const auto due = to_submit(campaign, target, retry);
+  if (due.empty()) {
+    console.note(target.experiment + ": nothing is to be submitted\n");
+    return Exit::ok;
+  }
+  if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
+  if (auto ended = build_trainers(local_backends(campaign, due)); !ended.ok()) return ended;
+  double hours = 0;
+  for (const auto place : due) hours += campaign.gpu_hours_left(place);
+  const auto question =
+      fmt::format("submit {} of {}, up to {} GPU-hours?", tables::plural(due.size(), "run"),
+                  target.experiment, tables::significant(hours));
+  if (!arguments.yes && !console.confirm(question)) return Exit::usage;
+  return submit_now(campaign, target, retry, console);
+}
+
+// All targets are submitted before any is followed.
+Ending again_command(const FollowArguments& arguments, bool retry, Console& console) {
+  auto submitted =
+      for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
+        return submit_again(campaign, target, arguments, retry, console);
+      });
+  if (arguments.detach || (!submitted.ok() && submitted.exit != Exit::runs_failed))
+    return submitted;
+  const auto followed = for_targets(
+      arguments, console,
+      [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
+        campaign.refresh();
+        const bool open =
+            std::any_of(campaign.runs().begin(), campaign.runs().end(), follow::is_open);
+        if (!open) return exit_of(standings(campaign, target));
+        return follow_and_report(session, campaign, target, arguments.common, true, console);
+      });
+  return std::max(submitted.exit, followed.exit);
+}
+
+}  // namespace
+
+namespace {
+
+// What was measured beside what was estimated; and a line for each run that did not get so far.
+std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
+  auto rest = standings;
+  std::erase_if(rest.runs, [](const tables::RunStatus& run) {
+    return run.outcome.verdict.state == record::State::finished &&
+           run.outcome.measured.step_seconds;
+  });
+  const auto measured = tables::measured_table(standings, screen);
+  std::string out;
+  if (!measured.empty()) out += measured;
+  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + tables::status_table(rest, screen, 20);
+  return out + "\n" + tables::wrap(tables::status_summary(standings), screen);
+}
+
+}  // namespace
+
+Ending follow_and_report(Session& session, Campaign& campaign, const Target& target,
+                         const Common& common, bool carry_on, Console& console) {
+  const auto now = [&] { return standings(campaign, target); };
+  bool ended = true;
+  {
+    Live live(common.screen, console);
+    const auto quiet = session.say;
+    if (common.format == "table") session.say = [&](const std::string& line) { live.say(line); };
+    follow::FollowOptions options;
+    options.carry_on = carry_on;
+    options.only = target.runs;
+    options.drawn = [&](const Campaign&) {
+      if (common.format == "table") live.show(now());
+    };
+    ended = follow::follow(campaign, options);
+    session.say = quiet;
+  }
+  const auto last = now();
+  if (!ended) {
+    console.note(
+        fmt::format("left; the jobs go on. orch watch {0} comes back, orch cancel {0} ends them\n",
+                    campaign.experiment().name));
+    return Exit::interrupted;
+  }
+  if (common.format == "table") console.print(final_text(last, common.screen));
+  return exit_of(last);
+}
+
+Ending status_command(const FollowArguments& arguments, Console& console) {
+  std::vector<tables::Standings> all;
+  auto ended = for_targets(arguments, console,
+                           [&](Session&, Campaign& campaign, const Target& target) -> Ending {
+                             campaign.refresh();
+                             const bool trouble = tell_troubles(campaign, console);
+                             mention_index(campaign, console);
+                             all.push_back(standings(campaign, target));
+                             return std::max(trouble ? Exit::error : Exit::ok, exit_of(all.back()));
+                           });
+  const bool for_programs = arguments.common.format == "json" || arguments.common.format == "csv";
+  if (!all.empty() || (for_programs && ended.exit != Exit::usage))
+    console.print(text_of(all, arguments));
+  return ended;
+}
+
+namespace {
+
+std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& target) {
+  std::vector<std::size_t> out;
+  for (const auto place : places(campaign, target))
+    if (follow::is_open(campaign.runs()[place]) || campaign.is_due(place)) out.push_back(place);
+  return out;
+}
+
+}  // namespace
+
+Ending watch_command(const FollowArguments& arguments, Console& console) {
+  std::vector<std::string> under_way;
+  if (arguments.targets.empty())
+    (void)for_targets(arguments, console, [&](Session&, Campaign& campaign, const Target& target) {
+      campaign.refresh();
+      if (!to_cancel(campaign, target).empty()) under_way.push_back(target.experiment);
+      return Ending(Exit::ok);
+    });
+  if (under_way.size() > 1)
+    return {Error{"orch watch", "several experiments are under way",
+                  "name one of them: " + join(under_way, ", ")},
+            Exit::usage};
+  return for_targets(arguments, console,
+                     [&](Session& session, Campaign& campaign, const Target& target) -> Ending {
+                       mention_index(campaign, console);
+                       return follow_and_report(session, campaign, target, arguments.common,
+                                                !arguments.look_only, console);
+                     });
+}
+
+Ending resume_command(const FollowArguments& arguments, Console& console) {
+  return again_command(arguments, false, console);
+}
+
+Ending retry_command(const FollowArguments& arguments, Console& console) {
+  return again_command(arguments, true, console);
+}
+
+Ending cancel_command(const FollowArguments& arguments, Console& console) {
+  return for_targets(
+      arguments, console, [&](Session&, Campaign& campaign, const Target& target) -> Ending {
+        if (auto status = store::check_owner(campaign.folder()); !status) return status.error();
+        campaign.refresh();
+        const auto asked = to_cancel(campaign, target);
+        if (asked.empty()) {
+          console.note(target.experiment + ": nothing to cancel\n");
+          return Exit::ok;
+        }
+        const auto question =
+            fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"),
+                        target.experiment, arguments.stop ? " after their next checkpoint" : "");
+        if (!arguments.yes && !console.confirm(question)) return Exit::usage;
+        if (auto begun = campaign.begin(FileLock::Wait::yes); !begun) return begun.error();
+        const auto open = to_cancel(campaign, target);
+        const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
+        if (!status) return status.error();
+        console.note(
+            fmt::format("{} {}\n", tables::plural(open.size(), "run"),
+                        arguments.stop ? "will stop after their next checkpoint" : "cancelled"));
+        return Exit::ok;
+      });
+}
+
+Ending index_command(const FollowArguments& arguments, Console& console) {
+  Errors damaged;
+  const auto count = store::rebuild_index(arguments.runs, &damaged);
+  if (!count) return count.error();
+  console.print(fmt::format("{} runs in {}\n", *count,
+                            printable((fs::path(arguments.runs) / "index.jsonl").string())));
+  return damaged.empty() ? Ending(Exit::ok) : damaged;
+}
+
+}  // namespace orch::app

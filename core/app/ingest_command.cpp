@@ -1,0 +1,42 @@
+#include "core/app/record_output.h"
+#include "core/record/published/table.h"
+#include "core/record/records_json.h"
+#include "core/show/tables/records.h"
+
+namespace orch::app {
+namespace {
+
+using Records = std::vector<record::Record>;
+
+Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
+  if (!arguments.csv) return gatherer.logs(arguments.records.words);
+  return all_of(arguments.records.words, [&](const auto& file) { return gatherer.table(file); });
+}
+
+// CSV is what validate, calibrate and ingest --csv read: the loop is closed.
+std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
+  if (common.format == "json") return record::records_json(records);
+  if (common.format == "csv") return published::rows_csv(gatherer.said());
+  if (common.format == "md") return tables::records_markdown(records);
+  return tables::records_table(records, common.screen);
+}
+
+}  // namespace
+
+Ending ingest_command(App& app, const IngestArguments& arguments, Console& console) {
+  Gatherer gatherer(app, gather_options(arguments.records));
+  const auto records = read(gatherer, arguments);
+  if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
+  tell_passed(gatherer, console);
+  const auto& common = arguments.records.common;
+  if (!records->empty() || common.format == "json")
+    if (auto ended = put_out(text_of(*records, gatherer, common), arguments.records.output,
+                             arguments.records.words, console);
+        !ended.ok())
+      return ended;
+  if (!records->empty()) return Exit::ok;
+  return Error{"orch ingest", "no run was found in what was named",
+               "templates/logs/README.md says how to teach it another framework"};
+}
+
+}  // namespace orch::app

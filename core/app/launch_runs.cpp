@@ -1,0 +1,335 @@
+#include "core/app/launch_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/app/preflight.h"
+#include "core/app/trainers.h"
+#include "core/plan/check.h"
+#include "core/run/launch/local/local_run.h"
+#include "core/run/launch/slurm/array_script.h"
+#include "core/run/store/store.h"
+#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
+
+namespace orch::app {
+namespace {
+
+using Chosen = std::vector<const plan::Planned*>;
+
+// The phases of a ramp-up wait for each other.
+std::string sbatch_by_hand(std::size_t phases, const fs::path& folder) {
+  const std::string sbatch =
+      launch::can_log_below(fs::absolute(folder)) ? "sbatch" : "sbatch --output=/dev/null";
+  if (phases == 1) return sbatch + " job.sbatch";
+  std::string out = fmt::format("j=$({} --parsable job.sbatch)", sbatch);
+  for (std::size_t i = 2; i < phases; ++i)
+    out += fmt::format(" && j=$({} --parsable --dependency=afterok:$j job-{}.sbatch)", sbatch, i);
+  return out + fmt::format(" && {} --dependency=afterok:$j job-{}.sbatch", sbatch, phases);
+}
+
+// A word for a command line that names this path, whatever it begins with.
+std::string shell_path(const fs::path& path) {
+  const auto text = path.string();
+  return shell_quote(text.starts_with('-') ? "./" + text : text);
+}
+
+fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
+  return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
+}
+
+// What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
+Chosen choose(const PlannedExperiment& planned, const RunArguments& arguments) {
+  Chosen chosen;
+  const auto result = view(planned);
+  for (const auto& group : tables::size_groups(result)) {
+    std::size_t taken = 0;
+    for (auto i = group.first; i < group.first + group.count; ++i) {
+      const auto& run = *result.runs[i];
+      if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
+      if (!arguments.options.over_budget && !tables::keeps(run, planned.experiment)) continue;
+      if (arguments.take > 0 && taken == arguments.take) break;
+      chosen.push_back(&run);
+      ++taken;
+    }
+  }
+  return chosen;
+}
+
+Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& arguments,
+                      Console& console) {
+  const auto& best = planned.runs.front();
+  const bool none_fits = best.estimate.fit == plan::Fit::oom;
+  arguments.plan.common.tell(
+      fmt::format("stopped here: {}\nnext, to see what {}: orch explain {}\n",
+                  none_fits ? "no run fits the memory of its GPUs" : "no run keeps the budget",
+                  none_fits ? "takes it" : "the fastest one spends",
+                  shell_path(folder_of(best, arguments))),
+      console);
+  return Exit::ok;
+}
+
+// Runs that SLURM should run, without a SLURM that answers.
+Ending without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments& arguments,
+                     Console& console) {
+  const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
+    return way_to_launch(run->run, slurm) == "slurm";
+  });
+  const auto submit =
+      fmt::format("cd {} && {}", shell_path(folder_of(best, arguments)),
+                  sbatch_by_hand(plan::phases(best.run).size(), folder_of(best, arguments)));
+  if (slurm == launch::Slurm::absent) {
+    arguments.plan.common.tell(
+        fmt::format(
+            "stopped after rendering: there is no SLURM here (no sbatch, or none configured)\n"
+            "next, on the cluster: {}\n",
+            submit),
+        console);
+    return arguments.yes ? Exit::scheduler_unreachable : Exit::ok;
+  }
+  const auto& name = best.run.experiment;
+  arguments.plan.common.tell(
+      fmt::format("stopped after rendering: SLURM is installed but its controller does "
+                  "not answer (scontrol ping)\nnext, once it does: {}\n",
+                  arguments.yes ? "orch resume " + shell_path(name) : submit),
+      console);
+  return Exit::scheduler_unreachable;
+}
+
+// Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
+std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const Chosen& chosen) {
+  for (const auto* run : chosen) {
+    if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
+    if (!run->run.trainer.empty() || !run->run.framework.empty()) continue;
+    const auto trainer = launch::find_trainer(run->run, app.places().trainers);
+    if (trainer.path.empty()) return trainer.wanted;
+  }
+  return std::nullopt;
+}
+
+// Planned all the same: another program may train it.
+const plan::Planned* untrained(const Chosen& chosen) {
+  for (const auto* run : chosen)
+    if (run->run.trainer.empty() && run->run.framework.empty() && !plan::cannot_train(run->run).empty()) return run;
+  return nullptr;
+}
+
+Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Console& console) {
+  arguments.plan.common.tell(
+      fmt::format("stopped here: {}: {}\nnext: trainer = \"...\" in the experiment names a program "
+                  "that can; or orch explain {}\n",
+                  run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))),
+      console);
+  return arguments.yes ? Exit::error : Exit::ok;
+}
+
+Ending without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments,
+                       Console& console) {
+  arguments.plan.common.tell(
+      fmt::format(
+          "stopped here: there is no trainer to start: {}\n"
+          "next: build it (./orch of a clone does so by itself; or cmake --preset cpu and cmake "
+          "--build --preset cpu --target {}), or name a program in ORCH_TRAINER; or orch "
+          "explain {}\n",
+          printable(trainer.string()), printable(trainer.filename().string()),
+          shell_path(folder_of(*chosen.front(), arguments))),
+      console);
+  return arguments.yes ? Exit::error : Exit::ok;  // who said yes wanted more than folders
+}
+
+store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
+  store::ExperimentFacts facts;
+  facts.name = experiment.name;
+  facts.file = experiment.file;
+  facts.gpu_hours = experiment.budget.gpu_hours;
+  facts.expect = experiment.expect;
+  if (experiment.budget.deadline) facts.deadline = format_date(*experiment.budget.deadline);
+  return facts;
+}
+
+// Those that nobody has started yet, and what they will take.
+struct Order {
+  std::vector<std::size_t> runs;  // places in the campaign
+  double gpu_hours = 0;
+  std::size_t finished = 0;  // already
+  std::size_t on_their_way = 0;
+  std::size_t failed = 0;  // for a reason that stays
+};
+
+Order order_of(const follow::Campaign& campaign, const Chosen& chosen) {
+  Order order;
+  for (const auto* run : chosen) {
+    const auto place = campaign.find(run->run.id);
+    if (!place) continue;
+    const auto& view = campaign.runs()[*place];
+    const auto state = view.verdict().state;
+    if (state == record::State::finished)
+      ++order.finished;
+    else if (follow::is_open(view))
+      ++order.on_their_way;
+    else if (state != record::State::planned && !campaign.is_due(*place))
+      ++order.failed;
+    else {
+      order.runs.push_back(*place);
+      order.gpu_hours += view.facts.estimated.gpu_hours;
+    }
+  }
+  return order;
+}
+
+std::string already_text(const Order& order) {
+  std::vector<std::string> parts;
+  if (order.finished > 0) parts.push_back(fmt::format("{} finished", order.finished));
+  if (order.on_their_way > 0) parts.push_back(fmt::format("{} on their way", order.on_their_way));
+  if (order.failed > 0)
+    parts.push_back(fmt::format("{} failed or cancelled (orch retry)", order.failed));
+  return parts.empty() ? "" : join(parts, ", ") + "\n";
+}
+
+std::string question_of(const follow::Campaign& campaign, const Order& order, std::size_t jobs,
+                        const Chosen& chosen) {
+  std::map<std::string, std::size_t> places;
+  for (const auto* run : chosen)
+    if (const auto place = campaign.find(run->run.id);
+        place && std::find(order.runs.begin(), order.runs.end(), *place) != order.runs.end())
+      ++places[run->run.cluster->name + "/" + run->run.partition->name];
+  std::vector<std::string> where;
+  for (const auto& [name, count] : places)
+    where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
+  auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
+                         tables::plural(order.runs.size(), "run"), tables::plural(jobs, "job"),
+                         join(where, ", "), tables::significant(order.gpu_hours));
+  if (const double budget = campaign.experiment().gpu_hours; budget > 0)
+    out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
+  return out + "?";
+}
+
+}  // namespace
+
+std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
+  const auto& launch = run.cluster->launch;
+  if (launch != "auto") return launch;
+  return slurm == launch::Slurm::absent ? "local" : "slurm";
+}
+
+namespace {
+
+// A controller that is away for a moment; only where nobody waits for an answer.
+bool comes_back(Session& session, const RunArguments& arguments) {
+  follow::Backoff backoff(session.clock(), arguments.yes ? arguments.options.patience_seconds : 0);
+  const auto world = session.world(arguments.plan.options.runs);
+  while (session.slurm() == launch::Slurm::unreachable && backoff.wait(world)) session.probe();
+  return session.slurm() == launch::Slurm::reachable;
+}
+
+// For whoever resumes when SLURM answers again.
+Status ask_for(const PlannedExperiment& planned, const Chosen& chosen,
+               const RunArguments& arguments) {
+  const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
+  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
+    return status;
+  const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
+  if (!lock) return lock.error();
+  std::vector<std::string> ids;
+  for (const auto* run : chosen) ids.push_back(run->run.id);
+  return store::add_wanted(folder, ids);
+}
+
+// The order, asked for and handed over under the lock; what others did meanwhile counts.
+Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArguments& arguments,
+                 Console& console) {
+  if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
+    return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
+  const auto order = order_of(campaign, chosen);
+  if (auto status = campaign.check_budget(order.runs); !status)
+    return {status.error(), Exit::over_budget};
+  follow::Submitter submitter(campaign);
+  if (auto status = submitter.test(order.runs); !status)
+    return {status.error(), Exit::invalid_experiment};
+  if (auto status = campaign.want(order.runs); !status) return status.error();
+  const auto status = submitter.submit(order.runs);
+  campaign.end();
+  const auto& handed = submitter.handed();
+  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
+                                         tables::plural(handed.jobs, "job")),
+                             console);
+  if (handed.waiting > 0)
+    arguments.plan.common.tell(
+        fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")), console);
+  if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
+  return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
+}
+
+// Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks. Runs on
+// this machine spend nobody's hours: without a terminal they just begin.
+Ending ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bool is_local,
+           const RunArguments& arguments, Console& console) {
+  if (auto status = campaign.check_budget(order.runs); !status)
+    return {status.error(), Exit::over_budget};
+  if (is_local && !console.can_ask()) return Exit::ok;
+  const auto jobs = follow::Submitter(campaign).count_jobs(order.runs);
+  if (!jobs) return jobs.error();
+  const auto question = question_of(campaign, order, *jobs, chosen);
+  if (arguments.yes || console.confirm(question)) return Exit::ok;
+  return interrupted() ? Exit::interrupted : Exit::usage;
+}
+
+}  // namespace
+
+Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
+                   const RunArguments& arguments, std::optional<tables::Standings>& end,
+                   Console& console) {
+  const auto chosen = choose(planned, arguments);
+  if (chosen.empty()) return nothing_to_run(planned, arguments, console);
+  if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments, console);
+  const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
+    return way_to_launch(run->run, session.slurm()) == "slurm";
+  });
+  if (needs_slurm && !comes_back(session, arguments)) {
+    if (arguments.yes && session.slurm() == launch::Slurm::unreachable)
+      if (auto status = ask_for(planned, chosen, arguments); !status) return status.error();
+    return without_slurm(chosen, session.slurm(), arguments, console);
+  }
+  if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
+    return without_trainer(*trainer, chosen, arguments, console);
+  if (needs_slurm)
+    if (auto status = preflight(session, chosen); !status) {
+      session.probe();
+      const bool away = session.slurm() != launch::Slurm::reachable;
+      return {status.error(), away ? Exit::scheduler_unreachable : Exit::invalid_experiment};
+    }
+
+  const auto& name = planned.experiment.name;
+  const auto folder = fs::path(arguments.plan.options.runs) / name;
+  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
+    return status.error();
+  follow::Campaign campaign(arguments.plan.options.runs, name, session.world(folder),
+                            arguments.options);
+  if (auto status = campaign.open(); !status) return status.error();
+  campaign.refresh();
+  tell_troubles(campaign, console);
+  const auto order = order_of(campaign, chosen);
+  arguments.plan.common.tell(already_text(order), console);
+  if (!order.runs.empty()) {
+    if (auto ended = build_trainers(local_backends(campaign, order.runs)); !ended.ok())
+      return ended;
+    if (auto ended = ask(campaign, chosen, order, !needs_slurm, arguments, console); !ended.ok())
+      return ended;
+    if (auto ended = hand_over(campaign, chosen, arguments, console); !ended.ok()) return ended;
+  }
+  Target target{name, {}};
+  for (const auto* run : chosen) target.runs.insert(run->run.id);
+  Ending ended = Exit::ok;
+  if (arguments.detach)
+    arguments.plan.common.tell(fmt::format("next: orch watch {}\n", name), console);
+  else
+    ended = follow_and_report(session, campaign, target, arguments.plan.common, true, console);
+  end = standings(campaign, target);
+  return ended;
+}
+
+}  // namespace orch::app

@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/app/chosen.h"
+#include "core/app/commands.h"
+#include "core/app/launch_runs.h"
+#include "core/app/measure.h"
+#include "core/app/provenance.h"
+#include "core/plan/estimate_json.h"
+#include "core/plan/hardware/origins.h"
+#include "core/plan/run_json.h"
+#include "core/run/render/framework_files.h"
+#include "core/run/render/job.h"
+#include "core/run/store/store.h"
+#include "core/show/tables/answer.h"
+#include "core/show/tables/ranking.h"
+#include "core/show/tables/report.h"
+
+namespace orch::app {
+namespace {
+
+// The notes below the table; JSON holds all that they tell.
+std::string notes(const tables::RankedRuns& result, const PlanArguments& arguments) {
+  const auto& screen = arguments.common.screen;
+  std::string out;
+  const auto ties = tables::ties_text(result);
+  if (!ties.empty()) out += "\n" + ties;
+  const auto stacks = tables::stacks_text(result);
+  if (!stacks.empty()) out += "\n" + stacks;
+  const auto warnings = tables::warnings_by_subject(result);
+  if (!warnings.empty()) out += "\n" + warnings;
+  const auto unequal = tables::unequal_text(result);
+  if (!unequal.empty()) out += "\n" + unequal;
+  const auto rejected = tables::rejected_by_reason(*result.rejected, screen);
+  if (!rejected.empty()) out += "\n" + rejected;
+  const auto verdict = tables::budget_verdict(result);
+  if (!verdict.text.empty())
+    out += "\n" + tables::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
+  const auto dates = tables::dates_text(result);
+  if (!dates.empty()) out += (verdict.text.empty() ? "\n" : "") + dates + "\n";
+  if (const auto answer = tables::answer_text(result); !answer.empty()) out += "\n" + answer;
+  return tables::wrap(out, screen);
+}
+
+// Where the estimates come from: rows that constants were fitted on, or nothing but datasheets.
+std::string origin_text(const tables::RankedRuns& result) {
+  std::map<std::string, std::set<std::string>> runs_of;  // partitions, by rows
+  for (const auto* run : result.runs) {
+    const auto& partition = *run->run.partition;
+    const auto& measured = run->run.cluster->measured;
+    auto rows = hardware::fitted_on(partition.as_measured());
+    if (measured)
+      rows.push_back(fmt::format("measurements of {} on {}", measured->machine, measured->date));
+    runs_of[join(rows, ", ")].insert(run->run.cluster->name + "/" + partition.name);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [rows, names] : runs_of) {
+    if (rows.empty()) continue;
+    const std::vector<std::string> list(names.begin(), names.end());
+    parts.push_back(runs_of.size() == 1 ? rows : join(list, " and ") + " on " + rows);
+  }
+  if (parts.empty()) return "Estimates from datasheets and assumed efficiencies, not calibrated.";
+  auto out =
+      "Estimates calibrated" + std::string(runs_of.size() == 1 ? " on " : ": ") + join(parts, "; ");
+  if (const auto bare = runs_of.find(""); bare != runs_of.end())
+    out += "; not calibrated: " +
+           join(std::vector<std::string>(bare->second.begin(), bare->second.end()), " and ");
+  return out + ".";
+}
+
+std::string title(const tables::RankedRuns& result) {
+  const auto& experiment = *result.experiment;
+  std::string out = experiment.name;
+  if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
+  if (result.runs.empty()) return out + "\nno run is left\n";
+  const double tokens = result.runs.front()->run.tokens;
+  const bool same = std::all_of(result.runs.begin(), result.runs.end(),
+                                [&](const auto* run) { return run->run.tokens == tokens; });
+  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}{}. ",
+                     group_digits(static_cast<double>(result.runs.size())),
+                     result.runs.size() == 1 ? "" : "s",
+                     group_digits(static_cast<double>(result.rejected->size())),
+                     same ? " " + format_tokens(tokens) + " tokens" : "",
+                     tables::size_groups(result).size() > 1 ? ", each size apart" : "");
+  if (result.duplicates > 0)
+    out += fmt::format("{} described twice and counted once. ", result.duplicates);
+  return out + origin_text(result) + "\n\n";
+}
+
+void show(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
+  switch (tables::parse_format(arguments.common.format).value()) {
+    case tables::Format::json:
+      return console.print(tables::json(result));
+    case tables::Format::csv:
+      console.print(tables::csv(result));
+      break;
+    case tables::Format::md:
+      console.print(tables::markdown(result));
+      break;
+    case tables::Format::table:
+      console.print(tables::wrap(title(result), arguments.common.screen) +
+                    tables::table(result, arguments.common.screen, arguments.top));
+  }
+  arguments.common.tell(notes(result, arguments), console);
+}
+
+Exit verdict_on(const tables::RankedRuns& result) {
+  if (result.runs.empty()) return Exit::invalid_experiment;
+  return tables::budget_verdict(result).over ? Exit::over_budget : Exit::ok;
+}
+
+bool has_relative_paths(const plan::Training& training) {
+  const auto is_relative = [](const std::string& path) {
+    return !path.empty() && !fs::path(path).is_absolute();
+  };
+  return is_relative(training.data) || is_relative(training.init);
+}
+
+struct Renderers {
+  render::Renderer jobs;
+  std::optional<render::Template> start;  // of frameworks, once one is started
+};
+
+// How a framework is started, whoever launches it.
+Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
+                     const render::Context& context, store::Folder& folder) {
+  const auto launch = app.frameworks().launch(run);
+  if (!launch) return launch.error();
+  if (!renderers.start) {
+    auto start = render::Template::load(app.places().frameworks().back() / "start.bash");
+    if (!start) return start.error();
+    renderers.start = std::move(*start);
+  }
+  auto files = render::launch_files(*renderers.start, *launch, run, context);
+  if (!files) return files.error();
+  for (auto& file : *files) folder.files.push_back({file.name, std::move(file.text)});
+  return {};
+}
+
+// run.json, estimate.json, provenance.json and, where SLURM will run it, the job scripts.
+Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Store& store,
+                                const plan::Planned& planned, launch::Slurm slurm,
+                                const fs::path& experiment_file, store::Provenance provenance) {
+  store::Folder folder;
+  folder.id = planned.run.id;
+  auto run = planned.run;
+  const auto place = store.folder(run.experiment, run.id);
+  // The file's name alone: where it lay means nothing where the folder may be taken.
+  provenance.cluster_file = fs::path(run.cluster->file).filename();
+  if (has_relative_paths(run.training))
+    run.paths_from = fs::relative(fs::absolute(experiment_file).parent_path(), place).string();
+  folder.files = {{"run.json", plan::run_json(run)},
+                  {"estimate.json", plan::estimate_json(run, planned.estimate)},
+                  {"provenance.json", store::provenance_json(provenance)}};
+  render::Context context;
+  context.trainers = fs::relative(app.places().trainers, place).string();
+  context.version = ORCH_VERSION;
+  context.step_seconds = planned.estimate.step_seconds;
+  if (!run.framework.empty())
+    if (auto status = add_framework(app, renderers, run, context, folder); !status)
+      return status.error();
+  if (way_to_launch(planned.run, slurm) != "slurm") return folder;
+  auto scripts = renderers.jobs.render(run, context);
+  if (!scripts) return scripts.error();
+  for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
+  return folder;
+}
+
+std::string written_text(const store::Written& written, const fs::path& place) {
+  if (written.created == 0 && written.refreshed == 0)
+    return fmt::format("nothing changed: all {} run folders are in {}/\n", written.unchanged,
+                       printable(place.string()));
+  std::string out = fmt::format("{} run folder{} written to {}/", written.created,
+                                written.created == 1 ? "" : "s", printable(place.string()));
+  if (written.unchanged > 0) out += fmt::format(", {} were there", written.unchanged);
+  if (written.refreshed > 0) out += fmt::format(", {} refreshed", written.refreshed);
+  if (written.others > 0)
+    out += fmt::format("; {} from earlier plans are still there", written.others);
+  return out + "\n";
+}
+
+Ending show_only(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
+  show(result, arguments, console);
+  return verdict_on(result);
+}
+
+Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
+                      Console& console) {
+  const auto& asked = arguments.plan;
+  const auto result = view(planned);
+  if (planned.runs.empty()) return show_only(result, asked, console);
+  Session session(console);
+  store::Store store(asked.options.runs);
+  Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
+  constexpr std::size_t kMany = 2000;  // so few are there at once
+  const auto commit = commit_of(session.shell(), planned.experiment);
+  const fs::path file = planned.experiment.file;
+  store::Provenance provenance{ORCH_VERSION, file.filename(), "", commit.id, commit.changed,
+                               {},           asked.source.set};
+  for (const fs::path other : planned.experiment.includes)
+    provenance.includes.push_back(other.lexically_relative(file.parent_path()));
+  const auto written = store.write(
+      planned.experiment.name, planned.runs.size(),
+      [&](std::size_t i) {
+        if (planned.runs.size() > kMany && i % 500 == 0)
+          console.progress(fmt::format("writing run folders: {} of {}", i, planned.runs.size()));
+        return folder_of(app, renderers, store, planned.runs[i], session.slurm(), asked.source.file,
+                         provenance);
+      },
+      interrupted);
+  console.progress("");
+  if (!written) return written.error();
+  if (written->interrupted) {
+    console.note("interrupted: the folders written so far are whole; run it again for the rest\n");
+    return Exit::interrupted;
+  }
+  const bool json = asked.common.format == "json";
+  if (!json) show(result, asked, console);
+  const auto place = fs::path(asked.options.runs) / planned.experiment.name;
+  asked.common.tell("\n" + written_text(*written, place), console);
+  std::optional<tables::Standings> end;
+  auto launched = launch_runs(app, session, planned, arguments, end, console);
+  if (json) console.print(tables::json(result, end ? &*end : nullptr));
+  const auto verdict = verdict_on(result);
+  const bool accepted = verdict == Exit::over_budget && arguments.options.over_budget;
+  return verdict != Exit::ok && !accepted ? Ending(launched.errors, verdict) : launched;
+}
+
+}  // namespace
+
+Ending plan_command(App& app, const PlanArguments& arguments, Console& console) {
+  const auto planned = plan_where(app, arguments.source, arguments.options, arguments.where);
+  if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
+  return show_only(view(std::get<PlannedExperiment>(planned)), arguments, console);
+}
+
+Ending run_command(App& app, const RunArguments& arguments, Console& console) {
+  const auto& asked = arguments.plan;
+  if (arguments.dry_run) return plan_command(app, asked, console);
+  if (!arguments.no_calibrate) measure_before_run(app, asked.source, console);
+  const auto planned = plan_where(app, asked.source, asked.options, asked.where);
+  if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
+  return write_and_show(app, std::get<PlannedExperiment>(planned), arguments, console);
+}
+
+}  // namespace orch::app

@@ -1,0 +1,46 @@
+#include "core/app/provenance.h"
+
+#include "core/base/text.h"
+
+namespace orch::app {
+namespace {
+
+// git, in the folder of the file; nothing if it fails or takes long, as on a file system that
+// hangs.
+std::optional<Output> git(Shell& shell, const fs::path& file, std::vector<std::string> words) {
+  constexpr double kPatience = 5;
+  words.insert(words.begin(), "git");
+  const auto folder = fs::absolute(file).parent_path();
+  const auto output =
+      shell.run({.argv = std::move(words), .directory = folder, .timeout_seconds = kPatience});
+  if (!output || output->timed_out) return std::nullopt;
+  return *output;
+}
+
+bool is_commit(std::string_view text) {
+  return text.size() >= 40 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+Commit commit_of(Shell& shell, const plan::Experiment& experiment) {
+  const fs::path file = experiment.file;
+  const auto head = git(shell, file, {"rev-parse", "--verify", "HEAD"});
+  if (!head || head->code != 0) return {};
+  const std::string id(trim(head->out));
+  if (!is_commit(id)) return {};
+  std::vector<std::string> names{file.filename().string()};
+  for (const auto& other : experiment.includes)
+    names.push_back(fs::path(other).lexically_relative(file.parent_path()));
+  const auto about = [&](std::vector<std::string> words) {
+    words.insert(words.end(), names.begin(), names.end());
+    return git(shell, file, std::move(words));
+  };
+  // 1: they differ. A file that git does not know is in no commit either.
+  const auto difference = about({"diff", "--quiet", "HEAD", "--"});
+  const auto known = about({"ls-files", "--error-unmatch", "--"});
+  const bool same = difference && difference->code == 0 && known && known->code == 0;
+  return {id, !same};
+}
+
+}  // namespace orch::app

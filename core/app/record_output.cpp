@@ -1,0 +1,82 @@
+#include "core/app/record_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+
+namespace orch::app {
+
+// --set of a verb that takes logs as well as experiments: a path with a dot is of an experiment,
+// and so is every one where nothing else is named.
+GatherOptions gather_options(const RecordArguments& arguments) {
+  GatherOptions options{arguments.runs, arguments.cluster, {}, arguments.patterns, {}};
+  const auto& words = arguments.words;
+  const bool experiments =
+      !words.empty() && std::all_of(words.begin(), words.end(),
+                                    [](const auto& word) { return word.ends_with(".lua"); });
+  for (const auto& text : arguments.set) {
+    const auto path = text.substr(0, text.find('='));
+    const bool is_change = experiments || path.find('.') != std::string::npos;
+    (is_change ? options.changes : options.set).push_back(text);
+  }
+  return options;
+}
+
+Status check_output(const std::string& file, const std::vector<std::string>& inputs) {
+  for (const auto& input : inputs) {
+    std::error_code code;
+    if (fs::equivalent(file, input, code) && fs::is_regular_file(file, code))
+      return Error{printable(file), "is what is read: it would be lost", "-o names another file"};
+  }
+  return {};
+}
+
+Ending put_out(const std::string& text, const std::string& file,
+               const std::vector<std::string>& inputs, Console& console) {
+  if (file.empty() || file == "-") {
+    console.print(text);
+    return Exit::ok;
+  }
+  if (auto status = check_output(file, inputs); !status) return {status.error(), Exit::usage};
+  if (auto status = write_output(file, text); !status) return status.error();
+  console.note("written: " + printable(file) + "\n");
+  return Exit::ok;
+}
+
+Result<std::vector<record::Record>> all_of(const std::vector<std::string>& words,
+                                           const FindRecords& find) {
+  std::vector<record::Record> out;
+  Errors errors;
+  for (const auto& word : words) {
+    auto records = find(word);
+    if (records)
+      std::move(records->begin(), records->end(), std::back_inserter(out));
+    else
+      errors.insert(errors.end(), records.error().begin(), records.error().end());
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+Result<std::vector<record::Record>> find_all(Gatherer& gatherer,
+                                             const std::vector<std::string>& words,
+                                             Console& console) {
+  auto records = all_of(words, [&](const auto& word) { return gatherer.find(word); });
+  if (records) tell_passed(gatherer, console);
+  return records;
+}
+
+void tell_passed(const Gatherer& gatherer, Console& console) {
+  constexpr std::size_t kShown = 10;
+  const auto& passed = gatherer.passed();
+  for (std::size_t i = 0; i < passed.size() && i < kShown; ++i)
+    console.note(fmt::format("passed over: {}: {}\n", printable(passed[i].file),
+                             printable(passed[i].reason)));
+  if (passed.size() > kShown)
+    console.note(fmt::format("passed over: {} more files\n", passed.size() - kShown));
+  console.complain(gatherer.troubles());
+}
+
+}  // namespace orch::app

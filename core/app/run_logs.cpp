@@ -1,0 +1,162 @@
+#include "core/app/run_logs.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
+#include "core/app/places.h"
+#include "core/plan/vocabulary.h"
+
+namespace orch::app {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kLog = "stdout.log";
+
+record::Symptom symptom_of(record::Failure failure) {
+  using record::Failure, record::Symptom;
+  switch (failure) {
+    case Failure::gpu_memory:
+      return Symptom::gpu_memory;
+    case Failure::host_memory:
+      return Symptom::host_memory;
+    case Failure::nccl:
+      return Symptom::nccl;
+    case Failure::node:
+      return Symptom::node;
+    case Failure::data:
+      return Symptom::data;
+    case Failure::nan:
+      return Symptom::nan;
+    case Failure::disk:
+      return Symptom::disk;
+    case Failure::bad_exit:
+      return Symptom::other;
+    default:
+      return Symptom::none;
+  }
+}
+
+// When a file was written last, by the clock of its file system; 0: it is not there.
+double written(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return 0;
+  return static_cast<double>(status.st_mtim.tv_sec) +
+         static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  return value.is_number() ? value.dump() : "";
+}
+
+// By the names that tables and patterns have for the fields; of two for one the last counts.
+ingest::Known known_of(const Json& run) {
+  ingest::Known out;
+  const auto add = [&](const Json& section, const std::string& name, const std::string& column) {
+    if (!section.is_object() || !section.contains(name)) return;
+    auto text = text_of(section[name]);
+    if (text.empty() || (column == "steps_planned" && text == "0")) return;
+    // A pattern knows "none" as a word for nothing.
+    if (column == "act_ckpt" && text == "none") text = "false";
+    out.emplace_back(column, std::move(text));
+  };
+  const auto settings = run.value("settings", Json::object());
+  for (const auto& section : {run, run.value("model", Json::object()), settings})
+    for (const auto& term : plan::vocabulary())
+      if (term.name != "framework" && term.name != "params")  // these the log knows better
+        add(section, std::string(term.name), std::string(term.alias.empty() ? term.name : term.alias));
+  add(settings, "stage", "zero_stage");
+  add(run, "steps", "steps_planned");
+  return out;
+}
+
+}  // namespace
+
+Result<ingest::Patterns> load_patterns(const fs::path& shipped,
+                                       const std::vector<std::string>& more) {
+  auto files = entries_of(shipped);
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".lua"; });
+  if (files.empty())
+    return Error{printable(shipped.string()), "holds no patterns of logs",
+                 "ORCH_HOME names the folder that has experiments/ and templates/"};
+  files.insert(files.end(), more.begin(), more.end());
+  return ingest::Patterns::load(files);
+}
+
+ingest::Known known_beside(const fs::path& file) {
+  constexpr int kUp = 3;  // run/attempts/1/stdout.log
+  std::error_code code;
+  auto folder = fs::absolute(file, code).parent_path();
+  for (int i = 0; i < kUp && !folder.empty(); ++i, folder = folder.parent_path()) {
+    if (!fs::is_regular_file(folder / "run.json", code)) continue;
+    const auto text = read_file(folder / "run.json");
+    if (!text) return {};
+    const auto run = parse_json(*text);
+    return run.is_object() ? known_of(run) : ingest::Known();
+  }
+  return {};
+}
+
+const ingest::Patterns* RunLogs::patterns() {
+  if (!std::exchange(tried_, true)) {
+    const auto places = find_places();
+    auto loaded =
+        places ? load_patterns(places->logs(), {}) : Result<ingest::Patterns>(places.error());
+    if (loaded) patterns_.emplace(std::move(*loaded));
+  }
+  return patterns_ ? &*patterns_ : nullptr;
+}
+
+RunLogs::Watched* RunLogs::look(const fs::path& attempt_folder) {
+  const auto file = attempt_folder / kLog;
+  if (written(file) == 0 || patterns() == nullptr) return nullptr;
+  auto found = watched_.find(file);
+  if (found == watched_.end())
+    found = watched_.emplace(file, Watched{ingest::RunLog(*patterns(), known_beside(file))}).first;
+  found->second.log.read(file);
+  return &found->second;
+}
+
+std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder, double now) {
+  auto* watched = look(attempt_folder);
+  const auto found = watched ? watched->log.found("") : std::nullopt;
+  if (!found || found->measured.steps <= 0) return std::nullopt;
+  const auto steps = found->measured.steps;
+  if (steps != watched->step) watched->since = written(attempt_folder / kLog);
+  watched->step = steps;
+  return record::Progress{found->measured, std::max(0.0, now - watched->since)};
+}
+
+record::Confession RunLogs::confession(const fs::path& attempt_folder) {
+  auto* watched = look(attempt_folder);
+  const auto found = watched ? watched->log.found("") : std::nullopt;
+  if (!found) return {};
+  if (found->state == record::State::failed)
+    return {symptom_of(found->failure), found->reason};
+  // One that lost its loss and left says so by its steps.
+  if (found->reason.find("loss is ") != std::string::npos)
+    return {record::Symptom::nan, found->reason};
+  return {};
+}
+
+std::optional<record::Record> RunLogs::history(const std::string& id,
+                                               const std::vector<fs::path>& attempt_folders) {
+  if (attempt_folders.empty() || patterns() == nullptr) return std::nullopt;
+  ingest::RunLog log(*patterns(), known_beside(attempt_folders.front() / kLog));
+  for (const auto& folder : attempt_folders) {
+    log.read(folder / kLog);
+    log.end_file();
+  }
+  auto found = log.found(id);
+  return found && found->has_measurement() ? std::move(found) : std::nullopt;
+}
+
+}  // namespace orch::app

@@ -1,0 +1,162 @@
+#include "core/app/run_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/date.h"
+#include "core/base/text.h"
+#include "core/app/session.h"
+#include "core/record/events/history.h"
+#include "core/show/compare/spikes.h"
+#include "core/record/published/complete.h"
+#include "core/run/store/run_folder.h"
+
+namespace orch::app {
+namespace {
+
+using record::Record;
+
+// A frozen estimate and one made now are the same one when they agree so far.
+constexpr double kSame = 1e-3;
+
+// Of what our own trainers measure.
+std::string group_of_measured(const std::string& name) {
+  if (name.find("optimizer") != std::string::npos) return "optimizer";
+  if (name.find("all-reduce") != std::string::npos || name.find("gather") != std::string::npos)
+    return "communication";
+  return name == "other" ? "other" : "compute";
+}
+
+std::string day_of(double seconds) {
+  if (seconds <= 0) return "";
+  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return format_date(std::chrono::floor<std::chrono::days>(time));
+}
+
+void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
+  const auto provenance = store::read_provenance(folder);
+  if (!provenance) {
+    troubles.insert(troubles.end(), provenance.error().begin(), provenance.error().end());
+    return;
+  }
+  if (!*provenance) return;
+  auto& origin = record.origin;
+  origin.experiment_file = (*provenance)->experiment_file;
+  origin.cluster_file = (*provenance)->cluster_file;
+  origin.commit = (*provenance)->commit + ((*provenance)->changed ? " (changed)" : "");
+  if (!(*provenance)->orch.empty()) origin.versions.emplace_back("orch", (*provenance)->orch);
+}
+
+// A trainer that writes no events: what its log says counts, and where that contradicts run.json.
+void add_log(const std::vector<fs::path>& folders, RunLogs& logs, Record& record) {
+  auto found = logs.history(record.id, folders);
+  if (!found) return;
+  published::complete(*found);
+  record.measured = std::move(found->measured);
+  record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
+  auto& versions = record.origin.versions;
+  versions.insert(versions.end(), found->origin.versions.begin(), found->origin.versions.end());
+  if (const auto* framework = found->field("framework")) record.set("framework", *framework);
+  for (const auto& field : found->fields) {
+    const auto* ours = record.field(field.name);
+    const bool counts = std::holds_alternative<std::int64_t>(field.value);
+    if (ours == nullptr || !counts || field.assumed || *ours == field.value) continue;
+    record.doubts.push_back({"log", field.name,
+                             fmt::format("run.json says {} {}, the log {}", field.name,
+                                         record::text(*ours), record::text(field.value))});
+  }
+}
+
+void add_history(const fs::path& folder, const std::vector<record::Attempt>& attempts,
+                 RunLogs& logs, Record& record) {
+  std::vector<fs::path> folders;
+  std::vector<std::string> jobs;
+  for (const auto& attempt : attempts) {
+    folders.push_back(folder / "attempts" / std::to_string(attempt.number));
+    if (!attempt.job.empty() && (jobs.empty() || jobs.back() != attempt.job))
+      jobs.push_back(attempt.job);
+    for (const auto& node : attempt.nodes)
+      if (std::find(record.origin.nodes.begin(), record.origin.nodes.end(), node) ==
+          record.origin.nodes.end())
+        record.origin.nodes.push_back(node);
+  }
+  auto history = events::read_history(folders);
+  record.measured = std::move(history.measured);
+  for (auto& item : record.measured.time_items) item.group = group_of_measured(item.name);
+  record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
+  record.origin.job = join(jobs, ", ");
+  record.origin.start = attempts.empty() ? history.start : attempts.front().start;
+  record.origin.end = attempts.empty() ? history.end : attempts.back().end;
+  record.origin.date = day_of(record.origin.start);
+  auto& versions = record.origin.versions;
+  versions.insert(versions.end(), history.versions.begin(), history.versions.end());
+  if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
+}
+
+// What was estimated before the run counts; the items are of now, and only if it is the same.
+void keep_frozen(const record::Estimated& frozen, record::Estimated& now) {
+  if (frozen.step_seconds <= 0) return;
+  const bool same =
+      std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
+      std::abs(now.peak_memory_bytes / std::max(frozen.peak_memory_bytes, 1.0) - 1) < kSame;
+  if (!same) now = frozen;
+}
+
+Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
+                 Errors& troubles) {
+  const auto folder = root / view.facts.experiment / view.facts.id;
+  Record out;
+  out.id = view.facts.id;
+  auto run = app.read_run(folder);
+  if (run) {
+    const auto fields = record::fields_of(*run, true);
+    auto planned = app.explain(std::move(*run));
+    if (planned) out = record::planned_record(*planned, "");
+    out.fields = fields;
+    if (out.estimated) keep_frozen(view.facts.estimated, *out.estimated);
+  } else {
+    troubles.insert(troubles.end(), run.error().begin(), run.error().end());
+  }
+  out.source = view.facts.experiment;
+  out.origin.kind = "run";
+  out.origin.file = folder.string();
+  out.origin.experiment = view.facts.experiment;
+  out.state = view.verdict().state;
+  out.failure = view.verdict().failure;
+  out.reason = view.verdict().reason;
+  const auto attempts = store::read_attempts(folder);
+  if (attempts)
+    add_history(folder, *attempts, logs, out);
+  else
+    troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
+  add_provenance(folder, out, troubles);
+  // The same work in the measured time.
+  if (const auto& step = out.measured.step_seconds; step && out.estimated)
+    if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)
+      out.measured.tflops.push_back({work / step->value, "megatron", true});
+  out.measured.steps_planned = view.facts.steps;
+  if (view.outcome.gpu_hours > 0) out.measured.gpu_hours = view.outcome.gpu_hours;
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Record>> run_records(App& app, const fs::path& root,
+                                        const std::string& experiment,
+                                        const std::vector<std::string>& ids, Errors& troubles) {
+  Session session;
+  follow::Campaign campaign(root, experiment, session.world(root / experiment), {});
+  if (auto status = campaign.open(); !status) return status.error();
+  campaign.refresh();
+  const auto told = campaign.take_troubles();
+  troubles.insert(troubles.end(), told.begin(), told.end());
+  std::vector<Record> out;
+  for (const auto& view : campaign.runs())
+    if (ids.empty() || std::find(ids.begin(), ids.end(), view.facts.id) != ids.end())
+      out.push_back(record_of(app, root, view, session.logs(), troubles));
+  return out;
+}
+
+}  // namespace orch::app

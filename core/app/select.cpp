@@ -1,0 +1,128 @@
+#include "core/app/select.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include "core/base/text.h"
+
+namespace orch::app {
+namespace {
+
+using record::Record;
+using Chosen = std::vector<const Record*>;
+
+// What is no field of a run and can be asked for all the same.
+const std::vector<std::string>& others() {
+  static const std::vector<std::string> kNames{"id",   "source", "table",     "state",
+                                               "date", "commit", "experiment"};
+  return kNames;
+}
+
+std::string other(const Record& record, const std::string& name) {
+  if (name == "id") return record.id;
+  if (name == "source") return record.source;
+  if (name == "table") return record.table;
+  if (name == "state") return std::string(record::name(record.state));
+  if (name == "date") return record.origin.date;
+  if (name == "commit") return record.origin.commit;
+  return record.origin.experiment;
+}
+
+bool is_other(const std::string& name) {
+  return std::find(others().begin(), others().end(), name) != others().end();
+}
+
+std::string text_of(const Record& record, const std::string& name) {
+  return is_other(name) ? other(record, name) : record.field_text(name);
+}
+
+// 8 and 8.0 are one value.
+bool same(const std::string& held, const std::string& wanted) {
+  if (held == wanted) return true;
+  double a = 0, b = 0;
+  const auto whole = [](const std::string& text, double& to) {
+    const auto* end = text.data() + text.size();
+    const auto [stop, code] = std::from_chars(text.data(), end, to);
+    return code == std::errc() && stop == end;
+  };
+  return whole(held, a) && whole(wanted, b) && a == b;
+}
+
+bool agrees(const Record& record, const std::string& name, const std::string& wanted) {
+  const auto held = text_of(record, name);
+  if (name == "date" || name == "commit") return !wanted.empty() && held.starts_with(wanted);
+  return same(held, wanted);
+}
+
+std::vector<std::string> names_in(const std::vector<Record>& pool) {
+  std::set<std::string> names(others().begin(), others().end());
+  for (const auto& record : pool)
+    for (const auto& field : record.fields) names.insert(field.name);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> values_in(const std::vector<Record>& pool, const std::string& name) {
+  std::set<std::string> values;
+  for (const auto& record : pool)
+    if (auto value = text_of(record, name); !value.empty()) values.insert(printable(value));
+  constexpr std::size_t kMost = 12;
+  std::vector<std::string> out(values.begin(), values.end());
+  if (out.size() > kMost) {
+    out.resize(kMost);
+    out.emplace_back("…");
+  }
+  return out;
+}
+
+Chosen keep(const std::vector<Record>& pool, const std::function<bool(const Record&)>& wanted) {
+  Chosen out;
+  for (const auto& record : pool)
+    if (wanted(record)) out.push_back(&record);
+  return out;
+}
+
+Result<Chosen> by_fields(const std::vector<Record>& pool, const std::string& word) {
+  Chosen left = keep(pool, [](const Record&) { return true; });
+  const auto known = names_in(pool);
+  for (const auto& part : split(word, ',')) {
+    const auto equals = part.find('=');
+    const std::string name(trim(std::string_view(part).substr(0, equals)));
+    if (equals == std::string::npos || std::find(known.begin(), known.end(), name) == known.end())
+      return Error{printable(word), "no record has a field '" + printable(name) + "'",
+                   suggestion(name, known)};
+    const std::string wanted(trim(std::string_view(part).substr(equals + 1)));
+    std::erase_if(left, [&](const Record* record) { return !agrees(*record, name, wanted); });
+    if (left.empty())
+      return Error{printable(word), fmt::format("no record has {}", printable(part)),
+                   "there is: " + join(values_in(pool, name), ", ")};
+  }
+  return left;
+}
+
+}  // namespace
+
+Result<Chosen> select(const std::vector<Record>& pool, const std::string& word) {
+  if (word.find('=') != std::string::npos) return by_fields(pool, word);
+  for (const auto* name : {"id", "strategy", "framework", "source", "table", "experiment", "date"})
+    if (auto found = keep(pool, [&](const Record& r) { return agrees(r, name, word); });
+        !found.empty())
+      return found;
+  // Short beginnings fit everything.
+  if (word.size() >= 4) {
+    if (auto found = keep(pool, [&](const Record& r) { return agrees(r, "commit", word); });
+        !found.empty())
+      return found;
+    if (auto found = keep(pool, [&](const Record& r) { return r.id.starts_with(word); });
+        !found.empty())
+      return found;
+  }
+  return Error{printable(word), "chooses none of the records at hand",
+               "strategies here: " + join(values_in(pool, "strategy"), ", ") +
+                   "; or write field=value,field=value"};
+}
+
+}  // namespace orch::app

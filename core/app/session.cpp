@@ -1,0 +1,121 @@
+#include "core/app/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/app/app.h"
+#include "core/app/commands.h"
+#include "core/app/places.h"
+#include "core/plan/slurm.h"
+#include "core/run/store/run_folder.h"
+#include "core/run/store/store.h"
+#include "core/show/tables/words.h"
+
+namespace orch::app {
+
+Session::Session() : say([](const std::string&) {}), slurm_(launch::probe_slurm(shell_)) {
+  if (slurm_ != launch::Slurm::absent)
+    slurm_executor_ = std::make_unique<launch::SlurmExecutor>(shell_, clock_);
+}
+
+Session::Session(Console& console) : Session() {
+  say = [&console](const std::string& line) { console.note(line + "\n"); };
+}
+
+follow::World Session::world(const fs::path& experiment_folder) {
+  const auto program = own_program();
+  launch::LocalOptions options;
+  options.experiment_folder = fs::absolute(experiment_folder);
+  options.supervisor = {program.string(), "_local"};
+  options.trainers = program.parent_path();
+  local_executor_ = std::make_unique<launch::LocalExecutor>(std::move(options), clock_);
+  follow::World world;
+  world.slurm = slurm_executor_.get();
+  world.local = local_executor_.get();
+  world.clock = &clock_;
+  world.say = [this](const std::string& line) { say(line); };
+  world.interrupted = interrupted;
+  world.log_progress = [this](const fs::path& folder, double now) {
+    return logs_.progress(folder, now);
+  };
+  world.log_confession = [this](const fs::path& folder) { return logs_.confession(folder); };
+  return world;
+}
+
+namespace {
+
+bool is_run(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "run.json", ignored);
+}
+
+// "runs/tiny/" names what "runs/tiny" does.
+fs::path plain(const std::string& word) {
+  const fs::path path = word;
+  return path.has_filename() ? path : path.parent_path();
+}
+
+Status add_target(const fs::path& root, const std::string& word,
+                  const std::vector<std::string>& experiments, std::map<std::string, Target>& out) {
+  const auto path = plain(word);
+  const auto has = [&](const std::string& name) {
+    return std::find(experiments.begin(), experiments.end(), name) != experiments.end();
+  };
+  std::error_code ignored;
+  const auto name = path.filename().string();
+  const bool below_root =
+      fs::equivalent(path.parent_path().empty() ? "." : path.parent_path(), root, ignored);
+  if (has(word) || (below_root && has(name))) {
+    out[name] = {name, {}};
+    return {};
+  }
+  fs::path folder = path;
+  if (!is_run(path)) {
+    const auto found = store::Store(root).find(word);
+    if (!found) {
+      const auto near = nearest(word, experiments);
+      if (!near) return found.error();
+      return Error{printable(word), "no such experiment or run below " + printable(root.string()),
+                   "did you mean '" + *near + "'?"};
+    }
+    folder = *found;
+  }
+  const auto experiment = folder.parent_path().filename().string();
+  const bool all = out.contains(experiment) && out[experiment].runs.empty();
+  out[experiment].experiment = experiment;
+  if (!all) out[experiment].runs.insert(folder.filename().string());
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Target>> find_targets(const fs::path& root,
+                                         const std::vector<std::string>& words) {
+  const auto experiments = store::experiments(root);
+  if (experiments.empty())
+    return Error{printable(root.string()), "no runs are there",
+                 "orch run FILE.lua makes some; --runs names another folder"};
+  std::map<std::string, Target> targets;
+  if (words.empty())
+    for (const auto& name : experiments) targets[name] = {name, {}};
+  Errors errors;
+  for (const auto& word : words)
+    if (auto status = add_target(root, word, experiments, targets); !status)
+      errors.insert(errors.end(), status.error().begin(), status.error().end());
+  if (!errors.empty()) return errors;
+  std::vector<Target> out;
+  for (auto& [name, target] : targets) out.push_back(std::move(target));
+  return out;
+}
+
+bool tell_troubles(follow::Campaign& campaign, Console& console) {
+  const auto troubles = campaign.take_troubles();
+  console.complain(troubles);
+  return !troubles.empty();
+}
+
+}  // namespace orch::app

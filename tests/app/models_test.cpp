@@ -1,0 +1,161 @@
+#include "tests/app/desk.h"
+
+using namespace orch;
+using app::Exit;
+using Catch::Approx;
+
+namespace {
+
+app::ModelArguments model(const std::string& name, int tensor_parallel, int pipeline_parallel) {
+  app::ModelArguments out;
+  out.name = name;
+  out.tensor_parallel = tensor_parallel;
+  out.pipeline_parallel = pipeline_parallel;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("models have the sizes that their sources print", "[app]") {
+  const Desk desk;
+  app::ModelArguments all;
+  all.common.format = "json";
+  const auto said = desk(app::models_command, all);
+  REQUIRE(said.exit == Exit::ok);
+  std::map<std::string, double> sizes;
+  const auto document = said.json();
+  for (const auto& one : document["models"]) sizes[one["name"]] = one["params"];
+  // layers*(12h^2+13h) + vocab*h + seq*h + 2h, in billions.
+  for (const auto& [name, billions] : std::map<std::string, int>{{"gpt-145b", 146},
+                                                                 {"gpt-310b", 310},
+                                                                 {"gpt-530b", 530},
+                                                                 {"gpt-199b", 199},
+                                                                 {"gpt-206b", 206},
+                                                                 {"gpt-106x12288", 195},
+                                                                 {"gpt-100x12288", 184},
+                                                                 {"gpt-82x13312", 178},
+                                                                 {"gpt-94x13312", 203},
+                                                                 {"gpt-70x14336", 176},
+                                                                 {"gpt-82x14336", 206},
+                                                                 {"gpt-104b", 104},
+                                                                 {"gpt-1.3b", 1}}) {
+    INFO(name);
+    CHECK(std::lround(sizes.at(name) / 1e9) == billions);
+  }
+  CHECK(std::lround(sizes.at("gpt-1.3b") / 1e7) == 132);
+}
+
+TEST_CASE("the parts of a model per GPU are those of its published table", "[app]") {
+  const Desk desk;
+  auto asked = model("gpt-104b", 4, 32);  // 18 bytes per parameter
+  auto said = desk(app::models_command, asked);
+  for (const auto* number : {"582,981,200", "145,745,300", "1,614,870,800", "403,717,700",
+                             "807,435,400", "14,533,837,200", "953,180,700", "17,157,252,600"})
+    CHECK(said.has(number));
+  asked.common.format = "json";
+  const auto parts = desk(app::models_command, asked).json()["parts"];
+  CHECK(parts[2]["bytes_per_gpu"] == 14533837200);
+  CHECK(parts[3]["params_per_gpu"] == 953180700);
+  // Four layers of the 206B on a GPU, and its embedding.
+  said = desk(app::models_command, model("gpt-206b", 4, 24));
+  for (const auto* number :
+       {"2,000,221,184", "500,055,296", "531,671,296", "2,126,685,184", "38,280,333,312"})
+    CHECK(said.has(number));
+}
+
+TEST_CASE("a training time is 8 N T / rate", "[app]") {
+  const Desk desk;
+  app::ModelArguments asked;
+  asked.params = 200e9;
+  asked.tokens = 300e9;
+  asked.gpus = 350;
+  asked.tflops = 150;
+  const auto said = desk(app::models_command, asked);
+  CHECK(said.has("105.82 days"));
+  CHECK(said.has("888,888.89 GPU-hours"));
+  asked.common.format = "json";
+  CHECK(desk(app::models_command, asked).json()["days"].get<double>() ==
+        Approx(8 * 300e9 * 200e9 / (350 * 150e12) / 86400));
+  asked.tflops = 0;
+  const auto wrong = desk(app::models_command, asked);
+  CHECK(wrong.exit == Exit::usage);
+  CHECK(wrong.notes_have("needs --tokens and --tflops"));
+}
+
+TEST_CASE("lists of models, clusters and backends come in all formats and guess at typos",
+          "[app]") {
+  const Desk desk;
+  for (const auto* format : {"table", "md", "json"}) {
+    app::ModelArguments models;
+    app::ListArguments list;
+    models.common.format = list.common.format = format;
+    CHECK(desk(app::models_command, models).has("gpt-1.3b"));
+    CHECK(desk(app::clusters_command, list).has("jean-zay"));
+    CHECK(desk(app::backends_command, list).has("tensor_parallel"));
+  }
+  CHECK(desk(app::models_command, model("gpt-104", 1, 1)).notes_have("did you mean 'gpt-104b'?"));
+  const auto cluster = desk(app::clusters_command, app::ListArguments{{}, "jeanzay"});
+  CHECK(cluster.exit == Exit::error);
+  CHECK(cluster.notes_have("did you mean 'jean-zay'?"));
+  const auto backend = desk(app::backends_command, app::ListArguments{{}, "megatorn"});
+  CHECK(backend.exit == Exit::error);
+  CHECK(backend.notes_have("did you mean 'megatron'?"));
+}
+
+TEST_CASE("words for completions are the names of a kind", "[app]") {
+  const Desk desk;
+  CHECK(desk(app::words_command, app::WordsArguments{"clusters", ""}).has("jean-zay\n"));
+  CHECK(desk(app::words_command, app::WordsArguments{"strategies", ""}).has("fsdp\n"));
+  CHECK(desk(app::words_command, app::WordsArguments{"models", ""}).has("gpt-1.3b\n"));
+  CHECK(desk(app::words_command, app::WordsArguments{"runs", desk.runs()}).out.empty());
+}
+
+TEST_CASE("doctor says what is shipped and what is not here", "[app]") {
+  const Desk desk;
+  app::DoctorArguments asked;
+  asked.runs = desk.runs();
+  asked.common.format = "json";
+  const auto document = desk(app::doctor_command, asked).json();
+  std::map<std::string, std::string> found;
+  for (const auto& check : document["checks"]) found[check["what"]] = check["found"];
+  std::size_t clusters = 0;
+  for (const auto& file : fs::directory_iterator(shipped("clusters")))
+    clusters += file.path().extension() == ".yaml" ? 1 : 0;
+  CHECK(found.at("clusters") == std::to_string(clusters) + " shipped");
+}
+
+TEST_CASE("a model is named after its size, and what no trainer trains is not started", "[app]") {
+  const Desk desk;
+  const std::string hardware = R"(hardware = { cluster = "dgx-h100", gpus = 8 }, )";
+  app::PlanArguments own;
+  own.options.runs = desk.runs();
+  own.source.file = desk.file("own.lua", R"(return experiment {
+    model = gpt { layers = 112, hidden = 12288, heads = 96, vocab = 150257, seq = 2048 },
+    hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 48 },
+    batch = { global_batch = 2048 },
+    strategies = { megatron { tensor_parallel = 8, pipeline_parallel = 12 } } })");
+  CHECK(desk(app::plan_command, own).has("gpt-205b"));
+
+  own.source.file = desk.file("circle.lua", "return experiment { " + hardware +
+                                                R"(strategies = { ddp {} },
+    model = llama { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16,
+                    tied = function(r) return r.params > 1e9 end } })");
+  const auto circle = desk(app::plan_command, own);
+  CHECK(circle.has("model.tied: depends on itself"));
+  CHECK_FALSE(circle.has("variant"));
+
+  app::RunArguments run;
+  run.yes = true;
+  run.plan = own;
+  run.plan.source.file = desk.file("dealt.lua", "return experiment { " + hardware +
+                                                    R"(strategies = { fsdp {}, megatron {} },
+    model = moe { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16, experts = 4,
+                  experts_per_token = 2, expert_parallel = 2 } })");
+  const auto dealt = desk(app::plan_command, run.plan);
+  CHECK(dealt.exit == Exit::ok);
+  CHECK(dealt.has("all megatron: expert_parallel=2"));
+  CHECK(dealt.has("fsdp deals no experts"));
+  const auto started = desk(app::run_command, run);
+  CHECK(started.exit == Exit::error);
+  CHECK(started.has("moe models are planned and estimated, not trained"));
+}

@@ -1,0 +1,243 @@
+#include "tests/app/desk.h"
+
+using namespace orch;
+using app::Exit;
+using Catch::Approx;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kConstraint =
+    R"(constraints = { ["no whole node"] = function(r) return r.tensor_parallel <= 4 end },)";
+
+struct Changes {
+  std::string model = "gpt-1.3b";
+  std::string gpus = "gpus = { 8, 16 }";
+  std::string batch = "batch = { global_batch = 16 },";
+  std::string strategies = "strategies = { megatron { zero_stage = 1 }, fsdp {} },";
+  std::string constraints = kConstraint;
+  std::string more = {};
+};
+
+fs::path written(const Desk& desk, const std::string& name, const Changes& changes = {}) {
+  return desk.file(name, "return experiment { name = \"x\", model = \"" + changes.model +
+                             "\", hardware = { cluster = \"dgx-a100\", " + changes.gpus + " }, " +
+                             changes.batch + " tokens = 100e9, " + changes.strategies +
+                             changes.constraints + changes.more + "}");
+}
+
+app::SearchArguments asked(const fs::path& file, const std::string& format = "json") {
+  app::SearchArguments out;
+  out.source.file = file;
+  out.common.format = format;
+  return out;
+}
+
+double space(const Desk& desk, const app::SearchArguments& arguments) {
+  return desk(app::search_command, arguments).json()["space"].get<double>();
+}
+
+Said failed(const Desk& desk, const Changes& changes) {
+  return desk(app::search_command, asked(written(desk, "wrong.lua", changes), "table"));
+}
+
+}  // namespace
+
+TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][search]") {
+  const Desk desk;
+  auto arguments = asked(written(desk, "x.lua"));
+  arguments.options.top = 4;
+  const auto said = desk(app::search_command, arguments);
+  REQUIRE(said.exit == Exit::ok);
+  CHECK(said.notes.empty());
+  auto one = said.json();
+  arguments.options.threads = 3;
+  auto three = desk(app::search_command, arguments).json();
+  one.erase("seconds");
+  three.erase("seconds");
+  CHECK(one == three);
+  CHECK(one["evaluated"] == one["space"]);
+  std::vector<std::string> lists;
+  for (const auto& entry : one["best"]) lists.push_back(entry["for"]);
+  CHECK(lists == std::vector<std::string>{"time", "time", "time", "time", "strategy", "strategy",
+                                          "gpu_hours", "gpu_hours", "gpu_hours", "headroom",
+                                          "headroom", "headroom"});
+  const auto number = [](const json& entry, const char* key) { return entry[key].get<double>(); };
+  for (const auto* list : {"best", "pareto"})
+    for (const auto& entry : one[list]) {
+      CHECK(entry["fit"] != "oom");
+      CHECK(number(entry, "tensor_parallel") <= 4);
+      CHECK(number(entry, "tensor_parallel") * number(entry, "pipeline_parallel") *
+                number(entry, "data_parallel") ==
+            number(entry, "gpus"));
+      CHECK(number(entry, "micro_batch") * number(entry, "accumulate") *
+                number(entry, "data_parallel") ==
+            16);
+    }
+  for (std::size_t i = 1; i < 4; ++i)
+    CHECK(number(one["best"][i - 1], "days_to_train") <= number(one["best"][i], "days_to_train"));
+  double least = 1e30;
+  for (const auto& a : one["pareto"]) {
+    least = std::min(least, number(a, "days_to_train"));
+    for (const auto& b : one["pareto"])  // none is worse than another in all
+      CHECK((a == b || number(a, "days_to_train") < number(b, "days_to_train") ||
+             number(a, "peak_memory_bytes") < number(b, "peak_memory_bytes") ||
+             number(a, "gpu_hours") < number(b, "gpu_hours")));
+  }
+  CHECK(least == number(one["best"][0], "days_to_train"));
+}
+
+TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
+  const Desk desk;
+  const auto best = desk(app::search_command, asked(written(desk, "x.lua"))).json()["best"];
+  for (const auto& [name, low, high] : {std::array{"time", "days_low", "days_high"},
+                                        std::array{"headroom", "memory_low", "memory_high"}}) {
+    std::vector<json> entries;
+    for (const auto& entry : best)
+      if (entry["for"] == name) entries.push_back(entry);
+    const auto overlap = [&](const json& a, const json& b) {
+      return a[low].get<double>() <= b[high].get<double>() &&
+             b[low].get<double>() <= a[high].get<double>();
+    };
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      bool tie = i > 0 && overlap(entries[i], entries[0]);
+      for (std::size_t j = 1; i == 0 && j < entries.size(); ++j)
+        tie = tie || overlap(entries[0], entries[j]);
+      CHECK(entries[i]["tie"] == tie);
+      CHECK(entries[i]["rank"] == (tie ? 1 : i + 1));
+    }
+  }
+}
+
+TEST_CASE("--keep, --open and --where change the space as they say", "[app][search]") {
+  const Desk desk;
+  const auto file = written(desk, "x.lua");
+  const auto all = space(desk, asked(file));
+  auto fewer = asked(file);
+  fewer.opening.keep = {"recompute"};  // none, selective, full
+  CHECK(space(desk, fewer) == all / 3);
+  auto more = asked(file);
+  more.opening.open = {"flash_attention"};
+  CHECK(space(desk, more) == all * 2);
+  // overlap, reduce_dtype, tied_scatter, offload_activations, dtype, optimizer, flash_attention,
+  // fused_kernels and four values of prefetch.
+  const auto fsdp = written(desk, "fsdp.lua", {.strategies = "strategies = { fsdp {} },"});
+  auto open = asked(fsdp);
+  open.opening.open = {"all"};
+  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4);
+  auto where = asked(file);
+  where.where = "gpus == 8 and strategy == \"fsdp\"";
+  const auto kept = desk(app::search_command, where);
+  CHECK(kept.exit == Exit::ok);
+  CHECK_FALSE(kept.has("\"gpus\": 16"));
+  CHECK_FALSE(kept.has("\"strategy\": \"megatron\""));
+}
+
+TEST_CASE("the best is written as an experiment with the same estimate", "[app][search]") {
+  const Desk desk;
+  const auto ramp = written(
+      desk, "ramp.lua",
+      {.gpus = "gpus = 16",
+       .batch = "batch = { global_batch = 16, rampup = { start = 4, step = 4, samples = 9765625, "
+                "fewer_nodes = true } },"});
+  for (const auto& file : {ramp, written(desk, "x.lua")}) {
+    auto search = asked(file);
+    search.write = (desk.root() / "best.lua").string();
+    const auto found = desk(app::search_command, search).json()["best"][0];
+    app::PlanArguments plan;
+    plan.source.file = search.write;
+    plan.options.runs = desk.runs();
+    plan.common.format = "json";
+    const auto planned = desk(app::plan_command, plan).json()["runs"][0];
+    for (const auto* key : {"days_to_train", "days_low", "days_high", "gpu_hours"})
+      CHECK(found[key] == planned[key]);
+  }
+}
+
+TEST_CASE("nothing that an experiment says is lost in what a search writes", "[app][search]") {
+  const Desk desk;
+  auto search =
+      asked(written(desk, "said.lua", {.more = R"(start = "2026-12-01", availability = 0.9,
+                   budget = { gpu_hours = 1e6, deadline = "2027-12-01" },
+                   training = { learning_rate = 0.001, seed = 7 }, trainer = "my-trainer")"}),
+            "table");
+  search.write = (desk.root() / "best.lua").string();
+  CHECK(desk(app::search_command, search).has("next: orch run "));
+  const auto text = *read_file(search.write);
+  for (const auto* said :
+       {"start = \"2026-12-01\"", "availability = 0.9", "deadline = \"2027-12-01\"",
+        "learning_rate = 0.001, seed = 7", "trainer = \"my-trainer\"", "gpu_hours = 1000000"})
+    CHECK(text.find(said) != std::string::npos);
+  CHECK(desk(app::search_command, search).exit == Exit::ok);  // its own file is written again
+  search.write = search.source.file.string();
+  const auto other = desk(app::search_command, search);
+  CHECK(other.exit == Exit::error);
+  CHECK(other.notes_have("not written by orch search"));
+}
+
+TEST_CASE("what nothing keeps is named, with the end that it makes", "[app][search]") {
+  const Desk desk;
+  const auto none = failed(
+      desk,
+      {.constraints =
+           R"(constraints = { ["room for others"] = function(r) return r.gpus > 100 end },)"});
+  CHECK(none.exit == Exit::invalid_experiment);
+  CHECK((none.has("room for others") || none.notes_have("room for others")));
+  const auto large = failed(desk, {.model = "gpt-530b"});
+  CHECK(large.exit == Exit::invalid_experiment);
+  CHECK(large.has("the nearest to fitting takes"));
+  const auto poor = failed(desk, {.more = "budget = { gpu_hours = 1 }"});
+  CHECK(poor.exit == Exit::over_budget);
+  CHECK(poor.has("nothing keeps it"));
+  CHECK(failed(desk, {.batch = "batch = { global_batch = 13 },"}).has("DP 1"));  // a prime
+}
+
+TEST_CASE("mistakes of a search say what was meant", "[app][search]") {
+  const Desk desk;
+  const auto usage = [&](std::vector<std::string> keep, std::vector<std::string> open,
+                         const std::string& where) {
+    auto arguments = asked(written(desk, "x.lua"), "table");
+    arguments.opening.keep = std::move(keep);
+    arguments.opening.open = std::move(open);
+    arguments.where = where;
+    const auto said = desk(app::search_command, arguments);
+    CHECK(said.exit == Exit::usage);
+    return said.notes;
+  };
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(usage({"tensor_paralel"}, {}, ""),
+             ContainsSubstring("did you mean 'tensor_parallel'?"));
+  CHECK_THAT(usage({}, {"flash_atention"}, ""),
+             ContainsSubstring("did you mean 'flash_attention'?"));
+  CHECK_THAT(usage({"interleave"}, {"interleave"}, ""), ContainsSubstring("kept and opened"));
+  CHECK_THAT(usage({}, {}, "gpuss == 8"), ContainsSubstring("did you mean 'gpus'?"));
+
+  for (const auto& [changes, part] : std::vector<std::pair<Changes, const char*>>{
+           {{.strategies = "strategies = {},"}, "an empty list leaves nothing to run"},
+           {{.gpus = ""}, "how many GPUs"},
+           {{.batch = ""}, "write global_batch"},
+           {{.more = "search = { params = \"1.3B\", tolerance = 1e-9, heads = { 7 } }"},
+            "no shape has"},
+           {{.more = "search = { params = \"big\", layer = 3, heads = {}, layers = { from = 9, to "
+                     "= 3 } }"},
+            "did you mean 'layers'?"}}) {
+    const auto said = failed(desk, changes);
+    CHECK(said.exit == Exit::invalid_experiment);
+    CHECK_THAT(said.notes, ContainsSubstring(part));
+  }
+}
+
+TEST_CASE("shapes are searched, and a plan keeps its model", "[app][search]") {
+  const Desk desk;
+  const auto file =
+      written(desk, "shapes.lua",
+              {.more = "search = { params = 1.3e9, tolerance = 0.04, layers = { 20 } }"});
+  const auto found = desk(app::search_command, asked(file));
+  CHECK(found.has("\"layers\": 20"));
+  CHECK(found.has("\"model\": \"gpt-2"));
+  app::PlanArguments plan;
+  plan.source.file = file;
+  plan.options.runs = desk.runs();
+  plan.common.format = "json";
+  CHECK(desk(app::plan_command, plan).has("\"model\": \"gpt-1.3b\""));
+}
