@@ -83,7 +83,7 @@ Setup::Setup(const backend::RunView& run)
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
-  model.fp8 = run.text("dtype") == "fp8";
+  model.fp8 = std::string_view(dtype) == "fp8";
   zero_stage = run.integer("zero_stage");
   offload_optimizer = run.text("offload") == "optimizer";
   fp32_accumulate = run.flag("fp32_accumulate");

@@ -94,7 +94,7 @@ void render(benchmark::State& state) {
   orch::render::Renderer renderer(app->places().templates());
   for (auto _ : state) {
     for (const auto& planned : outcome.runs) {
-      orch::render::Context context{planned.id, "/runs/bench/" + planned.id, "orch-train", "0"};
+      const orch::render::Context context{"../../bin", "0", planned.estimate.step_seconds, nullptr};
       benchmark::DoNotOptimize(must(renderer.render(planned.run, context)));
     }
   }
