@@ -96,15 +96,20 @@ Setup::Setup(const backend::RunView& run)
   // Megatron sums gradients in fp32, 18 bytes per parameter in all; DeepSpeed's ZeRO-1 keeps them in
   // 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked. Nanotron's are
   // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
+  copied_gradients = !model.lean && !deepspeed_engine && !nanotron_engine && !fp32_accumulate &&
+                     std::string_view(dtype) == "fp16";
   if (model.lean)
     states.gradients = fp32_accumulate ? 4 : model.element;
-  else if (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine)
+  else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;
   model.eager = nanotron_engine;
   if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
-  overlap_grad_reduce = run.flag("overlap_grad_reduce");
+  // Nanotron is PyTorch's DDP, whose reductions run under backward, unless fp32 sums are sharded: then
+  // it reduces after backward.
+  overlap_grad_reduce =
+      run.flag("overlap_grad_reduce") || (nanotron_engine && (zero_stage == 0 || !fp32_accumulate));
   overlap_param_gather = run.flag("overlap_param_gather");
   fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;
   // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each

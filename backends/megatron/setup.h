@@ -22,6 +22,7 @@ struct Setup {
   bool deepspeed_engine, nanotron_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
   bool overlap_param_gather, fill_bubbles;
   bool fused_kernels;
+  bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;
   const char* dtype;
 
