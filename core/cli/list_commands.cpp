@@ -140,6 +140,7 @@ Rows constant_rows(const plan::Partition& p) {
   bytes("driver context", p.gpu.context_memory);
   bytes("a communicator", p.gpu.communicator_memory);
   bytes("memory bandwidth", p.gpu.memory_bandwidth, "/s");
+  number("a product's tile", p.gpu.tile, 1, " columns");
   for (const auto& [format, peak] : p.gpu.peaks)
     number(("peak " + format).c_str(), peak, 1e12, " TFLOPs");
   for (const auto& [name, link] :
