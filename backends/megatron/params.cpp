@@ -70,16 +70,18 @@ Setup::Setup(const backend::RunView& run)
   model.context_parallel = static_cast<double>(run->context_parallel);
   model.expert_parallel = static_cast<double>(experts);
   const bool ends = run.text("stage_partition") == "transformer|embedding";
-  const auto rule = run.text("partition_rule"), listed = run.text("stage_layers");
-  partition = {run.model().layers, pipeline, ends, rule != "portions", parse_layers(listed)};
-  if (rule == "costs" && listed.empty())
+  partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
+  partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
+               parse_layers(stage_layers)};
+  if (partition_rule == "costs" && stage_layers.empty())
     partition.listed = dealt_by_cost(
         run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
   const auto engine = run.text("engine");
   deepspeed_engine = engine == "deepspeed";
   nanotron_engine = engine == "nanotron";
   model.lean = engine == "orch";
-  model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
+  asks_sequence_parallel = run.flag("sequence_parallel");
+  model.sequence_parallel = asks_sequence_parallel && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
@@ -111,7 +113,8 @@ Setup::Setup(const backend::RunView& run)
   overlap_grad_reduce =
       run.flag("overlap_grad_reduce") || (nanotron_engine && (zero_stage == 0 || !fp32_accumulate));
   overlap_param_gather = run.flag("overlap_param_gather");
-  fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;
+  asks_fill_bubbles = run.flag("fill_bubbles");
+  fill_bubbles = asks_fill_bubbles && pipeline > 1 && chunks == 1;
   // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
   // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
   if (deepspeed_engine) model.overheads = 2;
