@@ -14,7 +14,7 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
   const bool lean = setup.model.lean;
   const std::int64_t t = run->tensor_parallel,
                      rows = (lean ? run->micro_batch : 1) * run.model().seq;
-  if (!run.flag("sequence_parallel")) return;
+  if (!setup.asks_sequence_parallel) return;
   if (rows % t != 0)
     problems.reject("sequence_parallel",
                     say(lean ? "micro_batch * seq = " : "seq = ", rows,
@@ -58,8 +58,8 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
     problems.reject("interleave", fact, fix);
 }
 
-void check_filling(const RunView& run, const Setup& setup, Problems& problems) {
-  if (!run.flag("fill_bubbles")) return;
+void check_filling(const Setup& setup, Problems& problems) {
+  if (!setup.asks_fill_bubbles) return;
   if (setup.pipeline == 1)
     problems.warn("fill_bubbles", "does nothing with pipeline_parallel = 1",
                   "try fill_bubbles = false, or a pipeline_parallel of 2 or more");
@@ -73,12 +73,12 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
 }
 
 // As they were listed.
-void check_listed(const RunView& run, const Setup& setup, Problems& problems) {
+void check_listed(const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const auto listed = static_cast<std::int64_t>(partition.listed.size());
   if (listed == 0)
     return problems.reject("stage_layers",
-                           say("'", run.text("stage_layers"), "' is no list of whole numbers"),
+                           say("'", setup.stage_layers, "' is no list of whole numbers"),
                            "write it as '7,7,6'");
   if (listed != setup.pipeline)
     problems.reject("stage_layers", say(listed, " stages are listed of pipeline_parallel = ", setup.pipeline),
@@ -106,11 +106,11 @@ void check_costs(const Setup& setup, Problems& problems) {
                   "try partition_rule = 'balanced', or stage_layers");
 }
 
-void check_partition(const RunView& run, const Setup& setup, Problems& problems) {
+void check_partition(const Setup& setup, Problems& problems) {
   const auto& partition = setup.partition;
   const std::int64_t p = setup.pipeline, layers = partition.layers;
-  if (!run.text("stage_layers").empty()) return check_listed(run, setup, problems);
-  if (run.text("partition_rule") == "costs") return check_costs(setup, problems);
+  if (!setup.stage_layers.empty()) return check_listed(setup, problems);
+  if (setup.partition_rule == "costs") return check_costs(setup, problems);
   if (p > partition.items())
     return problems.reject(
         "pipeline_parallel",
@@ -222,9 +222,9 @@ void check(const RunView& run, Problems& problems) {
   check_sequence(run, setup, problems);
   check_experts(run, setup, problems);
   check_context(run, problems);
-  check_partition(run, setup, problems);
+  check_partition(setup, problems);
   check_interleave(run, setup, problems);
-  check_filling(run, setup, problems);
+  check_filling(setup, problems);
   check_bubble(run, setup, problems);
   check_vocabulary(run, setup, problems);
   check_precision(setup, problems);

@@ -153,6 +153,23 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
   emit_peaks(setup.model, sink, setup.pipeline - 1);
 }
 
+double stage_params(const Setup& setup, std::int64_t stage) {
+  const bool end = stage == 0 || stage + 1 == setup.pipeline;
+  return static_cast<double>(setup.partition.layers_on(stage)) * setup.model.layer_params() +
+         (end ? setup.model.embedding_params() : 0);
+}
+
+// For the update alone, when no micro-batch is in flight: what its activations leave of them.
+void emit_copies(const Setup& setup, WorkSink& sink) {
+  if (!setup.copied_gradients) return;
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
+    const double params = stage_params(setup, stage) / setup.shards();
+    const double gone = layers_in_flight(setup, stage) * kept_per_layer(setup.model);
+    sink.memory("fp32 copies of gradients", stage, stage, 4 * params - gone,
+                [&] { return say("4 B x ", params, " params less ", Size{gone}, " of activations"); });
+  }
+}
+
 // Ours: the words' gradient of a micro-batch is made whole before it is added. On one stage nothing else
 // is left of the micro-batch by then; in a pipeline others are in flight.
 void emit_words_gradient(const Setup& setup, WorkSink& sink) {
@@ -180,10 +197,7 @@ void emit_staging(const Setup& setup, WorkSink& sink) {
   if (!setup.offload_optimizer || !setup.model.lean || setup.states.adafactor) return;
   const double each = setup.states.gradients + setup.states.weights;
   for (std::int64_t stage = 0; stage < setup.pipeline; ++stage) {
-    const double layers = static_cast<double>(setup.partition.layers_on(stage));
-    const double params = layers * setup.model.layer_params() +
-                          (stage == 0 || stage + 1 == setup.pipeline ? setup.model.embedding_params() : 0);
-    const double slice = std::min(static_cast<double>(kStaged), params / setup.shards());
+    const double slice = std::min(static_cast<double>(kStaged), stage_params(setup, stage) / setup.shards());
     sink.memory(
         "staging on the host", stage, stage, 3 * each * slice,
         [&] { return say("3 slices x ", each, " B x ", slice, " = ", Size{3 * each * slice}); },
@@ -198,6 +212,7 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_end_states(setup, sink);
   emit_staging(setup, sink);
   emit_flight(setup, sink);
+  emit_copies(setup, sink);
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1);

@@ -70,20 +70,22 @@ Setup::Setup(const backend::RunView& run)
   model.context_parallel = static_cast<double>(run->context_parallel);
   model.expert_parallel = static_cast<double>(experts);
   const bool ends = run.text("stage_partition") == "transformer|embedding";
-  const auto rule = run.text("partition_rule"), listed = run.text("stage_layers");
-  partition = {run.model().layers, pipeline, ends, rule != "portions", parse_layers(listed)};
-  if (rule == "costs" && listed.empty())
+  partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
+  partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
+               parse_layers(stage_layers)};
+  if (partition_rule == "costs" && stage_layers.empty())
     partition.listed = dealt_by_cost(
         run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
   const auto engine = run.text("engine");
   deepspeed_engine = engine == "deepspeed";
   nanotron_engine = engine == "nanotron";
   model.lean = engine == "orch";
-  model.sequence_parallel = run.flag("sequence_parallel") && tensor > 1;
+  asks_sequence_parallel = run.flag("sequence_parallel");
+  model.sequence_parallel = asks_sequence_parallel && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
-  model.fp8 = run.text("dtype") == "fp8";
+  model.fp8 = std::string_view(dtype) == "fp8";
   zero_stage = run.integer("zero_stage");
   offload_optimizer = run.text("offload") == "optimizer";
   fp32_accumulate = run.flag("fp32_accumulate");
@@ -94,20 +96,26 @@ Setup::Setup(const backend::RunView& run)
   model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
   states = backend::states(dtype, run.text("optimizer"), model);
   // Megatron sums gradients in fp32, 18 bytes per parameter in all, and in bf16 where it is asked to
-  // (--grad-reduce-in-bf16); DeepSpeed's ZeRO-1 keeps them in 16 bit, and in fp32 only for the shard
-  // that is being updated. Ours are as asked. Nanotron's are made in 16 bit and summed in fp32
-  // beside; a single replica lets go of the former.
-  if (model.lean || (engine == "megatron" && run.text("dtype") == "bf16"))
+  // (--grad-reduce-in-bf16); fp16 ones it sums as they are and copies. DeepSpeed's ZeRO-1 keeps them
+  // in 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked. Nanotron's are
+  // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
+  copied_gradients = !model.lean && !deepspeed_engine && !nanotron_engine && !fp32_accumulate &&
+                     std::string_view(dtype) == "fp16";
+  if (model.lean || (engine == "megatron" && std::string_view(dtype) == "bf16"))
     states.gradients = fp32_accumulate ? 4 : model.element;
-  else if (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine)
+  else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;
   model.eager = nanotron_engine;
   if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
-  overlap_grad_reduce = run.flag("overlap_grad_reduce");
+  // Nanotron is PyTorch's DDP, whose reductions run under backward, unless fp32 sums are sharded: then
+  // it reduces after backward.
+  overlap_grad_reduce =
+      run.flag("overlap_grad_reduce") || (nanotron_engine && (zero_stage == 0 || !fp32_accumulate));
   overlap_param_gather = run.flag("overlap_param_gather");
-  fill_bubbles = run.flag("fill_bubbles") && pipeline > 1 && chunks == 1;
+  asks_fill_bubbles = run.flag("fill_bubbles");
+  fill_bubbles = asks_fill_bubbles && pipeline > 1 && chunks == 1;
   // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
   // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
   if (deepspeed_engine) model.overheads = 2;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "backends/megatron/partition.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
@@ -22,8 +24,12 @@ struct Setup {
   bool deepspeed_engine, nanotron_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
   bool overlap_param_gather, fill_bubbles;
   bool fused_kernels;
+  bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;
   const char* dtype;
+  // As asked, whatever becomes of it here.
+  std::string_view stage_layers, partition_rule;
+  bool asks_sequence_parallel, asks_fill_bubbles;
 
   // dealt: 1, or `experts` for what only so many of them have together.
   backend::Group data_group(std::int64_t dealt = 1) const { return {data / dealt, tensor * dealt}; }

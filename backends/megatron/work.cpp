@@ -8,13 +8,19 @@ namespace {
 using namespace backend;
 
 // Elements per reduction.
-constexpr double kDeepSpeedBucket = 5e8, kOwnBucket = 40e6;
+constexpr double kDeepSpeedBucket = 5e8, kOwnBucket = 40e6, kDdpBucket = 13.1e6;
+
+// Nanotron without ZeRO is PyTorch's DDP: 25 MiB of 16-bit gradients.
+double bucket(const Setup& setup) {
+  if (setup.model.lean) return kOwnBucket;
+  return setup.nanotron_engine && setup.zero_stage == 0 ? kDdpBucket : kDeepSpeedBucket;
+}
 
 void emit_reduction(const Setup& setup, double params, WorkSink& sink, std::int64_t dealt) {
   const auto group = setup.data_group(dealt);
   if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
-  const double calls = params / (setup.model.lean ? kOwnBucket : kDeepSpeedBucket);
+  const double calls = params / bucket(setup);
   const auto formula = [&](double each) {
     return say(each, " B x ", params, " params over ", group.size, " ranks");
   };

@@ -229,8 +229,8 @@ Examples:
   fifth of the rows, where a source has but one or two tables), loso with each source left out.
 --without takes the name of an operation, a block or an item of memory as orch explain shows it, or
   alignment, bubble, communication, eras, memory-bound, partition (of layers over stages),
-  recompute, slowest stage. With loto the other constants are fitted anew. What gets worse without
-  an ingredient is what it is worth.
+  recompute, slowest stage, tiles. With loto the other constants are fitted anew. What gets worse
+  without an ingredient is what it is worth.
 --by shows how good the verdicts on memory are, too: recall, of the runs out of memory those that were
   predicted; precision, of the predicted those that were. --tolerance looks at what --by shows, else at
   sources; rows that stand apart (unexplained.csv, or with assumed sizes) do not count.

@@ -28,6 +28,9 @@ struct Gpu {
   // GPUs hold about 1 GB more than their context, tensors and fragments explain.
   Constant communicator_memory{200e6, "assumed: NCCL's channels and protocols"};
   Constant memory_bandwidth;  // bytes/s
+  // Columns of a matrix product that are computed at once: those of the last tile that are not there
+  // take as long.
+  Constant tile{128, "assumed: the usual tile of tensor cores"};
   // Dense FLOP/s by number format ("bf16"); one that is not there is not supported.
   std::map<std::string, Constant, std::less<>> peaks;
 
@@ -109,6 +112,7 @@ struct Seen {
   std::int64_t rows = 0;
   Span gpus, params, tokens;  // tokens: of a micro-batch
   Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
+  Span micro_batches;         // of a step
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
   std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
 };

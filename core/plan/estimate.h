@@ -80,6 +80,7 @@ struct Estimate {
   double gpu_hours = 0;
   Bytes communicated = 0;  // given to collectives in a step, by the rank that gives most
   double bubble = 0;  // share of the step that a pipeline's stages are idle, in the mean
+  double fixed_share = 0;  // of a micro-batch: launches and other fixed costs of the slowest stage
 
   std::string stack;                 // the software that it is priced in; empty: none is known
   std::vector<std::string> remarks;  // how far it is from anything that was measured

@@ -36,7 +36,7 @@ has "$out" 'bloom-prequel 205B' '--by size'
 lacks "$out" 'perlmutter' '--table takes some'
 orch validate --by source --tolerance 3
 exits 7 'beyond the tolerance'
-has "$err" 'the mean error is above 3 % for bench-1b3, bloom7b-days, gpt2-jz-v100, pp-perlmutter' 'beyond the tolerance'
+has "$err" 'the mean error is above 3 % for bloom7b-days, gpt2-jz-v100, pp-perlmutter' 'beyond the tolerance'
 lacks "$err" 'unexplained' 'rows apart do not count'
 orch validate --tolerance 0
 exits 2 'no tolerance'

@@ -83,7 +83,7 @@ std::vector<std::string> tunable_keys() {
 }
 
 plan::Seen read_seen(const Field& field) {
-  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "stacks", "settings"});
+  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "micro_batches", "stacks", "settings"});
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
     seen.rows = rows->integer(0, 1'000'000'000).value_or(0);
@@ -91,6 +91,7 @@ plan::Seen read_seen(const Field& field) {
   if (const auto* span = map.find("params")) seen.params = read_span(*span);
   if (const auto* span = map.find("tokens")) seen.tokens = read_span(*span);
   if (const auto* span = map.find("tensor_nodes")) seen.tensor_nodes = read_span(*span);
+  if (const auto* span = map.find("micro_batches")) seen.micro_batches = read_span(*span);
   if (const auto* stacks = map.find("stacks")) seen.stacks = read_words(*stacks);
   if (const auto* settings = map.find("settings")) {
     const Map said(*settings);

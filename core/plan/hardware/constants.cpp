@@ -33,12 +33,15 @@ const Kind kShareOrZero{Unit::none, 0, 1, "a share", "0 to 1", "0.05", ""};
 const Kind kFactor{Unit::none, 0.01, 100, "a factor", "0.01 to 100", "1.05", ""};
 const Kind kSpread{Unit::none, 0, 1, "a spread", "0 to 1", "0.15", ""};
 
-const std::array<ConstantField<plan::Gpu>, 5> kGpuFields{{
+const Kind kColumns{Unit::none, 1, 4096, "a number of columns", "1 to 4096", "128", ""};
+
+const std::array<ConstantField<plan::Gpu>, 6> kGpuFields{{
     {"memory", &plan::Gpu::memory, &kMemory},
     {"usable_memory", &plan::Gpu::usable_memory, &kMemory},
     {"context_memory", &plan::Gpu::context_memory, &kSmallMemory},
     {"communicator_memory", &plan::Gpu::communicator_memory, &kSmallMemory, false},
     {"memory_bandwidth", &plan::Gpu::memory_bandwidth, &kBandwidth},
+    {"tile", &plan::Gpu::tile, &kColumns, false},
 }};
 
 const std::array<ConstantField<plan::Link>, 3> kLinkFields{{

@@ -42,7 +42,7 @@ struct ConstantField {
   bool required = true;
 };
 
-extern const std::array<ConstantField<plan::Gpu>, 5> kGpuFields;  // without its peaks
+extern const std::array<ConstantField<plan::Gpu>, 6> kGpuFields;  // without its peaks
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
 extern const std::array<ConstantField<plan::Efficiency>, 18> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;

@@ -108,6 +108,7 @@ std::string seen_text(const plan::Seen& seen) {
   add_span(out, "params", seen.params);
   add_span(out, "tokens", seen.tokens);
   add_span(out, "tensor_nodes", seen.tensor_nodes);
+  add_span(out, "micro_batches", seen.micro_batches);
   if (!seen.stacks.empty()) out += fmt::format(", stacks: [{}]", join(seen.stacks, ", "));
   if (!seen.settings.empty()) out += ", settings: {";
   std::string_view between = " ";

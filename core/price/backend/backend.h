@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/price/backend/abi.h"
+#include "core/price/backend/abi_run.h"
 #include "core/price/backend/work.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
@@ -39,18 +40,20 @@ class Backend {
   // Every problem with the run: what rejects it, and what is merely unwise.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
 
-  // The same for millions of runs: no words are made.
-  void check(const plan::Run& run, Tally& tally) const;
-
   // What happens in a step. With explain, names and formulas come along. Fails if the backend does,
   // or if what it says makes no sense (stages without work, negative amounts).
   Status work(const plan::Run& run, bool explain, Work& work) const;
+
+  // The same for millions of runs, each brought into the border's form once; no words are made.
+  AbiRun abi_run(const plan::Run& run) const;
+  void check(const AbiRun& run, Tally& tally) const;
+  Status work(const AbiRun& run, bool explain, Work& work) const;
 
  private:
   Backend(const orch_backend* abi, fs::path file);
   std::uint32_t index_of(const plan::Strategy& strategy) const;
   template <class Call>
-  void guarded(const plan::Run& run, Collector& collector, const Call& call) const;
+  void guarded(const AbiRun& run, Collector& collector, const Call& call) const;
 
   const orch_backend* abi_;
   fs::path file_;

@@ -104,14 +104,15 @@ void on_block(void* context, const char* name) {
 }
 
 // Amounts are all right if none is negative and they have a sum: one that is infinite, or no number,
-// leaves none.
+// leaves none. All are looked at: a branch for each takes longer.
 bool makes_sense(const orch_op& op) {
   const double flops = 2 * op.m * op.n * op.k * op.batch;
-  const double least = std::min({op.forward, op.recompute, op.backward, op.step, flops, op.bytes, op.calls});
+  const auto none_negative = [](auto... numbers) { return (true & ... & (numbers >= 0)); };
   const double sum = op.forward + op.recompute + op.backward + op.step + flops + op.bytes + op.calls;
-  return least >= 0 && is_amount(sum) && op.kind <= ORCH_STAGE_OVERHEAD &&
-         op.collective <= ORCH_SEND && op.kernel <= ORCH_CROSS_ENTROPY && op.group_size >= 0 &&
-         op.group_stride >= 0;
+  return none_negative(op.forward, op.recompute, op.backward, op.step, flops, op.bytes, op.calls,
+                       op.group_size, op.group_stride) &&
+         is_amount(sum) && op.kind <= ORCH_STAGE_OVERHEAD && op.collective <= ORCH_SEND &&
+         op.kernel <= ORCH_CROSS_ENTROPY;
 }
 
 void on_op(void* context, const orch_op* from) {
@@ -121,8 +122,7 @@ void on_op(void* context, const orch_op* from) {
   if (self.work->blocks.empty()) return self.flawed("an operation before any block");
   // In one piece where both know the same fields, which is usual.
   const bool same = from->struct_size == sizeof(orch_op);
-  auto& op = self.work->ops.emplace_back(same ? Op{*from, {}, {}} : Op{});
-  if (!same) copy_known_part(from, op.data);
+  auto& op = same ? self.work->ops.emplace_back(*from) : self.work->ops.emplace_back(known_part(from));
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))
     self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));

@@ -3,6 +3,7 @@
 // Makers of orch_op: what happens, then when. during(gemm("QKV", m, n, k), {.forward = 1}).
 
 #include <cstdint>
+#include <utility>
 
 #include "core/price/backend/abi.h"
 
@@ -64,11 +65,15 @@ inline orch_op collective(const char* name, std::uint32_t which, double bytes, G
   return op;
 }
 
-inline orch_op during(orch_op op, Passes passes, std::uint32_t hidden = ORCH_OPEN) {
+// The operation itself, not a copy: who copies what was just written waits for it.
+inline orch_op&& during(orch_op&& op, Passes passes, std::uint32_t hidden = ORCH_OPEN) {
   op.forward = passes.forward, op.recompute = passes.recompute;
   op.backward = passes.backward, op.step = passes.step;
   op.hidden = hidden;
-  return op;
+  return std::move(op);
+}
+inline orch_op during(const orch_op& op, Passes passes, std::uint32_t hidden = ORCH_OPEN) {
+  return during(orch_op(op), passes, hidden);
 }
 
 // Floating-point operations of one occurrence.

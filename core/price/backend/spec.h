@@ -197,15 +197,14 @@ class WorkSink {
   }
   void block(const char* name) { sink_.block(sink_.context, name); }
 
+  // As the makers of ops.h make it, which know its size.
   template <class Formula>
-  void op(orch_op op, Formula&& formula) {
-    std::string text;
-    op.struct_size = sizeof op;
-    if (explain()) {
-      text = formula();
-      op.formula = text.c_str();
-    }
-    sink_.op(sink_.context, &op);
+  void op(const orch_op& op, Formula&& formula) {
+    if (!explain()) return sink_.op(sink_.context, &op);
+    const std::string text = formula();
+    auto told = op;
+    told.formula = text.c_str();
+    sink_.op(sink_.context, &told);
   }
   void stages(std::int64_t first, std::int64_t last, std::span<const double> counts) {
     const orch_stages stages{sizeof stages, static_cast<std::uint32_t>(counts.size()), first, last,

@@ -14,6 +14,9 @@ namespace orch::backend {
 // An operation of a block, as orch_op says it. Names and formulas are kept only when explained, in
 // Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
 struct Op {
+  Op() = default;
+  explicit Op(const orch_op& op) : data(op) {}  // in one piece
+
   orch_op data{};  // its own name and formula are NULL: they belonged to the backend
   std::string_view name;
   std::string_view formula;

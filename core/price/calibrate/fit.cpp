@@ -55,6 +55,7 @@ void add(plan::Seen& seen, const plan::Run& run) {
   widen(seen.tokens, static_cast<double>(run.batch.micro_batch * run.model.seq) /
                          static_cast<double>(run.layout.context_parallel));
   widen(seen.tensor_nodes, plan::tensor_nodes(run, *run.partition));
+  widen(seen.micro_batches, static_cast<double>(run.batch.accumulate));
   for (const auto name : kTelling) {
     const auto& value = run.setting(name);
     if (!plan::is_given(value)) continue;

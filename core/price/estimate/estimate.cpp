@@ -23,6 +23,7 @@ void Phases::add(const Phases& other, double times) {
   late_copies += times * other.late_copies;
   forward_launches += times * other.forward_launches;
   backward_launches += times * other.backward_launches;
+  overheads += times * other.overheads;
   weights += times * other.weights;
   micro_bytes += times * other.micro_bytes;
   step_bytes += times * other.step_bytes;
@@ -73,6 +74,8 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
         phases.backward_launches += (op.recompute + op.backward) * price.launches();
       }
       const double seconds = price.seconds(op);
+      if (op.kind == ORCH_OVERHEAD || op.kind == ORCH_STAGE_OVERHEAD)
+        phases.overheads += (op.forward + op.recompute + op.backward) * seconds;
       const bool hidden = op.hidden != 0;
       (hidden ? phases.forward_hidden : phases.forward_open) += op.forward * seconds;
       (hidden ? phases.backward_hidden : phases.backward_open) +=
@@ -104,6 +107,7 @@ void Estimator::price_stages(const Work& work) {
     Stage stage;
     const auto passes = passed(p, overlap);
     stage.micro = passes.forward + passes.backward;
+    stage.fixed = p.overheads + passes.forward_waits + passes.backward_waits;
     stage.weights = p.weights;
     stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
@@ -141,6 +145,7 @@ void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   const double idle_seconds =
       bubble_ + static_cast<double>(work.micro_batches) * (out.micro_seconds - mean);
   out.bubble = idle_seconds / out.step_seconds;
+  if (out.micro_seconds > 0) out.fixed_share = stages_[slowest_].fixed / out.micro_seconds;
   derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, out);
 }
 

@@ -20,6 +20,7 @@ struct Phases {
   double step_open = 0, step_hidden = 0;
   double late_host = 0, late_copies = 0;
   double forward_launches = 0, backward_launches = 0;  // by the host, beside all of the above
+  double overheads = 0;                    // of all: fixed costs of layers and stages
   double weights = 0;                      // of backward: gradients of the weights, which can wait
   double micro_bytes = 0, step_bytes = 0;  // given to collectives
 
@@ -69,6 +70,7 @@ class Estimator {
  private:
   struct Stage {
     double micro = 0;  // seconds of one micro-batch
+    double fixed = 0;    // of it: fixed costs, and waits for the host
     double weights = 0;  // of it: gradients of the weights
     double end = 0;    // seconds after the last one
     double count = 1;  // stages alike

@@ -75,6 +75,11 @@ double Price::flops_rate(const orch_op& op) const {
          (aligned ? efficiency.attention.value : efficiency.attention_unaligned.value);
 }
 
+double Price::whole_tiles(double columns) const {
+  const double tile = partition_.gpu.tile.value;
+  return std::ceil(columns / tile) * tile;
+}
+
 double Price::memory_rate(const orch_op& op) const {
   const auto& efficiency = partition_.efficiency;
   const auto own = op.kernel == ORCH_ELEMENT_WISE    ? efficiency.element_wise.value
@@ -146,6 +151,7 @@ double Price::collective_seconds(const orch_op& op) const {
 double Price::seconds(const orch_op& op) const {
   switch (op.kind) {
     case ORCH_GEMM:
+      return 2 * op.m * whole_tiles(op.n) * op.k * op.batch / flops_rate(op);
     case ORCH_ATTENTION:
       return 2 * op.m * op.n * op.k * op.batch / flops_rate(op);
     case ORCH_MEMORY:
@@ -169,6 +175,10 @@ double Price::seconds(const orch_op& op) const {
 std::string Price::rate(const orch_op& op) const {
   switch (op.kind) {
     case ORCH_GEMM:
+      return fmt::format("at {:.4g} TFLOPs{}", flops_rate(op) / 1e12,
+                         whole_tiles(op.n) > op.n
+                             ? fmt::format(", {:g} columns take as long as {:g}", op.n, whole_tiles(op.n))
+                             : std::string());
     case ORCH_ATTENTION:
       return fmt::format("at {:.4g} TFLOPs", flops_rate(op) / 1e12);
     case ORCH_MEMORY:

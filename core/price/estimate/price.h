@@ -37,6 +37,7 @@ class Price {
   std::int64_t ranks_on_node() const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
+  double whole_tiles(double columns) const;
   double memory_rate(const orch_op& op) const;
   double host_bandwidth() const;
 

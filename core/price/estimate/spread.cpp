@@ -17,11 +17,16 @@ using plan::Seen;
 constexpr double kPerOctaveOfGpus = 0.06;
 constexpr double kPerOctaveOfParams = 0.03;
 constexpr double kPerOctaveOfTokens = 0.04;
+// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly tell.
+// Assumed, as GPUs.
+constexpr double kPerOctaveOfMicroBatches = 0.06;
 // Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off where
 // no row told of them, those inside a node 0.3.
 constexpr double kPerOctaveOfTensor = 0.3;
 // What a setting adds that no row of the machine, or of the stack, had. Assumed as well.
 constexpr double kUnseenThere = 0.05, kUnseenInStack = 0.1;
+// How far the fixed costs of a machine that nobody measured are off: their doubt (core/plan/tunable.cpp).
+constexpr double kFixedCosts = 0.5;
 constexpr double kWorthSaying = 1.5;  // times beyond
 
 double tokens_of(const plan::Run& run) {
@@ -37,8 +42,10 @@ double times_beyond(const Seen::Span& span, double value) {
 
 // The nearer of what the machine and the stack were measured with.
 struct Distance {
-  double gpus = 1, params = 1, tokens = 1, tensor = 1;
-  bool none() const { return gpus == 1 && params == 1 && tokens == 1 && tensor == 1; }
+  double gpus = 1, params = 1, tokens = 1, tensor = 1, micro_batches = 1;
+  bool none() const {
+    return gpus == 1 && params == 1 && tokens == 1 && tensor == 1 && micro_batches == 1;
+  }
 };
 
 // Rows that do not say it stayed inside a node, as nearly all do.
@@ -47,6 +54,11 @@ double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
   for (const auto* seen : {machine, stack})
     if (seen) known = std::max(known, seen->tensor_nodes.high);
   return std::max(1.0, nodes / known);
+}
+
+// What the end of a step takes is the machine's, where it has rows.
+double below(const Seen* seen, double micro_batches) {
+  return seen ? std::max(1.0, seen->micro_batches.low / micro_batches) : 1;
 }
 
 Distance distance_of(const plan::Run& run, const plan::Partition& at) {
@@ -60,7 +72,8 @@ Distance distance_of(const plan::Run& run, const plan::Partition& at) {
   };
   return {least(&Seen::gpus, static_cast<double>(run.gpus)),
           least(&Seen::params, run.model.params()), least(&Seen::tokens, tokens_of(run)),
-          beyond_tensor(plan::tensor_nodes(run, at), machine, stack)};
+          beyond_tensor(plan::tensor_nodes(run, at), machine, stack),
+          below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
 }
 
 std::string word_of(const plan::Value& value) {
@@ -92,6 +105,7 @@ void say_distance(const Distance& distance, std::vector<std::string>& out) {
   add(distance.params, "parameters");
   add(distance.tokens, "tokens of a micro-batch");
   add(distance.tensor, "nodes of a tensor-parallel group");
+  add(distance.micro_batches, "fewer micro-batches");
   if (!parts.empty()) out.push_back("extrapolated " + join(parts, ", "));
 }
 
@@ -99,20 +113,22 @@ double squared(double value) { return value * value; }
 
 }  // namespace
 
-Spread spread_of(const plan::Run& run, const plan::Partition& at) {
+Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share) {
   const auto& efficiency = at.efficiency;
   Spread out{efficiency.time_spread.value, efficiency.memory_spread.value};
+  if (at.on && at.on->fitted() && at.seen.rows == 0) out.time = std::hypot(out.time, kFixedCosts * fixed_share);
   const auto far = distance_of(run, at);
   if (far.none()) return out;
   out.time = std::sqrt(squared(out.time) + squared(kPerOctaveOfGpus * std::log2(far.gpus)) +
                        squared(kPerOctaveOfParams * std::log2(far.params)) +
                        squared(kPerOctaveOfTokens * std::log2(far.tokens)) +
-                       squared(kPerOctaveOfTensor * std::log2(far.tensor)));
+                       squared(kPerOctaveOfTensor * std::log2(far.tensor)) +
+                       squared(kPerOctaveOfMicroBatches * std::log2(far.micro_batches)));
   return out;
 }
 
 void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate& out) {
-  const auto spread = spread_of(run, at);
+  const auto spread = spread_of(run, at, out.fixed_share);
   const double time = std::exp(kNineOfTen * spread.time);
   const double memory = std::exp(kNineOfTen * spread.memory);
   out.step_low = out.step_seconds / time;
@@ -136,7 +152,7 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate
     out.remarks.push_back("no row of " + machine() + " ran " + at.on->name);
   say_distance(distance_of(run, at), out.remarks);
   const auto of_stack = unseen(run, at.on->seen), there = unseen(run, at.seen);
-  double spread = spread_of(run, at).time;
+  double spread = spread_of(run, at, out.fixed_share).time;
   for (const auto& setting : of_stack) {
     out.remarks.push_back("no row of " + at.on->name + " had " + setting);
     spread = std::hypot(spread, kUnseenInStack);

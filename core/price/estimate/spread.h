@@ -14,8 +14,9 @@ struct Spread {
 };
 
 // How far from the estimate a measurement may lie: what was left over where rows were fitted, wider
-// with the distance from them in GPUs, parameters and tokens of a micro-batch.
-Spread spread_of(const plan::Run& run, const plan::Partition& at);
+// with the distance from them in GPUs, parameters, micro-batches and their tokens, and, on a machine
+// without rows, with the share of the step that is launches and other fixed costs.
+Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share = 0);
 
 // Fills the 90 % ranges of step time and memory around their estimates.
 void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);

@@ -23,6 +23,13 @@ void never(Work& work, std::uint32_t kind) {
     if (op.data.kind == kind) never(op.data);
 }
 
+// The same work in columns that every tile divides.
+void fill_tiles(Work& work) {
+  constexpr double kColumns = 4096;
+  for (auto& op : work.ops)
+    if (op.data.kind == ORCH_GEMM) op.data.m *= op.data.n / kColumns, op.data.n = kColumns;
+}
+
 void compute_once(Work& work) {
   work.recompute = ORCH_RECOMPUTE_NONE;
   for (auto& op : work.ops) op.data.recompute = 0;
@@ -78,7 +85,7 @@ void level_stages(Work& work) {
 const std::vector<std::string>& Without::words() {
   static const std::vector<std::string> all{"alignment", "bubble",       "communication",
                                             "eras",      "memory-bound", "partition",
-                                            "recompute", "slowest stage"};
+                                            "recompute", "slowest stage", "tiles"};
   return all;
 }
 
@@ -115,6 +122,7 @@ void Without::apply(Work& work) const {
   std::erase_if(work.memory, [&](const backend::Memory& item) { return names(item.name); });
   if (has("alignment"))
     for (auto& op : work.ops) op.data.align = 8;
+  if (has("tiles")) fill_tiles(work);
   if (has("recompute")) compute_once(work);
   if (has("memory-bound")) never(work, ORCH_MEMORY);
   if (has("communication")) never(work, ORCH_COLLECTIVE);

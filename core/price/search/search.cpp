@@ -126,7 +126,9 @@ class Worker {
   void evaluate(Maker& maker, const Place& place) {
     const auto& run = maker.run();
     if (const auto* field = problem(maker)) return reject(*field, place);
-    if (const auto status = backend_->work(run, false, work_); !status)
+    const auto at_border = backend_->abi_run(run);
+    if (const auto* field = problem(at_border)) return reject(*field, place);
+    if (const auto status = backend_->work(at_border, false, work_); !status)
       return shared_.fail(status.error());
     auto estimate = estimator_.estimate(run, work_);
     if (estimate.fit != plan::Fit::oom && needs_schedule(run))
@@ -153,7 +155,8 @@ class Worker {
     if (!closest_ || roomier(score, *closest_)) closest_ = score;
   }
 
-  // The field of the first problem, as a plan would find them; null: the run passes.
+  // The field of the first problem, as a plan would find them: what holds for every backend, then
+  // what this one says; null: the run passes.
   const std::string* problem(const Maker& maker) {
     reasons_here_ = maker.problems();
     warnings_.clear();
@@ -161,8 +164,11 @@ class Worker {
       plan::check_calendar(maker.run(), experiment_.calendar, reasons_here_);
       plan::check(maker.run(), experiment_.budget, reasons_here_, warnings_);
     }
-    if (!reasons_here_.empty()) return &reasons_here_.front().place;
-    backend_->check(maker.run(), tally_);
+    return reasons_here_.empty() ? nullptr : &reasons_here_.front().place;
+  }
+
+  const std::string* problem(const backend::AbiRun& at_border) {
+    backend_->check(at_border, tally_);
     if (tally_.reasons > 0) return &tally_.reason;
     if (!experiment_.strict) return nullptr;
     if (!warnings_.empty()) return &warnings_.front().place;

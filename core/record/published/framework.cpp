@@ -180,8 +180,10 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   if (way.strategy == "megatron") {
     way.settings.emplace_back("zero_stage", zero_stage);
     const auto engine = engine_of(row);
-    // What Megatron-LM does unless it is told not to.
-    const bool sums_wide = has_bf16_optimizer(row) || engine == "megatron";
+    // What Megatron-LM does unless it is told not to; fp16 it sums as it is.
+    const std::pair<std::string, plan::Value> bf16{"dtype", std::string("bf16")};
+    const bool sums_wide = has_bf16_optimizer(row) ||
+                           (engine == "megatron" && std::ranges::count(way.settings, bf16) > 0);
     way.settings.emplace_back("fp32_accumulate", row.flag("fp32_accumulate").value_or(sums_wide));
     way.settings.emplace_back("stage_partition", partition_of(row, assumed));
     way.settings.emplace_back("partition_rule", partition_rule(engine));

@@ -57,6 +57,40 @@ TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
   CHECK(count(work_with(kDeepspeed, {4, 1, 2}), 0, "pipeline") == 0);
 }
 
+// Its trainer wraps the model in PyTorch's DDP (buckets of 25 MiB, under backward) unless sums in fp32
+// are sharded: then it scatters them when backward is over.
+TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[megatron][engine]") {
+  const auto nanotron = [](std::int64_t stage, bool fp32) {
+    return work_with({{"engine", word("nanotron")}, {"zero_stage", number(stage)}, {"fp32_accumulate", plan::Value(fp32)}});
+  };
+  const auto plain = nanotron(0, true);
+  const auto& reduced = op(plain, "layer", "gradient all-reduce");
+  CHECK(reduced.hidden == ORCH_HIDDEN);
+  CHECK(reduced.calls == Approx(kPlainLayer * 2 / (25 * 1024 * 1024)).epsilon(0.01));
+  CHECK(op(nanotron(1, true), "layer", "gradient reduce-scatter").hidden == ORCH_OPEN);
+  CHECK(op(nanotron(1, false), "layer", "gradient reduce-scatter").hidden == ORCH_HIDDEN);
+}
+
+// "fp16 parameters, fp16 gradients: 20 bytes" (Megatron-Core's table of its distributed optimizer):
+// 2 + 2, and 16 of the update, of which the fp32 gradients are there only while it lasts.
+TEST_CASE("Megatron sends gradients as it makes them, and copies fp16 ones to fp32", "[megatron][engine]") {
+  const auto megatron = [](const char* dtype, bool fp32, std::int64_t micro_batch) {
+    return work_of(make_run("megatron", model_104b(), {4, 8, 2}, micro_batch, 64,
+                            {{"engine", word("megatron")}, {"dtype", word(dtype)}, {"fp32_accumulate", plan::Value(fp32)}}));
+  };
+  for (const auto& [dtype, fp32, bytes] : {std::tuple("fp16", false, 2.0), {"fp16", true, 4.0}, {"bf16", true, 4.0}}) {
+    const auto work = megatron(dtype, fp32, 1);
+    CHECK(op(work, "layer", "gradient all-reduce").bytes == Approx(bytes * kPlainLayer));
+    CHECK(memory(work, 1, "gradients") == Approx(8 * bytes * kPlainLayer));
+  }
+  const auto work = megatron("fp16", false, 1);
+  const double flying = memory(work, 7, "activations");
+  const double params = 8 * kPlainLayer + 50688.0 * 11600 / 4;
+  CHECK(memory(work, 7, "fp32 copies") == Approx(4 * params - flying).epsilon(0.001));
+  CHECK(memory(megatron("fp16", false, 64), 0, "fp32 copies") == 0);  // activations are more
+  CHECK(memory(megatron("fp16", true, 1), 7, "fp32 copies") == 0);
+}
+
 TEST_CASE("waiting for each kernel doubles a layer's overhead again", "[megatron][engine]") {
   auto blocking = kDeepspeed;
   blocking["launch_blocking"] = true;

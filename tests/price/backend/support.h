@@ -65,7 +65,7 @@ inline Problems problems_of(const plan::Run& run) {
   backend.check(run, problems.reasons, problems.warnings);
   // Without words the same problems are found.
   backend::Tally tally;
-  backend.check(run, tally);
+  backend.check(backend.abi_run(run), tally);
   CHECK(tally.reasons == problems.reasons.size());
   CHECK(tally.warnings == problems.warnings.size());
   if (tally.reasons > 0) CHECK(tally.reason == problems.reasons.front().place);

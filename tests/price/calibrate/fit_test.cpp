@@ -109,7 +109,7 @@ plan::Calibration fit_one(const plan::Partition& base, const std::vector<const O
 }
 
 void add_op(Observation& row, const orch_op& op) {
-  row.work.ops.push_back({op, "", ""});
+  row.work.ops.emplace_back(op);
   ++row.work.blocks.back().n_ops;
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("a matrix product takes its operations over the rate", "[estimate][pri
   const auto hardware = partition();
   const Price price(hardware, 32, "bf16");
   auto gemm = op(ORCH_GEMM);
-  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  gemm.m = 1250, gemm.n = 1280, gemm.k = 625, gemm.batch = 25;
   CHECK(price.seconds(gemm) == Approx(1e-3));  // 50 GFLOP at 50 TFLOP/s
   gemm.kind = ORCH_ATTENTION;
   gemm.align = 128;
@@ -59,12 +59,31 @@ TEST_CASE("a matrix product takes its operations over the rate", "[estimate][pri
   CHECK(price.seconds(gemm) == Approx(5e-3));
 }
 
+TEST_CASE("columns that a product's last tile lacks take as long", "[estimate][price]") {
+  auto hardware = partition();
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = gemm.k = gemm.batch = 1;
+  const auto seconds = [&](double columns) {
+    gemm.n = columns;
+    return Price(hardware, 32, "bf16").seconds(gemm);
+  };
+  CHECK(seconds(2900) == seconds(2944));  // 11,600 over four ranks: 23 tiles of 128
+  CHECK(seconds(2945) == Approx(seconds(2944) * 24 / 23));
+  CHECK(seconds(3072) == seconds(2945));
+  hardware.gpu.tile.value = 1;
+  CHECK(seconds(2900) == Approx(seconds(2944) * 2900 / 2944));
+  gemm.n = 2900;
+  CHECK(Price(hardware, 32, "bf16").rate(gemm) == "at 50 TFLOPs");
+  hardware.gpu.tile.value = 256;
+  CHECK(Price(hardware, 32, "bf16").rate(gemm) == "at 50 TFLOPs, 2900 columns take as long as 3072");
+}
+
 TEST_CASE("what is left in 16 bits is not multiplied at the rate of 8", "[estimate][price]") {
   auto hardware = partition();
   hardware.gpu.peaks["fp8"].value = 200e12;
   const Price price(hardware, 32, "fp8");
   auto gemm = op(ORCH_GEMM);
-  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  gemm.m = 1250, gemm.n = 1280, gemm.k = 625, gemm.batch = 25;
   CHECK(price.seconds(gemm) == Approx(0.5e-3));
   gemm.kernel = ORCH_WIDE;
   CHECK(price.seconds(gemm) == Approx(1e-3));
@@ -113,7 +132,7 @@ TEST_CASE("more ranks than were measured share the cores", "[estimate][price]") 
   auto bytes = op(ORCH_MEMORY);
   bytes.bytes = 1e9;
   auto gemm = op(ORCH_GEMM);
-  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  gemm.m = 1250, gemm.n = 1280, gemm.k = 625, gemm.batch = 25;
   const Price one(hardware, 1, "bf16"), two(hardware, 2, "bf16"), six(hardware, 6, "bf16");
   for (const auto& each :
        {bytes, gemm, op(ORCH_OVERHEAD), collective(ORCH_ALL_REDUCE, 1e9, 2, 1)}) {

@@ -63,7 +63,7 @@ TEST_CASE("the host reaches a share of its memory's bandwidth", "[estimate][pric
 TEST_CASE("each format has its own peak", "[estimate][price]") {
   const auto hardware = partition();
   auto gemm = op(ORCH_GEMM);
-  gemm.m = 1000, gemm.n = 1000, gemm.k = 1000, gemm.batch = 25;
+  gemm.m = 1250, gemm.n = 1280, gemm.k = 625, gemm.batch = 25;
   CHECK(Price(hardware, 32, "bf16").seconds(gemm) == Approx(1e-3));
   CHECK(Price(hardware, 32, "tf32").seconds(gemm) == Approx(2.5e-3));
   CHECK(Price(hardware, 32, "fp32").seconds(gemm) == Approx(5e-3));

@@ -107,6 +107,25 @@ TEST_CASE("tensor parallelism over nodes is far from rows inside one", "[estimat
   CHECK(estimate::spread_of(run, at).time == 0.05);
 }
 
+TEST_CASE("fewer micro-batches than any row had are far, more are not", "[estimate][spread]") {
+  auto at = measured_with(0.05);
+  at.seen.micro_batches = {16, 64};
+  auto run = run_on(16, "none");
+  for (const auto& [micro_batches, more] : {std::pair(4, 2 * 0.06), {16, 0.0}, {512, 0.0}}) {
+    run.batch.accumulate = micro_batches;
+    CHECK(estimate::spread_of(run, at).time == Approx(std::hypot(0.05, more)));
+  }
+}
+
+TEST_CASE("on a machine that nobody measured fixed costs are doubted most", "[estimate][spread]") {
+  auto at = measured_with(0.05);
+  const auto run = run_on(16, "none");
+  CHECK(estimate::spread_of(run, at, 0.8).time == 0.05);
+  at.seen.rows = 0;
+  CHECK(estimate::spread_of(run, at, 0).time == 0.05);
+  CHECK(estimate::spread_of(run, at, 0.8).time == Approx(std::hypot(0.05, 0.4)));
+}
+
 TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   const auto at = measured_with(0.05);
   plan::Estimate made;

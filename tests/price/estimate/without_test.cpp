@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <memory>
 
 #include "core/price/estimate/estimate.h"
@@ -108,6 +109,18 @@ TEST_CASE("words leave out what is no single operation", "[estimate][without]") 
   CHECK(pipeline.seconds({"slowest stage"}) == Approx(4 * 12 + 24 + 15));
   CHECK(pipeline.seconds({"slowest stage", "bubble"}) == Approx(4 * 12 + 15));
   CHECK(pipeline.seconds({"eras"}) == Approx(96));  // those are of a machine, not of a run
+}
+
+TEST_CASE("without tiles a product takes its own columns alone", "[estimate][without]") {
+  Pipeline pipeline;
+  auto& op = pipeline.work.ops.back().data;
+  op.kind = ORCH_GEMM;
+  op.m = 10, op.n = 2900, op.k = 30, op.batch = 4;
+  const auto made = Without::from({"tiles"}, {});
+  REQUIRE(made);
+  made->apply(pipeline.work);
+  CHECK(op.m * op.n * op.k * op.batch == Approx(10.0 * 2900 * 30 * 4));
+  CHECK(std::fmod(op.n, 256) == 0);
 }
 
 TEST_CASE("no communication is no collective", "[estimate][without]") {
