@@ -83,7 +83,8 @@ std::vector<std::string> tunable_keys() {
 }
 
 plan::Seen read_seen(const Field& field) {
-  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "micro_batches", "stacks", "settings"});
+  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "micro_batches", "stacks",
+                        "settings"});
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
     seen.rows = rows->integer(0, 1'000'000'000).value_or(0);

@@ -116,7 +116,8 @@ double squared(double value) { return value * value; }
 Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share) {
   const auto& efficiency = at.efficiency;
   Spread out{efficiency.time_spread.value, efficiency.memory_spread.value};
-  if (at.on && at.on->fitted() && at.seen.rows == 0) out.time = std::hypot(out.time, kFixedCosts * fixed_share);
+  if (at.on && at.on->fitted() && at.seen.rows == 0)
+    out.time = std::hypot(out.time, kFixedCosts * fixed_share);
   const auto far = distance_of(run, at);
   if (far.none()) return out;
   out.time = std::sqrt(squared(out.time) + squared(kPerOctaveOfGpus * std::log2(far.gpus)) +

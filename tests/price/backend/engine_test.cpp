@@ -61,7 +61,9 @@ TEST_CASE("DeepSpeed's pipeline pays at each hand-over, and twice per layer",
 // are sharded: then it scatters them when backward is over.
 TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[megatron][engine]") {
   const auto nanotron = [](std::int64_t stage, bool fp32) {
-    return work_with({{"engine", word("nanotron")}, {"zero_stage", number(stage)}, {"fp32_accumulate", plan::Value(fp32)}});
+    return work_with({{"engine", word("nanotron")},
+                      {"zero_stage", number(stage)},
+                      {"fp32_accumulate", plan::Value(fp32)}});
   };
   const auto plain = nanotron(0, true);
   const auto& reduced = op(plain, "layer", "gradient all-reduce");
@@ -76,9 +78,12 @@ TEST_CASE("nanotron hides its reductions unless ZeRO-1 shards fp32 sums", "[mega
 TEST_CASE("Megatron sends gradients as it makes them, and copies fp16 ones to fp32", "[megatron][engine]") {
   const auto megatron = [](const char* dtype, bool fp32, std::int64_t micro_batch) {
     return work_of(make_run("megatron", model_104b(), {4, 8, 2}, micro_batch, 64,
-                            {{"engine", word("megatron")}, {"dtype", word(dtype)}, {"fp32_accumulate", plan::Value(fp32)}}));
+                            {{"engine", word("megatron")},
+                             {"dtype", word(dtype)},
+                             {"fp32_accumulate", plan::Value(fp32)}}));
   };
-  for (const auto& [dtype, fp32, bytes] : {std::tuple("fp16", false, 2.0), {"fp16", true, 4.0}, {"bf16", true, 4.0}}) {
+  for (const auto& [dtype, fp32, bytes] :
+       {std::tuple("fp16", false, 2.0), {"fp16", true, 4.0}, {"bf16", true, 4.0}}) {
     const auto work = megatron(dtype, fp32, 1);
     CHECK(op(work, "layer", "gradient all-reduce").bytes == Approx(bytes * kPlainLayer));
     CHECK(memory(work, 1, "gradients") == Approx(8 * bytes * kPlainLayer));
