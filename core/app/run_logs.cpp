@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "core/base/json_fields.h"
@@ -68,11 +69,17 @@ ingest::Known known_of(const Json& run) {
     if (column == "act_ckpt" && text == "none") text = "false";
     out.emplace_back(column, std::move(text));
   };
+  const auto model = run.value("model", Json::object());
   const auto settings = run.value("settings", Json::object());
-  for (const auto& section : {run, run.value("model", Json::object()), settings})
-    for (const auto& term : plan::vocabulary())
-      if (term.name != "framework" && term.name != "params")  // these the log knows better
-        add(section, std::string(term.name), std::string(term.alias.empty() ? term.name : term.alias));
+  // Other settings are of a strategy of ours, which the log need not be of.
+  const std::set<std::string_view> said{"zero_stage", "interleave", "dtype", "optimizer",
+                                        "recompute", "flash_attention", "sequence_parallel"};
+  for (const auto& term : plan::vocabulary()) {
+    if (term.name == "framework" || term.name == "params") continue;  // the log knows better
+    const std::string name(term.name), column(term.alias.empty() ? term.name : term.alias);
+    for (const auto* section : {&run, &model}) add(*section, name, column);
+    if (said.contains(term.name)) add(settings, name, column);
+  }
   add(settings, "stage", "zero_stage");
   add(run, "steps", "steps_planned");
   return out;

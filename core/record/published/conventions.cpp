@@ -19,11 +19,6 @@ bool is_positive(const std::optional<double>& cell) {
   return cell && *cell > 0 && std::isfinite(*cell);
 }
 
-// Which of our formulas a name means.
-std::string plain_formula(const std::string& name) {
-  return name.starts_with("megatron") ? "megatron" : name;
-}
-
 plan::Model model_of(const Record& row) {
   const auto vocab =
       padded_vocab(row.whole("vocab").value_or(0), row.whole("tensor_parallel").value_or(1));
@@ -111,7 +106,8 @@ std::vector<Convention> conventions(const Record& row) {
 }
 
 std::vector<Convention> own_conventions(const Record& row, const Peers& peers) {
-  const auto formula = plain_formula(peers.formula(row));
+  auto formula = peers.formula(row);
+  if (formula.starts_with("megatron")) formula = "megatron";  // it has several names
   const bool open = formula == "megatron" && row.field_text("recompute").empty();
   const bool recompute = recompute_of(row) == "full";
   auto out = conventions(row);

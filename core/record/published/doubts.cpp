@@ -13,10 +13,6 @@ namespace {
 
 using record::Record;
 
-bool listed(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Whether two rows that look the same are the same, and not only equally silent.
 bool says_enough(const Record& row) {
   const auto says = [&](const char* name) { return row.field(name) != nullptr; };
@@ -28,7 +24,8 @@ bool says_enough(const Record& row) {
 std::string configuration(const Record& row, const std::vector<std::string>& but_for) {
   std::string key = row.source;
   for (const auto& column : columns())
-    if (column.of_run && !listed(but_for, column.name)) key += '\n' + cell_text(column, row);
+    if (column.of_run && std::find(but_for.begin(), but_for.end(), column.name) == but_for.end())
+      key += '\n' + cell_text(column, row);
   return key;
 }
 
