@@ -157,7 +157,8 @@ std::string this_machine() { return measure::describe(launch::usable_cores().siz
 fs::path find_measure(const Places& places) {
   if (const char* own = std::getenv("ORCH_MEASURE"))
     return *own ? launch::find_program(own) : fs::path();
-  return launch::find_program((places.trainers / "orch-measure").string());
+  const auto beside = launch::find_program((places.trainers / "orch-measure").string());
+  return beside.empty() ? launch::find_program("orch-measure") : beside;
 }
 
 Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std::string& name) {

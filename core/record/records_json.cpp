@@ -221,7 +221,7 @@ struct Reader {
       return json.is_array() && json.size() == 3 && json[0].is_number() && json[1].is_number() &&
              json[2].is_number();
     if constexpr (Is<T, StepPoint>)
-      return json.is_array() && json.size() == 2 && json[0].is_number() && json[1].is_number();
+      return json.is_array() && json.size() == 2 && json[0].is_number_integer() && json[1].is_number();
     return true;
   }
   template <class T>

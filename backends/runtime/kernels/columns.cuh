@@ -7,8 +7,8 @@
 
 namespace orch::train::cuda {
 
-// A thread has one vector of columns and every gridDim.y * blockDim.y-th row: rows(row, column) gives
-// it. Sums come out per block, in a fixed order.
+// A thread has one vector of columns and every gridDim.y * blockDim.y-th row: rows_of(row, column)
+// gives it. Sums come out per block, in a fixed order.
 template <class T, class Rows>
 __global__ void columns_kernel(Rows rows_of, float* parts, int rows, int columns) {
   constexpr int kSize = Vector<T>::kSize;

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "backends/runtime/kernels/columns.cuh"
 #include "backends/runtime/kernels/device.cuh"
 #include "backends/runtime/kernels/kernels.h"

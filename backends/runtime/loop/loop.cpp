@@ -61,6 +61,7 @@ class Loop {
   };
   Shared share();
   void tell_step(const StepBatch& batch, const StepResult& result, double seconds);
+  void wait_for_device() const;
   void evaluate();
   void save();
   void wait_for_writers();
@@ -205,7 +206,7 @@ bool Loop::step() {
   const auto began = std::exchange(last_end_, std::chrono::steady_clock::now());
   const double seconds = std::chrono::duration<double>(last_end_ - began).count();
   if (const auto idle = profile_.last_seconds("idle")) idle_share_ = *idle / seconds;
-  if (world_.device().is_cuda() ? profiled : of_attempt > 1) {
+  if (world_.device().is_cuda() ? profiled && of_attempt > kFirstProfiled : of_attempt > 1) {
     measured_seconds_ += seconds;
     ++measured_steps_;
   }
@@ -261,6 +262,11 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
                           {"gradient_norm", result.gradient_norm},
                           {"tokens_per_second", rate},
                           {"step_seconds", seconds}});
+}
+
+// So that what it still does of the last step is not counted as another's.
+void Loop::wait_for_device() const {
+  at::zeros({1}, at::TensorOptions().device(world_.device())).item<float>();
 }
 
 // Always the same samples: losses of different steps compare.
@@ -355,9 +361,11 @@ bool Loop::run() {
     const auto before = engine_->communicated_bytes();
     const bool evaluates = due(config_.training.evaluate_every),
                saves = stop || due(config_.training.checkpoint_every);
+    if (evaluates || saves) wait_for_device();
+    const auto between = std::chrono::steady_clock::now();
     if (evaluates) evaluate();
     if (saves) save();
-    if (evaluates || saves) last_end_ = std::chrono::steady_clock::now();
+    if (evaluates || saves) last_end_ += std::chrono::steady_clock::now() - between;
     tell_checkpoints();
     own_bytes_ += engine_->communicated_bytes() - before;
     if (stop && step_ < steps_) {

@@ -19,7 +19,7 @@ struct SecondMoment {
 };
 
 // What of a parameter this rank updates.
-struct Slice {
+struct Piece {
   std::size_t parameter;
   std::int64_t begin, end;  // elements of the rank's slice
   at::Tensor master, weight, gradient;
@@ -31,7 +31,7 @@ struct Rows {
   std::int64_t first_row, rows, first_column, columns, lead;  // lead: elements before it in its first row
 };
 
-Rows place_of(const Slice& part, const Parameter& parameter) {
+Rows place_of(const Piece& part, const Parameter& parameter) {
   const auto columns = parameter.shape.back();
   const auto first = part.begin / columns, end = (part.end + columns - 1) / columns;
   return {parameter.offsets.front() + first, end - first, parameter.offsets.back(), columns,
@@ -78,7 +78,7 @@ class Adafactor final : public Optimizer {
     }
     // Rather computed twice than kept: the updates of all parameters are as large as they.
     const auto sums = at::zeros({static_cast<std::int64_t>(parameters_.size())}, squares_.options());
-    const auto sum_of = [&](const Slice& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
+    const auto sum_of = [&](const Piece& part) { return sums[static_cast<std::int64_t>(part.parameter)]; };
     for (const auto& part : parts_)
       if (counts(part)) sum_of(part).add_(scaled(part).square_().sum());
     options_.sum(sums);
@@ -114,7 +114,7 @@ class Adafactor final : public Optimizer {
 
  private:
   bool is_matrix(std::size_t parameter) const { return parameters_[parameter].shape.size() > 1; }
-  bool counts(const Slice& part) const { return !options_.counts || options_.counts(part.parameter); }
+  bool counts(const Piece& part) const { return !options_.counts || options_.counts(part.parameter); }
 
   void agree(std::size_t parameter, const at::Tensor& buffer) const {
     if (options_.agree) options_.agree(parameter, buffer);
@@ -145,7 +145,7 @@ class Adafactor final : public Optimizer {
     }
   }
 
-  at::Tensor gradient_of(const Slice& part) const {
+  at::Tensor gradient_of(const Piece& part) const {
     return part.gradient.to(squares_.options()).mul(scale_);
   }
 
@@ -177,7 +177,7 @@ class Adafactor final : public Optimizer {
   }
 
   // The update before it is clipped. The moment of element (i, j) is row[i] * column[j] / mean(row).
-  at::Tensor scaled(const Slice& part) const {
+  at::Tensor scaled(const Piece& part) const {
     auto gradient = gradient_of(part);
     if (part.elements.defined()) return gradient.mul_(part.elements.rsqrt());
     const auto place = place_of(part, parameters_[part.parameter]);
@@ -190,7 +190,7 @@ class Adafactor final : public Optimizer {
   }
 
   // squares: the sum of them over the whole parameter's update.
-  void apply(Slice& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
+  void apply(Piece& part, at::Tensor update, const at::Tensor& squares, double learning_rate) const {
     const auto& spec = parameters_[part.parameter].spec;
     std::int64_t count = 1;
     for (const auto size : spec.shape) count *= size;
@@ -206,7 +206,7 @@ class Adafactor final : public Optimizer {
   Parameters& parameters_;
   const OptimizerOptions options_;
   std::vector<SecondMoment> moments_;
-  std::vector<Slice> parts_;
+  std::vector<Piece> parts_;
   at::Tensor squares_;  // of rows and columns of all matrices
   double scale_ = 1;
 };

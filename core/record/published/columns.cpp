@@ -63,7 +63,7 @@ Flaw read_date(std::string_view cell, std::string& out) {
   out = cell;
   const bool form = cell.size() == 4 || cell.size() == 7 || cell.size() == rest.size();
   if (form && parse_date(out + std::string(rest.substr(cell.size())))) return {};
-  return {"'" + printable(cell) + "' is no date", "write YYYY-MM-DD, YYYY-MM, or nothing"};
+  return {"'" + printable(cell) + "' is no date", "write YYYY, YYYY-MM or YYYY-MM-DD"};
 }
 
 Flaw read_value(std::string_view cell, const Column& column, Value& out) {
@@ -305,6 +305,17 @@ std::string cell_text(const Column& column, const Record& record) {
   return real != nullptr ? fmt::format("{}", *real) : record::text(value);
 }
 
+// What was said of the speed before, and what followed from it, does not hold beside another.
+static void forget_speed(record::Measurement& measured) {
+  measured.step_seconds.reset();
+  measured.step_seconds_from.clear();
+  measured.window = {};
+  measured.samples_per_second.reset();
+  measured.tokens_per_second.reset();
+  measured.days_per_100b_tokens.reset();
+  measured.gpu_hours.reset();
+}
+
 Status set_cell(Record& record, std::string_view name, std::string_view value) {
   const auto* column = find_column(name);
   if (column == nullptr)
@@ -312,6 +323,8 @@ Status set_cell(Record& record, std::string_view name, std::string_view value) {
   auto cell = std::string(trim(value));
   if (name == "params") cell = in_billions(std::move(cell));
   if (cell.empty()) return Error{"--set " + printable(name), "has no value", "write name=value"};
+  for (const auto* speed : {"step_time_s", "samples_per_s", "days_per_100b_tokens"})
+    if (column->name == std::string_view(speed)) forget_speed(record.measured);
   if (const auto flaw = read_cell(cell, *column, record); !flaw.none())
     return Error{"--set " + printable(name), flaw.fact, flaw.fix};
   std::erase_if(record.assumptions, [&](const std::string& assumed) {
