@@ -14,7 +14,7 @@ for part in 'jean-zay a100-80g: ' 'perlmutter a100-80g: ' \
 done
 lacks "$out" 'factors of ' 'stacks are as they are unless --stacks asks'
 has "$err" 'nothing was written: --write' 'the shipped rows'
-has "$err" 'not used: 31 suspect' 'the shipped rows'
+has "$err" 'not used: 33 suspect' 'the shipped rows'
 has "$err" 'not used: jz-a100-0018: status: it hung' 'the shipped rows'
 
 orch calibrate --fresh --format json
