@@ -95,7 +95,7 @@ TEST_CASE("who overlaps with the first of a list shares its place", "[app][searc
     std::vector<json> entries;
     for (const auto& entry : best)
       if (entry["for"] == name) entries.push_back(entry);
-    const auto overlap = [&](const json& a, const json& b) {
+    const auto overlap = [low = low, high = high](const json& a, const json& b) {
       return a[low].get<double>() <= b[high].get<double>() &&
              b[low].get<double>() <= a[high].get<double>();
     };

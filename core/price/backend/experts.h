@@ -41,12 +41,12 @@ inline Dealt dealt(const Transformer& model) {
 }
 
 inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k) {
-  const auto [experts, rows] = dealt(model);
+  const auto mine = dealt(model);
   const double share = 1 - model.dense();
-  auto op = gemm(name, rows, n, k);
-  op.batch = experts;
+  auto op = gemm(name, mine.rows, n, k);
+  op.batch = mine.experts;
   sink.op(during(op, {share, model.full() ? share : 0, 2 * share, 0}), [&] {
-    return say(experts, " experts x [", rows, ", ", k, "] x [", k, ", ", n, "]");
+    return say(mine.experts, " experts x [", mine.rows, ", ", k, "] x [", k, ", ", n, "]");
   });
 }
 
