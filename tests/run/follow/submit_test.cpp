@@ -8,6 +8,16 @@ namespace {
 using Reply = launch::Submitted::Reply;
 using record::State;
 
+// One run is submitted, and orch is killed before it has written down what became of that.
+void submit_and_forget(Place& place) {
+  place.add_run(1);
+  {
+    auto campaign = place.campaign();
+    place.submit_all(campaign);
+  }
+  place.forget_answers();
+}
+
 TEST_CASE("runs that ask for the same go as one array, others apart") {
   Place place;
   for (int i = 0; i < 5; ++i) place.add_run(i, 1, i < 3 ? "--nodes=1" : "--nodes=2");
@@ -225,12 +235,7 @@ TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is no
 
 TEST_CASE("after a kill between the call and its record, the job is found and not made twice") {
   Place place;
-  place.add_run(1);
-  {
-    auto campaign = place.campaign();
-    place.submit_all(campaign);
-  }
-  place.forget_answers();
+  submit_and_forget(place);
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
@@ -240,12 +245,7 @@ TEST_CASE("after a kill between the call and its record, the job is found and no
 
 TEST_CASE("after a kill before the call was heard, the run is due") {
   Place place;
-  place.add_run(1);
-  {
-    auto campaign = place.campaign();
-    place.submit_all(campaign);
-  }
-  place.forget_answers();
+  submit_and_forget(place);
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
   auto campaign = place.campaign();
@@ -255,12 +255,7 @@ TEST_CASE("after a kill before the call was heard, the run is due") {
 
 TEST_CASE("a follower with nothing else to do finds out what became of the last submission") {
   Place place;
-  place.add_run(1);
-  {
-    auto campaign = place.campaign();
-    place.submit_all(campaign);
-  }
-  place.forget_answers();
+  submit_and_forget(place);
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
   auto campaign = place.campaign();
