@@ -74,10 +74,10 @@ Engine::Summed Engine::forward_backward(const StepBatch& batch, const data::Data
   if (batch.stop) sums.select(0, 1).add_(1);
   world_.world().all_reduce(sums).wait();
   Profile::Scope scope(&profile_, "optimizer");
-  const auto squares = sum_of_squares(parameters_.gradients());  // on its way before anybody waits
-  const auto host = sums.to(at::kCPU);
+  const auto squares = sum_of_squares(parameters_.gradients());
+  const auto host = at::cat({sums.to(at::kDouble), squares.view(1)}).to(at::kCPU);  // waits once
   world_.check();
-  return {host[0].item<double>(), std::sqrt(squares.item<double>()), host[1].item<float>() > 0};
+  return {host[0].item<double>(), std::sqrt(host[2].item<double>()), host[1].item<double>() > 0};
 }
 
 // What PowerSGD still owes is in units of the loss scale.

@@ -34,17 +34,21 @@ __device__ inline float warp_max(float x) {
   return x;
 }
 
-// Over all threads of a block of whole warps; everybody gets both sums.
-__device__ inline float2 block_sum(float2 x) {
-  __shared__ float2 parts[32];
+// Over all threads of a block of whole warps; everybody gets both sums. parts: 32 in shared memory,
+// not those of the call before, which somebody may still read.
+__device__ inline float2 block_sum(float2 x, float2* parts) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = (blockDim.x + 31) / 32;
   x.x = warp_sum(x.x);
   x.y = warp_sum(x.y);
-  __syncthreads();  // whoever still reads the parts of the call before
   if (lane == 0) parts[warp] = x;
   __syncthreads();
   float2 sum = lane < warps ? parts[lane] : make_float2(0, 0);
   return make_float2(warp_sum(sum.x), warp_sum(sum.y));
+}
+__device__ inline float2 block_sum(float2 x) {
+  __shared__ float2 parts[32];
+  __syncthreads();
+  return block_sum(x, parts);
 }
 __device__ inline float block_max(float x) {
   __shared__ float parts[32];

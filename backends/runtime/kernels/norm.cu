@@ -97,6 +97,14 @@ __global__ void add_norm_kernel(const T* x, const T* residual, const T* weight, 
   }
 }
 
+// Mean and one over the deviation of a row.
+template <bool kLayer>
+__device__ float2 statistics_of(const float* means, const float* rstds, std::int64_t row,
+                                std::int64_t rows) {
+  if (row >= rows) return make_float2(0, 0);
+  return make_float2(kLayer ? means[row] : 0, rstds[row]);
+}
+
 // Each block takes every gridDim-th row and keeps its share of the parameters' gradients, and with
 // kSums = 3 of the sums of dx's columns.
 template <class T, int N, int kSums>
@@ -105,6 +113,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
                                      std::int64_t rows, int columns, int vectors) {
   constexpr int kSize = Vector<T>::kSize;
   constexpr bool kLayer = kSums > 1;
+  __shared__ float2 shared[2][32];
   float dw[N][kSize] = {}, db[N][kSize] = {}, dxs[N][kSize] = {};
   Vector<T> g[N], v[N], added[N], w[N];
   const auto load = [&](std::int64_t row, Vector<T>(&gradients)[N], Vector<T>(&values)[N],
@@ -125,10 +134,13 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
     if (vector < vectors) w[n] = load_vector(weight + vector * kSize);
   }
   load(blockIdx.x, g, v, added);
-  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  float2 now = statistics_of<kLayer>(means, rstds, blockIdx.x, rows);
+  int turn = 0;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
     Vector<T> next_g[N], next_v[N], next_added[N];  // on their way while this row is done
     load(row + gridDim.x, next_g, next_v, next_added);
-    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
+    const float2 next = statistics_of<kLayer>(means, rstds, row + gridDim.x, rows);
+    const float mean = now.x, rstd = now.y;
     float2 sums = make_float2(0, 0);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
@@ -144,7 +156,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
         sums.y += scaled * normed;
       }
     }
-    sums = block_sum(sums);
+    sums = block_sum(sums, shared[turn]);
     sums.x /= columns;
     sums.y /= columns;
 #pragma unroll
@@ -166,6 +178,7 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
       v[n] = next_v[n];
       added[n] = next_added[n];
     }
+    now = next;
   }
   float* to = parts + static_cast<std::int64_t>(blockIdx.x) * kSums * columns;
   for (int n = 0; n < N; ++n) {
@@ -184,13 +197,14 @@ __global__ void norm_backward_kernel(const T* dy, const T* x, const T* weight, c
 constexpr int kWideThreads = 512;
 
 template <class T, int N, bool kLayer>
-__global__ void __launch_bounds__(kWideThreads)
+__global__ void __launch_bounds__(kWideThreads, N <= 2 ? 2 : 1)  // so that two run at once
     wide_norm_backward_kernel(const T* dy, const T* x, const T* weight, const float* means,
                               const float* rstds, const T* residual, T* dx, float* parts,
                               std::int64_t rows, int columns, int vectors) {
   constexpr int kSize = Vector<T>::kSize, kPlanes = kSize / 4, kSums = kLayer ? 2 : 1;
   // Four numbers of every vector side by side, then the next four: no two threads on one bank.
   extern __shared__ float4 shared[];
+  __shared__ float2 parts_of_row[2][32];
   const auto sums_of = [&](int plane, int vector) -> float4& {
     return shared[plane * vectors + vector];
   };
@@ -211,11 +225,14 @@ __global__ void __launch_bounds__(kWideThreads)
       sums_of(plane, vector) = make_float4(0, 0, 0, 0);
   }
   load(blockIdx.x, g, v);
-  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  float2 now = statistics_of<kLayer>(means, rstds, blockIdx.x, rows);
+  int turn = 0;
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x, turn ^= 1) {
     Vector<T> next_g[N], next_v[N];
     load(row + gridDim.x, next_g, next_v);
+    const float2 next = statistics_of<kLayer>(means, rstds, row + gridDim.x, rows);
     const std::int64_t begin = row * columns;
-    const float mean = kLayer ? means[row] : 0, rstd = rstds[row];
+    const float mean = now.x, rstd = now.y;
     float2 sums = make_float2(0, 0);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
@@ -242,7 +259,7 @@ __global__ void __launch_bounds__(kWideThreads)
         if constexpr (kLayer) sums_of(kPlanes + plane, vector) = db;
       }
     }
-    sums = block_sum(sums);
+    sums = block_sum(sums, parts_of_row[turn]);
     sums.x /= columns;
     sums.y /= columns;
 #pragma unroll
@@ -265,6 +282,7 @@ __global__ void __launch_bounds__(kWideThreads)
       g[n] = next_g[n];
       v[n] = next_v[n];
     }
+    now = next;
   }
   float* to = parts + static_cast<std::int64_t>(blockIdx.x) * kSums * columns;
 #pragma unroll
@@ -351,18 +369,20 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
   const auto shared = static_cast<std::size_t>((is_layer ? 2 : 1) * columns) * sizeof(float);
   const bool wide = columns * x.element_size() > 4096 && x.element_size() <= 4 &&
                     shared + 1024 <= device.sharedMemPerBlockOptin;
-  const auto row_threads = (columns * x.element_size() / 16 + 31) / 32 * 32;
-  const auto at_once = !wide ? std::max<std::int64_t>(4, 1024 / row_threads)
-                             : 2 * (shared + 2048) <= device.sharedMemPerMultiprocessor ? 2 : 1;
-  const auto blocks = std::min<std::int64_t>(rows, device.multiProcessorCount * at_once);
   const bool sums_up = sums_of_dx.defined() && is_layer && !wide;
   const std::int64_t sums = sums_up ? 3 : is_layer ? 2 : 1;
-  const auto parts = at::empty({blocks, sums, columns}, x.options().dtype(at::kFloat));
+  at::Tensor parts;
   ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
       if (bytes > 48 * 1024)
         C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(bytes)));
+      // As many blocks as run at once: one more would begin when all others have ended.
+      int at_once = 0;
+      C10_CUDA_CHECK(
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, kernel, threads, bytes));
+      const auto blocks = std::min<std::int64_t>(rows, device.multiProcessorCount * at_once);
+      parts = at::empty({blocks, sums, columns}, x.options().dtype(at::kFloat));
       kernel<<<static_cast<unsigned>(blocks), threads, bytes, stream()>>>(
           dy.data_ptr<scalar_t>(), x.data_ptr<scalar_t>(), weights.weight.data_ptr<scalar_t>(),
           data_of<float>(normed.mean), normed.rstd.data_ptr<float>(), data_of<scalar_t>(residual),
