@@ -2,8 +2,10 @@
 """The speed of our trainers beside PyTorch's, and their losses on a GPU beside those on a CPU, in one
 call on a machine with a GPU and the trainers built there (backends/build):
 
-    speed.py build/train-cuda/bin [--steps 20] [--no-compile] [--no-reference] [--no-curves]
-        [--models 124M,774M]
+    speed.py build/train-cuda/bin [--steps 20] [--no-eager] [--no-compile] [--no-curves]
+        [--models 124M,774M] [--backends ddp,megatron,zero3]
+
+Ours is the mean of a run before and one after PyTorch's.
 """
 import argparse
 import os
@@ -46,21 +48,26 @@ def ours(trainers, backend, name, steps):
     return micro * model["seq"] / seconds, done[-1]["peak_memory_bytes"] / 2**30
 
 
-def speed(trainers, models, steps, with_reference, with_compile):
-    eager = reference(models, steps, False) if with_reference else {}
-    compiled = reference(models, steps, True) if with_reference and with_compile else {}
+def speed(trainers, models, backends, steps, kinds):
     number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
     ratio = lambda a, b, form=".3f": number(a and b and a / b, form)  # noqa: E731
     print("| model | ddp, tokens/s | megatron | megatron / ddp | zero3 / ddp | eager | compile | "
           "ours / eager | ours / compile | peak GiB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name in models:
-        (ddp, peak), (megatron, other), (zero3, _) = (ours(trainers, b, name, steps)
-                                                      for b in ("ddp", "megatron", "zero3"))
-        e, c = eager.get(name, (None,))[0], compiled.get(name, (None,))[0]
+        before = {b: ours(trainers, b, name, steps) for b in backends}
+        e, c = (reference([name], steps, kind == "compile").get(name, (None,))[0]
+                if kind in kinds else None for kind in ("eager", "compile"))
+        rates, peak = {}, 0
+        for backend, (rate, memory) in before.items():
+            if rate:
+                rates[backend] = (rate + ours(trainers, backend, name, steps)[0]) / 2
+                peak = peak or memory
+        ddp, megatron, zero3 = (rates.get(b) for b in ("ddp", "megatron", "zero3"))
+        first = next(iter(rates.values()))
         print(f"| {name} | {number(ddp)} | {number(megatron)} | {ratio(megatron, ddp)} | "
-              f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(ddp or megatron, e, '.2f')} | "
-              f"{ratio(ddp or megatron, c, '.2f')} | {peak or other:.1f} |", flush=True)
+              f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(first, e, '.2f')} | "
+              f"{ratio(first, c, '.2f')} | {peak:.1f} |", flush=True)
 
 
 def curves(trainers):
@@ -79,12 +86,14 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("trainers", help="the folder they were built into")
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--no-eager", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--no-reference", action="store_true")
     parser.add_argument("--no-curves", action="store_true")
     parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--backends", default="ddp,megatron,zero3")
     arguments = parser.parse_args()
     if not arguments.no_curves:
         curves(arguments.trainers)
-    speed(arguments.trainers, arguments.models.split(","), arguments.steps,
-          not arguments.no_reference, not arguments.no_compile)
+    kinds = {"eager": not arguments.no_eager, "compile": not arguments.no_compile}
+    speed(arguments.trainers, arguments.models.split(","), arguments.backends.split(","),
+          arguments.steps, [kind for kind, wanted in kinds.items() if wanted])
