@@ -111,7 +111,6 @@ class Campaign {
   void read_marks(RunView& view);
   void look_at_ledger();
   Status note_outcomes();  // state.json of the runs in unnoted_
-  void update_index();
   double file_system_now();
 
   fs::path folder_;
@@ -123,7 +122,6 @@ class Campaign {
   std::vector<RunView> runs_;
   std::map<std::string, std::size_t> place_;  // by id
   std::set<std::size_t> unnoted_;             // places of runs whose outcome changed
-  std::set<std::size_t> unindexed_;           // or that the index does not know
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;

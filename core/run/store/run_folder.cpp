@@ -42,7 +42,6 @@ void take_run(const plan::Run& run, record::RunFacts& facts) {
     facts.variant += fmt::format("tensor_parallel={} ", ranks);
   if (const auto stages = run.layout.pipeline_parallel; stages > 1)
     facts.variant += fmt::format("pipeline_parallel={} ", stages);
-  facts.experiment = run.experiment;
   facts.strategy = run.strategy->name;
   facts.cluster = run.cluster->name;
   facts.gpus = run.gpus;
@@ -78,7 +77,9 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
     if (run->steps > 0)
       facts.estimated.gpu_hours = plan::hours_of_steps(*run, facts.estimated.step_seconds);
   }
+  // The folders may have been renamed.
   facts.id = run_folder.filename().string();
+  facts.experiment = run_folder.parent_path().filename().string();
   facts.phases = count_scripts(run_folder);
   return facts;
 }
