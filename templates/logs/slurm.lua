@@ -4,7 +4,7 @@ local lines = {
   { name = "out of memory", has = "oom-kill event", failure = "host_memory", priority = 50 },
   { name = "out of memory, today", has = "oom_kill event", failure = "host_memory", priority = 50 },
   { name = "memory limit", has = "exceeded memory limit", failure = "host_memory", priority = 50,
-    match = [[slurmstepd.*exceeded memory limit]] },
+    match = [[(?:slurmstepd|StepId=).*exceeded memory limit]] },
   { name = "task out of memory", has = ": Out Of Memory", failure = "host_memory", priority = 50,
     match = [[srun: error: .*: Out Of Memory]] },
   { name = "cgroup", has = "killed by the cgroup out-of-memory handler", failure = "host_memory",

@@ -312,20 +312,10 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
   if (!evidence.attempts.empty()) {
     const auto& last = *evidence.attempts.back();
     if (last.state == "running" || last.state == "left") evidence.progress = read_progress(view);
-    if (last.state == "failed" || last.state == "left")
-      evidence.confession = read_confession(attempt_folder(view, last));
+    if ((last.state == "failed" || last.state == "left") && world_.confession)
+      evidence.confession = world_.confession(attempt_folder(view, last));
   }
   return record::judge(evidence);
-}
-
-// The patterns know more ways to fail than the few signs that every log is searched for.
-record::Confession Campaign::read_confession(const fs::path& folder) const {
-  auto confession = events::read_confession(folder);
-  const bool vague =
-      confession.symptom == record::Symptom::none || confession.symptom == record::Symptom::other;
-  if (!vague || !world_.log_confession) return confession;
-  auto told = world_.log_confession(folder);
-  return told.symptom == record::Symptom::none ? confession : told;
 }
 
 // What the script did not say itself may only not be seen yet: files of other hosts come late.

@@ -64,7 +64,6 @@ class Campaign {
   // submissions without an answer. False: another orch has the lock.
   Result<bool> begin(FileLock::Wait wait);
   void end() { lock_.reset(); }
-  bool locks() const { return lock_ && lock_->supported(); }
   int lock_descriptor() const { return lock_ ? lock_->descriptor() : -1; }
   Ledger& ledger() { return ledger_; }
   const World& world() const { return world_; }
@@ -103,7 +102,6 @@ class Campaign {
   record::Verdict judge_phase(RunView& view, int phase, const record::JobFacts& facts);
   void read_attempts(RunView& view);
   std::optional<record::Progress> read_progress(RunView& view);
-  record::Confession read_confession(const fs::path& folder) const;
   fs::path attempt_folder(const RunView& view, const record::Attempt& attempt) const;
   void settle(RunView& view);
   bool is_certain(RunView& view);
