@@ -172,10 +172,8 @@ Status add_wanted(const fs::path& experiment_folder, const std::vector<std::stri
 
 std::vector<std::string> run_ids(const fs::path& experiment_folder) {
   std::vector<std::string> ids;
-  for_each_entry(experiment_folder, [&](const fs::path& entry) {
+  for (const auto& entry : entries_of(experiment_folder))
     if (!is_draft(entry) && is_there(entry / "run.json")) ids.push_back(entry.filename().string());
-  });
-  std::sort(ids.begin(), ids.end());
   return ids;
 }
 
@@ -188,11 +186,9 @@ std::vector<std::string> experiments(const fs::path& root) {
     return false;
   };
   std::vector<std::string> names;
-  for_each_entry(root, [&](const fs::path& entry) {
+  for (const auto& entry : entries_of(root))
     if (is_there(entry / "submissions") || has_run(entry))
       names.push_back(entry.filename().string());
-  });
-  std::sort(names.begin(), names.end());
   return names;
 }
 
