@@ -19,8 +19,11 @@ local lines = {
   { name = "time limit, by submitit", has = ": this job is timed-out", failure = "timeout",
     priority = 45 },
   { name = "preempted", has = "DUE TO PREEMPTION", failure = "preempted", priority = 45 },
+  -- A step is ended by srun, too, when one of its ranks has failed: what NCCL says goes before it.
+  { name = "step cancelled", has = "CANCELLED AT ", cancelled = true, priority = 20,
+    match = [[STEP .*CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
   { name = "cancelled", has = "CANCELLED AT ", cancelled = true, priority = 40,
-    match = [[CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
+    match = [[^(?!.*STEP ).*CANCELLED AT (?!.*DUE TO (?:TIME|NODE|PREEMPTION|JOB REQUEUE))]] },
   { name = "task killed", has = ": Killed", failure = "bad_exit", priority = 12,
     match = [[srun: error: .*: Killed]] },
   { name = "task died", has = "egmentation fault", failure = "bad_exit", priority = 14,

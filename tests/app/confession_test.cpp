@@ -143,6 +143,16 @@ TEST_CASE("a trainer that knows why it failed is believed before its log", "[app
   CHECK(said.line == "the loss is nan at step 4");
 }
 
+TEST_CASE("a step that srun ends because a rank failed was not cancelled", "[app][log]") {
+  const std::string nccl = "8: NCCL error: unhandled system error\n";
+  const std::string cancelled = " CANCELLED AT 2026-11-17T05:54:03 ***\n";
+  const auto step = "9: slurmstepd: error: *** STEP 13.0 ON a100-1" + cancelled;
+  const auto job = "slurmstepd: error: *** JOB 13 ON a100-1" + cancelled;
+  CHECK(confession_of(nccl + step).failure == Failure::nccl);
+  CHECK(confession_of(nccl + step + job).failure == Failure::none);
+  CHECK(confession_of(step).failure == Failure::none);
+}
+
 TEST_CASE("the line is cut and made printable", "[app][log]") {
   const auto plain = confession_of("one\n  \x1b[31mCUDA out of memory\x1b[0m\xff  \ntwo");
   CHECK(plain.line == "CUDA out of memory\\xff");
