@@ -8,7 +8,6 @@
 #include "core/app/places.h"
 #include "core/app/session.h"
 #include "core/plan/slurm.h"
-#include "core/record/events/collect.h"
 #include "core/run/launch/inspect.h"
 #include "core/run/launch/local/supervisor.h"
 #include "core/run/store/run_folder.h"
@@ -133,9 +132,8 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   request.now = session.clock().now();
   const auto inspection = launch::inspect_run(session.shell(), request);
   if (!inspection) return inspection.error();
-  const auto said = events::read_confession(request.run_folder / "attempts" /
-                                             std::to_string(request.attempt))
-                        .line;
+  const auto attempt = request.run_folder / "attempts" / std::to_string(request.attempt);
+  const auto said = session.logs().confession(attempt).line;
   console.print(arguments.common.format == "json"
                     ? document(*inspection, said)
                     : text_of(*inspection, said, arguments.common.screen));

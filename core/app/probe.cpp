@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/app/run_logs.h"
 #include "core/record/events/collect.h"
 #include "core/record/events/history.h"
 #include "core/price/estimate/slice.h"
@@ -177,7 +178,7 @@ Status Probe::read() {
       slice.measured = tables::MeasuredRun{progress->measured, std::move(profile)};
       continue;
     }
-    const auto confession = events::read_confession(attempt);
+    const auto confession = RunLogs().confession(attempt);
     slice.failure = !confession.line.empty()           ? confession.line
                     : fs::exists(attempt, ignored) ? "failed: its stdout.log says why"
                                                    : "has not run";

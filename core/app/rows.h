@@ -7,7 +7,7 @@
 
 #include "core/app/app.h"
 #include "core/record/published/samples.h"
-#include "core/record/published/unexplained.h"
+#include "core/record/published/habits.h"
 
 namespace orch::app {
 

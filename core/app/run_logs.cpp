@@ -12,42 +12,20 @@
 #include "core/base/text.h"
 #include "core/app/places.h"
 #include "core/plan/vocabulary.h"
+#include "core/record/events/collect.h"
 
 namespace orch::app {
 namespace {
 
 using Json = nlohmann::json;
+using record::Failure;
 
 constexpr const char* kLog = "stdout.log";
 
-record::Symptom symptom_of(record::Failure failure) {
-  using record::Failure, record::Symptom;
-  switch (failure) {
-    case Failure::gpu_memory:
-      return Symptom::gpu_memory;
-    case Failure::host_memory:
-      return Symptom::host_memory;
-    case Failure::nccl:
-      return Symptom::nccl;
-    case Failure::node:
-      return Symptom::node;
-    case Failure::data:
-      return Symptom::data;
-    case Failure::nan:
-      return Symptom::nan;
-    case Failure::disk:
-      return Symptom::disk;
-    case Failure::bad_exit:
-      return Symptom::other;
-    default:
-      return Symptom::none;
-  }
-}
-
-// When a file was written last, by the clock of its file system; 0: it is not there.
+// When a plain file was written last, by the clock of its file system; 0: it is not there.
 double written(const fs::path& file) {
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return 0;
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   return static_cast<double>(status.st_mtim.tv_sec) +
          static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
@@ -142,16 +120,30 @@ std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder
   return record::Progress{found->measured, std::max(0.0, now - watched->since)};
 }
 
-record::Confession RunLogs::confession(const fs::path& attempt_folder) {
+record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
+  if (watched) watched->log.end_file();  // a last line that has no end counts
   const auto found = watched ? watched->log.found("") : std::nullopt;
   if (!found) return {};
+  // What the clock or others end is the scheduler's to tell.
+  const bool ours = found->failure != Failure::timeout && found->failure != Failure::preempted;
   if (found->state == record::State::failed)
-    return {symptom_of(found->failure), found->reason};
+    return {ours ? found->failure : Failure::none, found->reason};
   // One that lost its loss and left says so by its steps.
-  if (found->reason.find("loss is ") != std::string::npos)
-    return {record::Symptom::nan, found->reason};
+  if (found->reason.find("loss is ") != std::string::npos) return {Failure::nan, found->reason};
   return {};
+}
+
+// Ranks that lose another one blame the network, and some say nothing: then the log may know better.
+record::Confession RunLogs::confession(const fs::path& attempt_folder) {
+  const auto is_vague = [](Failure failure) {
+    return failure == Failure::nccl || failure == Failure::bad_exit;
+  };
+  auto event = events::read_failure(attempt_folder);
+  if (event.failure != Failure::none && !is_vague(event.failure)) return event;
+  auto log = log_confession(attempt_folder);
+  const bool same = event.failure == Failure::nccl && is_vague(log.failure);
+  return log.failure == Failure::none || same ? event : log;
 }
 
 std::optional<record::Record> RunLogs::history(const std::string& id,

@@ -20,13 +20,13 @@ Result<ingest::Patterns> load_patterns(const fs::path& shipped,
 // nothing where there is none.
 ingest::Known known_beside(const fs::path& file);
 
-// What the logs of attempts say whose trainer writes no events, by the patterns of orch ingest.
+// What the logs of attempts say where a trainer's events do not, by the patterns of orch ingest.
 // Each log is read once, and then what is new in it.
 class RunLogs {
  public:
   // How far an attempt got; nothing before its first step.
   std::optional<record::Progress> progress(const fs::path& attempt_folder, double now);
-  // What it failed of; none: its log does not say.
+  // What it failed of, by its trainer's last word or its log; none: neither says.
   record::Confession confession(const fs::path& attempt_folder);
   // All attempts of a run together.
   std::optional<record::Record> history(const std::string& id,
@@ -40,6 +40,7 @@ class RunLogs {
   };
   const ingest::Patterns* patterns();  // null: they cannot be read, which ingest tells
   Watched* look(const fs::path& attempt_folder);
+  record::Confession log_confession(const fs::path& attempt_folder);
 
   std::optional<ingest::Patterns> patterns_;
   bool tried_ = false;

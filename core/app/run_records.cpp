@@ -29,12 +29,6 @@ std::string group_of_measured(const std::string& name) {
   return name == "other" ? "other" : "compute";
 }
 
-std::string day_of(double seconds) {
-  if (seconds <= 0) return "";
-  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
-  return format_date(std::chrono::floor<std::chrono::days>(time));
-}
-
 void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
   const auto provenance = store::read_provenance(folder);
   if (!provenance) {
@@ -89,7 +83,7 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   record.origin.job = join(jobs, ", ");
   record.origin.start = attempts.empty() ? history.start : attempts.front().start;
   record.origin.end = attempts.empty() ? history.end : attempts.back().end;
-  record.origin.date = day_of(record.origin.start);
+  if (record.origin.start > 0) record.origin.date = format_day(record.origin.start);
   auto& versions = record.origin.versions;
   versions.insert(versions.end(), history.versions.begin(), history.versions.end());
   if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);

@@ -42,7 +42,7 @@ follow::World Session::world(const fs::path& experiment_folder) {
   world.log_progress = [this](const fs::path& folder, double now) {
     return logs_.progress(folder, now);
   };
-  world.log_confession = [this](const fs::path& folder) { return logs_.confession(folder); };
+  world.confession = [this](const fs::path& folder) { return logs_.confession(folder); };
   return world;
 }
 

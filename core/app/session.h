@@ -13,7 +13,7 @@
 #include "core/run/follow/follow.h"
 #include "core/run/launch/local/local_executor.h"
 #include "core/run/launch/process_shell.h"
-#include "core/run/launch/slurm/slurm.h"
+#include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_executor.h"
 #include "core/show/tables/status.h"
 

@@ -41,4 +41,25 @@ std::string format_date(Date date) {
                      static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
 }
 
+std::string format_day(double seconds) {
+  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
+  return format_date(std::chrono::floor<std::chrono::days>(time));
+}
+
+std::string format_moment(double seconds) {
+  const auto second = static_cast<std::int64_t>(seconds) % 86400;
+  return fmt::format("{}T{:02}:{:02}:{:02}Z", format_day(seconds), second / 3600, second / 60 % 60,
+                     second % 60);
+}
+
+std::optional<double> parse_moment(std::string_view text) {
+  const auto day = parse_date(text.substr(0, kForm.size()));
+  if (!day || text.size() != 20) return std::nullopt;
+  const int time = number(text.substr(11, 2)) * 3600 + number(text.substr(14, 2)) * 60 +
+                   number(text.substr(17, 2));
+  const double seconds = static_cast<double>(day->time_since_epoch().count()) * 86400.0 + time;
+  if (seconds < 0 || format_moment(seconds) != text) return std::nullopt;
+  return seconds;
+}
+
 }  // namespace orch

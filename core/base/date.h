@@ -14,4 +14,9 @@ std::optional<Date> parse_date(std::string_view text);
 
 std::string format_date(Date date);  // "2026-12-01"
 
+// A moment in seconds since 1970, with "2026-11-15T07:00:00Z" for it; none for another form.
+std::optional<double> parse_moment(std::string_view text);
+std::string format_moment(double seconds);
+std::string format_day(double seconds);  // "2026-11-15"
+
 }  // namespace orch

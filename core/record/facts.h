@@ -41,7 +41,6 @@ struct Attempt {
   std::string message;
   std::string job;         // SLURM_JOB_ID, or the supervisor's
   std::string submission;  // whose it is; empty: submitted by hand
-  int restart_count = 0;
   int phase = 1;
   int phases = 1;
   double start = 0;  // seconds since 1970
@@ -68,9 +67,8 @@ struct Profile {
 };
 
 // What the tail of a log, or the trainer's last event, confesses.
-enum class Symptom { none, gpu_memory, host_memory, nccl, node, data, nan, disk, other };
 struct Confession {
-  Symptom symptom = Symptom::none;
+  Failure failure = Failure::none;
   std::string line;  // the one that says it, printable
 };
 

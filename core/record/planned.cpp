@@ -81,9 +81,7 @@ Record planned_record(const plan::Planned& planned, const std::string& experimen
 }
 
 Quantity::Value estimated(const Quantity& quantity, const plan::Planned& planned) {
-  const auto& run = planned.run;
-  return estimated(quantity, estimated_of(planned.estimate),
-                   {static_cast<double>(run.gpus), run.tokens_per_step()});
+  return estimated(quantity, estimated_of(planned.estimate));
 }
 
 }  // namespace orch::record

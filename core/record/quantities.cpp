@@ -50,52 +50,51 @@ Value with_step_range(double value, const Estimated& e) {
 const std::vector<Quantity>& quantities() {
   using M = Measurement;
   using E = Estimated;
-  using W = Workload;
   static const std::vector<Quantity> kAll{
       {"peak_memory_bytes", "peak memory (GiB)", "peak GiB", Dimension::memory, Better::lower, 4,
-       [](const M& m, const W&) { return maybe(m.peak_memory_bytes); },
-       [](const E& e, const W&) {
+       [](const M& m) { return maybe(m.peak_memory_bytes); },
+       [](const E& e) {
          return ranged(e.peak_memory_bytes, e.memory_low, e.memory_high);
        },
        "memory"},
       {"step_seconds", "seconds per step", "step s", Dimension::seconds, Better::lower, 3,
-       [](const M& m, const W&) { return m.step_seconds; },
-       [](const E& e, const W&) { return ranged(e.step_seconds, e.step_low, e.step_high); },
+       [](const M& m) { return m.step_seconds; },
+       [](const E& e) { return ranged(e.step_seconds, e.step_low, e.step_high); },
        "step"},
       {"tflops_per_gpu", "TFLOPs per GPU (megatron)", "TFLOPs", Dimension::tflops, Better::higher, 6,
-       [](const M& m, const W&) { return megatron_tflops(m); },
-       [](const E& e, const W&) { return known(e.tflops_per_gpu); }},
+       [](const M& m) { return megatron_tflops(m); },
+       [](const E& e) { return known(e.tflops_per_gpu); }},
       {"tokens_per_second", "tokens per second", "tokens/s", Dimension::tokens, Better::higher, 7,
-       [](const M& m, const W&) { return maybe(m.tokens_per_second); },
-       [](const E& e, const W&) { return known(e.tokens_per_second); }},
+       [](const M& m) { return maybe(m.tokens_per_second); },
+       [](const E& e) { return known(e.tokens_per_second); }},
       {"days_per_100b_tokens", "days per 100B tokens", "days/100B", Dimension::days, Better::lower, 0,
-       [](const M& m, const W&) { return days_per_100b_tokens(m); },
-       [](const E& e, const W&) { return known(e.days_per_100b_tokens); }},
+       [](const M& m) { return days_per_100b_tokens(m); },
+       [](const E& e) { return known(e.days_per_100b_tokens); }},
       {"days_to_train", "days to train", "days", Dimension::days, Better::lower, 2, nullptr,
-       [](const E& e, const W&) { return with_step_range(e.days_to_train, e); }, "days", kPlanned},
+       [](const E& e) { return with_step_range(e.days_to_train, e); }, "days", kPlanned},
       {"gpu_hours", "GPU-hours", "GPU-hours", Dimension::hours, Better::lower, 4,
-       [](const M& m, const W&) { return maybe(m.gpu_hours); },
-       [](const E& e, const W&) { return known(e.gpu_hours); }},
+       [](const M& m) { return maybe(m.gpu_hours); },
+       [](const E& e) { return known(e.gpu_hours); }},
       {"last_loss", "loss", "loss", Dimension::loss, Better::lower, 8,
-       [](const M& m, const W&) { return maybe(m.last_loss); }},
+       [](const M& m) { return maybe(m.last_loss); }},
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},
       {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step", Dimension::traffic,
        Better::lower, kUnshown, nullptr,
-       [](const E& e, const W&) { return told(e.communicated_bytes, e); }},
+       [](const E& e) { return told(e.communicated_bytes, e); }},
       {"bubble", "share of a step that stages are idle (%)", "bubble", Dimension::share,
        Better::lower, kUnshown, nullptr,
-       [](const E& e, const W&) { return told(e.bubble, e); }},
+       [](const E& e) { return told(e.bubble, e); }},
       {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory, Better::lower,
-       kUnshown, [](const M& m, const W&) { return maybe(m.host_memory_bytes); },
-       [](const E& e, const W&) { return told(e.host_memory_bytes, e); }},
+       kUnshown, [](const M& m) { return maybe(m.host_memory_bytes); },
+       [](const E& e) { return told(e.host_memory_bytes, e); }},
       {"usable_memory_bytes", "memory that a run can use (GiB)", "usable GiB", Dimension::memory,
        Better::neither, kUnshown, nullptr,
-       [](const E& e, const W&) { return known(e.usable_memory_bytes); }, "", kPlanned},
+       [](const E& e) { return known(e.usable_memory_bytes); }, "", kPlanned},
       {"tflops_per_gpu_simple", "TFLOPs per GPU (simple)", "TFLOPs", Dimension::tflops, Better::higher,
-       kUnshown, nullptr, [](const E& e, const W&) { return known(e.tflops_per_gpu_simple); }, "",
+       kUnshown, nullptr, [](const E& e) { return known(e.tflops_per_gpu_simple); }, "",
        kPlanned},
       {"mfu", "share of the datasheet's FLOPs (%)", "MFU", Dimension::share, Better::higher, kUnshown,
-       nullptr, [](const E& e, const W&) { return known(e.mfu); }, "", kPlanned},
+       nullptr, [](const E& e) { return known(e.mfu); }, "", kPlanned},
   };
   return kAll;
 }
@@ -113,13 +112,6 @@ std::vector<std::string> measured_names() {
   return names;
 }
 
-Workload workload_of(const Record& record) {
-  const auto number = [&](std::string_view name) {
-    return record.field_number(name).value_or(0);
-  };
-  return {number("gpus"), number("global_batch") * number("seq")};
-}
-
 namespace {
 
 Value finite(Value value) {
@@ -128,23 +120,23 @@ Value finite(Value value) {
 
 }  // namespace
 
-Value measured(const Quantity& quantity, const Measurement& from, const Workload& work) {
+Value measured(const Quantity& quantity, const Measurement& from) {
   if (quantity.measured)
-    if (auto value = finite(quantity.measured(from, work))) return value;
+    if (auto value = finite(quantity.measured(from))) return value;
   const auto stated = from.stated.find(quantity.name);
   return stated != from.stated.end() ? finite(just(stated->second)) : std::nullopt;
 }
 
-Value estimated(const Quantity& quantity, const Estimated& from, const Workload& work) {
-  return quantity.estimated ? finite(quantity.estimated(from, work)) : std::nullopt;
+Value estimated(const Quantity& quantity, const Estimated& from) {
+  return quantity.estimated ? finite(quantity.estimated(from)) : std::nullopt;
 }
 
 Value measured(const Quantity& quantity, const Record& record) {
-  return measured(quantity, record.measured, workload_of(record));
+  return measured(quantity, record.measured);
 }
 
 Value estimated(const Quantity& quantity, const Record& record) {
-  return record.estimated ? estimated(quantity, *record.estimated, workload_of(record)) : std::nullopt;
+  return record.estimated ? estimated(quantity, *record.estimated) : std::nullopt;
 }
 
 double in_unit(Dimension unit, double value) {

@@ -12,13 +12,6 @@ namespace orch::record {
 enum class Dimension { seconds, days, hours, tokens, tflops, memory, traffic, share, loss };
 enum class Better { lower, higher, neither };
 
-// What turns one quantity into another. 0: not known.
-struct Workload {
-  double gpus = 0;
-  double tokens_per_step = 0;
-};
-Workload workload_of(const Record& record);
-
 // A number that a run comes to, declared once: tables, CSV, JSON, Markdown, the page, --where,
 // explain, compare, status, expect and the patterns of logs go through this list. A new one is one
 // entry of it.
@@ -33,8 +26,8 @@ struct Quantity {
   int rank = 9;  // of a column: the highest is the first to go on a narrow screen; kUnshown: none
   // How it is read. Without a function, what is measured is what the source states by this name,
   // and nothing is estimated.
-  Value (*measured)(const Measurement&, const Workload&) = nullptr;
-  Value (*estimated)(const Estimated&, const Workload&) = nullptr;
+  Value (*measured)(const Measurement&) = nullptr;
+  Value (*estimated)(const Estimated&) = nullptr;
   std::string_view range = "";  // "step": its limits are step_low and step_high in CSV and JSON
   bool planned = false;         // nobody can measure it
 };
@@ -48,8 +41,8 @@ const Quantity* find_quantity(std::string_view name);
 std::vector<std::string> measured_names();
 
 // Values are finite; nothing where it is not known.
-Quantity::Value measured(const Quantity& quantity, const Measurement& from, const Workload& work);
-Quantity::Value estimated(const Quantity& quantity, const Estimated& from, const Workload& work);
+Quantity::Value measured(const Quantity& quantity, const Measurement& from);
+Quantity::Value estimated(const Quantity& quantity, const Estimated& from);
 Quantity::Value measured(const Quantity& quantity, const Record& record);
 Quantity::Value estimated(const Quantity& quantity, const Record& record);
 

@@ -118,28 +118,9 @@ std::optional<Verdict> final_word(const JobFact& job) {
 }
 
 std::optional<Verdict> confessed(const Evidence& evidence) {
-  const auto& line = evidence.confession.line;
-  switch (evidence.confession.symptom) {
-    case Symptom::gpu_memory:
-      return Verdict{State::failed, Failure::gpu_memory, line};
-    case Symptom::host_memory:
-      return Verdict{State::failed, Failure::host_memory, line};
-    case Symptom::nccl:
-      return Verdict{State::failed, Failure::nccl, line};
-    case Symptom::node:
-      return Verdict{State::failed, Failure::node, line};
-    case Symptom::data:
-      return Verdict{State::failed, Failure::data, line};
-    case Symptom::nan:
-      return Verdict{State::failed, Failure::nan, line};
-    case Symptom::disk:
-      return Verdict{State::failed, Failure::disk, line};
-    case Symptom::other:
-      return Verdict{State::failed, Failure::bad_exit, line};
-    case Symptom::none:
-      break;
-  }
-  return std::nullopt;
+  const auto& [failure, line] = evidence.confession;
+  if (failure == Failure::none) return std::nullopt;
+  return Verdict{State::failed, failure, line};
 }
 
 // A program that leaves at once will do so again: this is not tried again.

@@ -49,7 +49,7 @@ TEST_CASE("days to train have the range of the step", "[record]") {
   guess.step_low = 1.5;
   guess.step_high = 3;
   guess.days_to_train = 10;
-  const auto days = estimated(*find_quantity("days_to_train"), guess, {});
+  const auto days = estimated(*find_quantity("days_to_train"), guess);
   REQUIRE(days);
   CHECK(days->low == 7.5);
   CHECK(days->high == 15);
@@ -59,11 +59,11 @@ TEST_CASE("a live run is measured as a record is", "[record]") {
   Measurement found;
   found.tokens_per_second = 1e11 / kDay / 40;  // 40 days per 100B
   found.stated["communicated_bytes"] = 4096;
-  const auto days = measured(*find_quantity("days_per_100b_tokens"), found, {});
+  const auto days = measured(*find_quantity("days_per_100b_tokens"), found);
   CHECK(days->value > 39.999);
   CHECK(days->value < 40.001);
-  CHECK_FALSE(measured(*find_quantity("peak_memory_bytes"), found, {}));
-  CHECK(measured(*find_quantity("communicated_bytes"), found, {})->value == 4096);
+  CHECK_FALSE(measured(*find_quantity("peak_memory_bytes"), found));
+  CHECK(measured(*find_quantity("communicated_bytes"), found)->value == 4096);
 }
 
 TEST_CASE("JSON has every quantity, and gives it back", "[record]") {

@@ -33,8 +33,8 @@ struct Case {
     evidence.attempts = {&attempt};
     return *this;
   }
-  Case& log_says(Symptom symptom, const std::string& line) {
-    evidence.confession = {symptom, line};
+  Case& log_says(Failure failure, const std::string& line) {
+    evidence.confession = {failure, line};
     return *this;
   }
   Verdict verdict() const { return judge(evidence); }
@@ -80,7 +80,7 @@ TEST_CASE("leaving with 0 is finishing only after the last step") {
   CHECK_FALSE(is_transient(Failure::early_exit));
   CHECK(parse_failure("early_exit") == Failure::early_exit);
   // A shell that forgets the code of the program it ran: the log knows better.
-  is(left_after(7).log_says(Symptom::gpu_memory, "CUDA OOM"), State::failed, Failure::gpu_memory);
+  is(left_after(7).log_says(Failure::gpu_memory, "CUDA OOM"), State::failed, Failure::gpu_memory);
   Case unheard;
   unheard.slurm_says("FAILED").job.exit_code = 76;
   is(unheard, State::failed, Failure::early_exit);
@@ -133,11 +133,11 @@ TEST_CASE("every class of failure is told apart") {
   Case step;  // the job FAILED, but one of its steps was killed for memory
   step.slurm_says("FAILED").script_says("failed", "task 3: Killed").job.out_of_memory = true;
   is(step, State::failed, Failure::host_memory);
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::gpu_memory, "CUDA OOM"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::gpu_memory, "CUDA OOM"),
      State::failed, Failure::gpu_memory);
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::nccl, "NCCL error"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::nccl, "NCCL error"),
      State::failed, Failure::nccl);
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::node, "Xid 79"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::node, "Xid 79"),
      State::failed, Failure::node);
   is(Case().slurm_says("TIMEOUT").script_says("cancelled"), State::failed, Failure::timeout);
   is(Case().slurm_says("TIMEOUT").script_says("running"), State::failed, Failure::timeout);
@@ -155,14 +155,14 @@ TEST_CASE("every class of failure is told apart") {
 }
 
 TEST_CASE("what a trainer says of its end is the reason") {
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::data, "x.bin is short"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::data, "x.bin is short"),
      State::failed, Failure::data);
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::nan, "at step 7"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::nan, "at step 7"),
      State::failed, Failure::nan);
-  is(Case().slurm_says("FAILED").script_says("failed").log_says(Symptom::disk, "full"),
+  is(Case().slurm_says("FAILED").script_says("failed").log_says(Failure::disk, "full"),
      State::failed, Failure::disk);
   Case other;  // it points into itself
-  other.slurm_says("FAILED").script_says("failed").log_says(Symptom::other, "no such layout");
+  other.slurm_says("FAILED").script_says("failed").log_says(Failure::bad_exit, "no such layout");
   is(other, State::failed, Failure::bad_exit);
   CHECK(other.verdict().reason == "no such layout");
   for (const auto failure : {Failure::data, Failure::nan, Failure::disk}) {

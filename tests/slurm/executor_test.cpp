@@ -11,7 +11,7 @@
 #include "core/run/launch/slurm/array_script.h"
 #include "core/run/launch/slurm/preflight.h"
 #include "core/run/launch/process_shell.h"
-#include "core/run/launch/slurm/slurm.h"
+#include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_executor.h"
 
 namespace {
@@ -262,7 +262,7 @@ TEST_CASE("preflight holds asks against the cluster itself", "[slurm]") {
   const auto facts = bench.executor.client().facts();
   REQUIRE(facts);
   CHECK(facts->name == "orch");
-  CHECK(array_limits(*facts).tasks == 1001);
+  CHECK(facts->max_array_size == 1001);
   const Ask fits{"c", "gpu_p5", "100:00:00", 3, "gpu:8", "a100&nvme", "", ""};
   CHECK(check_asks({fits}, *facts).empty());
   auto wrong = fits;

@@ -44,12 +44,9 @@ std::optional<record::Progress> read_progress(const fs::path& attempt_folder, do
 // The last profile that the attempt's trainer wrote in the last 4 MiB of its events.
 std::optional<record::Profile> read_profile(const fs::path& attempt_folder);
 
-// What the trainer's last event "failed" says, if it has one. Where that blames the others (nccl)
-// or nobody (bad_exit), a line of the log counts before it: the line that tells of a known failure
-// in the last MiB of stdout.log, or else in its first 64 KiB. The first one of memory or of a node
-// counts before the first one of NCCL: when one rank dies, all others complain of NCCL. Any bytes
-// may be in it; the line is cut to about 200 characters around what was found.
-record::Confession read_confession(const fs::path& attempt_folder);
+// The last event "failed" of an attempt, its message printable and cut to about 200 characters;
+// none if there is no such event. One that blames the others (nccl) counts after all that do not.
+record::Confession read_failure(const fs::path& attempt_folder);
 
 // The time that the file system of a folder gives to a new file: clocks of hosts differ.
 // Falls back to our own clock.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
 
 #include "core/base/json_fields.h"
 #include "core/record/events/collect.h"
@@ -13,27 +15,33 @@ namespace orch::events {
 namespace {
 
 constexpr std::int64_t kChunk = 1 << 20;
+constexpr std::int64_t kUsualEnd = 32 << 10;  // some hundred steps: enough for a median
+constexpr std::int64_t kMostOfEnd = 4 << 20;  // where few of the last lines are steps
+constexpr std::size_t kFew = 16;
+constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostTimes = 400;  // points that are kept
 constexpr std::size_t kLongestLine = 4 << 20;                // longer is no event of ours
 
-// Visits whole lines, and the last one though it may be half: a reader of events skips that.
+// Visits whole lines from there on, and the last one though it may be half: a reader of events
+// skips that.
 template <class Visit>
-void each_line(const Window& file, Visit&& visit) {
+void each_line(const Window& file, std::int64_t from, Visit&& visit) {
   std::string rest;
-  for (std::int64_t from = 0; from < file.size();) {
+  bool cut = from > 0;  // the first line
+  while (from < file.size()) {
     const auto part = file.read(from, std::min(kChunk, file.size() - from));
     if (part.empty()) break;
     from += static_cast<std::int64_t>(part.size());
     rest += part;
     std::size_t begin = 0;
     for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
-      visit(std::string_view(rest).substr(begin, end - begin));
+      if (!std::exchange(cut, false)) visit(std::string_view(rest).substr(begin, end - begin));
       begin = end + 1;
     }
     rest.erase(0, begin);
     if (rest.size() > kLongestLine) rest.clear();
   }
-  if (!rest.empty()) visit(rest);
+  if (!rest.empty() && !cut) visit(rest);
 }
 
 // All that is kept of a step.
@@ -43,8 +51,17 @@ struct Step {
   double tokens = 0, tokens_per_second = 0;
   double memory = 0;
   std::optional<double> loss;
+  double communicated = -1;  // bytes; -1: not known
+  double bubble = -1;
   bool first = false;
 };
+
+// From one line to the next, if both tell and it grew; else nothing.
+double growth(const std::optional<double>& from, const std::optional<double>& to) {
+  return from && to && *to > *from ? *to - *from : 0;
+}
+
+double positive(const std::optional<double>& value) { return std::max(0.0, value.value_or(0)); }
 
 class Reader {
  public:
@@ -53,7 +70,40 @@ class Reader {
     if (!file.is_open()) return;
     before_.reset();
     fresh_ = true;
-    each_line(file, [this](std::string_view line) { take(line); });
+    read_from(file, 0);
+  }
+  void read_from(const Window& file, std::int64_t from) {
+    each_line(file, from, [this](std::string_view line) { take(line); });
+  }
+  const std::vector<Step>& steps() const { return steps_; }
+
+  // Medians of the steps, of which there are some, but for those that warm up.
+  record::Measurement progress(bool from_start) && {
+    const auto& last = steps_.back();
+    auto& measured = out_.measured;
+    measured.steps = std::max(measured.steps, last.step);
+    measured.last_loss = last.loss;
+    measured.peak_memory_from.clear();
+    const bool warm = !from_start || steps_.size() <= 2 * kWarmUp;
+    const std::span counted(steps_.begin() + (warm ? 0 : kWarmUp), steps_.end());
+    const auto median = [&](double Step::*member, double above) -> std::optional<double> {
+      std::vector<double> values;
+      for (const auto& step : counted)
+        if (step.*member > above) values.push_back(step.*member);
+      return values.empty() ? std::nullopt : std::optional(statistics::median(std::move(values)));
+    };
+    const auto state = [&](const char* name, const std::optional<double>& value) {
+      if (value) measured.stated.emplace(name, *value);
+    };
+    if (const auto seconds = median(&Step::seconds, 0))
+      measured.step_seconds = statistics::Interval{*seconds, {}, {}, 1};
+    measured.tokens_per_second = median(&Step::tokens_per_second, 0);
+    state("gradient_norm", before_->gradient_norm);
+    state("learning_rate", before_->learning_rate);
+    state("evaluation_loss", evaluation_);
+    state("communicated_bytes", median(&Step::communicated, -1));
+    state("bubble", median(&Step::bubble, -1));
+    return std::move(measured);
   }
 
   History finish() && {
@@ -89,6 +139,7 @@ class Reader {
     }
     if (event->name == "start") return begin(line);
     if (event->name == "step" && event->step) return add(*event);
+    if (event->name == "evaluation" && event->step) evaluation_ = event->loss;
     if (event->name == "end" && event->step)
       out_.measured.steps = std::max(out_.measured.steps, *event->step);
   }
@@ -106,11 +157,15 @@ class Reader {
     Step step;
     step.step = *event.step;
     step.first = std::exchange(fresh_, false);
-    step.seconds = event.step_seconds.value_or(elapsed(event));
+    step.seconds = positive(event.step_seconds);
     step.tokens = event.tokens.value_or(0);
-    step.tokens_per_second = event.tokens_per_second.value_or(0);
+    step.tokens_per_second = positive(event.tokens_per_second);
     step.memory = event.peak_memory.value_or(0);
     step.loss = event.loss;
+    step.bubble = event.bubble.value_or(-1);
+    if (before_ && *event.step > *before_->step) compare(*before_, event, step);
+    // The count begins with the attempt.
+    if (event.communicated && *event.step == 1) step.communicated = *event.communicated;
     auto& peak = out_.measured.peak_memory_bytes;
     if (event.peak_memory && *event.peak_memory > peak.value_or(0)) {
       peak = event.peak_memory;
@@ -132,9 +187,15 @@ class Reader {
     }
   }
 
-  double elapsed(const Event& event) const {
-    if (!before_ || !before_->time || !event.time || *event.step <= *before_->step) return 0;
-    return (*event.time - *before_->time) / static_cast<double>(*event.step - *before_->step);
+  // What the line before tells where this one does not say it.
+  static void compare(const Event& before, const Event& event, Step& step) {
+    const auto steps = static_cast<double>(*event.step - *before.step);
+    const double elapsed = growth(before.time, event.time);
+    if (step.seconds == 0) step.seconds = elapsed / steps;
+    if (step.tokens_per_second == 0 && elapsed > 0)
+      step.tokens_per_second = growth(before.tokens, event.tokens) / elapsed;
+    if (before.communicated && event.communicated)
+      step.communicated = growth(before.communicated, event.communicated) / steps;
   }
 
   void set_times(const std::vector<statistics::TimedStep>& timed) {
@@ -157,10 +218,27 @@ class Reader {
   History out_;
   std::vector<Step> steps_;
   std::optional<Event> before_;
+  std::optional<double> evaluation_;  // the loss of the last one
   bool fresh_ = true;
 };
 
 }  // namespace
+
+std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now) {
+  const Window file(attempt_folder / "events.jsonl");
+  if (!file.is_open()) return std::nullopt;
+  for (const auto bytes : {kUsualEnd, kMostOfEnd}) {
+    const auto from = std::max<std::int64_t>(0, file.size() - bytes);
+    Reader reader;
+    reader.read_from(file, from);
+    const auto count = reader.steps().size();
+    if (from > 0 && bytes == kUsualEnd && count < kFew) continue;
+    if (count == 0) return std::nullopt;
+    return record::Progress{std::move(reader).progress(from == 0),
+                            std::max(0.0, now - file.modified())};
+  }
+  return std::nullopt;
+}
 
 History read_history(const std::vector<fs::path>& attempt_folders) {
   Reader reader;

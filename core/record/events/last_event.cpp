@@ -1,5 +1,3 @@
-#include "core/record/events/last_event.h"
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,12 +7,13 @@
 #include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
 #include "core/record/events/window.h"
+#include "core/record/named_text.h"
 
 namespace orch::events {
 namespace {
 
 using Json = nlohmann::json;
-using record::Symptom;
+using record::Failure;
 
 constexpr std::int64_t kEnd = 64 << 10;  // where a failure stands
 constexpr std::int64_t kMost = 4 << 20;
@@ -57,27 +56,9 @@ std::map<std::string, double> items_of(const Json& json, const char* key) {
   return items;
 }
 
-Symptom symptom_of(std::string_view kind) {
-  static constexpr std::pair<std::string_view, Symptom> kKinds[] = {
-      {"gpu_memory", Symptom::gpu_memory},
-      {"host_memory", Symptom::host_memory},
-      {"nccl", Symptom::nccl},
-      {"node", Symptom::node},
-      {"data", Symptom::data},
-      {"nan", Symptom::nan},
-      {"disk", Symptom::disk}};
-  for (const auto& [name, symptom] : kKinds)
-    if (kind == name) return symptom;
-  return Symptom::other;
-}
-
-// Not in the middle of a UTF-8 character.
-std::string shortened(const std::string& message) {
-  const auto text = printable(message);
-  if (text.size() <= kLongest) return text;
-  auto end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
+Failure failure_of(std::string_view kind) {
+  const auto failure = record::parse_failure(kind).value_or(Failure::none);
+  return failure == Failure::none ? Failure::bad_exit : failure;
 }
 
 }  // namespace
@@ -88,7 +69,7 @@ record::Confession read_failure(const fs::path& attempt_folder) {
   auto event = last_event(file, "failed", kEnd, "nccl");
   if (event.is_null()) event = last_event(file, "failed", kEnd);
   if (event.is_null()) return {};
-  return {symptom_of(text_of(event, "class")), shortened(text_of(event, "message"))};
+  return {failure_of(text_of(event, "class")), record::shortened(text_of(event, "message"), kLongest)};
 }
 
 std::optional<record::Profile> read_profile(const fs::path& attempt_folder) {

@@ -54,11 +54,6 @@ std::vector<std::string> node_names(const std::string& list) {
   return names;
 }
 
-std::string day_of(double seconds) {
-  const std::chrono::sys_seconds time(std::chrono::seconds(static_cast<std::int64_t>(seconds)));
-  return format_date(std::chrono::floor<std::chrono::days>(time));
-}
-
 void fill_origin(const Run& run, const std::string& file, record::Origin& origin) {
   origin.kind = "log";
   origin.file = file;
@@ -67,7 +62,7 @@ void fill_origin(const Run& run, const std::string& file, record::Origin& origin
   origin.start = seconds_of(run.first_stamp);
   const auto end = seconds_of(run.last_stamp);
   if (end >= origin.start) origin.end = end;  // clocks of nodes differ, and logs are put together
-  if (origin.start > 0) origin.date = day_of(origin.start);
+  if (origin.start > 0) origin.date = format_day(origin.start);
   const std::vector<std::string> jobs(run.jobs.begin(), run.jobs.end());
   origin.job = join(jobs, ", ");
   origin.nodes = node_names(run.settings.text(Target::node_list));

@@ -2,25 +2,18 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 namespace orch::ingest {
 namespace {
 
 bool are_equal(const std::string& a, const std::string& b) {
-  constexpr std::size_t kBlock = 64 << 10;
   std::ifstream one(a, std::ios::binary), two(b, std::ios::binary);
-  std::string from_one(kBlock, '\0'), from_two(kBlock, '\0');
-  while (one && two) {
-    one.read(from_one.data(), kBlock);
-    two.read(from_two.data(), kBlock);
-    if (one.bad() || two.bad() || one.gcount() != two.gcount()) return false;
-    const auto size = static_cast<std::size_t>(one.gcount());
-    if (from_one.compare(0, size, from_two, 0, size) != 0) return false;
-    if (size < kBlock) return one.eof() && two.eof();
-  }
-  return false;
+  using Bytes = std::istreambuf_iterator<char>;
+  return one && two && std::equal(Bytes(one), Bytes(), Bytes(two), Bytes());
 }
 
 }  // namespace

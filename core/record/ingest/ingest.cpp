@@ -17,7 +17,6 @@
 #include "core/record/ingest/beside.h"
 #include "core/record/ingest/conclude.h"
 #include "core/record/ingest/copies.h"
-#include "core/record/ingest/known.h"
 #include "core/record/ingest/matcher.h"
 #include "core/record/ingest/reader.h"
 #include "core/record/ingest/unpack.h"
@@ -156,15 +155,8 @@ Result<Source> open_source(const File& log) {
   if (!out.size) return out;
   ::posix_fadvise(out.opened.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   out.packing = packing_of(out.opened.get());
-  if (out.packing.name.empty()) return out;
-  auto unpacker = Unpacker::start(out.packing, out.opened.get());
-  if (!unpacker) {
-    auto error = unpacker.error().front();
-    error.place = log.path;
-    error.fact = fmt::format("compressed ({}): {}", out.packing.name, error.fact);
-    return error;
-  }
-  out.unpacker.emplace(std::move(*unpacker));
+  if (out.packing.program.empty()) return out;
+  out.unpacker.emplace(out.packing, log.path);
   out.size.reset();
   return out;
 }
@@ -188,8 +180,8 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
       asked.progress({log.path, bytes, source->size.value_or(0)});
     };
   const auto shown = log.path == "-" ? std::string("stdin") : log.path;
-  const auto given = settings_of(asked.set, Settings::kGiven);
-  const auto beside = settings_of(asked.beside ? asked.beside(log.path) : Known(), 0);
+  const auto given = Settings::of(asked.set, Settings::kGiven);
+  const auto beside = Settings::of(asked.beside ? asked.beside(log.path) : Known(), 0);
   std::size_t count = 0;
   Session session(
       [&](Run& run) {
@@ -212,9 +204,13 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
   if (!read->not_text.empty()) return read->not_text;
   matcher.finish();
   session.finish();
-  if (source->unpacker && !source->unpacker->finish())
-    return fmt::format("compressed ({}): damaged or cut, {}", source->packing.name,
-                       count > 0 ? "what could be unpacked was read" : "nothing could be read");
+  if (const auto status = source->unpacker ? source->unpacker->finish() : Status(); !status) {
+    auto error = status.error().front();
+    error.place = log.path;
+    error.fact = fmt::format("compressed ({}): {}", source->packing.program, error.fact);
+    if (!error.fix.empty()) return error;
+    return error.fact + (count > 0 ? ", what could be unpacked was read" : ", nothing could be read");
+  }
   if (session.left_out() > 0)
     return fmt::format("{} more runs in it are left out: more than a log has", session.left_out());
   return count > 0 ? std::string() : nothing_words(*read, session);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,48 +8,39 @@
 
 namespace orch::ingest {
 
-// Finds many texts in a line in one pass over it (Aho and Corasick's automaton, with every
-// transition filled in).
+// Finds many texts in a line in one pass over it: most pairs of bytes begin none of them.
 class Literals {
  public:
-  struct Hit {
-    std::uint32_t id;
-    std::size_t begin;  // of the literal in the line
-  };
+  // Of two bytes or more; a shorter one is found nowhere. Several may share a text.
+  void add(std::string_view text, std::uint32_t id) {
+    if (text.size() < 2) return;
+    auto& first = first_[pair(text.data())];
+    entries_.push_back({std::string(text), id, first});
+    first = static_cast<std::uint16_t>(entries_.size());
+  }
 
-  // Ids are those of add(), in any order; several may share a text.
-  void add(std::string_view text, std::uint32_t id);
-  void build();
-
-  // Calls hit(id, begin) for each place of each literal, in the order of their ends.
+  // Calls hit(id, begin) for each place of each literal, in the order of the places.
   template <class Function>
   void scan(std::string_view line, Function&& hit) const {
-    std::uint32_t state = 0;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      state = next_[state + classes_[static_cast<unsigned char>(line[i])]];
-      if (state < first_plain_) continue;
-      for (auto at = outputs_at_[state / width_]; at != kNone; at = outputs_[at].next)
-        hit(outputs_[at].id, i + 1 - outputs_[at].size);
-    }
+    for (std::size_t begin = 0; begin + 1 < line.size(); ++begin)
+      for (auto at = first_[pair(line.data() + begin)]; at != 0; at = entries_[at - 1].next)
+        if (const auto& entry = entries_[at - 1]; line.substr(begin).starts_with(entry.text))
+          hit(entry.id, begin);
   }
 
  private:
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  struct Output {
-    std::uint32_t id, size, next;
-  };
   struct Entry {
     std::string text;
     std::uint32_t id;
+    std::uint16_t next;  // 1 + the place of another that begins with the same pair; 0: none
   };
+  static std::size_t pair(const char* at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(at[0])) << 8 |
+           static_cast<unsigned char>(at[1]);
+  }
 
   std::vector<Entry> entries_;
-  std::array<std::uint16_t, 256> classes_{};
-  std::uint32_t width_ = 1;                // classes
-  std::vector<std::uint32_t> next_;        // state * width + class -> the next state * width
-  std::uint32_t first_plain_ = 0;          // states from here on have outputs
-  std::vector<std::uint32_t> outputs_at_;  // of a state
-  std::vector<Output> outputs_;
+  std::vector<std::uint16_t> first_ = std::vector<std::uint16_t>(1 << 16);  // by pair, as next
 };
 
 }  // namespace orch::ingest

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestForRegex = std::size_t{16} << 10;
 constexpr std::size_t kLongestRecord = 8192;
+constexpr std::size_t kLongestObject = std::size_t{64} << 10;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr int kMostRecords = 64;            // that begin in the middle of a line
 constexpr std::uint64_t kSectionLines = 4;  // below the line that opens it
@@ -267,7 +268,8 @@ bool Matcher::says_enough(const Rule& rule, const Values& values) {
 }
 
 bool Matcher::object(std::string_view text, const Where& where) {
-  if (patterns_.records.empty() || !text.ends_with('}') || !read_object(text, named_)) return false;
+  if (patterns_.records.empty() || !text.ends_with('}') || text.size() > kLongestObject) return false;
+  if (!record::read_object(text, named_)) return false;
   const auto is_there = [&](const std::string& name) {
     return std::any_of(named_.begin(), named_.end(), [&](const auto& held) { return held.first == name; });
   };
@@ -284,7 +286,7 @@ bool Matcher::object(std::string_view text, const Where& where) {
 }
 
 bool Matcher::begins_table(std::string_view line) {
-  split_cells(line, cells_);
+  record::split_cells(line, cells_);
   const auto is_there = [&](const std::string& name) {
     return std::find(cells_.begin(), cells_.end(), name) != cells_.end();
   };
@@ -303,7 +305,7 @@ bool Matcher::begins_table(std::string_view line) {
 }
 
 bool Matcher::table_line(const Line& line) {
-  split_cells(line.text, cells_);
+  record::split_cells(line.text, cells_);
   if (cells_.size() != columns_.size()) return false;
   values_.clear();
   for (std::size_t i = 0; i < cells_.size(); ++i)

@@ -8,9 +8,9 @@
 
 #include "core/record/ingest/fields.h"
 #include "core/record/ingest/reader.h"
-#include "core/record/ingest/records.h"
 #include "core/record/ingest/rules.h"
 #include "core/record/ingest/session.h"
+#include "core/record/named_text.h"
 
 namespace orch::ingest {
 
@@ -78,7 +78,7 @@ class Matcher {
   std::uint64_t scan_ = 0;
   int records_left_ = 0;  // of the line
   Values::Mask said_{};   // of the line, by its rules so far
-  std::vector<NamedText> named_;
+  std::vector<record::NamedText> named_;
   std::vector<std::string_view> cells_;
   const RecordRule* table_ = nullptr;     // the log is one
   std::vector<const Meaning*> columns_;  // of it

@@ -9,6 +9,7 @@
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
 #include "core/record/ingest/repeats.h"
+#include "core/record/named_text.h"
 
 namespace orch::ingest {
 namespace {
@@ -23,17 +24,7 @@ constexpr std::size_t kMostSizes = 4;
 constexpr int kSureWeight = 2;  // of settings that are in one framework's words alone
 constexpr int kKnowsGpus = 5;   // the weight of rules that tell the world size of the program
 
-std::string words_of(std::string_view line) {
-  auto text = trim(line);
-  const bool cut = text.size() > kMostWords;
-  text = text.substr(0, kMostWords);
-  // Not in the middle of a UTF-8 character.
-  while (cut && !text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
-    text.remove_suffix(1);
-  if (cut && !text.empty() && (static_cast<unsigned char>(text.back()) & 0x80) != 0)
-    text.remove_suffix(1);
-  return printable(text) + (cut ? "…" : "");
-}
+std::string words_of(std::string_view line) { return record::shortened(trim(line), kMostWords); }
 
 template <class Map>
 void keep(Map& map, std::string_view name, std::string_view value) {

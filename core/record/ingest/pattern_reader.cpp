@@ -47,8 +47,7 @@ void set_scale(double scale, Meaning& meaning) {
 
 class Reader {
  public:
-  Reader(const CheckedTable& top, const std::string& file, Patterns::Impl& out)
-      : top_(top), file_(file), out_(out) {}
+  Reader(const CheckedTable& top, Patterns::Impl& out) : top_(top), out_(out) {}
 
   void read() {
     top_.names(kTopNames);
@@ -67,8 +66,7 @@ class Reader {
   }
 
   void read_rule(const CheckedTable& table, Rule& rule) {
-    rule.name = table.text("name");
-    rule.file = file_;
+    table.text("name");  // for messages and people
     rule.framework = framework_;
     rule.weight = table.whole("weight", 1);
     rule.begins = table.flag("begins_run");
@@ -334,7 +332,6 @@ class Reader {
   }
 
   const CheckedTable& top_;
-  const std::string& file_;
   Patterns::Impl& out_;
   std::string framework_;
   int mistakes_ = 0;
@@ -356,7 +353,7 @@ void read_patterns(std::string_view text, const std::string& file, Patterns::Imp
     return;
   }
   const CheckedTable top(result->as<sol::table>(), "", file, errors);
-  Reader(top, file, out).read();
+  Reader(top, out).read();
 }
 
 }  // namespace orch::ingest

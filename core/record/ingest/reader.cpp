@@ -1,5 +1,6 @@
 #include "core/record/ingest/reader.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "core/base/files.h"
 #include "core/record/ingest/clean.h"
+#include "core/record/ingest/unpack.h"
 
 namespace orch::ingest {
 namespace {
@@ -59,11 +61,7 @@ class Splitter {
   }
 
   void give(std::string_view text, bool whole) {
-    if (text.size() > options_.longest_line) {
-      text = text.substr(0, options_.longest_line);
-      ++result_.cut_lines;
-    }
-    take_({text, result_.lines, whole});
+    take_({text.substr(0, options_.longest_line), result_.lines, whole});
   }
 
   // Of a line without end: its whole states of a progress bar, or its beginning.
@@ -91,11 +89,9 @@ class Splitter {
   std::string cleaned_;
 };
 
-bool begins(std::string_view text, std::string_view magic) { return text.starts_with(magic); }
-
 // Every other byte of plain text in UTF-16 is NUL.
 bool is_utf16(std::string_view text) {
-  if (begins(text, "\xff\xfe"sv) || begins(text, "\xfe\xff"sv)) return true;
+  if (text.starts_with("\xff\xfe"sv) || text.starts_with("\xfe\xff"sv)) return true;
   std::size_t even = 0, odd = 0;
   for (std::size_t i = 0; i < text.size(); ++i) (i % 2 == 0 ? even : odd) += text[i] == '\0';
   const auto half = text.size() / 2;
@@ -105,16 +101,9 @@ bool is_utf16(std::string_view text) {
 }  // namespace
 
 std::string why_not_text(std::string_view text) {
-  if (begins(text, "\x1f\x8b"sv))
-    return "compressed (gzip): gunzip it first, or zcat FILE | orch ingest -";
-  if (begins(text, "\x28\xb5\x2f\xfd"sv)) return "compressed (zstd): zstdcat FILE | orch ingest -";
-  if (begins(text,
-             "\xfd"
-             "7zXZ\0"sv))
-    return "compressed (xz): xzcat FILE | orch ingest -";
-  if (begins(text, "BZh"sv) && text.size() > 4 && begins(text.substr(4), "\x31\x41\x59"sv))
-    return "compressed (bzip2): bzcat FILE | orch ingest -";
-  if (begins(text, "PK\x03\x04"sv)) return "an archive (zip): unpack it first";
+  if (const auto packing = packing_of(text); !packing.program.empty())
+    return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program, packing.by_hand);
+  if (text.starts_with("PK\x03\x04"sv)) return "an archive (zip): unpack it first";
   if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
   // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.
   std::size_t odd = 0;

@@ -26,7 +26,6 @@ struct ReadOptions {
 
 struct ReadResult {
   std::uint64_t bytes = 0, lines = 0;
-  std::uint64_t cut_lines = 0;  // longer than the longest
   std::string not_text;         // why it is no log; the rest was not read
   bool interrupted = false;
 };

@@ -2,37 +2,16 @@
 
 namespace orch::ingest {
 
-void Keys::add(std::string key, Meaning meaning) {
-  entries_.emplace_back(std::move(key), std::move(meaning));
-}
-
-void Keys::build() {
-  std::size_t size = 16;
-  while (size < 4 * entries_.size()) size *= 2;
-  slots_.assign(size, 0);
-  mask_ = size - 1;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    auto at = hash(entries_[i].first) & mask_;
-    while (slots_[at] != 0) at = (at + 1) & mask_;
-    slots_[at] = static_cast<std::uint16_t>(i + 1);
-  }
-}
-
 void Patterns::Impl::build() {
-  for (auto& rule : arguments) rule.keys.build();
-  for (auto& rule : lines) rule.below.build();
-  for (auto& rule : records) rule.keys.build();
   for (std::size_t i = 0; i < lines.size(); ++i)
     literals.add(lines[i].has, static_cast<std::uint32_t>(i));
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    fields[i].keys.build();
     const auto& first = fields[i].head.front().literal;
     fields_by_byte[static_cast<unsigned char>(first.front())].push_back(
         static_cast<std::uint16_t>(i));
     literals.add(first.substr(0, first.find_last_not_of(' ') + 1),
                  kFieldsId + static_cast<std::uint32_t>(i));
   }
-  literals.build();
 }
 
 Patterns::Patterns(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

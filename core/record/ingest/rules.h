@@ -38,7 +38,7 @@ struct Meaning {
 
 // What every rule has.
 struct Rule {
-  std::string name, file, framework;
+  std::string framework;
   Kind kind = Kind::facts;
   int weight = 1;  // a value is not replaced by one of a lighter rule
   bool begins = false, finished = false, stopped = false, cancelled = false;
@@ -47,29 +47,18 @@ struct Rule {
   bool assumed = false;  // what it sets is a habit of the framework: nobody said so
 };
 
-// Names with their meanings, found by length and a few characters.
+// Names with their meanings.
 class Keys {
  public:
-  void add(std::string key, Meaning meaning);
-  void build();
-  bool empty() const { return entries_.empty(); }
+  void add(std::string key, Meaning meaning) { held_.emplace(std::move(key), std::move(meaning)); }
+  bool empty() const { return held_.empty(); }
   const Meaning* find(std::string_view key) const {
-    if (slots_.empty() || key.empty()) return nullptr;
-    for (auto at = hash(key) & mask_; slots_[at] != 0; at = (at + 1) & mask_) {
-      const auto& entry = entries_[slots_[at] - 1];
-      if (entry.first == key) return &entry.second;
-    }
-    return nullptr;
+    const auto found = held_.find(key);
+    return found == held_.end() ? nullptr : &found->second;
   }
 
  private:
-  static std::size_t hash(std::string_view key) {
-    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i]); };
-    return key.size() * 131 + at(0) * 7 + at(key.size() / 2) * 31 + at(key.size() - 1) * 3;
-  }
-  std::vector<std::pair<std::string, Meaning>> entries_;
-  std::vector<std::uint16_t> slots_;  // 1 + the place of an entry; 0: free
-  std::size_t mask_ = 0;
+  std::map<std::string, Meaning, std::less<>> held_;
 };
 
 // `iteration {step}/{steps_planned} | key: value | …`

@@ -27,6 +27,18 @@ void Counter::tell(std::int64_t step, double value) {
   value_ = value;
 }
 
+Settings Settings::of(const Known& known, int weight) {
+  Settings out;
+  for (const auto& [name, value] : known) {
+    const bool billions = name == "params_b";
+    const auto target = parse_target(billions ? "params" : name);
+    if (!target || static_cast<std::size_t>(*target) >= kSettings) continue;
+    Values values;
+    if (values.read(*target, value, billions ? 1e9 : 1)) out.take(values, weight);
+  }
+  return out;
+}
+
 void Settings::take(const Values& values, int weight, bool assumed) {
   for (std::size_t i = 0; i < kSettings; ++i) {
     const auto target = static_cast<Target>(i);

@@ -12,7 +12,6 @@
 
 #include "core/record/ingest/rules.h"
 #include "core/record/ingest/series.h"
-#include "core/record/ingest/stopwatch.h"
 
 namespace orch::ingest {
 
@@ -26,6 +25,8 @@ class Settings {
     int weight = -1;  // of the rule that said so; -1: nobody did
     bool assumed = false;
   };
+  // What is known besides a log. Names that patterns do not have are of tables alone.
+  static Settings of(const Known& known, int weight);
   // What a line says; a lighter rule does not replace what a heavier one said.
   void take(const Values& values, int weight, bool assumed = false);
   void merge(const Settings& later);

@@ -9,7 +9,6 @@
 #include "core/base/descriptor.h"
 #include "core/record/ingest/clean.h"
 #include "core/record/ingest/conclude.h"
-#include "core/record/ingest/known.h"
 #include "core/record/ingest/matcher.h"
 
 namespace orch::ingest {
@@ -23,7 +22,7 @@ constexpr std::size_t kLongestLine = std::size_t{256} << 10;
 struct RunLog::Impl {
   Impl(const Patterns& from, const Known& known)
       : patterns(from.impl()),
-        beside(settings_of(known, 0)),
+        beside(Settings::of(known, 0)),
         session([this](Run& run) { done = std::make_unique<Run>(std::move(run)); }),
         matcher(patterns, session) {}
 

@@ -8,6 +8,8 @@
 namespace orch::ingest {
 namespace {
 
+constexpr double kTicks = 50;  // between two moments: the error of both is 2 % at most
+
 // Keeps the first, third, fifth, …
 template <class T>
 void drop_every_second(std::vector<T>& values) {
@@ -82,9 +84,38 @@ std::optional<StepTimes::Kept> StepTimes::kept(std::int64_t step) const {
   return Kept{found->seconds, marks_[static_cast<std::size_t>(found - steps_.begin())]};
 }
 
+void Stopwatch::tell(std::int64_t step, double seconds, double tick) {
+  if (!(seconds > 0) || !std::isfinite(seconds)) return;
+  tick_ = std::max(tick_, tick);
+  if (!begun_ || step <= from_step_ || seconds < from_) {
+    begun_ = true;
+    first_step_ = last_step_ = from_step_ = step;
+    first_ = last_ = from_ = seconds;
+    return;
+  }
+  if (step <= last_step_) return;
+  last_step_ = step;
+  last_ = seconds;
+  if (seconds == from_ || seconds - from_ < kTicks * tick_) return;
+  times_.add({step, (seconds - from_) / static_cast<double>(step - from_step_), false});
+  from_step_ = step;
+  from_ = seconds;
+}
+
+void Stopwatch::drop_from(std::int64_t step) {
+  times_.drop_from(step);
+  begun_ = false;
+}
+
+StepTimes Stopwatch::times() const {
+  if (!times_.steps().empty() || empty() || last_ <= first_) return times_;
+  StepTimes whole;
+  whole.add({last_step_, (last_ - first_) / static_cast<double>(last_step_ - first_step_), false});
+  return whole;
+}
+
 void LossCurve::add(const record::LossPoint& point) {
   if (!std::isfinite(point.loss)) {
-    ++not_finite_;
     if (!lost_) lost_ = point;
     return;
   }

@@ -64,10 +64,34 @@ class StepTimes {
   std::uint64_t seen_ = 0, stride_ = 1;
 };
 
+// The time of steps by when each was told: dates of lines, what a progress bar has counted. Clocks
+// are coarse, so moments are joined until what lies between them is long beside a tick: to 2 %.
+class Stopwatch {
+ public:
+  // A step was done at this moment of a clock that goes on by so much.
+  void tell(std::int64_t step, double seconds, double tick);
+  // The next moment is the first of another start.
+  void start() { begun_ = false; }
+  void drop_from(std::int64_t step);
+  void clear() { *this = Stopwatch(); }
+
+  // Times of steps, each the mean since the one before. Where no two moments are far enough apart,
+  // the mean of them all.
+  StepTimes times() const;
+  bool empty() const { return last_step_ <= first_step_; }
+  bool coarse() const { return tick_ >= 1; }
+
+ private:
+  StepTimes times_;
+  std::int64_t from_step_ = 0, first_step_ = 0, last_step_ = 0;
+  double from_ = 0, first_ = 0, last_ = 0, tick_ = 0;
+  bool begun_ = false;
+};
+
 // A loss curve in at most some 2,000 points: of each stretch of steps the lowest and the highest.
 class LossCurve {
  public:
-  void add(const record::LossPoint& point);  // one that is not finite is counted only
+  void add(const record::LossPoint& point);  // one that is not finite is no point
   void drop_from(std::int64_t step);
 
   // The first of those at the end that are not finite; nothing: the last one is.
@@ -75,7 +99,6 @@ class LossCurve {
   std::vector<record::LossPoint> points() const;
   std::optional<record::LossPoint> first() const { return first_; }
   std::optional<record::LossPoint> last() const { return last_; }
-  std::uint64_t not_finite() const { return not_finite_; }
 
  private:
   struct Bucket {
@@ -86,7 +109,7 @@ class LossCurve {
 
   std::vector<Bucket> buckets_;
   std::optional<record::LossPoint> first_, last_, lost_;
-  std::uint64_t stride_ = 1, not_finite_ = 0;
+  std::uint64_t stride_ = 1;
 };
 
 }  // namespace orch::ingest

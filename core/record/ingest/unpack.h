@@ -1,40 +1,40 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdio>
+#include <memory>
+#include <string>
 #include <string_view>
-#include <utility>
 
-#include "core/base/descriptor.h"
 #include "core/base/result.h"
 
 namespace orch::ingest {
 
 // How a file is compressed, and what unpacks it.
 struct Packing {
-  std::string_view name;     // "gzip"; "": it is not
-  std::string_view program;  // is given -dc
+  std::string_view bytes;    // that it begins with
+  std::string_view program;  // is given -dc; "": it is not compressed
+  std::string_view by_hand;  // what gives its text to a pipe
 };
 
-// By the first bytes of an open file, which stays at its beginning.
+// By its first bytes. An open file stays at its beginning.
+Packing packing_of(std::string_view beginning);
 Packing packing_of(int file);
 
-// A program that unpacks an open file. It ends with the object, read to its end or not.
+// A program that unpacks a file. It ends with the object, read to its end or not.
 class Unpacker {
  public:
-  static Result<Unpacker> start(const Packing& packing, int file);
-  Unpacker(Unpacker&& other) noexcept;
-  Unpacker& operator=(Unpacker&&) = delete;
-  ~Unpacker();
+  Unpacker(const Packing& packing, const std::string& file);
 
-  int output() const { return output_.get(); }
-  // Waits for the end: whether all of it was sound.
-  bool finish();
+  int output() const;
+  // Waits for the end: an error where not all of it was sound, or there is no such program.
+  Status finish();
 
  private:
-  Unpacker(pid_t child, Descriptor output) : child_(child), output_(std::move(output)) {}
-  pid_t child_ = -1;
-  Descriptor output_;
+  struct Close {
+    void operator()(FILE* pipe) const { ::pclose(pipe); }
+  };
+  std::string program_;
+  std::unique_ptr<FILE, Close> pipe_;
 };
 
 }  // namespace orch::ingest

@@ -34,4 +34,8 @@ std::string strategy_of(const record::Record& row);
 // Whether the run computes activations again ("full", "selective" or "none"), by cell or habit.
 std::string recompute_of(const record::Record& row);
 
+// The stack that a row ran with: as it says, or of those that are known by its framework's name the
+// one nearest to its date, the newest where there is none. "": none is known by it.
+std::string stack_of(const record::Record& row, const plan::Partition& partition);
+
 }  // namespace orch::published

@@ -10,7 +10,6 @@
 #include "core/base/units.h"
 #include "core/record/published/framework.h"
 #include "core/record/published/sizes.h"
-#include "core/record/published/stack.h"
 #include "core/record/published/table.h"
 #include "core/record/published/said.h"
 #include "core/plan/check.h"

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "core/record/statistics/interval.h"
 
 namespace orch::published {
 namespace {
 
+using statistics::mean, statistics::ranks;
 using Rows = std::vector<const Judged*>;
 
 constexpr double kShrink = 0.3;
@@ -22,25 +22,6 @@ const std::string& mark_of(const Sample& sample, const std::set<std::string>& ap
   static const std::string kNone;
   if (apart.contains(sample.id)) return kApart;
   return sample.assumed_sizes ? kAssumed : kNone;
-}
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-// Ranks from 1; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-  std::vector<double> out(values.size());
-  for (std::size_t first = 0; first < order.size();) {
-    auto last = first;
-    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]]) ++last;
-    for (auto i = first; i <= last; ++i) out[order[i]] = 1 + static_cast<double>(first + last) / 2;
-    first = last + 1;
-  }
-  return out;
 }
 
 void score_time(const Rows& rows, Score& score) {

@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::size_t kOrderStatistics = 6;  // of fewer, even the extremes cover less than 95 %
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 double deviation(const std::vector<double>& values) {  // at least two
   const double middle = mean(values);
   double squares = 0;
@@ -33,19 +29,6 @@ std::vector<double> usable(std::vector<double> values, bool positive) {
 std::vector<double> logarithms(std::vector<double> values) {
   for (auto& value : values) value = std::log(value);
   return values;
-}
-
-// Ranks from 1; equal values share the mean of theirs.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-  std::vector<double> out(values.size());
-  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
-    for (auto i = first; i < last; ++i) out[order[i]] = static_cast<double>(first + last + 1) / 2;
-  }
-  return out;
 }
 
 // The correlation of neighbours by their ranks, which one step of a thousand seconds cannot hide.
@@ -139,6 +122,10 @@ Interval Interval::inverse(double numerator) const {
   return out;
 }
 
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 double quantile(std::vector<double> values, double q) {
@@ -156,6 +143,18 @@ double spread(const std::vector<double>& values) {
   auto distances = values;
   for (auto& value : distances) value = std::abs(value - middle);
   return 1.4826 * median(std::move(distances));
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return values[a] < values[b]; });
+  std::vector<double> out(values.size());
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    for (auto i = first; i < last; ++i) out[order[i]] = static_cast<double>(first + last + 1) / 2;
+  }
+  return out;
 }
 
 Interval median_interval(const std::vector<double>& all) {

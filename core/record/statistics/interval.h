@@ -18,12 +18,16 @@ struct Interval {
   Interval inverse(double numerator) const;  // numerator / value; all are positive
 };
 
-double median(std::vector<double> values);  // not empty
+double mean(const std::vector<double>& values);  // not empty
+double median(std::vector<double> values);       // not empty
 // The q-quantile with linear interpolation between the two values around it.
 double quantile(std::vector<double> values, double q);  // not empty
 // The median absolute deviation, times 1.4826: the standard deviation where values are normal. Not
 // empty.
 double spread(const std::vector<double>& values);
+
+// Ranks from 1; equal values share the mean of theirs.
+std::vector<double> ranks(const std::vector<double>& values);
 
 // The median of values in the order in which they were measured; those that are not finite are left
 // out. From six on, the limits are order statistics (binomial, no assumption on the distribution);

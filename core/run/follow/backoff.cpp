@@ -7,14 +7,18 @@
 
 namespace orch::follow {
 
+void sleep(const World& world, double seconds) {
+  const double until = world.clock->steady() + seconds;
+  while (world.clock->steady() < until && !world.interrupted())
+    world.clock->sleep(std::min(0.2, until - world.clock->steady()));
+}
+
 bool Backoff::wait(const World& world) {
   const double left = began_ + patience_ - clock_.steady();
   if (left <= 0 || world.interrupted()) return false;
   const double delay = std::min(delay_, left);
   world.say(fmt::format("the scheduler does not answer; next try in {:.0f} s", delay));
-  const double until = clock_.steady() + delay;
-  while (clock_.steady() < until && !world.interrupted())
-    clock_.sleep(std::min(0.2, until - clock_.steady()));
+  sleep(world, delay);
   delay_ = std::min(2 * delay_, 60.0);
   return !world.interrupted();
 }

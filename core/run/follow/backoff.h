@@ -4,6 +4,9 @@
 
 namespace orch::follow {
 
+// Or until someone presses Ctrl-C.
+void sleep(const World& world, double seconds);
+
 // Waits 1, 2, 4, … up to 60 seconds between tries, as long as there is patience.
 class Backoff {
  public:

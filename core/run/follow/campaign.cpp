@@ -17,7 +17,7 @@ Campaign::Campaign(const fs::path& root, const std::string& experiment, World wo
     : folder_(root / experiment),
       world_(std::move(world)),
       options_(options),
-      index_(store::Index::open(root)),
+      index_(root),
       ledger_(folder_) {
   experiment_.name = experiment;
 }
@@ -54,33 +54,38 @@ Status Campaign::read_runs() {
   }
   std::vector<RunView> runs;
   std::map<std::string, std::size_t> place;
-  unindexed_.clear();
+  std::vector<store::Index::Row> ended;
+  bool news = false;  // to the index
   for (const auto& id : ids) {
     RunView view;
+    std::string stamp;
     // What has not ended may have been planned anew since.
     if (const auto row = known.find(id);
         row != known.end() && row->second.outcome.verdict.is_final()) {
       view.facts = std::move(row->second.facts);
       view.outcome = std::move(row->second.outcome);
+      stamp = std::move(row->second.stamp);
     } else {
+      stamp = store::stamp_of(folder_ / id);
       auto facts = store::read_run_facts(folder_ / id);
       if (!facts) {
         note_trouble(facts.error());
         continue;
       }
       view.facts = std::move(*facts);
-      unindexed_.insert(runs.size());
     }
     view.wanted = wanted && wanted->contains(id);
     if (const auto before = find(id)) view.unheard_since = runs_[*before].unheard_since;
     read_run(view, folder_ / id);
+    if (view.settled) ended.push_back({view.facts, view.outcome, std::move(stamp)});
+    news = news || (view.settled && !known.contains(id));
     place[id] = runs.size();
     runs.push_back(std::move(view));
   }
   runs_ = std::move(runs);
   place_ = std::move(place);
   unnoted_.clear();
-  index_.keep_only(experiment_.name, ids);
+  if (news) (void)index_.put(experiment_.name, std::move(ended));  // else they are read again
   return {};
 }
 
@@ -307,20 +312,10 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
   if (!evidence.attempts.empty()) {
     const auto& last = *evidence.attempts.back();
     if (last.state == "running" || last.state == "left") evidence.progress = read_progress(view);
-    if (last.state == "failed" || last.state == "left")
-      evidence.confession = read_confession(attempt_folder(view, last));
+    if ((last.state == "failed" || last.state == "left") && world_.confession)
+      evidence.confession = world_.confession(attempt_folder(view, last));
   }
   return record::judge(evidence);
-}
-
-// The patterns know more ways to fail than the few signs that every log is searched for.
-record::Confession Campaign::read_confession(const fs::path& folder) const {
-  auto confession = events::read_confession(folder);
-  const bool vague =
-      confession.symptom == record::Symptom::none || confession.symptom == record::Symptom::other;
-  if (!vague || !world_.log_confession) return confession;
-  auto told = world_.log_confession(folder);
-  return told.symptom == record::Symptom::none ? confession : told;
 }
 
 // What the script did not say itself may only not be seen yet: files of other hosts come late.
@@ -370,26 +365,8 @@ Status Campaign::note_outcomes() {
     outcomes.push_back({folder_ / runs_[place].facts.id, runs_[place].outcome});
   if (auto status = outcomes.empty() ? Status() : store::write_outcomes(outcomes); !status)
     return status;  // again with the next look
-
-  std::vector<std::string> open;  // as far as the index knows, they may have ended
-  for (const auto place : unnoted_)
-    if (const auto& view = runs_[place]; !view.verdict().is_final()) open.push_back(view.facts.id);
-  index_.forget(experiment_.name, open);
-  unindexed_.insert(unnoted_.begin(), unnoted_.end());
   unnoted_.clear();
-  update_index();
   return {};
-}
-
-// Only what ended: nobody believes the index about the others.
-void Campaign::update_index() {
-  if (unindexed_.empty()) return;
-  std::vector<store::Index::Row> rows;
-  for (const auto place : unindexed_)
-    if (runs_[place].verdict().is_final())
-      rows.push_back({runs_[place].facts, runs_[place].outcome, world_.clock->now()});
-  index_.put(rows);
-  unindexed_.clear();
 }
 
 void Campaign::submitted(std::size_t run) {

@@ -64,7 +64,6 @@ class Campaign {
   // submissions without an answer. False: another orch has the lock.
   Result<bool> begin(FileLock::Wait wait);
   void end() { lock_.reset(); }
-  bool locks() const { return lock_ && lock_->supported(); }
   int lock_descriptor() const { return lock_ ? lock_->descriptor() : -1; }
   Ledger& ledger() { return ledger_; }
   const World& world() const { return world_; }
@@ -103,7 +102,6 @@ class Campaign {
   record::Verdict judge_phase(RunView& view, int phase, const record::JobFacts& facts);
   void read_attempts(RunView& view);
   std::optional<record::Progress> read_progress(RunView& view);
-  record::Confession read_confession(const fs::path& folder) const;
   fs::path attempt_folder(const RunView& view, const record::Attempt& attempt) const;
   void settle(RunView& view);
   bool is_certain(RunView& view);
@@ -111,7 +109,6 @@ class Campaign {
   void read_marks(RunView& view);
   void look_at_ledger();
   Status note_outcomes();  // state.json of the runs in unnoted_
-  void update_index();
   double file_system_now();
 
   fs::path folder_;
@@ -123,7 +120,6 @@ class Campaign {
   std::vector<RunView> runs_;
   std::map<std::string, std::size_t> place_;  // by id
   std::set<std::size_t> unnoted_;             // places of runs whose outcome changed
-  std::set<std::size_t> unindexed_;           // or that the index does not know
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;

@@ -79,12 +79,6 @@ class Troubles {
   std::set<std::string> told_;
 };
 
-void sleep(const World& world, double seconds) {
-  const double until = world.clock->steady() + seconds;
-  while (world.clock->steady() < until && !world.interrupted())
-    world.clock->sleep(std::min(0.2, until - world.clock->steady()));
-}
-
 }  // namespace
 
 Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::string>& only,

@@ -31,7 +31,8 @@ struct World {
   // Of an attempt whose trainer writes no events: what its log says. May be missing.
   std::function<std::optional<record::Progress>(const fs::path& attempt_folder, double now)>
       log_progress;
-  std::function<record::Confession(const fs::path& attempt_folder)> log_confession;
+  // What an attempt failed of. May be missing.
+  std::function<record::Confession(const fs::path& attempt_folder)> confession;
 
   launch::Executor* executor(std::string_view name) const {
     return name == "slurm" ? slurm : name == "local" ? local : nullptr;

@@ -15,8 +15,6 @@
 namespace orch::follow {
 namespace {
 
-using Reply = launch::Submitted::Reply;
-
 constexpr int kUnclearAnswers = 4;  // in a row, and nothing was taken
 
 std::string script_name(int phase) {
@@ -36,6 +34,24 @@ std::vector<std::string> bad_nodes(const fs::path& run_folder) {
 }
 
 }  // namespace
+
+std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit) {
+  std::vector<Turn> turns(sizes.size());
+  const auto lanes = static_cast<std::size_t>(limit);
+  for (std::size_t i = 0; i < sizes.size(); ++i) turns[i].lane = i % lanes;
+  // What is left goes, one by one, to whoever has the most tasks for each of its share.
+  for (auto left = lanes - std::min(lanes, sizes.size()); left > 0; --left) {
+    std::size_t best = sizes.size();
+    const auto load = [&](std::size_t i) {
+      return static_cast<double>(sizes[i]) / static_cast<double>(turns[i].at_a_time);
+    };
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (load(i) > 1 && (best == sizes.size() || load(i) > load(best))) best = i;
+    if (best == sizes.size()) break;
+    ++turns[best].at_a_time;
+  }
+  return turns;
+}
 
 fs::path Submitter::folder(std::size_t run) const {
   return fs::absolute(campaign_.folder() / campaign_.runs()[run].facts.id);
@@ -180,7 +196,7 @@ Status Submitter::submit_array(Group group) {
     part.runs.assign(first, first + static_cast<std::ptrdiff_t>(size));
     const auto result = hand_over(part);
     if (!result) return result.error();
-    if (*result != Done::no_room) {
+    if (*result != Reply::no_room) {
       done += size;
       continue;
     }
@@ -204,8 +220,8 @@ Status Submitter::submit_phases(Group group) {
   for (group.phase = view.phase; group.phase <= view.facts.phases; ++group.phase) {
     const auto result = hand_over(group);
     if (!result) return result.error();
-    if (*result != Done::accepted) {
-      handed_.waiting += *result == Done::no_room;
+    if (*result != Reply::accepted) {
+      handed_.waiting += *result == Reply::no_room;
       return {};
     }
     const auto entry = campaign_.ledger().last(view.facts.id, group.phase);
@@ -266,7 +282,7 @@ Result<std::size_t> Submitter::write(const Group& group) {
   return campaign_.ledger().all().size() - 1;
 }
 
-Result<Submitter::Done> Submitter::hand_over(const Group& group) {
+Result<launch::Submitted::Reply> Submitter::hand_over(const Group& group) {
   const auto& world = campaign_.world();
   auto* executor = campaign_.executor_of(view(group));
   Backoff backoff(*world.clock, campaign_.options().patience_seconds);
@@ -286,7 +302,7 @@ Result<Submitter::Done> Submitter::hand_over(const Group& group) {
   }
 }
 
-Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
+Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Group& group,
                                           launch::Submitted answer) {
   auto& ledger = campaign_.ledger();
   const auto& world = campaign_.world();
@@ -317,14 +333,14 @@ Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
     ledger.drop(place);
     if (group.runs.size() == 1)
       world.say("no room for more jobs now: " + printable(answer.message));
-    return Done::no_room;
+    return Reply::no_room;
   }
   if (answer.reply == Reply::refused) {
     if (auto status = ledger.note_refusal(place, answer.message); !status) return status.error();
     world.say(fmt::format("{} refused {}: {}", campaign_.executor_of(view(group))->name(),
                           printable(view(group).facts.id), printable(answer.message)));
     handed_.refused += group.runs.size();
-    return Done::refused;
+    return Reply::refused;
   }
   if (auto status = ledger.note_job(place, answer.job); !status) return status.error();
   if (group.turn) lanes_[group.turn->lane] = answer.job;
@@ -333,7 +349,7 @@ Result<Submitter::Done> Submitter::settle(std::size_t place, const Group& group,
     for (const auto run : group.runs) campaign_.submitted(run);
   }
   ++handed_.jobs;
-  return Done::accepted;
+  return Reply::accepted;
 }
 
 }  // namespace orch::follow

@@ -6,9 +6,20 @@
 #include <vector>
 
 #include "core/run/follow/campaign.h"
-#include "core/run/follow/turns.h"
 
 namespace orch::follow {
+
+// How many tasks of a submission may run at once, and in which lane it stands: in a lane one begins
+// when the one before it has ended.
+struct Turn {
+  int at_a_time = 1;
+  std::size_t lane = 0;
+};
+
+// Deals a limit (1 or more) to submissions of so many tasks, so that all together keep it: each has a
+// share by its size and a lane of its own, or, where there are more than the limit, one task in one
+// of so many lanes.
+std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit);
 
 // What became of runs that were to be submitted.
 struct Handed {
@@ -54,7 +65,7 @@ class Submitter {
     std::set<std::string> jobs;      // that have these
     bool all_run = true;             // none of them waits for a place
   };
-  enum class Done { accepted, refused, no_room };
+  using Reply = launch::Submitted::Reply;
 
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
   launch::Request request(const Group& group, const fs::path& folder) const;
@@ -63,9 +74,9 @@ class Submitter {
   Status submit_array(Group group);
   Status submit_phases(Group group);
   void cancel_later_phases(const RunView& view);
-  Result<Done> hand_over(const Group& group);
+  Result<Reply> hand_over(const Group& group);
   Result<std::size_t> write(const Group& group);
-  Result<Done> settle(std::size_t submission, const Group& group, launch::Submitted answer);
+  Result<Reply> settle(std::size_t submission, const Group& group, launch::Submitted answer);
   const RunView& view(const Group& group) const { return campaign_.runs()[group.runs.front()]; }
   fs::path folder(std::size_t run) const;
 

@@ -7,7 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/plan/run.h"
+#include "core/run/render/template.h"
 
 namespace orch::render {
 
@@ -20,19 +20,13 @@ struct Word {
   std::string shell() const;  // quoted as it must be
 };
 
-// A file that goes into the run's folder.
-struct LaunchFile {
-  std::string name;
-  std::string text;
-};
-
 // How a framework is started for a run: what its template made of it.
 struct Launch {
   std::vector<Word> program;  // python3 -u; a launcher of its own starts it where one per node is asked for
   std::vector<Word> argv;     // the script and its arguments, with those that the experiment adds
   std::map<std::string, Word> environment;   // that nobody set
   std::map<std::string, std::string> needs;  // variables that must be set, and what they are
-  std::vector<LaunchFile> files;
+  std::vector<File> files;
   std::vector<Word> version;  // a command that says which version is there; empty: none does
   std::string stop_signal;    // what USR1 becomes: TERM, USR1; empty: it cannot be told
   std::string stop_file;      // or the file that is made in the attempt's folder

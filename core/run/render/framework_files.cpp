@@ -25,7 +25,7 @@ std::string launch_json(const Launch& launch, const plan::Run& run) {
 
 }  // namespace
 
-Result<std::vector<LaunchFile>> launch_files(Template& start_template, const Launch& launch,
+Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
                                              const plan::Run& run, Context context) {
   context.launch = &launch;
   auto start = start_template.render(run, {plan::phases(run).back(), 1, 1}, context);

@@ -59,7 +59,7 @@ fs::path template_for(const fs::path& folder, const std::string& cluster, const 
   return folder / "default.sbatch";
 }
 
-Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
+Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
                                        const Context& context) {
   Errors errors;
   check_words(run.job, errors);
@@ -68,7 +68,7 @@ Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
   if (!errors.empty()) return errors;
 
   const auto phases = plan::phases(run);
-  std::vector<Script> scripts;
+  std::vector<File> scripts;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     auto text = source.render(run, {phases[i], i + 1, phases.size()}, context);
     if (!text) return text.error();
@@ -80,7 +80,7 @@ Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
   return scripts;
 }
 
-Result<std::vector<Script>> Renderer::render(const plan::Run& run, const Context& context) {
+Result<std::vector<File>> Renderer::render(const plan::Run& run, const Context& context) {
   const auto& cluster = run.cluster->name;
   auto found = compiled_.find(cluster);
   if (found == compiled_.end()) {

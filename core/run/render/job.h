@@ -8,21 +8,15 @@
 
 namespace orch::render {
 
-// A job script of a run.
-struct Script {
-  std::string name;  // job.sbatch, job-2.sbatch, ...
-  std::string text;
-};
-
 // The template for a cluster: <folder>/<cluster>.sbatch if there is one, else that of the cluster
 // it is like, else default.sbatch.
 fs::path template_for(const fs::path& folder, const std::string& cluster,
                       const std::string& like = {});
 
-// The scripts of a run, one for each of plan::phases(run), in order. Each but the first is to be
+// The scripts of a run (job.sbatch, job-2.sbatch, ...), one for each of plan::phases(run), in order. Each but the first is to be
 // submitted with --dependency=afterok on the one before. Words that would not survive an #SBATCH
 // line, and variables that no shell can export, are errors, all at once.
-Result<std::vector<Script>> render_job(Template& source, const plan::Run& run,
+Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
                                        const Context& context);
 
 // Renders runs of any cluster, and compiles each template once.
@@ -30,7 +24,7 @@ class Renderer {
  public:
   explicit Renderer(fs::path templates) : templates_(std::move(templates)) {}
 
-  Result<std::vector<Script>> render(const plan::Run& run, const Context& context);
+  Result<std::vector<File>> render(const plan::Run& run, const Context& context);
 
  private:
   fs::path templates_;

@@ -12,6 +12,12 @@ namespace orch::render {
 
 struct Launch;
 
+// A file that goes into the run's folder.
+struct File {
+  std::string name;
+  std::string text;
+};
+
 // What a job script needs to know besides the run.
 struct Context {
   std::string trainers;     // the folder of our own trainers, as seen from the run's folder

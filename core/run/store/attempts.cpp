@@ -27,30 +27,9 @@ int parse_number(const std::string& name) {
   return error == std::errc() && stop == end && name[0] != '0' ? number : 0;
 }
 
-std::optional<int> two_digits(std::string_view text, int most) {
-  int number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + 2, number);
-  if (error != std::errc() || stop != text.data() + 2 || number < 0 || number > most)
-    return std::nullopt;
-  return number;
-}
-
-// "2026-11-15T07:00:00Z" as seconds since 1970.
-std::optional<double> parse_time(std::string_view text) {
-  if (text.size() != 20 || text[10] != 'T' || text[13] != ':' || text[16] != ':' || text[19] != 'Z')
-    return std::nullopt;
-  const auto day = parse_date(text.substr(0, 10));
-  const auto hours = two_digits(text.substr(11), 23);
-  const auto minutes = two_digits(text.substr(14), 59);
-  const auto seconds = two_digits(text.substr(17), 60);
-  if (!day || !hours || !minutes || !seconds) return std::nullopt;
-  return static_cast<double>(day->time_since_epoch().count()) * 86400 + *hours * 3600 +
-         *minutes * 60 + *seconds;
-}
-
 double read_time(Fields& fields, const char* key) {
   if (!fields.has(key)) return 0;
-  const auto time = parse_time(fields.text(key));
+  const auto time = parse_moment(fields.text(key));
   if (!time) fields.complain(std::string("'") + key + "' is not a time");
   return time.value_or(0);
 }
@@ -63,7 +42,6 @@ void read_status(Fields& fields, Attempt& attempt) {
   attempt.job = fields.text_or("job_id", "");
   attempt.submission = fields.text_or("submission", "");
   constexpr int most = 1'000'000;
-  attempt.restart_count = static_cast<int>(fields.whole("restart_count", 0, most));
   attempt.phase = static_cast<int>(fields.whole("phase", 1, most));
   attempt.phases = static_cast<int>(fields.whole("phases", 1, most));
   attempt.start = read_time(fields, "start");

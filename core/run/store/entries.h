@@ -9,12 +9,6 @@
 
 namespace orch::store {
 
-// Calls visit(path) for each entry of a folder.
-template <class F>
-void for_each_entry(const fs::path& folder, F&& visit) {
-  for (const auto& entry : entries_of(folder)) visit(entry);
-}
-
 // Calls visit(directory_entry) for each entry, where it matters that none is overlooked: a folder
 // that cannot be read is an error. One that is missing has no entries.
 template <class F>

@@ -42,7 +42,6 @@ void take_run(const plan::Run& run, record::RunFacts& facts) {
     facts.variant += fmt::format("tensor_parallel={} ", ranks);
   if (const auto stages = run.layout.pipeline_parallel; stages > 1)
     facts.variant += fmt::format("pipeline_parallel={} ", stages);
-  facts.experiment = run.experiment;
   facts.strategy = run.strategy->name;
   facts.cluster = run.cluster->name;
   facts.gpus = run.gpus;
@@ -78,7 +77,9 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
     if (run->steps > 0)
       facts.estimated.gpu_hours = plan::hours_of_steps(*run, facts.estimated.step_seconds);
   }
+  // The folders may have been renamed.
   facts.id = run_folder.filename().string();
+  facts.experiment = run_folder.parent_path().filename().string();
   facts.phases = count_scripts(run_folder);
   return facts;
 }
@@ -171,10 +172,8 @@ Status add_wanted(const fs::path& experiment_folder, const std::vector<std::stri
 
 std::vector<std::string> run_ids(const fs::path& experiment_folder) {
   std::vector<std::string> ids;
-  for_each_entry(experiment_folder, [&](const fs::path& entry) {
+  for (const auto& entry : entries_of(experiment_folder))
     if (!is_draft(entry) && is_there(entry / "run.json")) ids.push_back(entry.filename().string());
-  });
-  std::sort(ids.begin(), ids.end());
   return ids;
 }
 
@@ -187,11 +186,9 @@ std::vector<std::string> experiments(const fs::path& root) {
     return false;
   };
   std::vector<std::string> names;
-  for_each_entry(root, [&](const fs::path& entry) {
+  for (const auto& entry : entries_of(root))
     if (is_there(entry / "submissions") || has_run(entry))
       names.push_back(entry.filename().string());
-  });
-  std::sort(names.begin(), names.end());
   return names;
 }
 

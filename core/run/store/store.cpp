@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/plan/run_json.h"
 #include "core/run/store/entries.h"
+#include "core/run/store/run_folder.h"
 #include "core/run/store/submissions.h"
 
 namespace orch::store {
@@ -93,10 +94,7 @@ class NewFolders {
 
 std::size_t count_others(const fs::path& parent, const std::set<std::string>& planned) {
   std::size_t others = 0;
-  for_each_entry(parent, [&](const fs::path& entry) {
-    const auto name = entry.filename().string();
-    others += !is_draft(entry) && !planned.contains(name) && is_there(entry / "run.json");
-  });
+  for (const auto& id : run_ids(parent)) others += !planned.contains(id);
   return others;
 }
 
@@ -156,16 +154,13 @@ Result<fs::path> Store::find(const std::string& id) const {
   std::vector<fs::path> matches;
   std::vector<std::string> known;
   std::optional<fs::path> exact;
-  for_each_entry(root_, [&](const fs::path& experiment) {
-    for_each_entry(experiment, [&](const fs::path& entry) {
-      const auto name = entry.filename().string();
-      if (is_draft(entry) || !is_there(entry / "run.json")) return;
+  for (const auto& experiment : entries_of(root_))
+    for (const auto& name : run_ids(experiment)) {
       known.push_back(name);
-      if (name == id) exact = entry;
+      if (name == id) exact = experiment / name;
       const auto hash = name.substr(name.rfind('-') + 1);
-      if (name.starts_with(id) || hash.starts_with(id)) matches.push_back(entry);
-    });
-  });
+      if (name.starts_with(id) || hash.starts_with(id)) matches.push_back(experiment / name);
+    }
   if (exact) return *exact;
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) {

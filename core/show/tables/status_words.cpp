@@ -23,20 +23,16 @@ double step_of(const RunStatus& run) {
   return step ? step->value : 0;
 }
 
-record::Workload workload_of(const RunStatus& run) {
-  return {static_cast<double>(run.facts.gpus), run.facts.tokens_per_step};
-}
-
 }  // namespace
 
 record::Quantity::Value RunStatus::measured(const record::Quantity& quantity) const {
   auto measurement = outcome.measured;
   measurement.gpu_hours = outcome.gpu_hours;
-  return record::measured(quantity, measurement, workload_of(*this));
+  return record::measured(quantity, measurement);
 }
 
 record::Quantity::Value RunStatus::estimated(const record::Quantity& quantity) const {
-  return record::estimated(quantity, facts.estimated, workload_of(*this));
+  return record::estimated(quantity, facts.estimated);
 }
 
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {

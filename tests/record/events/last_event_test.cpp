@@ -5,7 +5,7 @@
 
 using namespace orch;
 using namespace orch::events;
-using record::Symptom;
+using record::Failure;
 
 namespace {
 
@@ -13,11 +13,10 @@ std::string step(int number, const std::string& rest) {
   return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
 }
 
-record::Confession confession_of(const std::string& events, const std::string& log = "") {
+record::Confession confession_of(const std::string& events) {
   const Place place;
   place.file("events.jsonl", events);
-  place.file("stdout.log", log);
-  return read_confession(place.root());
+  return read_failure(place.root());
 }
 
 std::string failed(const std::string& kind, const std::string& message) {
@@ -81,26 +80,15 @@ TEST_CASE("the last profile counts, and only what is a number in it", "[collect]
 }
 
 TEST_CASE("a trainer that knows why it failed is believed", "[collect][events]") {
-  const auto said = confession_of(step(3, "") + failed("nan", "the loss is nan at step 4"),
-                                  "ncclUnhandledCudaError: unhandled cuda error\n");
-  CHECK(said.symptom == Symptom::nan);
+  const auto said = confession_of(step(3, "") + failed("nan", "the loss is nan at step 4"));
+  CHECK(said.failure == Failure::nan);
   CHECK(said.line == "the loss is nan at step 4");
-  CHECK(confession_of(failed("data", "a")).symptom == Symptom::data);
-  CHECK(confession_of(failed("disk", "a")).symptom == Symptom::disk);
-  CHECK(confession_of(failed("gpu_memory", "a")).symptom == Symptom::gpu_memory);
-  CHECK(confession_of(failed("bad_exit", "a")).symptom == Symptom::other);
-  CHECK(confession_of(failed("something new", "a")).symptom == Symptom::other);
-  CHECK(confession_of(step(3, "")).symptom == Symptom::none);
-}
-
-TEST_CASE("who blames the others is not believed before a log that knows", "[collect][events]") {
-  const std::string oom = "[rank1]: torch.cuda.OutOfMemoryError: CUDA out of memory.\n";
-  for (const auto* kind : {"nccl", "bad_exit"}) {
-    CHECK(confession_of(failed(kind, "rank 1 did not take part"), oom).symptom ==
-          Symptom::gpu_memory);
-    const auto alone = confession_of(failed(kind, "rank 1 did not take part"), "nothing\n");
-    CHECK(alone.line == "rank 1 did not take part");
-  }
+  CHECK(confession_of(failed("data", "a")).failure == Failure::data);
+  CHECK(confession_of(failed("disk", "a")).failure == Failure::disk);
+  CHECK(confession_of(failed("gpu_memory", "a")).failure == Failure::gpu_memory);
+  CHECK(confession_of(failed("bad_exit", "a")).failure == Failure::bad_exit);
+  CHECK(confession_of(failed("something new", "a")).failure == Failure::bad_exit);
+  CHECK(confession_of(step(3, "")).failure == Failure::none);
 }
 
 TEST_CASE("a message may hold any bytes and be of any length", "[collect][events]") {
@@ -112,7 +100,7 @@ TEST_CASE("a message may hold any bytes and be of any length", "[collect][events
 
 TEST_CASE("a rank that knows the cause counts before those that lost it", "[collect][events]") {
   const auto data = failed("data", "token 7 of sample 3"), lost = failed("nccl", "rank 2 failed");
-  CHECK(confession_of(data + lost).symptom == Symptom::data);
+  CHECK(confession_of(data + lost).failure == Failure::data);
   CHECK(confession_of(lost + data + lost).line == "token 7 of sample 3");
-  CHECK(confession_of(lost).symptom == Symptom::nccl);
+  CHECK(confession_of(lost).failure == Failure::nccl);
 }

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "core/record/ingest/records.h"
+#include "core/record/named_text.h"
 #include "tests/record/ingest/logs.h"
 
 namespace orch::ingest {
@@ -57,9 +57,9 @@ TEST_CASE("every mistake of a pattern file is told, with its place", "[ingest][p
 }
 
 TEST_CASE("an object is read as JSON and as Python write one", "[ingest][records]") {
-  std::vector<NamedText> out;
+  std::vector<record::NamedText> out;
   const auto text_of = [&](std::string_view line) {
-    if (!read_object(line, out)) return std::string("none");
+    if (!record::read_object(line, out)) return std::string("none");
     std::string text;
     for (const auto& [name, value] : out) text += name + "=" + std::string(value) + ";";
     return text;
@@ -75,9 +75,9 @@ TEST_CASE("an object is read as JSON and as Python write one", "[ingest][records
   CHECK(text_of(std::string(9, '{') + std::string(9, '}')) == "none");
 
   std::vector<std::string_view> cells;
-  split_cells("a,\"b,c\",, d ", cells);
+  record::split_cells("a,\"b,c\",, d ", cells);
   CHECK(cells == std::vector<std::string_view>{"a", "b,c", "", "d"});
-  split_cells("\"", cells);
+  record::split_cells("\"", cells);
   CHECK(cells == std::vector<std::string_view>{"\""});
 }
 

@@ -63,7 +63,6 @@ TEST_CASE("a loss curve keeps its extremes in 2,000 points", "[ingest][series]")
   CHECK(points.size() > 900);
   CHECK(points.front().step == 1);
   CHECK(points.back().step == 1'000'000);
-  CHECK(curve.not_finite() == 2);
   CHECK(std::is_sorted(points.begin(), points.end(),
                        [](const auto& a, const auto& b) { return a.step < b.step; }));
   const auto has = [&](std::int64_t step, double loss) {
@@ -85,11 +84,10 @@ TEST_CASE("a short loss curve is kept as it is", "[ingest][series]") {
 }
 
 TEST_CASE("literals are found where a search for each finds them", "[ingest][literals]") {
-  const std::vector<std::string> words{"he", "she", "hers", "his", "iteration", "time (ms)", "e"};
+  const std::vector<std::string> words{"he", "she", "hers", "his", "iteration", "time (ms)", "er"};
   Literals literals;
   for (std::size_t i = 0; i < words.size(); ++i)
     literals.add(words[i], static_cast<std::uint32_t>(i));
-  literals.build();
   const std::string line = "ushers said: this iteration's time (ms) | hehe she";
   std::vector<std::pair<std::uint32_t, std::size_t>> found, expected;
   literals.scan(line, [&](std::uint32_t id, std::size_t begin) { found.emplace_back(id, begin); });

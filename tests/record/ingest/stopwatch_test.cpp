@@ -1,4 +1,4 @@
-#include "core/record/ingest/stopwatch.h"
+#include "core/record/ingest/series.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -62,11 +62,11 @@ TEST_CASE("events count before a log") {
   CHECK(one.view().verdict().state == State::failed);
 }
 
-TEST_CASE("a log knows more ways to fail than the few signs of every log") {
+TEST_CASE("a run failed of what its attempt confesses") {
   One one;
   one.slurm_says("FAILED");
   one.script_says(1, "failed");
-  one.place.log_says = {record::Symptom::nan, "loss is NaN from step 7 on"};
+  one.place.log_says = {record::Failure::nan, "loss is NaN from step 7 on"};
   one.look();
   CHECK(one.view().verdict().failure == Failure::nan);
   CHECK(one.view().verdict().reason == "loss is NaN from step 7 on");

@@ -155,7 +155,7 @@ class Place : public ::Place {
     out.say = [this](const std::string& line) { said.push_back(line); };
     out.interrupted = [this] { return interrupted; };
     out.log_progress = [this](const fs::path&, double) { return log; };
-    out.log_confession = [this](const fs::path&) { return log_says; };
+    out.confession = [this](const fs::path&) { return log_says; };
     return out;
   }
   Campaign campaign(Options options = {}) { return Campaign(root(), "sweep", world(), options); }

@@ -9,7 +9,7 @@
 
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_tasks.h"
-#include "core/run/launch/local/supervisor_folder.h"
+#include "core/run/launch/local/local_tasks.h"
 #include "tests/run/launch/local_fixture.h"
 
 using namespace orch;

@@ -100,17 +100,7 @@ TEST_CASE("an id counts only as a whole", "[launch][slurm]") {
   CHECK_FALSE(carries("", "0007-ab"));
 }
 
-TEST_CASE("SLURM's ways to write a time", "[launch][slurm]") {
-  CHECK(parse_duration("90") == 5400);
-  CHECK(parse_duration("3:35") == 215);
-  CHECK(parse_duration("20:00:00") == 72000);
-  CHECK(parse_duration("4-04:00:00") == 360000);
-  CHECK(parse_duration("2-12") == 216000);
-  CHECK(parse_duration("1-00:30") == 88200);
-  CHECK(std::isinf(*parse_duration("UNLIMITED")));
-  for (const auto* wrong : {"", "INVALID", "1:2:3:4", "-1", "1:", "a-1", "1-", "99999999999"})
-    CHECK_FALSE(parse_duration(wrong).has_value());
-
+TEST_CASE("SLURM's ways to write a moment", "[launch][slurm]") {
   CHECK(parse_moment("1794729257") == 1794729257);
   CHECK(parse_moment("N/A") == 0);
   CHECK(parse_moment("Unknown") == 0);

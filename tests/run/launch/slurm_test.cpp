@@ -1,4 +1,4 @@
-#include "core/run/launch/slurm/slurm.h"
+#include "core/run/launch/slurm/slurm_client.h"
 
 #include <catch2/catch_test_macros.hpp>
 

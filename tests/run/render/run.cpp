@@ -89,7 +89,7 @@ plan::Run bare() { return make_run(1, 1); }
 
 Context context() { return {"../../bin", "0.1.0"}; }
 
-std::vector<Script> scripts(const plan::Run& run, const Context& where) {
+std::vector<File> scripts(const plan::Run& run, const Context& where) {
   auto source = Template::load(fs::path(ORCH_SOURCE_DIR) / "templates/slurm/default.sbatch");
   if (!source) FAIL(text(source.error()));
   auto result = render_job(*source, run, where);

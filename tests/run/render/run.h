@@ -24,7 +24,7 @@ plan::Run bare();
 Context context();
 
 // The scripts of a run with the template that is shipped.
-std::vector<Script> scripts(const plan::Run& run, const Context& where = context());
+std::vector<File> scripts(const plan::Run& run, const Context& where = context());
 // A template's text for two_nodes(), or its only error.
 std::string rendered(const std::string& text);
 Error render_error(const std::string& text);

@@ -25,8 +25,8 @@ bool has_line(const std::string& script, const std::string& line) {
 }
 
 // One run for each hostile string, as trainer, place of our trainers and variable.
-std::vector<Script> hostile_scripts() {
-  std::vector<Script> all;
+std::vector<File> hostile_scripts() {
+  std::vector<File> all;
   for (const auto& hostile : hostile_strings()) {
     auto run = two_nodes();
     run.job.environment["HOSTILE"] = hostile;
@@ -37,7 +37,7 @@ std::vector<Script> hostile_scripts() {
 }
 
 // Fewer, since shellcheck takes half a second for each: all the hostile strings at once.
-std::vector<Script> varied_scripts() {
+std::vector<File> varied_scripts() {
   auto hostile = two_nodes();
   std::string all_of_them;
   for (const auto& text : hostile_strings()) {
@@ -52,7 +52,7 @@ std::vector<Script> varied_scripts() {
 }
 
 // Writes the scripts into the folder and gives their names, quoted.
-std::string write_all(const std::vector<Script>& made, const fs::path& folder) {
+std::string write_all(const std::vector<File>& made, const fs::path& folder) {
   std::string files;
   for (std::size_t i = 0; i < made.size(); ++i) {
     const auto path = folder / ("job" + std::to_string(i) + ".sbatch");

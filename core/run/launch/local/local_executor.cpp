@@ -25,42 +25,6 @@ std::string tail(const fs::path& log) {
   return std::string(trimmed.substr(trimmed.size() > kTail ? trimmed.size() - kTail : 0));
 }
 
-record::JobFact ended(const LocalTask& task) {
-  record::JobFact fact;
-  fact.state = task.state;
-  fact.reason = task.reason;
-  fact.out_of_memory = task.state == "OUT_OF_MEMORY";
-  fact.exit_code = task.exit_code;
-  fact.start = task.start;
-  fact.end = task.end;
-  fact.elapsed_seconds = std::max(0.0, task.end - task.start);
-  fact.gpu_hours = fact.elapsed_seconds * task.ranks / 3600;
-  return fact;
-}
-
-record::JobFact running(const LocalTask& task, double now) {
-  record::JobFact fact;
-  fact.state = "RUNNING";
-  fact.start = task.start;
-  fact.elapsed_seconds = std::max(0.0, now - task.start);
-  return fact;
-}
-
-record::JobFact pending(const SupervisorNote& note) {
-  record::JobFact fact;
-  fact.state = "PENDING";
-  fact.reason = note.waits_for.empty() ? "waiting for the runs before it" : note.waits_for;
-  return fact;
-}
-
-record::JobFact gone(const std::optional<LocalTask>& task) {
-  record::JobFact fact;
-  fact.state = "NODE_FAIL";
-  fact.reason = "the supervisor is gone";
-  if (task) fact.start = task->start;
-  return fact;
-}
-
 // Made, never written to: whoever comes first, the mark is the same.
 Status mark(const fs::path& file) {
   const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
@@ -126,10 +90,16 @@ void LocalExecutor::poll_one(const record::Submission& submission, record::JobFa
   for (std::size_t index = 0; index < submission.runs.size(); ++index) {
     const auto read = read_task(folder, index);
     const auto task = read ? *read : std::nullopt;
-    auto fact = task && task->end > 0 ? ended(*task)
-                : !alive              ? gone(task)
-                : task                ? running(*task, clock_.now())
-                                      : pending(note);
+    auto fact = task.value_or(record::JobFact());
+    if (fact.end == 0 && !alive) {
+      fact.state = "NODE_FAIL";
+      fact.reason = "the supervisor is gone";
+    } else if (!task) {
+      fact.state = "PENDING";
+      fact.reason = note.waits_for.empty() ? "waiting for the runs before it" : note.waits_for;
+    } else if (fact.end == 0) {
+      fact.elapsed_seconds = std::max(0.0, clock_.now() - fact.start);
+    }
     fact.job = task_job(*job, submission.array, index);
     fact.nodes = host;
     facts[{submission.id, index}] = std::move(fact);

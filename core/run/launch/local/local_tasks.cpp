@@ -1,10 +1,13 @@
 #include "core/run/launch/local/local_tasks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <limits>
 
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
@@ -58,39 +61,38 @@ TaskJob parse_task_job(const std::string& job) {
   return task;
 }
 
-Status write_task(const fs::path& folder, std::size_t index, const LocalTask& task) {
+Status write_task(const fs::path& folder, std::size_t index, const record::JobFact& task) {
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{1})
       .field("state", task.state)
       .field("reason", task.reason)
-      .field("exit_code", std::int64_t{task.exit_code})
+      .field("exit_code", std::int64_t{task.exit_code.value_or(0)})
       .field("start", task.start)
       .field("end", task.end)
-      .field("ranks", std::int64_t{task.ranks})
-      .field("attempt", std::int64_t{task.attempt});
+      .field("gpu_hours", task.gpu_hours);
   return write_file_atomically(task_file(folder, index), std::move(to.end()).text());
 }
 
-Result<std::optional<LocalTask>> read_task(const fs::path& folder, std::size_t index) {
+Result<std::optional<record::JobFact>> read_task(const fs::path& folder, std::size_t index) {
   const auto file = task_file(folder, index);
   const JsonOptions options{.fix = "look at the run's attempts"};
   const auto json = read_json(file, options);
   if (!json) return json.error();
-  if (!*json) return std::optional<LocalTask>();
+  if (!*json) return std::optional<record::JobFact>();
   Fields fields(**json);
-  const auto number = [&](const char* key) {
-    return static_cast<int>(fields.whole(key, std::numeric_limits<int>::min(),
-                                         std::numeric_limits<int>::max()));
-  };
-  LocalTask task;
+  record::JobFact task;
   task.state = fields.text("state");
+  task.out_of_memory = task.state == "OUT_OF_MEMORY";
   task.reason = fields.text("reason");
-  task.exit_code = number("exit_code");
+  const int code = static_cast<int>(fields.whole("exit_code", -1'000'000, 1'000'000));
   task.start = fields.number("start");
   task.end = fields.number("end");
-  task.ranks = number("ranks");
-  task.attempt = number("attempt");
+  if (task.end > 0) {
+    task.exit_code = code;
+    task.elapsed_seconds = std::max(0.0, task.end - task.start);
+  }
+  task.gpu_hours = fields.number_or("gpu_hours", 0);
   if (!fields.problems().empty()) return damaged(file, fields.problem(), options.fix);
   return std::optional(task);
 }
@@ -122,6 +124,20 @@ std::optional<std::string> read_answer(const fs::path& folder) {
 
 fs::path cancel_mark(const fs::path& folder, std::size_t index) {
   return folder / fmt::format("cancel.{}", index);
+}
+
+SupervisorFolder::SupervisorFolder(const fs::path& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+
+// A folder without a name has no links. ESTALE: another host deleted it (NFS).
+bool SupervisorFolder::is_deleted() const {
+  struct stat facts = {};
+  if (!file_.is_open()) return ::stat(path_.c_str(), &facts) != 0 && errno == ENOENT;
+  return ::fstat(file_.get(), &facts) == 0 ? facts.st_nlink == 0 : errno == ESTALE;
+}
+
+bool SupervisorFolder::asks_to_cancel(std::size_t index) const {
+  return is_there(cancel_mark(path_, index)) || is_deleted();
 }
 
 }  // namespace orch::launch

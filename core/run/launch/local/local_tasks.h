@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "core/base/descriptor.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/record/facts.h"
 
 namespace orch::launch {
 
@@ -35,18 +37,12 @@ struct TaskJob {
 std::string task_job(const std::string& supervisor, bool array, std::size_t index);
 TaskJob parse_task_job(const std::string& job);
 
-struct LocalTask {
-  std::string state;   // RUNNING, or how it ended, in SLURM's words
-  std::string reason;  // why it ended
-  int exit_code = 0;
-  double start = 0;  // seconds since 1970
-  double end = 0;    // 0: it runs
-  int ranks = 0;
-  int attempt = 0;  // 0: none was begun
-};
-Status write_task(const fs::path& submission_folder, std::size_t index, const LocalTask& task);
+// A run that is RUNNING, or how it ended; it has no end as long as it runs.
+Status write_task(const fs::path& submission_folder, std::size_t index,
+                  const record::JobFact& task);
 // Nothing if it has not begun; an error if the file is damaged.
-Result<std::optional<LocalTask>> read_task(const fs::path& submission_folder, std::size_t index);
+Result<std::optional<record::JobFact>> read_task(const fs::path& submission_folder,
+                                                 std::size_t index);
 
 struct SupervisorNote {
   std::string host;
@@ -58,5 +54,21 @@ SupervisorNote read_note(const fs::path& submission_folder);  // empty where the
 fs::path answer_file(const fs::path& submission_folder);
 std::optional<std::string> read_answer(const fs::path& submission_folder);
 fs::path cancel_mark(const fs::path& submission_folder, std::size_t index);
+
+// The folder of a submission, by which others tell its supervisor what to do.
+class SupervisorFolder {
+ public:
+  explicit SupervisorFolder(const fs::path& path);  // holds it open
+
+  const fs::path& path() const { return path_; }
+  // Not where it was only moved, or is out of reach for a while.
+  bool is_deleted() const;
+  // By a mark; or it is deleted, for then no mark will come and nobody learns how the run ends.
+  bool asks_to_cancel(std::size_t index) const;
+
+ private:
+  fs::path path_;
+  Descriptor file_;
+};
 
 }  // namespace orch::launch

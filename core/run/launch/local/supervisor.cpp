@@ -41,8 +41,8 @@ void close_inherited(int keep) {
   close_all(static_cast<unsigned>(keep) + 1);
 }
 
-LocalTask cancelled_before_it_began(double now) {
-  LocalTask task;
+record::JobFact cancelled_before_it_began(double now) {
+  record::JobFact task;
   task.state = "CANCELLED";
   task.reason = "cancelled before it began";
   task.exit_code = 143;

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 
+#include "core/base/date.h"
 #include "core/base/json_writer.h"
 
 namespace orch::launch {
@@ -18,15 +18,7 @@ void field_or_null(JsonWriter& to, const char* key, const std::string& text) {
     to.field(key, json_safe(text));
 }
 
-std::string utc(double seconds) {
-  if (seconds <= 0) return {};
-  const auto whole = static_cast<std::time_t>(seconds);
-  std::tm parts = {};
-  ::gmtime_r(&whole, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
+std::string moment(double seconds) { return seconds > 0 ? format_moment(seconds) : ""; }
 
 void list(JsonWriter& to, const char* key, const std::vector<std::string>& items) {
   to.begin_list(key);
@@ -45,8 +37,9 @@ std::string json_safe(const std::string& text) {
 
 Result<LocalAttempt> LocalAttempt::claim(const fs::path& run_folder) {
   LocalAttempt attempt;
-  for (attempt.number_ = 1;; ++attempt.number_) {
-    attempt.folder_ = run_folder / "attempts" / std::to_string(attempt.number_);
+  attempt.state = "running";
+  for (attempt.number = 1;; ++attempt.number) {
+    attempt.folder_ = run_folder / "attempts" / std::to_string(attempt.number);
     std::error_code code;
     fs::create_directories(attempt.folder_, code);
     const auto flight = attempt.folder_ / "flight";
@@ -63,16 +56,16 @@ bool LocalAttempt::write() const {
   field_or_null(to, "job_id", job);
   field_or_null(to, "submission", submission);
   to.field("restart_count", std::int64_t{0})
-      .field("phase", std::int64_t{1})
-      .field("phases", std::int64_t{1})
-      .field("gpus", ranks);
-  field_or_null(to, "start", utc(start));
-  field_or_null(to, "end", utc(end));
+      .field("phase", std::int64_t{phase})
+      .field("phases", std::int64_t{phases})
+      .field("gpus", gpus);
+  field_or_null(to, "start", moment(start));
+  field_or_null(to, "end", moment(end));
   field_or_null(to, "signal", signal);
-  if (exit_code < 0)
-    to.null("exit_code");
+  if (exit_code)
+    to.field("exit_code", std::int64_t{*exit_code});
   else
-    to.field("exit_code", std::int64_t{exit_code});
+    to.null("exit_code");
   list(to, "nodes", nodes);
   list(to, "bad_nodes", bad_nodes);
   const auto status = write_file_atomically(folder_ / "status.json", std::move(to.end()).text());

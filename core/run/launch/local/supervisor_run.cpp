@@ -54,13 +54,14 @@ void SupervisedRun::say(const std::string& line) {
 }
 
 // The only way out: the attempt first, then the task, so that who sees the task's end sees both.
-LocalTask SupervisedRun::conclude(const char* word, const char* state, int code,
-                                  const std::string& message) {
+record::JobFact SupervisedRun::conclude(const char* word, const char* state, int code,
+                                        const std::string& message) {
   say(fmt::format("{}: {}", state, message));
   task_.state = word;
   task_.reason = json_safe(message);
   task_.exit_code = code;
   task_.end = clock_.now();
+  task_.gpu_hours = (task_.end - task_.start) * static_cast<double>(run_.run.gpus) / 3600;
   if (attempt_) {
     attempt_->state = state;
     attempt_->message = message;
@@ -75,7 +76,7 @@ LocalTask SupervisedRun::conclude(const char* word, const char* state, int code,
   return task_;
 }
 
-LocalTask SupervisedRun::work() {
+record::JobFact SupervisedRun::work() {
   auto claimed = LocalAttempt::claim(folder_);
   if (!claimed) return conclude("FAILED", "failed", 1, claimed.error().front().text());
   attempt_ = std::move(*claimed);
@@ -84,7 +85,6 @@ LocalTask SupervisedRun::work() {
   attempt_->job = task_job(text(own_supervisor_id()), options_.submission.array, index_);
   attempt_->submission = options_.submission.id;
   attempt_->nodes = {host_name()};
-  task_.attempt = attempt_->number();
   try {
     if (auto end = prepare()) return *end;
     if (auto end = check_node()) return *end;
@@ -95,14 +95,13 @@ LocalTask SupervisedRun::work() {
 }
 
 // The first things that can go wrong, in the order of default.sbatch.
-std::optional<LocalTask> SupervisedRun::prepare() {
+std::optional<record::JobFact> SupervisedRun::prepare() {
   auto run = read_local_run(folder_);
   if (run) {
     run_ = std::move(*run);
-    task_.ranks = static_cast<int>(run_.run.gpus);
-    attempt_->ranks = run_.run.gpus;
+    attempt_->gpus = run_.run.gpus;
   }
-  say(fmt::format("attempt {}, job {}, on {}", attempt_->number(), attempt_->job,
+  say(fmt::format("attempt {}, job {}, on {}", attempt_->number, attempt_->job,
                   attempt_->nodes.front()));
   attempt_->write();
   if (auto status = write_task(submission_.path(), index_, task_); !status)
@@ -120,7 +119,7 @@ std::optional<LocalTask> SupervisedRun::prepare() {
   return std::nullopt;
 }
 
-std::optional<LocalTask> SupervisedRun::check_node() {
+std::optional<record::JobFact> SupervisedRun::check_node() {
   auto environment = rank_environment(run_, *attempt_, options_.submission.id);
   const auto check = environment.find("ORCH_NODE_CHECK");
   if (check == environment.end() || check->second.empty()) return std::nullopt;
@@ -142,7 +141,7 @@ std::optional<LocalTask> SupervisedRun::check_node() {
                   attempt_->nodes.front() + ": the check of the site failed; see nodes.log");
 }
 
-LocalTask SupervisedRun::train() {
+record::JobFact SupervisedRun::train() {
   Ranks ranks(*log_);
   const auto status = ranks.start(
       rank_commands(run_, *attempt_, options_.submission.id, trainer_words(run_, options_.trainers)));
@@ -242,7 +241,7 @@ void SupervisedRun::finish(Ranks& ranks, Why why, const std::string& message, in
 
 // As in default.sbatch: the trainer's word that all is done is the file "finished". It leaves with
 // 0 also when it was told to stop and has saved; with neither, whoever reads its events judges.
-LocalTask SupervisedRun::judge(const Ranks& ranks) {
+record::JobFact SupervisedRun::judge(const Ranks& ranks) {
   const auto* failure = first_failure(ranks);
   const bool told = warned_ || why_ != Why::none;
   if (!failure && is_there(attempt_->folder() / "finished"))
@@ -263,7 +262,7 @@ LocalTask SupervisedRun::judge(const Ranks& ranks) {
   return conclude("FAILED", "failed", code, cause + "; see stdout.log");
 }
 
-LocalTask SupervisedRun::stopped() {
+record::JobFact SupervisedRun::stopped() {
   if (stop_asked()) return conclude("FAILED", "stopped", 75, "the stop file is there");
   return conclude("FAILED", "stopped", 75, "saved before the time limit, with more to do");
 }

@@ -7,7 +7,6 @@
 #include "core/run/launch/local/local_tasks.h"
 #include "core/run/launch/local/supervisor.h"
 #include "core/run/launch/local/supervisor_attempt.h"
-#include "core/run/launch/local/supervisor_folder.h"
 #include "core/run/launch/local/supervisor_ranks.h"
 #include "core/run/launch/local/supervisor_signals.h"
 
@@ -20,17 +19,17 @@ class SupervisedRun {
                 const SupervisorOptions& options, SupervisorSignals& signals);
 
   // Returns what it has written as task.<n>.json.
-  LocalTask work();
+  record::JobFact work();
 
  private:
   enum class Why { none, cancelled, time, memory, failed, deserted };
 
-  LocalTask conclude(const char* word, const char* state, int code, const std::string& message);
-  std::optional<LocalTask> prepare();
-  std::optional<LocalTask> check_node();
-  LocalTask train();
-  LocalTask judge(const Ranks& ranks);
-  LocalTask stopped();
+  record::JobFact conclude(const char* word, const char* state, int code, const std::string& message);
+  std::optional<record::JobFact> prepare();
+  std::optional<record::JobFact> check_node();
+  record::JobFact train();
+  record::JobFact judge(const Ranks& ranks);
+  record::JobFact stopped();
 
   void heed(Ranks& ranks);  // everything that may end the ranks early
   void heed_time(Ranks& ranks);
@@ -51,7 +50,7 @@ class SupervisedRun {
   LocalRun run_;
   std::optional<LocalAttempt> attempt_;
   std::unique_ptr<RankLog> log_;
-  LocalTask task_;
+  record::JobFact task_;
   double began_ = 0;  // steady
   double looked_at_memory_ = 0;
   double looked_for_stop_ = 0;

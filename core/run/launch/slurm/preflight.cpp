@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/plan/slurm.h"
 
 namespace orch::launch {
 namespace {
@@ -137,7 +138,7 @@ class Checker {
 
   void check_time() {
     if (ask_.time.empty()) return;
-    const auto seconds = parse_duration(ask_.time);
+    const auto seconds = plan::parse_slurm_time(ask_.time);
     if (!seconds)
       add(fmt::format("no time limit: '{}'", printable(ask_.time)), "write it as hours:00:00");
     else if (*seconds > partition_->max_seconds)

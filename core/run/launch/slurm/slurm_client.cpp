@@ -125,12 +125,12 @@ Status SlurmClient::cancel(const std::vector<std::string>& jobs) {
   return {};
 }
 
-Result<ArrayLimits> SlurmClient::limits() {
+Result<std::int64_t> SlurmClient::largest_array() {
   const auto config = ask(shell_, {"scontrol", "show", "config"});
   if (!config) return config.error();
   ClusterFacts facts;
   parse_config(*config, facts);
-  return array_limits(facts);
+  return std::max<std::int64_t>(1, facts.max_array_size);
 }
 
 Result<ClusterFacts> SlurmClient::facts() {
@@ -146,6 +146,22 @@ Result<ClusterFacts> SlurmClient::facts() {
   facts.partitions = parse_partitions(*partitions);
   facts.nodes = parse_nodes(*nodes);
   return facts;
+}
+
+Slurm probe_slurm(Shell& shell) {
+  Command ping;
+  ping.argv = {"scontrol", "ping"};
+  ping.timeout_seconds = 15;  // it gives up by itself after about ten
+  const auto answer = shell.run(ping);
+  if (!answer) return Slurm::absent;
+  if (answer->timed_out) return Slurm::unreachable;
+  // The package is installed, but no cluster was ever named.
+  if (answer->err.find("Could not establish a configuration source") != std::string::npos)
+    return Slurm::absent;
+  if (answer->code != 0) return Slurm::unreachable;
+  Command version;
+  version.argv = {"sbatch", "--version"};
+  return shell.run(version) ? Slurm::reachable : Slurm::absent;
 }
 
 }  // namespace orch::launch

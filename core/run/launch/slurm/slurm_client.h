@@ -31,7 +31,7 @@ class SlurmClient {
   Status cancel(const std::vector<std::string>& jobs);
 
   Result<ClusterFacts> facts();
-  Result<ArrayLimits> limits();
+  Result<std::int64_t> largest_array();  // tasks
 
  private:
   Result<std::vector<AccountRow>> ask_accounting(const std::vector<std::string>& which);
@@ -40,6 +40,12 @@ class SlurmClient {
   bool no_accounting_ = false;
   bool no_submit_line_ = false;  // before 21.08
 };
+
+enum class Slurm { absent, unreachable, reachable };
+
+// Whether this machine has SLURM's commands and a configuration for them, and whether the
+// controller answers within a few seconds.
+Slurm probe_slurm(Shell& shell);
 
 // What a program said on stderr, short enough for a message: its last line that says something.
 std::string complaint_of(const Output& output);

@@ -90,9 +90,9 @@ std::map<TaskId, Told> told_tasks(const std::vector<AccountRow>& rows,
 
 std::size_t SlurmExecutor::largest_array() {
   if (largest_array_ > 0) return largest_array_;
-  const auto limits = client_.limits();
-  if (!limits) return Executor::largest_array();
-  largest_array_ = static_cast<std::size_t>(std::min(limits->tasks, kLongestScript));
+  const auto tasks = client_.largest_array();
+  if (!tasks) return Executor::largest_array();
+  largest_array_ = static_cast<std::size_t>(std::min(*tasks, kLongestScript));
   return largest_array_;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "core/run/launch/slurm/slurm_jobs.h"
+#include "core/plan/slurm.h"
 
 namespace orch::launch {
 namespace {
@@ -45,7 +45,6 @@ void parse_config(std::string_view text, ClusterFacts& into) {
     if (key == "ClusterName") into.name = value;
     if (key == "SLURM_VERSION") into.version = value;
     if (key == "MaxArraySize") into.max_array_size = number_or(value, into.max_array_size);
-    if (key == "MaxJobCount") into.max_job_count = number_or(value, into.max_job_count);
   }
 }
 
@@ -58,7 +57,7 @@ std::vector<PartitionFacts> parse_partitions(std::string_view text) {
     facts.name = pairs["PartitionName"];
     facts.is_default = pairs["Default"] == "YES";
     facts.state = pairs["State"];
-    facts.max_seconds = parse_duration(pairs["MaxTime"]).value_or(facts.max_seconds);
+    facts.max_seconds = plan::parse_slurm_time(pairs["MaxTime"]).value_or(facts.max_seconds);
     facts.nodes = number_or(pairs["TotalNodes"], 0);
     facts.max_nodes = number_or(pairs["MaxNodes"], facts.max_nodes);
     facts.accounts = list_of(pairs["AllowAccounts"]);
@@ -77,11 +76,6 @@ std::vector<NodeGroup> parse_nodes(std::string_view text) {
         {fields[0], number_or(fields[1], 0), fields[2], list_of(fields[3]), fields[4]});
   }
   return groups;
-}
-
-ArrayLimits array_limits(const ClusterFacts& facts) {
-  return {std::max<std::int64_t>(1, facts.max_array_size),
-          std::max<std::int64_t>(1, facts.max_job_count)};
 }
 
 }  // namespace orch::launch

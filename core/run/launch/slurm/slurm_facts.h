@@ -32,8 +32,7 @@ struct NodeGroup {
 struct ClusterFacts {
   std::string name;
   std::string version;
-  std::int64_t max_array_size = 1001;
-  std::int64_t max_job_count = 10000;
+  std::int64_t max_array_size = 1001;  // tasks of one array, counted from 0
   std::vector<PartitionFacts> partitions;
   std::vector<NodeGroup> nodes;
 };
@@ -44,12 +43,5 @@ extern const std::string_view kNodeFields;
 void parse_config(std::string_view text, ClusterFacts& into);
 std::vector<PartitionFacts> parse_partitions(std::string_view text);
 std::vector<NodeGroup> parse_nodes(std::string_view text);
-
-// How independent runs must be cut into arrays.
-struct ArrayLimits {
-  std::int64_t tasks = 1;  // that one array may have, counted from 0: MaxArraySize caps the index
-  std::int64_t jobs = 1;   // that the controller keeps at once, for all users
-};
-ArrayLimits array_limits(const ClusterFacts& facts);
 
 }  // namespace orch::launch

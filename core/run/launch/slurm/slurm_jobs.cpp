@@ -4,9 +4,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <ctime>
-#include <limits>
+
+#include "core/plan/slurm.h"
 
 namespace orch::launch {
 namespace {
@@ -92,8 +92,7 @@ record::JobFact queue_fact(const QueueLine& line) {
     fact.end = parse_moment(line[q_end]);
     fact.exit_code = exit_of_wait(line[q_exit]);
   }
-  fact.elapsed_seconds = parse_duration(line[q_used]).value_or(0);
-  if (!std::isfinite(fact.elapsed_seconds)) fact.elapsed_seconds = 0;
+  fact.elapsed_seconds = plan::parse_slurm_time(line[q_used]).value_or(0);
   // The starts before the last one are accounting's to tell.
   if (line[q_restarts] == "0") {
     auto gpus = gpus_in(line[q_resources]);  // only where the site tracks gres/gpu
@@ -249,29 +248,6 @@ bool has_ended(std::string_view state) {
                                     "FAILED"sv,    "NODE_FAIL"sv, "OUT_OF_MEMORY"sv, "PREEMPTED"sv,
                                     "TIMEOUT"sv,   "REVOKED"sv,   "LAUNCH_FAILED"sv};
   return std::ranges::find(kEnds, state) != kEnds.end();
-}
-
-std::optional<double> parse_duration(std::string_view text) {
-  if (text == "UNLIMITED" || text == "INFINITE") return std::numeric_limits<double>::infinity();
-  double days = 0;
-  const bool has_days = text.find('-') != std::string_view::npos;
-  if (has_days) {
-    const auto count = number<std::uint32_t>(cut(text, '-'));
-    if (!count) return {};
-    days = *count;
-  }
-  std::vector<double> parts;
-  const auto colons = std::ranges::count(text, ':');
-  for (auto i = colons; i >= 0; --i) {
-    const auto part = number<std::uint32_t>(cut(text, ':'));
-    if (!part) return {};
-    parts.push_back(*part);
-  }
-  if (parts.size() > 3) return {};
-  // Hours come first after days; else what is missing is at the front, and one number is minutes.
-  if (!has_days && parts.size() < 3) parts.insert(parts.begin(), 0);
-  parts.resize(3);
-  return ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2];
 }
 
 double parse_moment(std::string_view text) {

@@ -45,10 +45,6 @@ bool carries(std::string_view marks, std::string_view submission_id);
 // Whether SLURM calls a job in this state done: it will not run (again) by itself.
 bool has_ended(std::string_view state);
 
-// SLURM's "90" (minutes), "90:00", "1:30:00", "4-4", "4-4:00" or "4-4:00:00" in seconds; infinity
-// for UNLIMITED.
-std::optional<double> parse_duration(std::string_view text);
-
 // "1794729257" or "2026-11-15T07:54:17" (local time); 0 for N/A, Unknown and the like.
 double parse_moment(std::string_view text);
 

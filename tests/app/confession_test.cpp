@@ -2,32 +2,41 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "tests/place.h"
-#include "core/base/text.h"
-#include "core/record/events/collect.h"
+#include "core/app/run_logs.h"
+#include "tests/app/desk.h"
 
 using namespace orch;
-using namespace orch::events;
-using record::Symptom;
+using record::Failure;
 
 namespace {
 
-record::Confession confession_of(const std::string& log) {
-  const Place place;
-  place.file("stdout.log", log);
-  return read_confession(place.root());
+// Of one attempt; the patterns are read once.
+record::Confession read_confession(const fs::path& attempt_folder) {
+  static app::RunLogs logs;
+  return logs.confession(attempt_folder);
 }
 
-Symptom symptom_of(const std::string& line) {
+record::Confession confession_of(const std::string& log, const std::string& events = "") {
+  const Desk desk;
+  desk.file("stdout.log", log);
+  desk.file("events.jsonl", events);
+  return read_confession(desk.root());
+}
+
+std::string failed(const std::string& kind, const std::string& message) {
+  return R"({"event":"failed","time":1,"class":")" + kind + R"(","message":")" + message + "\"}\n";
+}
+
+Failure failure_of(const std::string& line) {
   const auto confession = confession_of("loading data\nstep 1 loss 11.2\n" + line + "\nbye\n");
-  CHECK((confession.symptom == Symptom::none) == confession.line.empty());
-  return confession.symptom;
+  CHECK((confession.failure == Failure::none) == confession.line.empty());
+  return confession.failure;
 }
 
 }  // namespace
 
 // Lines as PyTorch, NCCL, slurmstepd, srun and the NVIDIA driver write them.
-TEST_CASE("known failures are recognised by the lines that tell of them", "[collect][log]") {
+TEST_CASE("known failures are recognised by the lines that tell of them", "[app][log]") {
   for (const std::string line :
        {"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 166.00 MiB (GPU 0; "
         "8.00 GiB total capacity; 6.93 GiB already allocated)",
@@ -39,7 +48,7 @@ TEST_CASE("known failures are recognised by the lines that tell of them", "[coll
         "n1:2338:2379 [2] transport.cc:64 NCCL WARN Cuda failure 2 'out of memory'",
         "failed to allocate 32.00M from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory"}) {
     INFO(line);
-    CHECK(symptom_of(line) == Symptom::gpu_memory);
+    CHECK(failure_of(line) == Failure::gpu_memory);
   }
   for (const std::string line :
        {"slurmstepd: error: Detected 1 oom_kill event in StepId=440575.0. Some of the step tasks "
@@ -55,7 +64,7 @@ TEST_CASE("known failures are recognised by the lines that tell of them", "[coll
         "allocate memory: you tried to allocate 4294967296 bytes.",
         "OSError: [Errno 12] Cannot allocate memory"}) {
     INFO(line);
-    CHECK(symptom_of(line) == Symptom::host_memory);
+    CHECK(failure_of(line) == Failure::host_memory);
   }
   for (const std::string line :
        {"[E ProcessGroupNCCL.cpp:737] [Rank 1] Watchdog caught collective operation timeout: "
@@ -71,7 +80,7 @@ TEST_CASE("known failures are recognised by the lines that tell of them", "[coll
         "n1:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.1<52224> with status=12 "
         "opcode=129 len=0 vendor err 129 (Recv)"}) {
     INFO(line);
-    CHECK(symptom_of(line) == Symptom::nccl);
+    CHECK(failure_of(line) == Failure::nccl);
   }
   for (const std::string line :
        {"RuntimeError: CUDA error: uncorrectable ECC error encountered",
@@ -81,11 +90,11 @@ TEST_CASE("known failures are recognised by the lines that tell of them", "[coll
         "bus.",
         "NVRM: Xid (PCI:0000:03:00): 48, pid=1234, An uncorrectable double bit error (DBE)"}) {
     INFO(line);
-    CHECK(symptom_of(line) == Symptom::node);
+    CHECK(failure_of(line) == Failure::node);
   }
 }
 
-TEST_CASE("what only looks like a failure is none", "[collect][log]") {
+TEST_CASE("what only looks like a failure is none", "[app][log]") {
   for (const std::string line :
        {"export NCCL_ASYNC_ERROR_HANDLING=1", "TORCH_NCCL_ASYNC_ERROR_HANDLING=1",
         "n1:534:1763 [3] NCCL INFO NVLS comm 0x7f1928e6e060 headRank 3 nHeads 4",
@@ -97,73 +106,88 @@ TEST_CASE("what only looks like a failure is none", "[collect][log]") {
         "2.19.3",
         "Traceback (most recent call last):", ""}) {
     INFO(line);
-    CHECK(symptom_of(line) == Symptom::none);
+    CHECK(failure_of(line) == Failure::none);
   }
-  CHECK(confession_of("").symptom == Symptom::none);
-  const Place place;
-  CHECK(read_confession(place.root()).symptom == Symptom::none);
+  CHECK(confession_of("").failure == Failure::none);
+  const Desk place;
+  CHECK(read_confession(place.root()).failure == Failure::none);
 }
 
-TEST_CASE("the cause counts before the complaints of the other ranks", "[collect][log]") {
+TEST_CASE("the cause counts before the complaints of the other ranks", "[app][log]") {
   const std::string nccl = "[rank1] ncclRemoteError: a remote process exited\n";
   const std::string memory = "[rank0] CUDA out of memory. Tried to allocate 2 GiB\n";
-  CHECK(confession_of(nccl + memory).symptom == Symptom::gpu_memory);
-  CHECK(confession_of(memory + nccl).symptom == Symptom::gpu_memory);
+  CHECK(confession_of(nccl + memory).failure == Failure::gpu_memory);
+  CHECK(confession_of(memory + nccl).failure == Failure::gpu_memory);
   // Of two causes the first.
-  CHECK(confession_of("oom_kill event\n" + memory).symptom == Symptom::host_memory);
-  CHECK(confession_of(memory + "oom_kill event\n").symptom == Symptom::gpu_memory);
+  CHECK(confession_of("oom_kill event\n" + memory).failure == Failure::host_memory);
+  CHECK(confession_of(memory + "oom_kill event\n").failure == Failure::gpu_memory);
   CHECK(confession_of(nccl + "NCCL error: second\n").line ==
         "[rank1] ncclRemoteError: a remote "
         "process exited");
 }
 
-TEST_CASE("the line is cut around what it says and made printable", "[collect][log]") {
+TEST_CASE("who blames the others is not believed before a log that knows", "[app][log]") {
+  const std::string oom = "[rank1]: torch.cuda.OutOfMemoryError: CUDA out of memory.\n";
+  for (const auto* kind : {"nccl", "bad_exit"}) {
+    CHECK(confession_of(oom, failed(kind, "rank 1 did not take part")).failure ==
+          Failure::gpu_memory);
+    const auto alone = confession_of("nothing\n", failed(kind, "rank 1 did not take part"));
+    CHECK(alone.line == "rank 1 did not take part");
+  }
+}
+
+TEST_CASE("a trainer that knows why it failed is believed before its log", "[app][log]") {
+  const auto said = confession_of("ncclUnhandledCudaError: unhandled cuda error\n",
+                                  failed("nan", "the loss is nan at step 4"));
+  CHECK(said.failure == Failure::nan);
+  CHECK(said.line == "the loss is nan at step 4");
+}
+
+TEST_CASE("a step that srun ends because a rank failed was not cancelled", "[app][log]") {
+  const std::string nccl = "8: NCCL error: unhandled system error\n";
+  const std::string cancelled = " CANCELLED AT 2026-11-17T05:54:03 ***\n";
+  const auto step = "9: slurmstepd: error: *** STEP 13.0 ON a100-1" + cancelled;
+  const auto job = "slurmstepd: error: *** JOB 13 ON a100-1" + cancelled;
+  CHECK(confession_of(nccl + step).failure == Failure::nccl);
+  CHECK(confession_of(nccl + step + job).failure == Failure::none);
+  CHECK(confession_of(step).failure == Failure::none);
+}
+
+TEST_CASE("the line is cut and made printable", "[app][log]") {
   const auto plain = confession_of("one\n  \x1b[31mCUDA out of memory\x1b[0m\xff  \ntwo");
-  CHECK(plain.line == "\\x1b[31mCUDA out of memory\\x1b[0m\\xff");
+  CHECK(plain.line == "CUDA out of memory\\xff");
   CHECK(confession_of("Epoch 0: 6%\rEpoch 0: 7%\rCUDA out of memory\r\n").line ==
         "CUDA out of memory");
   std::string wide;
   for (int i = 0; i < 1000; ++i) wide += "é█";  // a progress bar of many bytes
-  const auto cut = confession_of(wide + "CUDA out of memory" + wide + "\n");
-  CHECK(cut.symptom == Symptom::gpu_memory);
-  CHECK(cut.line.find("CUDA out of memory") != std::string::npos);
+  const auto cut = confession_of("CUDA out of memory" + wide + "\n");
+  CHECK(cut.failure == Failure::gpu_memory);
+  CHECK(cut.line.starts_with("CUDA out of memory"));
   CHECK(cut.line.size() < 220);
   CHECK(cut.line.find("\\x") == std::string::npos);  // no character was cut in two
-  CHECK(cut.line.starts_with("…"));
   CHECK(cut.line.ends_with("…"));
+  CHECK(confession_of("CUDA out of memory, and no line break").failure == Failure::gpu_memory);
 }
 
-TEST_CASE("a log of 10 GB is read at its two ends", "[collect][log]") {
-  const Place place;
-  const auto file = place.file("stdout.log", "CUDA out of memory at start-up\n");
-  fs::resize_file(file, std::uintmax_t{10} << 30);  // sparse: zeros
-  CHECK(read_confession(place.root()).line == "CUDA out of memory at start-up");
-  std::ofstream(file, std::ios::app) << "\nncclSystemError: at the end";  // no line break
-  const auto confession = read_confession(place.root());
-  CHECK(confession.symptom == Symptom::nccl);
-  CHECK(confession.line == "ncclSystemError: at the end");
-}
-
-TEST_CASE("lines of 100 MB and binary rubbish are survived", "[collect][log]") {
+TEST_CASE("lines of 100 MB and binary rubbish are survived", "[app][log]") {
   std::string rubbish;
   unsigned state = 1;
   while (rubbish.size() < (std::size_t{100} << 20))
     rubbish += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
   std::erase(rubbish, '\n');
   std::erase(rubbish, '\r');
-  CHECK(confession_of(rubbish).symptom == Symptom::none);
-  const auto confession = confession_of(rubbish + "std::bad_alloc" + rubbish.substr(0, 100'000));
-  CHECK(confession.symptom == Symptom::host_memory);
-  CHECK(confession.line == printable(confession.line));
-  CHECK(confession.line.size() < 1000);
+  CHECK(confession_of(rubbish).failure == Failure::none);
+  const auto confession = confession_of(rubbish + "\nstd::bad_alloc\n" + rubbish);
+  CHECK(confession.failure == Failure::host_memory);
+  CHECK(confession.line == "std::bad_alloc");
 }
 
-TEST_CASE("what is not a plain file confesses nothing", "[collect][log]") {
-  const Place place;
+TEST_CASE("what is not a plain file confesses nothing", "[app][log]") {
+  const Desk place;
   const auto path = place.root() / "stdout.log";
   fs::create_directory(path);
-  CHECK(read_confession(place.root()).symptom == Symptom::none);
+  CHECK(read_confession(place.root()).failure == Failure::none);
   fs::remove(path);
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
-  CHECK(read_confession(place.root()).symptom == Symptom::none);
+  CHECK(read_confession(place.root()).failure == Failure::none);
 }

@@ -1,13 +1,12 @@
-#include "core/record/ingest/records.h"
+#include "core/record/named_text.h"
 
 #include <algorithm>
 
 #include "core/base/text.h"
 
-namespace orch::ingest {
+namespace orch::record {
 namespace {
 
-constexpr std::size_t kLongest = std::size_t{64} << 10;
 constexpr std::size_t kMostNames = 1000;
 constexpr int kDeepest = 4;
 
@@ -21,8 +20,12 @@ class ObjectReader {
  private:
   std::string_view rest() const { return trim(text_.substr(at_)); }
 
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+
   bool take(char c) {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    skip_blanks();
     if (at_ >= text_.size() || text_[at_] != c) return false;
     ++at_;
     return true;
@@ -56,7 +59,7 @@ class ObjectReader {
 
   bool value(const std::string& name, int depth) {
     std::string_view words;
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    skip_blanks();
     if (at_ >= text_.size()) return false;
     if (text_[at_] == '{') return object(name + "/", depth + 1);
     if (text_[at_] == '[' || text_[at_] == '(') return skip_brackets();
@@ -94,7 +97,7 @@ bool read_object(std::string_view line, std::vector<NamedText>& out) {
   out.clear();
   line = trim(line);
   const auto begin = line.find('{');
-  if (!line.ends_with('}') || begin == line.npos || line.size() > kLongest) return false;
+  if (!line.ends_with('}') || begin == line.npos) return false;
   return ObjectReader(line.substr(begin), out).read();
 }
 
@@ -112,4 +115,12 @@ void split_cells(std::string_view line, std::vector<std::string_view>& out) {
   }
 }
 
-}  // namespace orch::ingest
+std::string shortened(std::string_view text, std::size_t most) {
+  const auto whole = printable(text);
+  if (whole.size() <= most) return whole;
+  auto end = most;
+  while (end > 0 && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) --end;
+  return whole.substr(0, end) + "…";
+}
+
+}  // namespace orch::record
