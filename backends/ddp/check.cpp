@@ -55,7 +55,7 @@ void check_accumulation(const RunView& run, const Setup& setup, Problems& proble
 
 }  // namespace
 
-void check(const RunView& run, Problems& problems) {
+void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
   check_powersgd(run, setup, problems);
   check_compression(run, setup, problems);

@@ -17,7 +17,7 @@ std::vector<Matrix> end_matrices(const plan::Model& model) {
   return std::vector<Matrix>(model.tied ? 1 : 2, words);
 }
 
-std::vector<backend::StrategySpec> strategies() {
+std::vector<backend::StrategySpec> Spec::strategies() const {
   return {{"ddp",
            "the whole model on every rank, gradients averaged once per step",
            {

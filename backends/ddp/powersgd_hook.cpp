@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "backends/ddp/powersgd.h"
 #include "backends/runtime/kernels/random.h"

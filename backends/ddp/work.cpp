@@ -90,12 +90,7 @@ void emit_training(const Setup& setup, std::span<const Matrix> matrices, double 
 
 void emit_work(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
-  orch_schedule schedule{};
-  schedule.recompute = model.recompute;
-  schedule.stages = schedule.chunks = 1;
-  schedule.micro_batches = setup.micro_batches;
-  schedule.dtype = setup.dtype;
-  sink.schedule(schedule);
+  sink.schedule({sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
   sink.block("layer");
   emit_layer(model, sink);
   emit_training(setup, layer_matrices(model.sizes), model.layer_params(), sink);

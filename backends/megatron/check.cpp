@@ -214,7 +214,7 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void check(const RunView& run, Problems& problems) {
+void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
   check_tensor(run, problems);
   check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,

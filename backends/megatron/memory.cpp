@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "backends/megatron/setup.h"
-#include "backends/megatron/staged.h"
 #include "core/train/pipeline/schedule.h"
 
 namespace orch::megatron {
@@ -37,24 +36,16 @@ void add_host(const Setup& setup, Stages stages, double params, double shards, W
   // Our gradients stay where they are summed.
   const bool lean = setup.model.lean;
   const double each = (lean ? 4 : 8) + setup.states.moments, mine = params / shards;
-  sink.memory(
-      lean ? "optimizer states on the host" : "optimizer states and gradients", stages.first, stages.last, each * mine,
-      [&] { return say(each, " B x ", mine, " params = ", Size{each * mine}); }, ORCH_HOST_MEMORY);
+  emit_kept(sink, lean ? "optimizer states on the host" : "optimizer states and gradients", stages.first,
+            stages.last, each, mine, 1, ORCH_HOST_MEMORY);
 }
 
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
                  WorkSink& sink, std::int64_t dealt = 1) {
   const double all_shards = setup.shards(dealt);
   const auto add = [&](const char* name, double each, double shards) {
-    const double bytes = each * params / shards;
-    sink.memory(
-        name, stages.first, stages.last, bytes,
-        [&] {
-          const auto whole = say(each, " B x ", params, " params");
-          return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
-                            : say(whole, " = ", Size{bytes});
-        },
-        setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE);
+    emit_kept(sink, name, stages.first, stages.last, each, params, shards,
+              setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE);
   };
   add(names.weights, setup.states.weights, 1);
   add(names.gradients, setup.states.gradients, 1);
@@ -175,8 +166,7 @@ void emit_copies(const Setup& setup, WorkSink& sink) {
 void emit_words_gradient(const Setup& setup, WorkSink& sink) {
   if (!setup.model.lean || setup.pipeline == 1) return;
   const double params = setup.model.embedding_params() + setup.model.padding_params();
-  sink.memory("gradient of the words", 0, 0, 4 * params,
-              [&] { return say("4 B x ", params, " params = ", Size{4 * params}); });
+  emit_kept(sink, "gradient of the words", 0, 0, 4, params);
 }
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {

@@ -7,19 +7,19 @@
 #include <numeric>
 
 #include "backends/megatron/partition.h"
-#include "backends/megatron/staged.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/staging.h"
+#include "core/price/backend/states.h"
 
 namespace orch::megatron {
 namespace {
 
 using namespace train;
 
-static_assert(kStaged == Staging::kMost, "what is estimated is what is taken");
+static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
 constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
 

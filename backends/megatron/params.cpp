@@ -5,7 +5,7 @@ namespace orch::megatron {
 
 using backend::boolean, backend::choice, backend::integer, backend::text;
 
-std::vector<backend::StrategySpec> strategies() {
+std::vector<backend::StrategySpec> Spec::strategies() const {
   return {
       {"megatron",
        "tensor, pipeline and data parallelism, with or without ZeRO-1",

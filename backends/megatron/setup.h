@@ -50,8 +50,18 @@ struct Setup {
   backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
-std::vector<backend::StrategySpec> strategies();
-void check(const backend::RunView& run, backend::Problems& problems);
+class Spec final : public backend::BackendSpec {
+ public:
+  std::string name() const override { return "megatron"; }
+  std::string version() const override { return "0.1.0"; }
+  std::string doc() const override {
+    return "Layers split over the GPUs of a node, stages over nodes, batches over both";
+  }
+  std::vector<backend::StrategySpec> strategies() const override;
+  void check(const backend::RunView& run, backend::Problems& problems) const override;
+  void work(const backend::RunView& run, backend::WorkSink& sink) const override;
+};
+
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
 

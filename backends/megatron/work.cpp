@@ -197,14 +197,8 @@ void emit_stages(const Setup& setup, WorkSink& sink) {
 }  // namespace
 
 void emit_work(const Setup& setup, WorkSink& sink) {
-  orch_schedule schedule{};
-  schedule.recompute = setup.model.recompute;
-  schedule.stages = setup.pipeline;
-  schedule.micro_batches = setup.micro_batches;
-  schedule.chunks = setup.chunks;
-  schedule.dtype = setup.dtype;
-  schedule.filled = setup.fill_bubbles ? 1 : 0;
-  sink.schedule(schedule);
+  sink.schedule({sizeof(orch_schedule), setup.model.recompute, setup.pipeline, setup.micro_batches,
+                 setup.chunks, setup.dtype, setup.fill_bubbles});
   emit_blocks(setup, sink);
   emit_stages(setup, sink);
 }

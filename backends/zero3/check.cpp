@@ -77,7 +77,7 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void check(const RunView& run, Problems& problems) {
+void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
   check_tensor(run, problems);
   check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,

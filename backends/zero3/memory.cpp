@@ -9,15 +9,7 @@ using namespace backend;
 
 void add(WorkSink& sink, const char* name, double each, double params, double shards,
          std::uint32_t place = ORCH_DEVICE) {
-  const double bytes = each * params / shards;
-  sink.memory(
-      name, 0, 0, bytes,
-      [&] {
-        const auto whole = say(each, " B x ", params, " params");
-        return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
-                          : say(whole, " = ", Size{bytes});
-      },
-      place);
+  emit_kept(sink, name, 0, 0, each, params, shards, place);
 }
 
 // A framework's: sharded from the stage on that names them; on the host if offloaded.

@@ -14,9 +14,6 @@ inline Offload offload_of(std::string_view choice) {
   return choice == "optimizer" ? Offload::optimizer : Offload::none;
 }
 
-// Elements that come from the device at a time, or go there; three such slices each way.
-constexpr std::int64_t kStaged = 4'194'304;
-
 // Units in backward's order (the final norm, layers from the last one, the embedding) of which the first
 // so many live on the host: forward needs the others first, and the device updates them at once.
 inline std::int64_t layers_on_host(double fraction, std::int64_t layers) {

@@ -10,13 +10,14 @@
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
+#include "core/price/backend/states.h"
 
 namespace orch::zero3 {
 namespace {
 
 using namespace train;
 
-static_assert(kStaged == Staging::kMost, "what is estimated is what is taken");
+static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
 bool is_fsdp(const plan::Run& run) { return run.strategy->name == "fsdp"; }
 

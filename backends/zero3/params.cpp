@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <string_view>
 
 #include "backends/zero3/setup.h"
 #include "core/base/multiples.h"
@@ -54,7 +53,7 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
 
 }  // namespace
 
-std::vector<backend::StrategySpec> strategies() {
+std::vector<backend::StrategySpec> Spec::strategies() const {
   return {
       {"zero3", "weights, gradients and optimizer sharded over all ranks (ZeRO stage 3)",
        with_common({offload(), offload_fraction(), prefetch()})},

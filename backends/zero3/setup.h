@@ -79,8 +79,18 @@ struct Setup {
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };
 
-std::vector<backend::StrategySpec> strategies();
-void check(const backend::RunView& run, backend::Problems& problems);
+class Spec final : public backend::BackendSpec {
+ public:
+  std::string name() const override { return "zero3"; }
+  std::string version() const override { return "0.1.0"; }
+  std::string doc() const override {
+    return "States sharded over data-parallel ranks (ZeRO), on the device or the host";
+  }
+  std::vector<backend::StrategySpec> strategies() const override;
+  void check(const backend::RunView& run, backend::Problems& problems) const override;
+  void work(const backend::RunView& run, backend::WorkSink& sink) const override;
+};
+
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
 

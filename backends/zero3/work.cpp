@@ -217,12 +217,8 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
 }  // namespace
 
 void emit_work(const Setup& setup, WorkSink& sink) {
-  orch_schedule schedule{};
-  schedule.recompute = setup.model.recompute;
-  schedule.stages = schedule.chunks = 1;
-  schedule.micro_batches = setup.micro_batches;
-  schedule.dtype = setup.dtype;
-  sink.schedule(schedule);
+  sink.schedule({sizeof(orch_schedule), setup.model.recompute, 1, setup.micro_batches, 1,
+                 setup.dtype, 0});
   emit_blocks(setup, sink);
   sink.stages(0, 0, std::array{setup.model.layers, 1.0, 1.0, 1.0});
 }

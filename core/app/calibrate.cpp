@@ -75,7 +75,7 @@ published::Prediction prediction_of(const plan::Estimate& estimate, const Sample
 
 plan::Partition Study::place(const calibrate::Fitted& fitted, std::size_t sample) const {
   const auto& o = observations[sample];
-  const auto at = calibrate::applied(fitted.machines[o.machine], *o.run.partition);
+  const auto at = plan::calibrated(*o.run.partition, fitted.machines[o.machine]);
   if (o.stack < 0) return at;
   const auto& stack = fitted.stacks[static_cast<std::size_t>(o.stack)];
   return plan::on_stack(at, std::make_shared<const plan::Stack>(stack));

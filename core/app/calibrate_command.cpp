@@ -57,8 +57,7 @@ std::string text_of(const Study& study, const std::vector<std::size_t>& members)
 
 std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
   std::map<std::string, plan::Constant> out;
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
-    for (const auto& tunable : list) out[std::string(tunable.name)] = tunable.in(at);
+  for (const auto& tunable : plan::all_tunables()) out[std::string(tunable.name)] = tunable.in(at);
   return out;
 }
 
@@ -165,17 +164,16 @@ std::string table(const Refit& refit, bool markdown) {
                     : fmt::format("  {:<24}{:>12}  -> {}\n", name, was, now);
   };
   const bool factors = std::string_view(refit.kind) == "stack";
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
-    for (const auto& tunable : list) {
-      const auto now = refit.now.find(std::string(tunable.name));
-      if (now == refit.now.end()) continue;
-      const auto was = refit.was.find(now->first);
-      const std::string_view name = factors ? std::string_view() : tunable.name;
-      const auto bound = now->second.origin.find(", at its ");
-      line(tunable.name, was == refit.was.end() ? "1" : plan::shown(name, was->second.value),
-           plan::shown(name, now->second.value) +
-               (bound == std::string::npos ? "" : now->second.origin.substr(bound)));
-    }
+  for (const auto& tunable : plan::all_tunables()) {
+    const auto now = refit.now.find(std::string(tunable.name));
+    if (now == refit.now.end()) continue;
+    const auto was = refit.was.find(now->first);
+    const std::string_view name = factors ? std::string_view() : tunable.name;
+    const auto bound = now->second.origin.find(", at its ");
+    line(tunable.name, was == refit.was.end() ? "1" : plan::shown(name, was->second.value),
+         plan::shown(name, now->second.value) +
+             (bound == std::string::npos ? "" : now->second.origin.substr(bound)));
+  }
   for (const auto& era : refit.eras)
     line("time until " + era.until, fmt::format("{:.4g}", era_was(refit, era.until)),
          fmt::format("{:.4g}", era.time.value));

@@ -19,11 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string plain(const plan::Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text ? *text : plan::show(value);
-}
-
 std::string kind_of(const plan::Param& param) {
   if (param.type == plan::ParamType::choice) return join(param.choices, " | ");
   const std::string range =
@@ -35,7 +30,7 @@ Json param_json(const plan::Param& param) {
   return {
       {"name", param.name},
       {"type", kind_of(param)},
-      {"default", plan::is_given(param.default_value) ? Json(plain(param.default_value)) : Json()},
+      {"default", plan::is_given(param.default_value) ? Json(plan::plain(param.default_value)) : Json()},
       {"doc", param.doc}};
 }
 
@@ -68,7 +63,7 @@ Rows param_rows(const std::vector<plan::Param>& params) {
   Rows rows{{"parameter", "default", "values", "what"}};
   for (const auto& param : params)
     rows.push_back({param.name,
-                    plan::is_given(param.default_value) ? plain(param.default_value) : "required",
+                    plan::is_given(param.default_value) ? plan::plain(param.default_value) : "required",
                     kind_of(param), param.doc});
   return rows;
 }
@@ -136,13 +131,12 @@ Rows constant_rows(const plan::Partition& partition) {
 // What measured rows say instead, for the runs of some backends.
 Rows fitted_rows(const plan::Calibration& calibration) {
   Rows rows{{"fitted", "value", "origin"}};
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
-    for (const auto& tunable : list) {
-      const auto found = calibration.constants.find(std::string(tunable.name));
-      if (found == calibration.constants.end()) continue;
-      const auto& [name, constant] = *found;
-      rows.push_back({name, plan::shown(name, constant.value), constant.origin});
-    }
+  for (const auto& tunable : plan::all_tunables()) {
+    const auto found = calibration.constants.find(std::string(tunable.name));
+    if (found == calibration.constants.end()) continue;
+    const auto& [name, constant] = *found;
+    rows.push_back({name, plan::shown(name, constant.value), constant.origin});
+  }
   for (const auto& era : calibration.eras)
     rows.push_back(
         {"time until " + era.until, fmt::format("{:.4g}", era.time.value), era.time.origin});

@@ -14,7 +14,7 @@
 #include "core/app/measure.h"
 #include "core/app/provenance.h"
 #include "core/plan/estimate_json.h"
-#include "core/plan/hardware/origins.h"
+#include "core/plan/hardware/write.h"
 #include "core/plan/run_json.h"
 #include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"

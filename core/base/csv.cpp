@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace orch {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::size_t kMostColumns = 1000;
 constexpr std::size_t kMostRecords = 1'000'000;
 constexpr std::size_t kLongestCell = std::size_t{1} << 20;
 constexpr std::size_t kMostErrors = 20;
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 constexpr std::string_view kFormula = "=+-@";  // what one begins with; besides, numbers do
 
@@ -201,7 +200,7 @@ void keep_first(Errors& errors, std::size_t most, const std::string& file) {
 }
 
 Result<Csv> parse_csv(std::string_view text, const std::string& file) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_mark(text);
   if (auto errors = check_bytes(text, file); !errors.empty()) return errors;
   Reader reader(text, file);
   Csv csv;

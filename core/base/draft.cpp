@@ -72,9 +72,6 @@ fs::path named(const fs::path& place) {
 
 }  // namespace
 
-DraftFile::DraftFile(fs::path path, fs::path temp, Name name)
-    : path_(std::move(path)), temp_(std::move(temp)), name_(name) {}
-
 DraftFile::DraftFile(DraftFile&& other) noexcept
     : path_(std::move(other.path_)),
       temp_(std::exchange(other.temp_, {})),
@@ -87,32 +84,29 @@ DraftFile::~DraftFile() {
 }
 
 Result<DraftFile> DraftFile::create(const fs::path& path, Name name) {
-  DraftFile draft(path, {}, name);
-  if (auto status = draft.open(); !status) return status.error();
-  return draft;
-}
-
-Status DraftFile::open() {
-  const auto temp = beside(path_, name_);
+  DraftFile draft(path, name);
+  auto& file = draft.file_;
+  const auto temp = beside(path, name);
   int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-  if (name_ == Name::own) {
+  if (name == Name::own) {
     ::unlink(temp.c_str());  // of a process that died here and had our number
     // Exclusive: in a folder that others may write to, the name could be one of theirs.
     flags |= O_EXCL;
   }
   for (int tries = 0; tries < kTries; ++tries) {
-    file_ = Descriptor(::open(temp.c_str(), flags, 0644));
-    if (!file_.is_open()) return file_error(path_, "cannot create", errno);
-    if (name_ != Name::locked) break;
+    file = Descriptor(::open(temp.c_str(), flags, 0644));
+    if (!file.is_open()) return file_error(path, "cannot create", errno);
+    if (name != Name::locked) break;
     // Where nothing can be locked, nobody can tell.
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       return Error{printable(temp.string()), "another program is writing it",
                    "wait for it, or name another place"};
     // Between the two its writer may have published it: then it is no draft any more.
-    if (is_at(file_.get(), temp)) break;
+    if (is_at(file.get(), temp)) break;
   }
-  temp_ = temp;
-  return ::ftruncate(file_.get(), 0) == 0 ? Status() : file_error(path_, "cannot write", errno);
+  draft.temp_ = temp;
+  if (::ftruncate(file.get(), 0) != 0) return file_error(path, "cannot write", errno);
+  return draft;
 }
 
 Status DraftFile::append(std::string_view bytes) {
@@ -165,9 +159,6 @@ Status DraftFile::publish() {
   file_.close();
   return {};
 }
-
-DraftFolder::DraftFolder(fs::path place, fs::path draft)
-    : place_(std::move(place)), draft_(std::move(draft)) {}
 
 DraftFolder::DraftFolder(DraftFolder&& other) noexcept
     : place_(std::move(other.place_)), draft_(std::exchange(other.draft_, {})) {}

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/files.h"
@@ -41,8 +42,7 @@ class DraftFile {
   int descriptor() const { return file_.get(); }
 
  private:
-  DraftFile(fs::path path, fs::path temp, Name name);
-  Status open();
+  DraftFile(fs::path path, Name name) : path_(std::move(path)), name_(name) {}
 
   fs::path path_;
   fs::path temp_;  // empty: published, or moved from
@@ -69,7 +69,8 @@ class DraftFolder {
   Status publish();  // a rename, as long as nobody else was faster
 
  private:
-  DraftFolder(fs::path place, fs::path draft);
+  DraftFolder(fs::path place, fs::path draft)
+      : place_(std::move(place)), draft_(std::move(draft)) {}
   fs::path place_;
   fs::path draft_;  // empty: published, or moved from
 };

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/utf8.h"
+
 namespace orch {
 namespace {
 
@@ -29,26 +31,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Bytes of the UTF-8 character that the text begins with; 0 if it begins with none.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xc2 && first < 0xe0 ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
-  return length;
-}
-
 // C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7f ||
-         (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
-}
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
 
 }  // namespace
 
@@ -162,10 +146,10 @@ std::optional<std::string> shell_expand(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const auto length = character_length(text);
-    if (length > 0 && !is_control(text.substr(0, length))) {
-      out += text.substr(0, length);
-      text.remove_prefix(length);
+    const auto next = first_character(text);
+    if (next && !is_control(next->code)) {
+      out += text.substr(0, next->bytes);
+      text.remove_prefix(next->bytes);
     } else {
       char code[8];
       std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned char>(text[0]));

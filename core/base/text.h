@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +15,13 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 
 // "did you mean 'x'?" if something is near, else "one of: a, b, c".
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
+
+// Whether an item is one of a list.
+template <class List, class Item>
+  requires requires(const List& list, const Item& item) { *std::begin(list) == item; }
+bool contains(const List& list, const Item& item) {
+  return std::find(std::begin(list), std::end(list), item) != std::end(list);
+}
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -95,6 +96,20 @@ struct Slurm {
   std::string setup;  // shell text of the site (modules and the like), verbatim
 };
 
+// Its words by the names that cluster files and experiments have for them.
+struct SlurmWord {
+  std::string_view name;
+  std::string Slurm::*at;
+};
+inline constexpr std::array<SlurmWord, 8> kSlurmWords{{{"partition", &Slurm::partition},
+                                                       {"account", &Slurm::account},
+                                                       {"qos", &Slurm::qos},
+                                                       {"constraint", &Slurm::constraint},
+                                                       {"reservation", &Slurm::reservation},
+                                                       {"hint", &Slurm::hint},
+                                                       {"gres", &Slurm::gres},
+                                                       {"time", &Slurm::time}}};
+
 struct Partition;
 struct Stack;
 
@@ -116,6 +131,15 @@ struct Seen {
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
   std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
 };
+struct SeenSpan {
+  std::string_view name;
+  Seen::Span Seen::*at;
+};
+inline constexpr std::array<SeenSpan, 5> kSeenSpans{{{"gpus", &Seen::gpus},
+                                                     {"params", &Seen::params},
+                                                     {"tokens", &Seen::tokens},
+                                                     {"tensor_nodes", &Seen::tensor_nodes},
+                                                     {"micro_batches", &Seen::micro_batches}}};
 
 // What a fit to measured rows says of a partition, whatever software ran them.
 struct Calibration {

@@ -1,27 +1,17 @@
 #include "core/plan/estimate.h"
 
+#include <array>
+
 namespace orch::plan {
 
 std::string_view name(Fit fit) {
-  switch (fit) {
-    case Fit::fits:
-      return "fits";
-    case Fit::tight:
-      return "tight";
-    case Fit::oom:
-      return "oom";
-  }
-  return "";
+  static constexpr std::array kNames{"fits", "tight", "oom"};
+  return kNames[static_cast<std::size_t>(fit)];
 }
 
 Range Estimate::range_of(double amount) const {
   if (step_seconds <= 0) return {amount, amount};
   return {amount * step_low / step_seconds, amount * step_high / step_seconds};
-}
-
-Range Estimate::range_of_rate(double rate) const {
-  if (step_seconds <= 0) return {rate, rate};
-  return {rate * step_seconds / step_high, rate * step_seconds / step_low};
 }
 
 std::vector<Portion> Estimate::portions(double days) const {

@@ -88,9 +88,8 @@ struct Estimate {
   std::vector<Item> time;           // one step of the slowest stage
   std::vector<StageMemory> memory;  // by stage
 
-  // The 90 % ranges of what grows with the step time (days, GPU-hours), and of rates, which shrink.
+  // The 90 % range of what grows with the step time: days, GPU-hours.
   Range range_of(double amount) const;
-  Range range_of_rate(double rate) const;
 
   // So many days of training as the schedule's stretches are to each other; without a schedule, on
   // nodes that are always there.

@@ -38,9 +38,8 @@ std::string model_name(const Frame& frame, const Model& model) {
 // The partition's words to SLURM, with the experiment's over them.
 Slurm job_words(const Slurm& site, const Slurm& asked) {
   Slurm job = site;
-  for (auto word : {&Slurm::partition, &Slurm::account, &Slurm::qos, &Slurm::constraint,
-                    &Slurm::reservation, &Slurm::hint, &Slurm::gres, &Slurm::time})
-    if (!(asked.*word).empty()) job.*word = asked.*word;
+  for (const auto& word : kSlurmWords)
+    if (!(asked.*word.at).empty()) job.*word.at = asked.*word.at;
   if (asked.signal_seconds > 0) job.signal_seconds = asked.signal_seconds;
   if (asked.spare_nodes) job.spare_nodes = asked.spare_nodes;
   job.options.insert(job.options.end(), asked.options.begin(), asked.options.end());
@@ -105,9 +104,9 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.swept = join(frame.experiment().swept, ",");
   run.batch = {resolver.integer(Field::micro_batch), resolver.integer(Field::accumulate),
                resolver.integer(Field::global_batch), frame.experiment().rampup};
-  const auto* tokens = std::get_if<double>(&resolver.get(static_cast<int>(Field::tokens)));
+  const auto* tokens = std::get_if<double>(&resolver.get(Field::tokens));
   run.tokens = tokens ? *tokens : 0;
-  const auto* steps = std::get_if<std::int64_t>(&resolver.get(static_cast<int>(Field::steps)));
+  const auto* steps = std::get_if<std::int64_t>(&resolver.get(Field::steps));
   run.steps = steps ? *steps : 0;
   for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
     run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
@@ -144,12 +143,12 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
     for (const auto& partition : cluster->partitions) names.push_back(partition.name);
   const auto place = frame.experiment().file + ": hardware.partition";
   const auto several = [](const auto& cluster) { return cluster->partitions.size() > 1; };
-  if (!frame.source(static_cast<int>(Field::partition)).given() && !clusters.empty() &&
+  if (!frame.given(Field::partition) && !clusters.empty() &&
       std::all_of(clusters.begin(), clusters.end(), several))
     return Error{place, fmt::format("missing: {} has several", clusters.front()->name),
                  "one of: " + join(names, ", ")};
   for (const auto& wanted : given_texts(frame, Field::partition))
-    if (std::find(names.begin(), names.end(), wanted) == names.end() && !names.empty())
+    if (!contains(names, wanted) && !names.empty())
       errors.push_back(
           {place,
            fmt::format("{} has no partition {}", clusters.front()->name, show(Value(wanted))),
@@ -158,7 +157,7 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
 }
 
 Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
-  if (!frame.source(static_cast<int>(Field::cluster)).given())
+  if (!frame.given(Field::cluster))
     return Error{frame.experiment().file + ": hardware.cluster", "missing",
                  "write hardware = { cluster = \"jean-zay\", ... }; orch clusters lists them"};
   Errors errors;
@@ -184,7 +183,7 @@ Errors check_hardware(const Experiment& experiment, const FindCluster& find_clus
   for (const auto& model : experiment.models)
     for (const auto& strategy : experiment.strategies)
       for (const auto& error : check_hardware(Frame(experiment, model, strategy), find_cluster))
-        if (std::find(errors.begin(), errors.end(), error) == errors.end()) errors.push_back(error);
+        if (!contains(errors, error)) errors.push_back(error);
   return errors;
 }
 

@@ -1,67 +1,59 @@
 #include "core/plan/fields.h"
 
-#include <algorithm>
 #include <array>
 
+#include "core/base/text.h"
 #include "core/plan/model.h"
 
 namespace orch::plan {
 namespace {
 
-struct FieldInfo {
-  const char* name;
-  Section section;
-  ParamType type;
-  double min, max;
-  const char* doc;
-};
+using params::integer, params::real, params::text;
 
 constexpr std::size_t kFirstSize = static_cast<std::size_t>(Field::layers);
-constexpr std::size_t kAfterSizes = static_cast<std::size_t>(Field::cluster);
-static_assert(kAfterSizes - kFirstSize == kSizes.size());
+static_assert(static_cast<std::size_t>(Field::cluster) - kFirstSize == kSizes.size());
 
-// Those beside the model's sizes, in the order of Field.
-constexpr std::array<FieldInfo, kFields - kSizes.size()> kOthers{{
-    {"family", Section::model, ParamType::text, 0, 0, "gpt, llama, ..."},
-    {"cluster", Section::hardware, ParamType::text, 0, 0, "the name of a cluster file"},
-    {"partition", Section::hardware, ParamType::text, 0, 0, "a partition of the cluster"},
-    {"gpus", Section::hardware, ParamType::integer, 1, 10'000'000, "GPUs in all"},
-    {"nodes", Section::hardware, ParamType::integer, 1, 10'000'000, "nodes in all"},
-    {"micro_batch", Section::batch, ParamType::integer, 1, 1'000'000, "samples per pass"},
-    {"accumulate", Section::batch, ParamType::integer, 1, 100'000'000, "micro-batches per step"},
-    {"global_batch", Section::batch, ParamType::integer, 1, 1'000'000'000, "samples per step"},
-    {"data_parallel", Section::batch, ParamType::integer, 1, 10'000'000, "copies of the model"},
-    {"tokens", Section::top, ParamType::real, 1, 1e18, "tokens to train on"},
-    {"steps", Section::top, ParamType::integer, 1, 1'000'000'000, "steps that each job does"},
-    {"model", Section::top, ParamType::text, 0, 0, "the model's name"},
-    {"strategy", Section::top, ParamType::text, 0, 0, "the strategy's name"},
-    {"backend", Section::top, ParamType::text, 0, 0, "the backend's name"},
-    {"gpus_per_node", Section::top, ParamType::integer, 1, 1000, "of the partition"},
-    {"params", Section::top, ParamType::real, 1, 1e18, "parameters of the model"},
-}};
+struct FieldInfo {
+  Section section;
+  Param param;
+};
 
-constexpr FieldInfo as_field(const SizeInfo& size) {
+FieldInfo size_field(const SizeInfo& size) {
   constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real};
-  return {size.name, Section::model, kTypes[size.at.index()], size.min, size.max, size.doc};
+  Param param{size.name, size.doc, kTypes[size.at.index()]};
+  return {Section::model, std::move(param).range(size.min, size.max)};
 }
 
-constexpr std::array<FieldInfo, kFields> kInfo = [] {
-  std::array<FieldInfo, kFields> all{};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = i < kFirstSize    ? kOthers[i]
-             : i < kAfterSizes ? as_field(kSizes[i - kFirstSize])
-                               : kOthers[i - kSizes.size()];
-  return all;
-}();
+// In the order of Field; none has a default of its own.
+std::vector<FieldInfo> make_fields() {
+  std::vector<FieldInfo> fields{
+      {Section::model, text("family", "gpt, llama, ...")},
+      {Section::hardware, text("cluster", "the name of a cluster file")},
+      {Section::hardware, text("partition", "a partition of the cluster")},
+      {Section::hardware, integer("gpus", "GPUs in all").range(1, 10'000'000)},
+      {Section::hardware, integer("nodes", "nodes in all").range(1, 10'000'000)},
+      {Section::batch, integer("micro_batch", "samples per pass").range(1, 1'000'000)},
+      {Section::batch, integer("accumulate", "micro-batches per step").range(1, 100'000'000)},
+      {Section::batch, integer("global_batch", "samples per step").range(1, 1'000'000'000)},
+      {Section::batch, integer("data_parallel", "copies of the model").range(1, 10'000'000)},
+      {Section::top, real("tokens", "tokens to train on").range(1, 1e18)},
+      {Section::top, integer("steps", "steps that each job does").range(1, 1'000'000'000)},
+      {Section::top, text("model", "the model's name")},
+      {Section::top, text("strategy", "the strategy's name")},
+      {Section::top, text("backend", "the backend's name")},
+      {Section::top, integer("gpus_per_node", "of the partition").range(1, 1000)},
+      {Section::top, real("params", "parameters of the model").range(1, 1e18)},
+  };
+  std::vector<FieldInfo> sizes;
+  for (const auto& size : kSizes) sizes.push_back(size_field(size));
+  fields.insert(fields.begin() + kFirstSize, sizes.begin(), sizes.end());
+  for (auto& field : fields) field.param.default_value = {};
+  return fields;
+}
 
-Param as_param(const FieldInfo& info) {
-  Param param;
-  param.name = info.name;
-  param.doc = info.doc;
-  param.type = info.type;
-  param.min = info.min;
-  param.max = info.max;
-  return param;
+const std::vector<FieldInfo>& all_fields() {
+  static const auto kAll = make_fields();
+  return kAll;
 }
 
 // Of every run, though a strategy must offer them to change them.
@@ -69,15 +61,14 @@ constexpr std::array kLayout{"tensor_parallel", "pipeline_parallel", "context_pa
 
 std::vector<std::string> names_in(Section section) {
   std::vector<std::string> names;
-  for (int i = 0; i < kFirstReadOnly; ++i)
-    if (kInfo[static_cast<std::size_t>(i)].section == section)
-      names.emplace_back(kInfo[static_cast<std::size_t>(i)].name);
+  for (std::size_t i = 0; i < kFirstReadOnly; ++i)
+    if (all_fields()[i].section == section) names.push_back(all_fields()[i].param.name);
   return names;
 }
 
 }  // namespace
 
-std::string_view name(Field field) { return kInfo[static_cast<std::size_t>(field)].name; }
+std::string_view name(Field field) { return param_of(field).name; }
 
 const std::vector<std::string>& fields_of(Section section) {
   static const std::array<std::vector<std::string>, 4> kNames{
@@ -86,14 +77,7 @@ const std::vector<std::string>& fields_of(Section section) {
   return kNames[static_cast<std::size_t>(section)];
 }
 
-const Param& param_of(Field field) {
-  static const auto kParams = [] {
-    std::vector<Param> params;
-    for (const auto& info : kInfo) params.push_back(as_param(info));
-    return params;
-  }();
-  return kParams[static_cast<std::size_t>(field)];
-}
+const Param& param_of(Field field) { return all_fields()[static_cast<std::size_t>(field)].param; }
 
 Result<Value> conform(Field field, const Value& value, const std::string& place) {
   return conform(param_of(field), value, place);
@@ -101,18 +85,18 @@ Result<Value> conform(Field field, const Value& value, const std::string& place)
 
 int field_index(std::string_view name, const Strategy& strategy) {
   for (int i = 0; i < kFields; ++i)
-    if (name == kInfo[static_cast<std::size_t>(i)].name) return i;
+    if (name == plan::name(static_cast<Field>(i))) return i;
   const int param = strategy.index(name);
   return param < 0 ? -1 : kFields + param;
 }
 
 bool is_layout(std::string_view name) {
-  return std::find(kLayout.begin(), kLayout.end(), name) != kLayout.end();
+  return contains(kLayout, name);
 }
 
 std::vector<std::string> readable_fields(const Strategy& strategy) {
   std::vector<std::string> names;
-  for (const auto& info : kInfo) names.emplace_back(info.name);
+  for (const auto& field : all_fields()) names.push_back(field.param.name);
   for (const auto& param : strategy.params) names.push_back(param.name);
   for (const auto* layout : kLayout)
     if (strategy.index(layout) < 0) names.emplace_back(layout);

@@ -139,7 +139,7 @@ std::int64_t Resolver::layout(std::string_view name) {
 }
 
 const Family& Resolver::family() {
-  const auto* name = std::get_if<std::string>(&get(static_cast<int>(Field::family)));
+  const auto* name = std::get_if<std::string>(&get(Field::family));
   const auto* found = name ? find_family(*name) : nullptr;
   return found ? *found : *families().front();
 }
@@ -155,7 +155,7 @@ Model Resolver::model_before(Field field) {
   for (const auto& size : own.sizes) {
     if (size.field == field) break;
     // In a circle, of which it is told, a value may be of another kind.
-    const auto value = conform(size.field, get(static_cast<int>(size.field)), "");
+    const auto value = conform(size.field, get(size.field), "");
     if (value)
       set(model, size.field, *value);
     else if (param_of(size.field).type == ParamType::integer)
@@ -178,11 +178,11 @@ std::int64_t Resolver::ranks_of_a_copy() {
 }
 
 std::int64_t Resolver::follow_gpus() {
-  if (frame_.source(static_cast<int>(Field::nodes)).given()) {
+  if (frame_.given(Field::nodes)) {
     const auto* part = partition();
     return integer(Field::nodes) * (part ? part->gpus_per_node : 1);
   }
-  if (frame_.source(static_cast<int>(Field::data_parallel)).given()) {
+  if (frame_.given(Field::data_parallel)) {
     const auto data = integer(Field::data_parallel);
     return data * ranks_of_a_copy();
   }
@@ -191,7 +191,7 @@ std::int64_t Resolver::follow_gpus() {
 }
 
 std::int64_t Resolver::follow_accumulate() {
-  if (!frame_.source(static_cast<int>(Field::global_batch)).given()) return 1;
+  if (!frame_.given(Field::global_batch)) return 1;
   const auto global = integer(Field::global_batch);
   const auto micro = integer(Field::micro_batch);
   const auto data = integer(Field::data_parallel);
@@ -260,7 +260,7 @@ Result<Value> Resolver::lookup(std::string_view name) {
 }
 
 const std::shared_ptr<const Cluster>& Resolver::cluster() {
-  const auto* name = std::get_if<std::string>(&get(static_cast<int>(Field::cluster)));
+  const auto* name = std::get_if<std::string>(&get(Field::cluster));
   const std::string wanted = name ? *name : "";
   if (wanted != cluster_name_ || !cluster_) {
     cluster_name_ = wanted;
@@ -290,7 +290,7 @@ const Partition* Resolver::partition() {
     problem({"hardware.partition", owner->name + " has several", "one of: " + join(names, ", ")});
     return nullptr;
   }
-  const auto wanted = get(static_cast<int>(Field::partition));
+  const auto wanted = get(Field::partition);
   const auto* text = std::get_if<std::string>(&wanted);
   partition_ = text ? owner->find(*text) : nullptr;
   if (!partition_)

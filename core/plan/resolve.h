@@ -41,6 +41,7 @@ class Frame {
     bool given() const { return axis >= 0 || derived; }
   };
   const Source& source(int field) const { return sources_[static_cast<std::size_t>(field)]; }
+  bool given(Field field) const { return source(static_cast<int>(field)).given(); }
   int index(std::string_view name) const;  // -1: no such field
 
  private:
@@ -65,6 +66,7 @@ class Resolver {
   void start(const std::vector<std::size_t>& points);
 
   const Value& get(int field);
+  const Value& get(Field field) { return get(static_cast<int>(field)); }
   std::int64_t integer(Field field);
   Model model();  // without a name
   std::int64_t layout(std::string_view name);  // tensor_, pipeline_, context_parallel; 1 if unknown
@@ -102,7 +104,6 @@ class Resolver {
   int tensor_parallel_, pipeline_parallel_, context_parallel_;  // indices, -1 if the strategy has none
   std::string cluster_name_;
   std::shared_ptr<const Cluster> cluster_;
-  std::string partition_name_;
   const Partition* partition_ = nullptr;
   bool partition_known_ = false;
 };

@@ -39,11 +39,6 @@ void for_each_swept(const Run& run, F&& visit) {
       visit(field->param, get(run.training, *field));
 }
 
-std::string plain(const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text ? *text : show(value);
-}
-
 // powersgd, stage1, fp32_accumulate, no-overlap.
 std::string short_form(const Param& param, const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return (*flag ? "" : "no-") + param.name;
@@ -267,7 +262,7 @@ Value default_engine(const Param& engine, const std::string& framework) {
                     : name == "megatron-lm" || name == "torchtitan" ? "megatron"
                                                                      : "";
   for (const std::string known : {own, "framework"})
-    if (std::find(engine.choices.begin(), engine.choices.end(), known) != engine.choices.end())
+    if (contains(engine.choices, known))
       return known;
   return engine.default_value;
 }

@@ -13,13 +13,7 @@ constexpr double kMostRanks = 100'000;
 constexpr double kMostSamples = 1e12;
 constexpr double kMostSeconds = 1e9;
 
-Param whole(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
-}
-
-Param text(const char* name, const char* doc) {
-  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
-}
+using params::integer;
 
 // Asked for, it is at least 1; not asked for, it is 0.
 Param or_none(Field field) {
@@ -28,102 +22,66 @@ Param or_none(Field field) {
   return param;
 }
 
-RunField word(std::string_view section, const char* name, std::string& (*at)(Run&),
-              const char* doc = "") {
-  return {section, text(name, doc), at};
+// What is reached from a run by going through members.
+template <auto... members>
+constexpr auto at = +[](Run& run) -> auto& { return (run.* ... .*members); };
+
+// The same in its ramp-up.
+template <auto member>
+constexpr auto in_rampup = +[](Run& run) -> auto& { return *run.batch.rampup.*member; };
+
+template <std::string Slurm::*member>
+RunField job_word(const char* name) {
+  return {"job", params::text(name, ""), at<&Run::job, member>};
 }
 
-RunField number(std::string_view section, Param param, std::int64_t& (*at)(Run&)) {
-  return {section, std::move(param), at};
-}
-
-// Captureless lambdas become plain functions by their +.
 std::vector<RunField> make_fields() {
-  using I = std::int64_t&;
-  using S = std::string&;
+  const auto word = [](const char* name, std::string& (*held)(Run&)) {
+    return RunField{"", params::text(name, ""), held};
+  };
   std::vector<RunField> fields{
-      word(
-          "", "experiment", +[](Run& r) -> S { return r.experiment; }),
-      word(
-          "", "trainer", +[](Run& r) -> S { return r.trainer; }),
-      word(
-          "", "stack", +[](Run& r) -> S { return r.stack; }),
-      {"", text("framework", "that trains in our trainer's place"),
-       +[](Run& r) -> S { return r.framework; }, true},
-      {"",
-       {"launch", "", ParamType::choice, {}, {"", "gpu", "node"}, 0, 0, {}, {}},
-       +[](Run& r) -> S { return r.launch; },
-       true},
-      word(
-          "model", "name", +[](Run& r) -> S { return r.model.name; }),
-      number(
-          "", param_of(Field::gpus), +[](Run& r) -> I { return r.gpus; }),
-      number(
-          "", param_of(Field::nodes), +[](Run& r) -> I { return r.nodes; }),
-      number(
-          "", whole("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
-          +[](Run& r) -> I { return r.layout.tensor_parallel; }),
-      number(
-          "", whole("pipeline_parallel", 1, kMostRanks, "stages"),
-          +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
-      {"", whole("context_parallel", 1, kMostRanks, "ranks that share each sample"),
-       +[](Run& r) -> I { return r.layout.context_parallel; }, true},
-      number(
-          "", param_of(Field::data_parallel), +[](Run& r) -> I { return r.layout.data_parallel; }),
-      number(
-          "", param_of(Field::micro_batch), +[](Run& r) -> I { return r.batch.micro_batch; }),
-      number(
-          "", param_of(Field::accumulate), +[](Run& r) -> I { return r.batch.accumulate; }),
-      number(
-          "", param_of(Field::global_batch), +[](Run& r) -> I { return r.batch.global_batch; }),
-      {"", or_none(Field::tokens), +[](Run& r) -> double& { return r.tokens; }},
-      number(
-          "", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
-      word(
-          "", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
-      {"", text("swept", "fields of training that differ between runs"),
-       +[](Run& r) -> S { return r.swept; }, true},
-      {"", whole("repeat", 1, 1e6, "which of a run's repeats"),
-       +[](Run& r) -> I { return r.repeat; }, true},
-      number(
-          "rampup", whole("start", 1, kMostSamples, "the first global batch"),
-          +[](Run& r) -> I { return r.batch.rampup->start; }),
-      number(
-          "rampup", whole("step", 1, kMostSamples, "by which it grows"),
-          +[](Run& r) -> I { return r.batch.rampup->step; }),
-      number(
-          "rampup", whole("samples", 1, kMostSamples, "until it is full"),
-          +[](Run& r) -> I { return r.batch.rampup->samples; }),
-      {"rampup",
-       {"fewer_nodes", "", ParamType::boolean, {}, {}, 0, 0, {}, {}},
-       +[](Run& r) -> bool& { return r.batch.rampup->fewer_nodes; }},
-      number(
-          "rampup", whole("phases", 1, 100, "jobs at most"),
-          +[](Run& r) -> I { return r.batch.rampup->phases; }),
-      word(
-          "job", "partition", +[](Run& r) -> S { return r.job.partition; }),
-      word(
-          "job", "account", +[](Run& r) -> S { return r.job.account; }),
-      word(
-          "job", "qos", +[](Run& r) -> S { return r.job.qos; }),
-      word(
-          "job", "constraint", +[](Run& r) -> S { return r.job.constraint; }),
-      word(
-          "job", "reservation", +[](Run& r) -> S { return r.job.reservation; }),
-      word(
-          "job", "hint", +[](Run& r) -> S { return r.job.hint; }),
-      word(
-          "job", "gres", +[](Run& r) -> S { return r.job.gres; }),
-      word(
-          "job", "time", +[](Run& r) -> S { return r.job.time; }),
-      number(
-          "job", whole("cpus_per_gpu", 0, 1e6, ""),
-          +[](Run& r) -> I { return r.job.cpus_per_gpu; }),
-      number(
-          "job", whole("signal_seconds", 0, kMostSeconds, ""),
-          +[](Run& r) -> I { return r.job.signal_seconds; }),
-      word(
-          "job", "setup", +[](Run& r) -> S { return r.job.setup; }),
+      word("experiment", at<&Run::experiment>),
+      word("trainer", at<&Run::trainer>),
+      word("stack", at<&Run::stack>),
+      {"", params::text("framework", "that trains in our trainer's place"), at<&Run::framework>, true},
+      {"", params::choice("launch", "", {"", "gpu", "node"}), at<&Run::launch>, true},
+      {"model", params::text("name", ""), at<&Run::model, &Model::name>},
+      {"", param_of(Field::gpus), at<&Run::gpus>},
+      {"", param_of(Field::nodes), at<&Run::nodes>},
+      {"", integer("tensor_parallel", "ranks that share a layer").range(1, kMostRanks),
+       at<&Run::layout, &Layout::tensor_parallel>},
+      {"", integer("pipeline_parallel", "stages").range(1, kMostRanks),
+       at<&Run::layout, &Layout::pipeline_parallel>},
+      {"", integer("context_parallel", "ranks that share each sample").range(1, kMostRanks),
+       at<&Run::layout, &Layout::context_parallel>, true},
+      {"", param_of(Field::data_parallel), at<&Run::layout, &Layout::data_parallel>},
+      {"", param_of(Field::micro_batch), at<&Run::batch, &Batch::micro_batch>},
+      {"", param_of(Field::accumulate), at<&Run::batch, &Batch::accumulate>},
+      {"", param_of(Field::global_batch), at<&Run::batch, &Batch::global_batch>},
+      {"", or_none(Field::tokens), at<&Run::tokens>},
+      {"", or_none(Field::steps), at<&Run::steps>},
+      word("paths_from", at<&Run::paths_from>),
+      {"", params::text("swept", "fields of training that differ between runs"), at<&Run::swept>, true},
+      {"", integer("repeat", "which of a run's repeats").range(1, 1e6), at<&Run::repeat>, true},
+      {"rampup", integer("start", "the first global batch").range(1, kMostSamples),
+       in_rampup<&RampUp::start>},
+      {"rampup", integer("step", "by which it grows").range(1, kMostSamples), in_rampup<&RampUp::step>},
+      {"rampup", integer("samples", "until it is full").range(1, kMostSamples),
+       in_rampup<&RampUp::samples>},
+      {"rampup", params::boolean("fewer_nodes", ""), in_rampup<&RampUp::fewer_nodes>},
+      {"rampup", integer("phases", "jobs at most").range(1, 100), in_rampup<&RampUp::phases>},
+      job_word<&Slurm::partition>("partition"),
+      job_word<&Slurm::account>("account"),
+      job_word<&Slurm::qos>("qos"),
+      job_word<&Slurm::constraint>("constraint"),
+      job_word<&Slurm::reservation>("reservation"),
+      job_word<&Slurm::hint>("hint"),
+      job_word<&Slurm::gres>("gres"),
+      job_word<&Slurm::time>("time"),
+      {"job", integer("cpus_per_gpu", "").range(0, 1e6), at<&Run::job, &Slurm::cpus_per_gpu>},
+      {"job", integer("signal_seconds", "").range(0, kMostSeconds),
+       at<&Run::job, &Slurm::signal_seconds>},
+      job_word<&Slurm::setup>("setup"),
   };
   const auto after_name = std::find_if(fields.begin(), fields.end(), [](const RunField& field) {
     return field.section == "model";

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -130,7 +129,7 @@ void Reader::reject_unknown() {
       known[field.section].push_back(field.param.name);
   for (const auto& [name, fields] : known)
     for (const auto& [key, held] : section(name).items())
-      if (std::find(fields.begin(), fields.end(), key) == fields.end())
+      if (!contains(fields, key))
         complain((name.empty() ? "" : std::string(name) + ".") + printable(key), "no such field",
                  suggestion(key, fields));
 }

@@ -69,24 +69,20 @@ constexpr std::array<std::string_view, 7> kShellsOwn{
 constexpr std::array<std::string_view, 4> kSettings{"ORCH_NODE_CHECK", "ORCH_MAX_RESTARTS",
                                                     "ORCH_POLL_SECONDS", "ORCH_TRAINER"};
 
-bool holds(const auto& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 Status check_option(std::string_view value, const std::string& place) {
   const auto name = value.substr(0, value.find('='));
   if (!is_option_name(name))
     return Error{place, fmt::format("'{}' is not an option of sbatch", printable(value)),
                  "write it as --name or --name=value"};
   const auto bare = name.substr(2);
-  if (holds(kFields, bare)) {
+  if (contains(kFields, bare)) {
     const auto field = bare == "signal"          ? "signal_seconds"
                        : bare == "cpus-per-task" ? "cpus_per_gpu"
                                                  : bare;
     return Error{place, fmt::format("{} has a field of its own", name),
                  fmt::format("leave it out here and set '{}'", field)};
   }
-  if (holds(kOurs, bare))
+  if (contains(kOurs, bare))
     return Error{place, fmt::format("{} is written by orch itself", name), "leave it out"};
   return {};
 }
@@ -180,8 +176,8 @@ Status check_environment_name(std::string_view text, const std::string& place) {
   if (text[0] >= 'a' && text[0] <= 'z' && !text.ends_with("_proxy"))
     return Error{place, fmt::format("'{}' may be a variable of the job script itself", text),
                  "use capitals; only names that end in _proxy may do without"};
-  if (holds(kShellsOwn, text) || text.starts_with("BASH") || text.starts_with("SLURM_") ||
-      (text.starts_with("ORCH_") && !holds(kSettings, text)))
+  if (contains(kShellsOwn, text) || text.starts_with("BASH") || text.starts_with("SLURM_") ||
+      (text.starts_with("ORCH_") && !contains(kSettings, text)))
     return Error{place, fmt::format("'{}' is set by the shell, by SLURM or by orch", text),
                  "leave it out"};
   return {};
@@ -250,7 +246,7 @@ std::string expansion(const std::string& name, const std::string& value) {
   const auto own = "${" + name + "}";
   for (auto at = word.find(own); is_longer(name, value) && at != std::string::npos;
        at = word.find(own, at + 1))
-    word.insert(at + own.size() - 1, "-");
+    word.insert(at + own.size() - 1, 1, '-');
   return word;
 }
 

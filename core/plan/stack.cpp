@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/text.h"
 #include "core/plan/tunable.h"
 
 namespace orch::plan {
@@ -58,6 +59,15 @@ double years_of(std::string_view date) {
   return year + (month - 1) / 12;
 }
 
+Partition calibrated(const Partition& machine, const Calibration& calibration) {
+  auto out = machine;
+  out.calibration.reset();
+  out.stacks.clear();
+  for (const auto& [name, constant] : calibration.constants) find_tunable(name)->in(out) = constant;
+  out.seen = calibration.seen;
+  return out;
+}
+
 Partition on_stack(const Partition& machine, const StackPtr& on) {
   const auto& stack = *on;
   auto out = machine;
@@ -79,7 +89,7 @@ Partition on_stack(const Partition& machine, const StackPtr& on) {
 
 bool never_together(const Partition& machine, const Stack& stack) {
   const auto& known = machine.seen.stacks;
-  return !known.empty() && std::find(known.begin(), known.end(), stack.name) == known.end();
+  return !known.empty() && !contains(known, stack.name);
 }
 
 double tensor_nodes(const Run& run, const Partition& on) {

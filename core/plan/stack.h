@@ -31,6 +31,9 @@ struct Stack {
 
 using StackPtr = std::shared_ptr<const Stack>;
 
+// The machine with the constants of a fit in their places.
+Partition calibrated(const Partition& machine, const Calibration& calibration);
+
 // The machine as the software finds it. The spread is that of both, and wide where one of them was
 // never measured.
 Partition on_stack(const Partition& machine, const StackPtr& stack);

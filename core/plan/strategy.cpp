@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -26,7 +26,7 @@ Result<Value> conform_choice(const Param& param, const Value& value, const std::
   const auto* text = std::get_if<std::string>(&value);
   if (!text)
     return Error{place, show(value) + " is not a name", "one of: " + join(param.choices, ", ")};
-  if (std::find(param.choices.begin(), param.choices.end(), *text) == param.choices.end())
+  if (!contains(param.choices, *text))
     return Error{place, "no choice " + show(value), suggestion(*text, param.choices)};
   return value;
 }
@@ -34,23 +34,8 @@ Result<Value> conform_choice(const Param& param, const Value& value, const std::
 }  // namespace
 
 std::string_view name(ParamType type) {
-  switch (type) {
-    case ParamType::boolean:
-      return "true or false";
-    case ParamType::integer:
-      return "a whole number";
-    case ParamType::real:
-      return "a number";
-    case ParamType::choice:
-      return "a choice";
-    case ParamType::text:
-      return "a text";
-  }
-  return "";
-}
-
-std::string Param::field() const {
-  return choice.empty() ? name : name.substr(std::min(name.size(), choice.size() + 1));
+  static constexpr std::array kNames{"true or false", "a whole number", "a number", "a choice", "a text"};
+  return kNames[static_cast<std::size_t>(type)];
 }
 
 int Strategy::index(std::string_view param) const {

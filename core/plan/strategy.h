@@ -8,31 +8,11 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/plan/value.h"
+#include "core/plan/param.h"
 
 namespace orch::plan {
 
-enum class ParamType { boolean, integer, real, choice, text };
-
 std::string_view name(ParamType type);
-
-// One parameter that a backend understands.
-struct Param {
-  std::string name;
-  std::string doc;
-  ParamType type = ParamType::integer;
-  Value default_value;  // not given: the user must
-  std::vector<std::string> choices;
-  double min = 0;
-  double max = 0;  // both 0: unbounded
-  // A parameter of one choice of another one: powersgd_rank belongs to compression = "powersgd",
-  // and Lua offers powersgd{ rank = ... }.
-  std::string parent;
-  std::string choice;
-
-  // "rank" for powersgd_rank; the name itself for a parameter without a parent.
-  std::string field() const;
-};
 
 // A name that a backend offers to experiments, with its parameters.
 struct Strategy {

@@ -15,64 +15,43 @@ constexpr double kMostSteps = 1e9;
 constexpr double kLeast = 1e-12;  // above zero
 constexpr double kAlmostOne = 1 - 1e-12;
 
-Param whole(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
-}
-
-Param real(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::real, {}, {}, min, max, {}, {}};
-}
-
-Param text(const char* name, const char* doc) {
-  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
-}
-
+using params::integer, params::real, params::text;
 using T = Training;
+
+Param steps(const char* name, const char* doc, double least = 0) {
+  return integer(name, doc).range(least, kMostSteps);
+}
 
 std::vector<TrainingField> make_fields() {
   std::vector<TrainingField> fields{
-      {real("learning_rate", kLeast, 100, "at its peak, after the warm-up"), &T::learning_rate},
-      {real("min_learning_rate", 0, 100, "where the schedule ends"), &T::min_learning_rate},
-      {{"schedule",
-        "of the learning rate after the warm-up",
-        ParamType::choice,
-        {},
-        {"cosine", "linear", "constant"},
-        0,
-        0,
-        {},
-        {}},
+      {real("learning_rate", "at its peak, after the warm-up").range(kLeast, 100), &T::learning_rate},
+      {real("min_learning_rate", "where the schedule ends").range(0, 100), &T::min_learning_rate},
+      {params::choice("schedule", "of the learning rate after the warm-up", {"cosine", "linear", "constant"}),
        &T::schedule},
-      {whole("warmup_steps", 0, kMostSteps, "in which the learning rate rises"), &T::warmup_steps},
-      {whole("decay_steps", 0, kMostSteps, "until the minimum is reached; 0: all steps of the run"),
-       &T::decay_steps},
-      {real("weight_decay", 0, 100, "of matrices, not of biases and norms"), &T::weight_decay},
-      {real("beta1", 0, kAlmostOne, "decay of the mean gradient"), &T::beta1},
-      {real("beta2", 0, kAlmostOne, "decay of the mean squared gradient"), &T::beta2},
-      {real("epsilon", 1e-30, 1, "added to the divisor of an update"), &T::epsilon},
-      {real("clip", 0, 1e9, "of the gradient's norm; 0: none"), &T::clip},
-      {real("dropout", 0, 1, "after the embedding, attention and MLP; below 1"), &T::dropout},
-      {real("attention_dropout", 0, 1, "of attention weights; below 1"), &T::attention_dropout},
-      {real("init_std", 0, 100, "standard deviation of the first weights"), &T::init_std},
-      {whole("seed", 0, 4294967295.0, "of weights, dropout and the order of the data"), &T::seed},
-      {real("loss_scale", 1, 0x1p40, "fp16: the first one"), &T::loss_scale},
-      {whole("loss_scale_window", 1, kMostSteps,
-             "fp16: steps without overflow until the scale doubles"),
+      {steps("warmup_steps", "in which the learning rate rises"), &T::warmup_steps},
+      {steps("decay_steps", "until the minimum is reached; 0: all steps of the run"), &T::decay_steps},
+      {real("weight_decay", "of matrices, not of biases and norms").range(0, 100), &T::weight_decay},
+      {real("beta1", "decay of the mean gradient").range(0, kAlmostOne), &T::beta1},
+      {real("beta2", "decay of the mean squared gradient").range(0, kAlmostOne), &T::beta2},
+      {real("epsilon", "added to the divisor of an update").range(1e-30, 1), &T::epsilon},
+      {real("clip", "of the gradient's norm; 0: none").range(0, 1e9), &T::clip},
+      {real("dropout", "after the embedding, attention and MLP; below 1").range(0, 1), &T::dropout},
+      {real("attention_dropout", "of attention weights; below 1").range(0, 1), &T::attention_dropout},
+      {real("init_std", "standard deviation of the first weights").range(0, 100), &T::init_std},
+      {integer("seed", "of weights, dropout and the order of the data").range(0, 4294967295.0), &T::seed},
+      {real("loss_scale", "fp16: the first one").range(1, 0x1p40), &T::loss_scale},
+      {steps("loss_scale_window", "fp16: steps without overflow until the scale doubles", 1),
        &T::loss_scale_window},
       {text("data", "prefix of .bin and .idx; empty: synthetic tokens"), &T::data, true},
       {text("split", "shares of training, evaluation and test"), &T::split},
-      {whole("evaluate_every", 0, kMostSteps, "steps; 0: never"), &T::evaluate_every},
-      {whole("evaluate_batches", 1, kMostSteps, "global batches of one evaluation"),
-       &T::evaluate_batches},
-      {whole("checkpoint_every", 0, kMostSteps, "steps; 0: at the end and when told to stop"),
-       &T::checkpoint_every},
-      {whole("keep_checkpoints", 1, 1e6, "the last so many"), &T::keep_checkpoints},
-      {text("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init,
-       true},
-      {whole("log_every", 1, kMostSteps, "steps between two lines of events"), &T::log_every},
-      {{"tensorboard", "write TensorBoard event files", ParamType::boolean, {}, {}, 0, 0, {}, {}},
-       &T::tensorboard},
-      {real("collective_timeout", 1e-3, 1e6, "seconds until a collective counts as stuck"),
+      {steps("evaluate_every", "steps; 0: never"), &T::evaluate_every},
+      {steps("evaluate_batches", "global batches of one evaluation", 1), &T::evaluate_batches},
+      {steps("checkpoint_every", "steps; 0: at the end and when told to stop"), &T::checkpoint_every},
+      {integer("keep_checkpoints", "the last so many").range(1, 1e6), &T::keep_checkpoints},
+      {text("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init, true},
+      {steps("log_every", "steps between two lines of events", 1), &T::log_every},
+      {params::boolean("tensorboard", "write TensorBoard event files"), &T::tensorboard},
+      {real("collective_timeout", "seconds until a collective counts as stuck").range(1e-3, 1e6),
        &T::collective_timeout},
   };
   for (auto& field : fields) field.param.default_value = get(Training{}, field);

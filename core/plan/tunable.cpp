@@ -24,7 +24,8 @@ Constant& context_memory(Partition& partition) { return partition.gpu.context_me
 // The doubts say how far the assumed values of gpus.yaml have been off where rows showed it: a few
 // tens of percent for rates, factors for fixed costs and for networks. How fast a chip multiplies
 // is the machine's, what is launched and waited for is the stack's.
-const std::array<Tunable, 16> kTime{{
+const std::array<Tunable, 20> kAll{{
+    // Of the step time.
     {"gemm", of_efficiency<&Efficiency::gemm>, 0.15, 0.3, 0.02, 1},
     {"attention", of_efficiency<&Efficiency::attention>, 0.3, 0.3, 0.01, 1},
     {"attention_unaligned", of_efficiency<&Efficiency::attention_unaligned>, 0.5, 0, 0.002, 1},
@@ -41,23 +42,20 @@ const std::array<Tunable, 16> kTime{{
     {"network.efficiency", of_link<&Partition::network, &Link::efficiency>, 0.8, 0.5, 0.005, 1},
     {"network.latency", of_link<&Partition::network, &Link::latency>, 0.5, 0.3, 1e-7, 1e-2},
     {"pcie.efficiency", of_link<&Partition::pcie, &Link::efficiency>, 0.3, 0, 0.02, 1},
-}};
-
-const std::array<Tunable, 2> kMemory{{
+    // Of the memory.
     {"context_memory", context_memory, 0.2, 0, 0, 2e10},
     {"allocator_slack", of_efficiency<&Efficiency::allocator_slack>, 0.3, 0.4, 0, 0.3},
-}};
-
-const std::array<Tunable, 2> kSpreads{{
+    // Spreads.
     {"time_spread", of_efficiency<&Efficiency::time_spread>, 0, 0, 0, 1},
     {"memory_spread", of_efficiency<&Efficiency::memory_spread>, 0, 0, 0, 1},
 }};
 
 }  // namespace
 
-std::span<const Tunable> time_tunables() { return kTime; }
-std::span<const Tunable> memory_tunables() { return kMemory; }
-std::span<const Tunable> spread_tunables() { return kSpreads; }
+std::span<const Tunable> all_tunables() { return kAll; }
+std::span<const Tunable> time_tunables() { return all_tunables().first(16); }
+std::span<const Tunable> memory_tunables() { return all_tunables().subspan(16, 2); }
+std::span<const Tunable> spread_tunables() { return all_tunables().last(2); }
 
 bool is_time(std::string_view name) {
   return name.ends_with("_overhead") || name.ends_with(".latency") || name == "host_floor";
@@ -70,9 +68,8 @@ std::string shown(std::string_view name, double value) {
 }
 
 const Tunable* find_tunable(std::string_view name) {
-  for (const auto list : {time_tunables(), memory_tunables(), spread_tunables()})
-    for (const auto& tunable : list)
-      if (tunable.name == name) return &tunable;
+  for (const auto& tunable : kAll)
+    if (tunable.name == name) return &tunable;
   return nullptr;
 }
 

@@ -19,7 +19,9 @@ struct Tunable {
   double min = 0, max = 0;  // what it can be
 };
 
-// Those of the step time; those of the memory.
+std::span<const Tunable> all_tunables();
+
+// Of these, those of the step time; those of the memory.
 std::span<const Tunable> time_tunables();
 std::span<const Tunable> memory_tunables();
 

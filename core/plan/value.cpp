@@ -21,4 +21,9 @@ std::string show(const Value& value) {
   return std::visit(Show{}, value);
 }
 
+std::string plain(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text ? *text : show(value);
+}
+
 }  // namespace orch::plan

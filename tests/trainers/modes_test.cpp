@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "core/train/data/synthetic.h"
+#include "tests/train/data/entropy.h"
 #include "tests/trainers/trainer.h"
 
 using namespace orch;
@@ -23,7 +23,7 @@ void check_learns(const TrainerRun& run) {
   REQUIRE(losses.size() == 60);
   CHECK(losses.at(1) > 4.0);  // ln 100 = 4.6, and what large first weights add
   CHECK(losses.at(60) < losses.at(1) - 0.5);
-  CHECK(losses.at(60) > data::Synthetic::entropy(100) - 0.5);  // 128 tokens: some noise
+  CHECK(losses.at(60) > data::synthetic_entropy(100) - 0.5);  // 128 tokens: some noise
 }
 
 }  // namespace

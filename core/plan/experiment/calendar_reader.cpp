@@ -26,20 +26,23 @@ void Reader::read_calendar(const sol::object& start, const sol::object& availabi
   if (!availability.valid()) return;
   if (availability.get_type() == sol::type::table)
     return read_windows(availability.as<sol::table>());
-  const auto share = plan::number(to_value(availability).value_or(plan::Value()));
-  if (share && *share >= kLeastAvailability && *share <= 1)
-    out_.calendar.availability = *share;
-  else
-    error("availability",
-          fmt::format("{} is not a share of the time from {} to 1", shown(availability),
-                      kLeastAvailability),
-          "write availability = 0.9 where failures and maintenance take a tenth");
+  out_.calendar.availability =
+      read_share(availability, "availability",
+                 "write availability = 0.9 where failures and maintenance take a tenth");
+}
+
+double Reader::read_share(const sol::object& value, const std::string& place, const char* fix) {
+  const auto share = plan::number(to_value(value).value_or(plan::Value()));
+  if (share && *share >= kLeastAvailability && *share <= 1) return *share;
+  error(place,
+        fmt::format("{} is not a share of the time from {} to 1", shown(value), kLeastAvailability),
+        fix);
+  return 1;
 }
 
 // { { from = "2027-01-01", nodes = 18 }, { from = "2027-02-15", nodes = 48, share = 0.8 } }.
 // Without a start, the first window is it.
 void Reader::read_windows(const sol::table& list) {
-  static const std::vector<std::string> kNames{"from", "nodes", "share"};
   const std::string example = "availability = { { from = \"2027-01-01\", nodes = 18 } }";
   const auto keys = keys_of(list, "availability", errors_);
   if (!keys.fields.empty() || keys.items.empty())
@@ -51,23 +54,11 @@ void Reader::read_windows(const sol::table& list) {
     plan::Window window;
     std::optional<Date> from;
     const auto table = keys.items[i].as<sol::table>();
-    for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
-      const auto field_place = place + "." + printable(name);
-      if (name == "from")
-        from = date(held, field_place);
-      else if (name == "nodes")
-        window.nodes = whole(held, field_place, 1, kMostNodes);
-      else if (name != "share")
-        error(field_place, "no such field", suggestion(name, kNames));
-      else if (const auto share = plan::number(to_value(held).value_or(plan::Value()));
-               share && *share >= kLeastAvailability && *share <= 1)
-        window.share = *share;
-      else
-        error(field_place,
-              fmt::format("{} is not a share of the time from {} to 1", shown(held),
-                          kLeastAvailability),
-              "write share = 0.8 where failures and maintenance take a fifth");
-    }
+    const auto* fix = "write share = 0.8 where failures and maintenance take a fifth";
+    read_named(table, place, example,
+               {{"from", [&](auto& held, auto& at) { from = date(held, at); }},
+                {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 1, kMostNodes); }},
+                {"share", [&](auto& held, auto& at) { window.share = read_share(held, at, fix); }}});
     if (!table.raw_get<sol::object>("from").valid())
       error(place + ".from", "missing", "write " + example);
     if (!from) continue;
@@ -88,19 +79,14 @@ void Reader::read_budget(const sol::object& value) {
   if (!value.valid()) return;
   const std::string example = "budget = { gpu_hours = 3e6, deadline_days = 120 }";
   if (!is_table(value, "budget", example)) return;
-  for (const auto& [name, held] : fields_of(value.as<sol::table>(), "budget", example, errors_)) {
-    const auto place = "budget." + printable(name);
-    if (name == "gpu_hours")
-      out_.budget.gpu_hours = positive(held, place);
-    else if (name == "deadline_days")
-      out_.budget.deadline_days = positive(held, place);
-    else if (name == "deadline")
-      out_.budget.deadline = date(held, place);
-    else if (name == "reserve_nodes")
-      out_.budget.reserve_nodes = whole(held, place, 0, kMostNodes);
-    else
-      error(place, "no such field", suggestion(name, budget_names()));
-  }
+  auto& budget = out_.budget;
+  read_named(
+      value.as<sol::table>(), "budget", example,
+      {{"gpu_hours", [&](auto& held, auto& at) { budget.gpu_hours = positive(held, at); }},
+       {"deadline_days", [&](auto& held, auto& at) { budget.deadline_days = positive(held, at); }},
+       {"deadline", [&](auto& held, auto& at) { budget.deadline = date(held, at); }},
+       {"reserve_nodes",
+        [&](auto& held, auto& at) { budget.reserve_nodes = whole(held, at, 0, kMostNodes); }}});
 }
 
 }  // namespace orch::experiment

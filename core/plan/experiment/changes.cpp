@@ -40,14 +40,6 @@ Result<sol::object> value_of(Loader::State& state, const std::string& text,
   return sol::object(list);
 }
 
-// The same table, its tag kept, that nobody else holds.
-sol::table own_copy(sol::state_view lua, const sol::table& from) {
-  auto to = lua.create_table();
-  for (const auto& [key, value] : from) to.raw_set(key, value);
-  if (const auto tag = tag_of(from); !tag.kind.empty()) set_tag(to, tag);
-  return to;
-}
-
 std::optional<std::size_t> position(const std::string& step) {
   std::size_t number = 0;
   const auto* end = step.data() + step.size();
@@ -108,7 +100,7 @@ class Setter {
     bool any = false;
     for (std::size_t i = 1; i <= list.size(); ++i) {
       const auto name = tag_of(list.raw_get<sol::object>(i)).name;
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (!contains(names, name)) names.push_back(name);
       if (name != path_[1]) continue;
       any = true;
       if (auto status = at_position(list, 1, i, place); !status) return status;
@@ -136,7 +128,7 @@ class Setter {
       return Error{place_text(),
                    fmt::format("{} is {}, and has no fields", joined(at + 1), type_name(held)),
                    "end the path there"};
-    auto child = held.valid() ? own_copy(lua, held.as<sol::table>()) : lua.create_table();
+    auto child = held.valid() ? copy_of(held.as<sol::table>()) : lua.create_table();
     table.raw_set(key, child);
     return set(child, at + 1, place);
   }
@@ -189,7 +181,7 @@ Result<Change> apply_change(Loader::State& state, const std::string& text, sol::
   if (word.empty()) return Error{place, "gives no value", kSetExample};
   const auto value = value_of(state, word, place);
   if (!value) return value.error();
-  top = own_copy(state.sandbox().state(), top);
+  top = copy_of(top);
   if (auto status = Setter(state, change, std::move(path), *value).set(top, 0, ""); !status)
     return status.error();
   return change;
@@ -204,7 +196,7 @@ void blame_changes(const std::vector<Change>& changes, const std::string& file, 
         if (is_below(at, place) || is_below(place, at))
           error.place = "--set " + printable(change.text) +
                         (at.size() > place.size() ? ": " + at : std::string());
-    if (std::find(out.begin(), out.end(), error) == out.end()) out.push_back(std::move(error));
+    if (!contains(out, error)) out.push_back(std::move(error));
   }
   errors = std::move(out);
 }

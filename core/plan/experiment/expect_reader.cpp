@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/text.h"
 #include "core/plan/experiment/reader.h"
 
@@ -9,8 +7,6 @@ namespace orch::experiment {
 namespace {
 
 constexpr const char* kExpect = "expect = { tokens_per_second = { value = 68000, below = 0.05 } }";
-
-const std::vector<std::string> kExpectParts{"value", "below", "above"};
 
 }  // namespace
 
@@ -44,7 +40,7 @@ void Reader::read_expected(const sol::table& table, const std::string& place) {
   for (const auto& [name, held] : fields) {
     if (name == "where") continue;
     const auto below = place + "." + printable(name);
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (!contains(known, name))
       error(below, "no such quantity", suggestion(name, known));
     else if (is_table(held, below, kExpect))
       read_expectation(held.as<sol::table>(), below, {name, 0, {}, {}, where});
@@ -54,22 +50,15 @@ void Reader::read_expected(const sol::table& table, const std::string& place) {
 void Reader::read_expectation(const sol::table& table, const std::string& place,
                               plan::Expectation expectation) {
   const auto before = errors_.size();
-  bool has_value = false;
-  for (const auto& [name, held] : fields_of(table, place, kExpect, errors_)) {
-    const auto below = place + "." + printable(name);
-    if (name == "value") {
-      expectation.value = positive(held, below);
-      has_value = true;
-    } else if (name == "below") {
-      expectation.below = positive(held, below);
-      if (*expectation.below >= 1) error(below, "not a share below 1", "write 0.05 for 5 %");
-    } else if (name == "above") {
-      expectation.above = positive(held, below);
-    } else {
-      error(below, "no such field", suggestion(name, kExpectParts));
-    }
-  }
-  if (!has_value && errors_.size() == before)
+  read_named(table, place, kExpect,
+             {{"value", [&](auto& held, auto& at) { expectation.value = positive(held, at); }},
+              {"below",
+               [&](auto& held, auto& at) {
+                 expectation.below = positive(held, at);
+                 if (*expectation.below >= 1) error(at, "not a share below 1", "write 0.05 for 5 %");
+               }},
+              {"above", [&](auto& held, auto& at) { expectation.above = positive(held, at); }}});
+  if (!table.raw_get<sol::object>("value").valid() && errors_.size() == before)
     error(place + ".value", "missing", std::string("write ") + kExpect);
   if (!expectation.below && !expectation.above && errors_.size() == before)
     error(place, "no tolerance", "say how far below or above the value is well: below = 0.05");

@@ -28,8 +28,7 @@ void Reader::read_environment(const sol::object& value, const std::string& place
       error(field_place, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
       continue;
     }
-    const auto* words = std::get_if<std::string>(&*plain);
-    const auto text = words ? *words : plan::show(*plain);
+    const auto text = plan::plain(*plain);
     if (const auto status = plan::check_environment_value(name, text, expands, field_place); !status)
       errors_.insert(errors_.end(), status.error().begin(), status.error().end());
     job.environment[name] = text;
@@ -58,12 +57,11 @@ void Reader::read_args(const sol::object& value, const std::string& place,
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto word_place = fmt::format("{}[{}]", place, i + 1);
     const auto plain = to_value(keys.items[i]);
-    const auto* text = plain ? std::get_if<std::string>(&*plain) : nullptr;
     if (!plain || !plan::is_given(*plain) || std::holds_alternative<bool>(*plain)) {
       error(word_place, fmt::format("{} is not a word", type_name(keys.items[i])), "write it in quotes");
       continue;
     }
-    to.args.push_back(text ? *text : plan::show(*plain));
+    to.args.push_back(plan::plain(*plain));
     const auto& word = to.args.back();
     if (word.find('\0') != std::string::npos) error(word_place, "holds a zero byte", "remove it");
     const bool named = word.starts_with('-') && plan::is_secret_name(word.substr(0, word.find('=')));

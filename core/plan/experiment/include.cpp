@@ -44,7 +44,7 @@ void Includes::begin(const std::string& file) {
 Result<fs::path> Includes::find(const std::string& name) const {
   const fs::path wanted = name;
   const auto said = fmt::format("include \"{}\"", printable(name));
-  const bool climbs = std::find(wanted.begin(), wanted.end(), "..") != wanted.end();
+  const bool climbs = contains(wanted, "..");
   if (wanted.is_absolute() || climbs || !wanted.has_filename() ||
       name.find('\0') != std::string::npos)
     return Error{"", said + " leads out of the experiment's folder", kIncludeExample};
@@ -73,7 +73,7 @@ sol::object Includes::include(const sol::object& name) {
   if (!file) refuse(file.error().front());
   const auto text = read_file(*file);
   if (!text) refuse(text.error().front());
-  if (std::find(files_.begin(), files_.end(), file->string()) == files_.end())
+  if (!contains(files_, file->string()))
     files_.push_back(file->string());
   open_.push_back(*file);
   auto result = sandbox_.run(*text, file->string());

@@ -18,15 +18,12 @@ const std::vector<std::string> kTop{
     "training", "trainer",     "stack", "repeats",  "expect"};
 
 const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
+// What it says to SLURM; its partition is one of the cluster's.
 const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
                                     "time",    "hint", "gres"};
 
 // Of every strategy: who trains, and in what surroundings (framework_reader.cpp).
 const std::vector<std::string> kFramework{"framework", "launch", "args", "environment", "setup"};
-
-bool has(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 constexpr double kMostSamples = 1e12;
 constexpr double kMostRepeats = 1000;
@@ -51,7 +48,7 @@ Result<plan::Experiment> Reader::read(const sol::object& returned) {
 
 void Reader::read_top(const sol::table& top) {
   for (const auto& [name, value] : fields_of(top, "experiment", "name = value", errors_))
-    if (!has(kTop, name)) error(printable(name), "no such field", advice(name));
+    if (!contains(kTop, name)) error(printable(name), "no such field", advice(name));
 
   const auto get = [&](const char* name) { return top.raw_get<sol::object>(name); };
   read_name(get("name"));
@@ -61,12 +58,7 @@ void Reader::read_top(const sol::table& top) {
     else
       error("doc", fmt::format("{} is not a text", type_name(doc)), "write doc = \"...\"");
   }
-  if (const auto strict = get("strict"); strict.valid()) {
-    if (strict.get_type() == sol::type::boolean)
-      out_.strict = strict.as<bool>();
-    else
-      error("strict", fmt::format("{} is not true or false", shown(strict)), "write strict = true");
-  }
+  if (const auto strict = get("strict"); strict.valid()) out_.strict = flag("strict", strict, "strict");
   read_trainer(get("trainer"), get("stack"));
   read_calendar(get("start"), get("availability"));
   if (const auto repeats = get("repeats"); repeats.valid())
@@ -98,7 +90,7 @@ std::string Reader::advice(const std::string& name) const {
       {"budget", budget_names()},
       {"training", plan::training_names()}};
   for (const auto& [section, names] : sections)
-    if (has(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);
+    if (contains(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);
   for (const auto& strategy : state_.strategies())
     if (strategy->index(name) >= 0)
       return fmt::format("it stands in a strategy: strategies = {{ {}{{ {} = ... }} }}",
@@ -158,9 +150,10 @@ void Reader::read_hardware(const sol::object& value) {
   others.insert(others.end(), {"environment", "options", "setup", "spare_nodes"});
   const auto table = value.as<sol::table>();
   out_.hardware = spaces_.read(table, {{Section::hardware}, nullptr, others}, "hardware");
-  for (const auto& word : kJob)
-    if (const auto given = table.raw_get<sol::object>(word); given.valid())
-      read_job_word(word, given, "hardware." + word);
+  for (const auto& name : kJob)
+    if (const auto given = table.raw_get<sol::object>(name); given.valid())
+      out_.job.*std::ranges::find(plan::kSlurmWords, name, &plan::SlurmWord::name)->at =
+          read_job_word(name, given);
   if (const auto spare = table.raw_get<sol::object>("spare_nodes"); spare.valid())
     out_.job.spare_nodes = whole(spare, "hardware.spare_nodes", 0, kMostNodes);
   read_environment(table.raw_get<sol::object>("environment"), "hardware.environment", out_.job);
@@ -168,21 +161,16 @@ void Reader::read_hardware(const sol::object& value) {
   read_options(table.raw_get<sol::object>("options"), "hardware.options");
 }
 
-void Reader::read_job_word(const std::string& name, const sol::object& value,
-                           const std::string& place) {
-  if (value.get_type() != sol::type::string)
-    return error(place, fmt::format("{} is not a text", type_name(value)), "write it in quotes");
+std::string Reader::read_job_word(std::string_view name, const sol::object& value) {
+  const auto place = fmt::format("hardware.{}", name);
+  if (value.get_type() != sol::type::string) {
+    error(place, fmt::format("{} is not a text", type_name(value)), "write it in quotes");
+    return "";
+  }
   const auto text = value.as<std::string>();
   if (const auto status = plan::check_sbatch_word(name, text, place); !status)
     errors_.insert(errors_.end(), status.error().begin(), status.error().end());
-  auto& job = out_.job;
-  if (name == "account") job.account = text;
-  if (name == "qos") job.qos = text;
-  if (name == "reservation") job.reservation = text;
-  if (name == "constraint") job.constraint = text;
-  if (name == "time") job.time = text;
-  if (name == "hint") job.hint = text;
-  if (name == "gres") job.gres = text;
+  return text;
 }
 
 void Reader::read_options(const sol::object& value, const std::string& place) {
@@ -221,24 +209,16 @@ void Reader::read_rampup(const sol::object& value, const std::string& place) {
   if (!is_table(value, place, example)) return;
   const auto table = value.as<sol::table>();
   plan::RampUp rampup;
-  for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
-    const auto field_place = place + "." + printable(name);
-    if (name == "start")
-      rampup.start = whole(held, field_place, 1, kMostSamples);
-    else if (name == "step")
-      rampup.step = whole(held, field_place, 1, kMostSamples);
-    else if (name == "samples")
-      rampup.samples = whole(held, field_place, 1, kMostSamples);
-    else if (name == "phases")
-      rampup.phases = whole(held, field_place, 1, 100);
-    else if (name != "fewer_nodes")
-      error(field_place, "no such field", suggestion(name, kRampUp));
-    else if (held.get_type() == sol::type::boolean)
-      rampup.fewer_nodes = held.as<bool>();
-    else
-      error(field_place, fmt::format("{} is not true or false", shown(held)),
-            "write fewer_nodes = true");
-  }
+  const auto samples = [&](std::int64_t& to) {
+    return [this, &to](auto& held, auto& at) { to = whole(held, at, 1, kMostSamples); };
+  };
+  read_named(table, place, example,
+             {{"start", samples(rampup.start)},
+              {"step", samples(rampup.step)},
+              {"samples", samples(rampup.samples)},
+              {"fewer_nodes",
+               [&](auto& held, auto& at) { rampup.fewer_nodes = flag("fewer_nodes", held, at); }},
+              {"phases", [&](auto& held, auto& at) { rampup.phases = whole(held, at, 1, 100); }}});
   for (const char* name : {"start", "step", "samples"})
     if (!table.raw_get<sol::object>(name).valid())
       error(place + "." + name, "missing", "write " + example);
@@ -288,6 +268,20 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   out_.strategies.push_back(std::move(asked));
 }
 
+void Reader::read_named(const sol::table& table, const std::string& place, const std::string& example,
+                        const std::vector<Named>& known) {
+  std::vector<std::string> names;
+  for (const auto& field : known) names.push_back(field.name);
+  for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
+    const auto at = place + "." + printable(name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      error(at, "no such field", suggestion(name, names));
+    else
+      known[static_cast<std::size_t>(found - names.begin())].read(held, at);
+  }
+}
+
 double Reader::positive(const sol::object& value, const std::string& place) {
   const auto number = plan::number(to_value(value).value_or(plan::Value()));
   if (number && *number > 0 && *number < 1e18) return *number;
@@ -296,12 +290,16 @@ double Reader::positive(const sol::object& value, const std::string& place) {
   return 0;
 }
 
+bool Reader::flag(const char* name, const sol::object& value, const std::string& place) {
+  if (value.get_type() == sol::type::boolean) return value.as<bool>();
+  error(place, fmt::format("{} is not true or false", shown(value)),
+        fmt::format("write {} = true", name));
+  return false;
+}
+
 std::int64_t Reader::whole(const sol::object& value, const std::string& place, double min,
                            double max) {
-  plan::Param param;
-  param.type = plan::ParamType::integer;
-  param.min = min;
-  param.max = max;
+  const auto param = plan::params::integer("", "").range(min, max);
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain)) {
     error(place, fmt::format("{} is not a whole number", type_name(value)),

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/plan/experiment/spaces.h"
 #include "core/plan/experiment/state.h"
@@ -28,7 +30,7 @@ class Reader {
   void read_name(const sol::object& value);
   void read_models(const sol::object& value);
   void read_hardware(const sol::object& value);
-  void read_job_word(const std::string& name, const sol::object& value, const std::string& place);
+  std::string read_job_word(std::string_view name, const sol::object& value);
   void read_environment(const sol::object& value, const std::string& place, plan::Slurm& job);
   void read_setup(const sol::object& value, const std::string& place, plan::Slurm& job);
   void read_framework(const sol::table& table, plan::AskedStrategy& to);
@@ -44,6 +46,7 @@ class Reader {
   void read_training(const sol::object& value);
   std::vector<plan::Value> training_values(const plan::TrainingField& field,
                                            const sol::object& held, const std::string& place);
+  double read_share(const sol::object& value, const std::string& place, const char* fix);
   void read_windows(const sol::table& list);
   void read_calendar(const sol::object& start, const sol::object& availability);
   void read_budget(const sol::object& value);
@@ -58,7 +61,15 @@ class Reader {
   double read_size(const sol::object& value, const std::string& place);
   std::vector<std::int64_t> read_sizes(const sol::object& value, const std::string& place,
                                        double max);
+  // The named fields of a table, each by what reads it; another name is a mistake.
+  struct Named {
+    std::string name;
+    std::function<void(const sol::object& held, const std::string& place)> read;
+  };
+  void read_named(const sol::table& table, const std::string& place, const std::string& example,
+                  const std::vector<Named>& known);
   double positive(const sol::object& value, const std::string& place);
+  bool flag(const char* name, const sol::object& value, const std::string& place);
   std::int64_t whole(const sol::object& value, const std::string& place, double min, double max);
   bool is_table(const sol::object& value, const std::string& place, const std::string& example);
   void error(std::string place, std::string fact, std::string fix) {

@@ -48,7 +48,9 @@ double Reader::read_size(const sol::object& value, const std::string& place) {
 std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std::string& place,
                                              double max) {
   if (value.get_type() != sol::type::table) return {whole(value, place, 1, max)};
+  const auto before = errors_.size();
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
+  if (errors_.size() > before) return {};
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 0; i < keys.items.size(); ++i)
     sizes.push_back(whole(keys.items[i], fmt::format("{}[{}]", place, i + 1), 1, max));
@@ -56,20 +58,16 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
     if (sizes.empty()) error(place, "an empty list leaves nothing to search", "leave it out");
     return sizes;
   }
-  if (!sizes.empty()) error(place, "a list and a range at once", "write { from = 60, to = 110 }");
-  static const std::vector<std::string> kNames{"from", "to", "step"};
-  std::int64_t from = 0, to = 0, step = 1;
-  for (const auto& [name, held] : keys.fields) {
-    const auto field_place = place + "." + printable(name);
-    if (name == "from")
-      from = whole(held, field_place, 1, max);
-    else if (name == "to")
-      to = whole(held, field_place, 1, max);
-    else if (name == "step")
-      step = whole(held, field_place, 1, max);
-    else
-      error(field_place, "no such field", suggestion(name, kNames));
+  if (!sizes.empty()) {
+    error(place, "a list and a range at once", "write { from = 60, to = 110 }");
+    return {};
   }
+  std::int64_t from = 0, to = 0, step = 1;
+  const auto size = [&](std::int64_t& read) {
+    return [this, &read, max](auto& held, auto& at) { read = whole(held, at, 1, max); };
+  };
+  read_named(value.as<sol::table>(), place, "{ from = 60, to = 110 }",
+             {{"from", size(from)}, {"to", size(to)}, {"step", size(step)}});
   if (from < 1 || to < from || step < 1 || (to - from) / step >= kMostSizes) {
     error(place, fmt::format("from {} to {} is no range", from, to),
           fmt::format("write {{ from = 60, to = 110 }}, of at most {} sizes", kMostSizes));
@@ -82,25 +80,16 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
 void Reader::read_search(const sol::object& value) {
   if (!value.valid()) return;
   if (!is_table(value, "search", kExample)) return;
-  static const std::vector<std::string> kNames{"params", "tolerance", "layers", "hidden_multiple",
-                                               "heads"};
   plan::Shapes shapes;
   const auto table = value.as<sol::table>();
-  for (const auto& [name, held] : fields_of(table, "search", kExample, errors_)) {
-    const auto place = "search." + printable(name);
-    if (name == "params")
-      shapes.params = read_size(held, place);
-    else if (name == "tolerance")
-      shapes.tolerance = positive(held, place);
-    else if (name == "layers")
-      shapes.layers = read_sizes(held, place, kMostLayers);
-    else if (name == "hidden_multiple")
-      shapes.hidden_multiple = whole(held, place, 1, kMostHidden);
-    else if (name == "heads")
-      shapes.heads = read_sizes(held, place, kMostHeads);
-    else
-      error(place, "no such field", suggestion(name, kNames));
-  }
+  read_named(
+      table, "search", kExample,
+      {{"params", [&](auto& held, auto& at) { shapes.params = read_size(held, at); }},
+       {"tolerance", [&](auto& held, auto& at) { shapes.tolerance = positive(held, at); }},
+       {"layers", [&](auto& held, auto& at) { shapes.layers = read_sizes(held, at, kMostLayers); }},
+       {"hidden_multiple",
+        [&](auto& held, auto& at) { shapes.hidden_multiple = whole(held, at, 1, kMostHidden); }},
+       {"heads", [&](auto& held, auto& at) { shapes.heads = read_sizes(held, at, kMostHeads); }}});
   if (!table.raw_get<sol::object>("params").valid())
     error("search.params", "missing", fmt::format("write {}", kExample));
   if (shapes.tolerance >= 1)

@@ -82,7 +82,7 @@ std::string in_file(const std::string& file, const std::string& place) {
 
 bool SpaceReader::known(const std::string& name, const Allowed& allowed) const {
   const auto all = names(allowed);
-  return std::find(all.begin(), all.end(), name) != all.end();
+  return contains(all, name);
 }
 
 std::vector<std::string> SpaceReader::names(const Allowed& allowed) const {
@@ -124,7 +124,7 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
     const auto field_place = below(place, name);
     if (!known(name, allowed))
       error(field_place, "no such field", suggestion(name, names(allowed)));
-    else if (std::find(allowed.others.begin(), allowed.others.end(), name) == allowed.others.end())
+    else if (!contains(allowed.others, name))
       read_field(name, value, allowed, field_place, space);
   }
   check_repeats(space, place);
@@ -225,7 +225,7 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
   const auto example = fmt::format("{}{{ {} = ... }}", tag.name, fields.front());
   for (const auto& [field, value] : fields_of(choice, place, example, errors_)) {
     const auto field_place = fmt::format("{}.{}", place, printable(field));
-    if (std::find(fields.begin(), fields.end(), field) == fields.end()) {
+    if (!contains(fields, field)) {
       error(field_place, fmt::format("{} has no such field", tag.name), suggestion(field, fields));
       continue;
     }

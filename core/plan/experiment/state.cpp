@@ -17,13 +17,6 @@ namespace {
 // An argument that is there: sol2 gives "none" for a missing one, which has no value to ask.
 bool is_text(const sol::object& object) { return object.get_type() == sol::type::string; }
 
-// A copy, so that two uses of one preset or table do not share what they override.
-sol::table copy(sol::state_view lua, const sol::table& from) {
-  auto to = lua.create_table();
-  for (const auto& [key, value] : from) to.raw_set(key, value);
-  return to;
-}
-
 }  // namespace
 
 void set_tag(sol::table table, const Tag& tag) {
@@ -42,6 +35,13 @@ Tag tag_of(const sol::object& object) {
   return {metatable->get_or<std::string>("orch_kind", ""),
           metatable->get_or<std::string>("orch_name", ""),
           metatable->get_or<std::string>("orch_place", "")};
+}
+
+sol::table copy_of(const sol::table& from) {
+  auto to = sol::state_view(from.lua_state()).create_table();
+  for (const auto& [key, value] : from) to.raw_set(key, value);
+  if (const auto tag = tag_of(from); !tag.kind.empty()) set_tag(to, tag);
+  return to;
 }
 
 std::optional<plan::Value> to_value(const sol::object& object) {
@@ -141,7 +141,7 @@ void Loader::State::define(const std::string& name, const std::string& kind) {
     if (argument.get_type() != sol::type::table || !tag_of(argument).kind.empty())
       raise(fmt::format("{} takes a table of its own: {}{{ ... }}, not {}", name, name,
                         type_name(argument)));
-    auto table = copy(sandbox_.state(), argument.as<sol::table>());
+    auto table = copy_of(argument.as<sol::table>());
     set_tag(table, {kind, name, sandbox_.place()});
     return table;
   };
@@ -165,7 +165,7 @@ void Loader::State::define_preset() {
       for (const auto& [known, table] : presets_) names.push_back(known);
       raise(fmt::format("no model '{}'\n  {}", printable(name), suggestion(name, names)));
     }
-    auto table = copy(sandbox_.state(), found->second);
+    auto table = copy_of(found->second);
     table["name"] = name;
     if (changed.valid()) {
       const auto changes = changed.as<sol::table>();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "core/base/text.h"
@@ -73,7 +72,7 @@ void Reader::read_training(const sol::object& value) {
   for (auto& training : out_.trainings) {
     plan::fill_in(training, given);
     for (const auto& wrong : plan::check_training(training, "training"))
-      if (std::find(errors_.begin(), errors_.end(), wrong) == errors_.end())
+      if (!contains(errors_, wrong))
         errors_.push_back(wrong);
   }
 }

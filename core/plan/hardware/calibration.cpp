@@ -7,6 +7,7 @@
 #include "core/base/date.h"
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
+#include "core/plan/stack.h"
 #include "core/plan/tunable.h"
 
 namespace orch::hardware {
@@ -54,15 +55,9 @@ plan::Seen::Span read_span(const Field& field) {
   return {};
 }
 
-std::vector<std::string> read_words(const Field& field) {
-  std::vector<std::string> words;
-  for (const auto& value : field.list().value_or(std::vector<Field>{}))
-    words.push_back(value.text().value_or(""));
-  return words;
-}
-
 plan::Calibration read_constants_of(const Field& field) {
-  auto known = tunable_keys();
+  std::vector<std::string> known;
+  for (const auto& tunable : plan::all_tunables()) known.emplace_back(tunable.name);
   known.insert(known.end(), {"eras", "seen"});
   const Map map(field, known);
   plan::Calibration calibration;
@@ -75,28 +70,20 @@ plan::Calibration read_constants_of(const Field& field) {
 
 }  // namespace
 
-std::vector<std::string> tunable_keys() {
-  std::vector<std::string> names;
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
-    for (const auto& tunable : list) names.emplace_back(tunable.name);
-  return names;
-}
-
 plan::Seen read_seen(const Field& field) {
-  const Map map(field, {"rows", "gpus", "params", "tokens", "tensor_nodes", "micro_batches", "stacks",
-                        "settings"});
+  std::vector<std::string> known{"rows"};
+  for (const auto& span : plan::kSeenSpans) known.emplace_back(span.name);
+  known.insert(known.end(), {"stacks", "settings"});
+  const Map map(field, known);
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
     seen.rows = rows->integer(0, 1'000'000'000).value_or(0);
-  if (const auto* span = map.find("gpus")) seen.gpus = read_span(*span);
-  if (const auto* span = map.find("params")) seen.params = read_span(*span);
-  if (const auto* span = map.find("tokens")) seen.tokens = read_span(*span);
-  if (const auto* span = map.find("tensor_nodes")) seen.tensor_nodes = read_span(*span);
-  if (const auto* span = map.find("micro_batches")) seen.micro_batches = read_span(*span);
-  if (const auto* stacks = map.find("stacks")) seen.stacks = read_words(*stacks);
+  for (const auto& [name, at] : plan::kSeenSpans)
+    if (const auto* span = map.find(name)) seen.*at = read_span(*span);
+  if (const auto* stacks = map.find("stacks")) seen.stacks = stacks->texts();
   if (const auto* settings = map.find("settings")) {
     const Map said(*settings);
-    for (const auto& [name, values] : said.entries()) seen.settings[name] = read_words(values);
+    for (const auto& [name, values] : said.entries()) seen.settings[name] = values.texts();
   }
   return seen;
 }
@@ -108,11 +95,8 @@ void read_calibration(const Field* field, plan::Partition& partition) {
                           "take it out; orch calibrate --write makes it anew");
   if (field) calibration = read_constants_of(*field);
   if (!calibration) return;
-  auto tuned = std::make_shared<plan::Partition>(partition);
-  for (const auto& [name, constant] : calibration->constants)
-    plan::find_tunable(name)->in(*tuned) = constant;
-  tuned->seen = calibration->seen;
-  calibration->partition = std::move(tuned);
+  calibration->partition =
+      std::make_shared<plan::Partition>(plan::calibrated(partition, *calibration));
   partition.calibration = std::move(calibration);
 }
 

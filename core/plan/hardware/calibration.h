@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "core/plan/hardware/yaml.h"
 #include "core/plan/cluster.h"
 
@@ -12,9 +9,6 @@ namespace orch::hardware {
 // rows corrected, whatever software ran them. Without any, those that the partition has from the
 // one it is like hold over its fields too.
 void read_calibration(const Field* field, plan::Partition& partition);
-
-// Keys of the constants that rows correct, with their spreads.
-std::vector<std::string> tunable_keys();
 
 // { rows: 99, gpus: [8, 384], params: [1e9, 2e11], tokens: [2048, 16384], settings: { … } }
 plan::Seen read_seen(const Field& field);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -142,7 +141,7 @@ void read_launch(const Asked& asked, plan::Cluster& cluster) {
   const auto* field = asked.find("launch", "slurm, local or auto");
   const auto launch = field ? field->text() : std::nullopt;
   if (!launch) return;
-  if (std::find(ways.begin(), ways.end(), *launch) == ways.end())
+  if (!contains(ways, *launch))
     field->problem(fmt::format("'{}' is not a way to launch", printable(*launch)),
                    suggestion(*launch, ways));
   cluster.launch = *launch;

@@ -123,15 +123,7 @@ Result<GpuCatalog> parse_gpus(const std::string& text, const std::string& file,
 }
 
 Result<GpuCatalog> load_gpus(const std::vector<fs::path>& files) {
-  GpuCatalog gpus;
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    const auto text = read_yaml_file(*file);
-    if (!text) return text.error();
-    auto read = parse_gpus(*text, printable(file->string()), gpus);
-    if (!read) return read.error();
-    gpus = std::move(*read);
-  }
-  return gpus;
+  return read_over<GpuCatalog>(files, parse_gpus);
 }
 
 // All words of an entry must be among the device's, save for a size: PyTorch and the driver do not

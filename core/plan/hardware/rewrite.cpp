@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/tunable.h"
 #include "core/plan/hardware/write.h"
@@ -96,19 +95,11 @@ std::string constant_text(std::string_view name, const plan::Constant& constant)
                      quoted(constant.origin));
 }
 
-std::string number(double value) { return fmt::format("{:.4g}", value); }
-
-void add_span(std::string& out, const char* name, const plan::Seen::Span& span) {
-  if (span.high > 0) out += fmt::format(", {}: [{}, {}]", name, number(span.low), number(span.high));
-}
-
 std::string seen_text(const plan::Seen& seen) {
   auto out = fmt::format("seen: {{ rows: {}", seen.rows);
-  add_span(out, "gpus", seen.gpus);
-  add_span(out, "params", seen.params);
-  add_span(out, "tokens", seen.tokens);
-  add_span(out, "tensor_nodes", seen.tensor_nodes);
-  add_span(out, "micro_batches", seen.micro_batches);
+  for (const auto& [name, at] : plan::kSeenSpans)
+    if (const auto& span = seen.*at; span.high > 0)
+      out += fmt::format(", {}: [{:.4g}, {:.4g}]", name, span.low, span.high);
   if (!seen.stacks.empty()) out += fmt::format(", stacks: [{}]", join(seen.stacks, ", "));
   if (!seen.settings.empty()) out += ", settings: {";
   std::string_view between = " ";
@@ -123,11 +114,10 @@ std::string seen_text(const plan::Seen& seen) {
 Lines constant_lines(const std::map<std::string, plan::Constant>& constants,
                      const std::string& margin, bool factors) {
   Lines out;
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables(), plan::spread_tunables()})
-    for (const auto& tunable : list)
-      if (const auto found = constants.find(std::string(tunable.name)); found != constants.end())
-        out.push_back(fmt::format("{}  {}: {}", margin, tunable.name,
-                                  constant_text(factors ? "" : tunable.name, found->second)));
+  for (const auto& tunable : plan::all_tunables())
+    if (const auto found = constants.find(std::string(tunable.name)); found != constants.end())
+      out.push_back(fmt::format("{}  {}: {}", margin, tunable.name,
+                                constant_text(factors ? "" : tunable.name, found->second)));
   return out;
 }
 

@@ -2,37 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <utility>
-
 #include "core/base/text.h"
 #include "core/plan/slurm.h"
 
 namespace orch::hardware {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, std::string plan::Slurm::*>, 8> kWords{{
-    {"partition", &plan::Slurm::partition},
-    {"account", &plan::Slurm::account},
-    {"qos", &plan::Slurm::qos},
-    {"constraint", &plan::Slurm::constraint},
-    {"reservation", &plan::Slurm::reservation},
-    {"hint", &plan::Slurm::hint},
-    {"gres", &plan::Slurm::gres},
-    {"time", &plan::Slurm::time},
-}};
-
-const std::vector<std::string>& slurm_keys() {
-  static const std::vector<std::string> known = [] {
-    std::vector<std::string> names;
-    for (const auto& [key, member] : kWords) names.emplace_back(key);
-    for (const auto* key :
-         {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options", "environment", "setup"})
-      names.emplace_back(key);
-    return names;
-  }();
-  return known;
-}
 
 std::string read_word(std::string_view key, const Field& field) {
   const auto text = field.text();
@@ -55,9 +29,13 @@ void read_environment(const Field& field, std::map<std::string, std::string>& ou
 }  // namespace
 
 void read_slurm(const Field& field, plan::Slurm& slurm) {
-  const Map map(field, slurm_keys());
-  for (const auto& [key, member] : kWords)
-    if (const auto* word = map.find(key)) slurm.*member = read_word(key, *word);
+  std::vector<std::string> known;
+  for (const auto& word : plan::kSlurmWords) known.emplace_back(word.name);
+  known.insert(known.end(), {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options",
+                             "environment", "setup"});
+  const Map map(field, known);
+  for (const auto& [key, at] : plan::kSlurmWords)
+    if (const auto* word = map.find(key)) slurm.*at = read_word(key, *word);
   if (const auto* cpus = map.find("cpus_per_gpu"))
     slurm.cpus_per_gpu = cpus->integer(1, 1024).value_or(0);
   if (const auto* spare = map.find("spare_nodes")) slurm.spare_nodes = spare->integer(0, 1'000'000);

@@ -12,19 +12,9 @@ namespace {
 
 std::vector<std::string> factor_keys() {
   std::vector<std::string> names;
-  for (const auto list : {plan::time_tunables(), plan::memory_tunables()})
-    for (const auto& tunable : list)
-      if (tunable.stack_doubt > 0) names.emplace_back(tunable.name);
-  for (const auto& tunable : plan::spread_tunables()) names.emplace_back(tunable.name);
+  for (const auto& tunable : plan::all_tunables())
+    if (tunable.stack_doubt > 0 || tunable.name.ends_with("_spread")) names.emplace_back(tunable.name);
   return names;
-}
-
-std::vector<std::string> texts(const Map& map, std::string_view key) {
-  std::vector<std::string> out;
-  if (const auto* field = map.find(key))
-    for (const auto& item : field->list().value_or(std::vector<Field>{}))
-      out.push_back(item.text().value_or(""));
-  return out;
 }
 
 void read_factors(const Field& field, plan::Stack& stack) {
@@ -60,8 +50,8 @@ plan::Stack read_stack(const std::string& name, const Field& field, const std::s
   if (const auto* doc = map.find("doc")) stack.doc = doc->text().value_or("");
   if (const auto* date = map.find("date")) stack.date = date->text().value_or("");
   if (stack.date.empty()) map.require("date", "\"2022-03\"");
-  if (map.find("frameworks")) stack.frameworks = texts(map, "frameworks");
-  if (map.find("runs")) stack.runs = texts(map, "runs");
+  if (const auto* frameworks = map.find("frameworks")) stack.frameworks = frameworks->texts();
+  if (const auto* runs = map.find("runs")) stack.runs = runs->texts();
   if (const auto* tuned = map.find("tuned")) {
     const auto word = tuned->text().value_or("");
     if (word != "true" && word != "false") tuned->problem("is not true or false", "write true");
@@ -93,17 +83,10 @@ Result<StackCatalog> parse_stacks(const std::string& text, const std::string& fi
 }
 
 Result<StackCatalog> load_stacks(const std::vector<fs::path>& files) {
-  StackCatalog stacks;
-  std::error_code none;
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
-    if (!fs::exists(*file, none)) continue;  // machines have constants of their own
-    const auto text = read_yaml_file(*file);
-    if (!text) return text.error();
-    auto read = parse_stacks(*text, printable(file->string()), stacks);
-    if (!read) return read.error();
-    stacks = std::move(*read);
-  }
-  return stacks;
+  auto there = files;
+  // Without any, machines have constants of their own.
+  std::erase_if(there, [](const auto& file) { return !is_there(file); });
+  return read_over<StackCatalog>(there, parse_stacks);
 }
 
 void give_stacks(const StackCatalog& stacks, plan::Cluster& cluster) {

@@ -21,4 +21,8 @@ struct NamedConstant {
 };
 std::vector<NamedConstant> named_constants(const plan::Partition& partition);
 
+// What they were fitted on, each said once: "127 rows of bloom-prequel" for an origin "fitted: 127 rows
+// of bloom-prequel". Empty: nobody fitted any of them.
+std::vector<std::string> fitted_on(const plan::Partition& partition);
+
 }  // namespace orch::hardware

@@ -151,17 +151,21 @@ std::optional<std::vector<Field>> Field::list() const {
   return items;
 }
 
+std::vector<std::string> Field::texts() const {
+  std::vector<std::string> out;
+  for (const auto& item : list().value_or(std::vector<Field>{}))
+    out.push_back(item.text().value_or(""));
+  return out;
+}
+
 Map::Map(const Field& field) : field_(field) { read(); }
 
 Map::Map(const Field& field, const std::vector<std::string>& known,
          const std::vector<std::string>& tolerated)
     : field_(field) {
   read();
-  const auto has = [](const auto& list, const auto& key) {
-    return std::find(list.begin(), list.end(), key) != list.end();
-  };
   for (const auto& [key, value] : entries_)
-    if (!has(known, key) && !has(tolerated, key))
+    if (!contains(known, key) && !contains(tolerated, key))
       value.problem("no such field", suggestion(key, known));
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/base/text.h"
 
 namespace orch::hardware {
 
@@ -36,6 +37,7 @@ class Field {
   std::optional<std::string> verbatim() const;
   std::optional<std::int64_t> integer(std::int64_t min, std::int64_t max) const;
   std::optional<std::vector<Field>> list() const;
+  std::vector<std::string> texts() const;  // of a list; "" for an item that is none
 
  private:
   friend class Map;
@@ -85,5 +87,19 @@ std::optional<Field> read_document(const std::string& text, Report& report);
 
 // The text of a file that people write: a regular file of a sane size.
 Result<std::string> read_yaml_file(const fs::path& file);
+
+// A catalog of some files, each over what those behind it say.
+template <class Catalog, class Parse>
+Result<Catalog> read_over(const std::vector<fs::path>& files, const Parse& parse) {
+  Catalog catalog;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const auto text = read_yaml_file(*file);
+    if (!text) return text.error();
+    auto read = parse(*text, printable(file->string()), catalog);
+    if (!read) return read.error();
+    catalog = std::move(*read);
+  }
+  return catalog;
+}
 
 }  // namespace orch::hardware

@@ -6,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/base/utf8.h"
 #include "core/plan/lua/library.h"
 #include "core/plan/lua/source.h"
 

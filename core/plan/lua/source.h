@@ -10,9 +10,6 @@ namespace orch::lua {
 // Refuses what is not text: bytecode, binary files, text that is not UTF-8.
 Status check_source(std::string_view text, const std::string& file);
 
-// The text after a byte order mark, if it has one.
-std::string_view without_mark(std::string_view text);
-
 // "experiment.lua:12" and the message itself out of Lua's "experiment.lua:12: message", where Lua
 // may have shortened the file's name to `short_name`. An empty place if there is no such prefix.
 struct Located {

@@ -4,24 +4,10 @@
 #include <span>
 
 #include "core/base/result.h"
+#include "core/price/backend/abi_value.h"
 
 namespace orch::backend {
 namespace {
-
-orch_value to_abi(const plan::Value& value, plan::ParamType type) {
-  orch_value to{static_cast<std::uint32_t>(type), plan::is_given(value) ? 1u : 0u, 0, 0, nullptr};
-  if (const auto* flag = std::get_if<bool>(&value)) {
-    to.integer = *flag ? 1 : 0;
-  } else if (const auto* text = std::get_if<std::string>(&value)) {
-    to.text = text->c_str();
-  } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-    to.integer = *whole;
-    to.real = static_cast<double>(*whole);
-  } else if (const auto* real = std::get_if<double>(&value)) {
-    to.real = *real;
-  }
-  return to;
-}
 
 // Those that are other than in an empty model.
 std::uint32_t to_abi(const plan::Model& model, std::span<orch_size> sizes) {

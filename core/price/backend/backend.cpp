@@ -1,7 +1,5 @@
 #include "core/price/backend/backend.h"
 
-#include <algorithm>
-
 #include "core/price/backend/collect.h"
 #include "core/base/text.h"
 #include "core/price/backend/describe.h"

@@ -67,32 +67,23 @@ inline void check_attention(const RunView& run, double element, bool fused, bool
 inline void check_tensor(const RunView& run, Problems& problems) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
-  if (model.heads % t != 0)
+  const auto divides = [&](const char* name, std::int64_t width) {
+    if (width % t == 0) return true;
     problems.reject("tensor_parallel",
-                    say("heads = ", model.heads, " is not divisible by tensor_parallel = ", t),
-                    say("try tensor_parallel = ", divisor_below(model.heads, t),
-                        " or heads = ", round_up(model.heads, t)));
-  else if (!model.latent() && model.kv_heads % t != 0)
+                    say(name, " = ", width, " is not divisible by tensor_parallel = ", t),
+                    say("try tensor_parallel = ", divisor_below(width, t), " or ", name, " = ",
+                        round_up(width, t)));
+    return false;
+  };
+  if (divides("heads", model.heads) && !model.latent() && model.kv_heads % t != 0)
     problems.reject("tensor_parallel",
                     say("kv_heads = ", model.kv_heads, " is not divisible by tensor_parallel = ", t,
                         ": ranks would need copies of keys and values, which no trainer here makes"),
                     say("try tensor_parallel = ", divisor_below(model.kv_heads, t)));
-  const auto divides = [&](const char* name, std::int64_t width) {
-    if (width % t != 0)
-      problems.reject("tensor_parallel",
-                      say(name, " = ", width, " is not divisible by tensor_parallel = ", t),
-                      say("try tensor_parallel = ", divisor_below(width, t), " or ", name, " = ",
-                          round_up(width, t)));
-  };
   const bool dense = !model.mixture() || model.dense_layers > 0;
   if (dense && model.ffn_hidden != 4 * model.hidden) divides("ffn_hidden", model.ffn_hidden);
   if (model.mixture()) divides("expert_hidden", model.expert_hidden);
-  if (model.hidden % t != 0)
-    problems.reject("tensor_parallel",
-                    say("hidden = ", model.hidden, " is not divisible by tensor_parallel = ", t),
-                    say("try tensor_parallel = ", divisor_below(model.hidden, t),
-                        " or hidden = ", round_up(model.hidden, t)));
-  else if (t > 1 && model.hidden / t % 64 != 0)
+  if (divides("hidden", model.hidden) && t > 1 && model.hidden / t % 64 != 0)
     problems.warn("tensor_parallel",
                   say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",
                       model.hidden / t, " is not a multiple of 64: products waste part of a tile"),

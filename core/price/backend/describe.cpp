@@ -52,14 +52,9 @@ plan::Param to_param(const orch_param& abi) {
   return param;
 }
 
-bool is_one_of(const std::string& text, const std::vector<std::string>& choices) {
-  return std::find(choices.begin(), choices.end(), text) != choices.end();
-}
-
 const plan::Param* find(const plan::Strategy& strategy, const std::string& name) {
-  const auto found = std::find_if(strategy.params.begin(), strategy.params.end(),
-                                  [&](const auto& param) { return param.name == name; });
-  return found == strategy.params.end() ? nullptr : &*found;
+  const int index = strategy.index(name);
+  return index < 0 ? nullptr : &strategy.params[static_cast<std::size_t>(index)];
 }
 
 // What is wrong with a parameter by itself, or nothing.
@@ -73,7 +68,7 @@ std::string flaw(const orch_param& abi, const plan::Param& param) {
   if (abi.type != ORCH_CHOICE) return "";
   if (param.choices.empty()) return "is a choice without choices";
   if (const auto* text = std::get_if<std::string>(&param.default_value);
-      text && !is_one_of(*text, param.choices))
+      text && !contains(param.choices, *text))
     return fmt::format("has the default '{}', which is none of its choices", printable(*text));
   return "";
 }
@@ -85,7 +80,7 @@ std::string flaw(const plan::Strategy& strategy, const plan::Param& param) {
   const auto* parent = find(strategy, param.parent);
   if (!parent)
     return fmt::format("belongs to '{}', which is not described", printable(param.parent));
-  if (!is_one_of(param.choice, parent->choices))
+  if (!contains(parent->choices, param.choice))
     return fmt::format("belongs to {} = '{}', which is none of its choices", parent->name,
                        printable(param.choice));
   return "";

@@ -1,8 +1,8 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.so. Only headers of this folder, core/plan/model.h and the
-// standard library are needed.
+// build a shared library orch-<name>.so. Only headers of this folder, model.h, param.h and value.h of
+// core/plan, and the standard library are needed.
 // Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
 // share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
 
@@ -14,78 +14,20 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "core/price/backend/abi.h"
-#include "core/price/backend/words.h"
 #include "core/plan/model.h"
+#include "core/price/backend/abi_value.h"
+#include "core/price/backend/words.h"
 
 #pragma GCC visibility push(hidden)
 
 namespace orch::backend {
 
-// A parameter in the making: integer("stage", "what is sharded", 1).range(1, 3).
-struct ParamSpec {
-  std::string name;
-  std::string doc;
-  std::uint32_t type = ORCH_INTEGER;
-  bool given = true;
-  std::int64_t integer = 0;
-  double real = 0;
-  std::string text;
-  std::vector<std::string> choices;
-  double min = 0;
-  double max = 0;
-  std::string parent;
-  std::string parent_choice;
-
-  ParamSpec range(double low, double high) && {
-    min = low;
-    max = high;
-    return std::move(*this);
-  }
-  ParamSpec of(std::string param, std::string choice) && {
-    parent = std::move(param);
-    parent_choice = std::move(choice);
-    return std::move(*this);
-  }
-  ParamSpec required() && {
-    given = false;
-    return std::move(*this);
-  }
-};
-
-inline ParamSpec integer(std::string name, std::string doc, std::int64_t value) {
-  ParamSpec spec;
-  spec.name = std::move(name), spec.doc = std::move(doc), spec.integer = value;
-  return spec;
-}
-inline ParamSpec boolean(std::string name, std::string doc, bool value) {
-  auto spec = integer(std::move(name), std::move(doc), value ? 1 : 0);
-  spec.type = ORCH_BOOLEAN;
-  return spec;
-}
-inline ParamSpec real(std::string name, std::string doc, double value) {
-  auto spec = integer(std::move(name), std::move(doc), 0);
-  spec.type = ORCH_REAL;
-  spec.real = value;
-  return spec;
-}
-inline ParamSpec choice(std::string name, std::string doc, std::vector<std::string> choices) {
-  auto spec = integer(std::move(name), std::move(doc), 0);
-  spec.type = ORCH_CHOICE;
-  spec.text = choices.front();  // the first is the default
-  spec.choices = std::move(choices);
-  return spec;
-}
-
-inline ParamSpec text(std::string name, std::string doc, std::string value) {
-  auto spec = integer(std::move(name), std::move(doc), 0);
-  spec.type = ORCH_TEXT;
-  spec.text = std::move(value);
-  return spec;
-}
+// integer("stage", "what is sharded", 1).range(1, 3).
+using ParamSpec = plan::Param;
+using plan::params::boolean, plan::params::choice, plan::params::integer, plan::params::real,
+    plan::params::text;
 
 // What a framework's cross entropy holds; our own trainers fuse it anyway.
 inline ParamSpec cross_entropy() {
@@ -279,20 +221,18 @@ class Shim {
     auto& choices = choices_.emplace_back();
     for (const auto& choice : spec.choices) choices.push_back(choice.c_str());
     choices.push_back(nullptr);
-    const orch_value value{spec.type, spec.given ? 1u : 0u, spec.integer, spec.real,
-                           spec.text.c_str()};
     const auto or_null = [](const std::string& text) {
       return text.empty() ? nullptr : text.c_str();
     };
     return {spec.name.c_str(),
             spec.doc.c_str(),
-            spec.type,
-            value,
+            static_cast<std::uint32_t>(spec.type),
+            to_abi(spec.default_value, spec.type),
             choices.data(),
             spec.min,
             spec.max,
             or_null(spec.parent),
-            or_null(spec.parent_choice)};
+            or_null(spec.choice)};
   }
 
   std::string name_, version_, doc_;

@@ -47,6 +47,24 @@ struct States {
   double accumulate_traffic() const { return weights + 2 * gradients; }
 };
 
+// Elements that our own trainers bring from the device at a time, or give to it; three such slices each
+// way.
+inline constexpr std::int64_t kStaged = 4'194'304;
+
+// What so many parameters of the stages first..last keep, shared by so many ranks.
+inline void emit_kept(WorkSink& sink, const char* name, std::int64_t first, std::int64_t last,
+                      double each, double params, double shards = 1, std::uint32_t place = ORCH_DEVICE) {
+  const double bytes = each * params / shards;
+  sink.memory(
+      name, first, last, bytes,
+      [&] {
+        const auto whole = say(each, " B x ", params, " params");
+        return shards > 1 ? say(whole, " / ", shards, " = ", Size{bytes})
+                          : say(whole, " = ", Size{bytes});
+      },
+      place);
+}
+
 // Mixed precision (Micikevicius et al. 2018): 16-bit weights with fp32 master weights and moments;
 // plain training when dtype is fp32. Adafactor (Shazeer and Stern 2018) keeps row and column means
 // instead of Adam's moments: 16h floats for the four matrices of GPT-2's layer, of 12h^2 weights.

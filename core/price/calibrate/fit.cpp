@@ -60,9 +60,8 @@ void add(plan::Seen& seen, const plan::Run& run) {
     const auto& value = run.setting(name);
     if (!plan::is_given(value)) continue;
     auto& values = seen.settings[std::string(name)];
-    const auto* text = std::get_if<std::string>(&value);
-    const auto word = text ? *text : plan::show(value);
-    if (std::find(values.begin(), values.end(), word) == values.end()) values.push_back(word);
+    const auto word = plan::plain(value);
+    if (!contains(values, word)) values.push_back(word);
   }
 }
 
@@ -186,16 +185,6 @@ plan::Stack as_assumed(const plan::Stack& stack) {
   return out;
 }
 
-plan::Partition applied(const plan::Calibration& calibration, const plan::Partition& partition) {
-  auto out = partition;
-  out.calibration.reset();
-  out.stacks.clear();
-  for (const auto& [name, constant] : calibration.constants)
-    plan::find_tunable(name)->in(out) = constant;
-  out.seen = calibration.seen;
-  return out;
-}
-
 Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
            std::span<const Observation* const> observations, Options options) {
   Fitted out;
@@ -222,7 +211,7 @@ Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPt
   }
   for (std::size_t m = 0; m < machines.size(); ++m)
     out.machines[m].partition = std::make_shared<plan::Partition>(
-        applied(out.machines[m], *machines[m].partitions.front()));
+        plan::calibrated(*machines[m].partitions.front(), out.machines[m]));
   return out;
 }
 

@@ -57,9 +57,6 @@ struct Options {
 Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPtr>& stacks,
            std::span<const Observation* const> observations, Options options = {});
 
-// A partition with the calibration's constants in their places.
-plan::Partition applied(const plan::Calibration& calibration, const plan::Partition& partition);
-
 // A stack with nothing but what is assumed of it: no row decided that.
 plan::Stack as_assumed(const plan::Stack& stack);
 

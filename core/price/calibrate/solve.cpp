@@ -169,9 +169,7 @@ class Solver {
 Solution solve(const Problem& problem, const Vector& scales) {
   Solver solver(problem);
   for (const double scale : scales) solver.descend(scale);
-  Solution out{solver.point(), solver.leverage(), 0};
-  out.decided = std::accumulate(out.leverage.begin(), out.leverage.end(), 0.0);
-  return out;
+  return {solver.point(), solver.leverage()};
 }
 
 }  // namespace orch::calibrate

@@ -26,7 +26,6 @@ struct Solution {
   // How much of each residual its own row decided, from 0 to 1; together, how many unknowns the
   // residuals decided, and not the doubts.
   Vector leverage;
-  double decided = 0;
 };
 
 // The point with the least sum of weight^2 * scale^2 * log(1 + (residual / scale)^2) and (unknown /

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/base/units.h"
@@ -13,24 +14,9 @@ namespace {
 using backend::Work;
 using plan::Item;
 
-const char* kind_name(std::uint32_t kind) {
-  switch (kind) {
-    case ORCH_GEMM:
-      return "gemm";
-    case ORCH_ATTENTION:
-      return "attention";
-    case ORCH_MEMORY:
-      return "memory";
-    case ORCH_COLLECTIVE:
-      return "collective";
-    case ORCH_COPY:
-      return "copy";
-    case ORCH_HOST:
-      return "host";
-    default:
-      return "overhead";
-  }
-}
+// By ORCH_GEMM, ORCH_ATTENTION, ...
+constexpr std::array kKindNames{"gemm", "attention", "memory", "collective",
+                                "copy", "host",      "overhead", "overhead"};
 
 // How much of each hidden second sticks out, by phase.
 struct Exposure {
@@ -97,7 +83,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
     auto formula = with_rate(op, price, m * count * passes);
     if (d.hidden)
       formula += fmt::format("; {:.0f} % of it hidden under compute", 100 * (1 - shown / passes));
-    out.time.push_back({fmt::format("{}: {}", block.name, op.name), kind_name(d.kind),
+    out.time.push_back({fmt::format("{}: {}", block.name, op.name), kKindNames.at(d.kind),
                         m * count * shown * price.seconds(d), std::move(formula)});
   });
 
@@ -125,7 +111,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
       formula += fmt::format("; {:.0f} % of it hidden under the {}", 100 * (1 - share),
                              op.data.hidden == ORCH_HIDDEN ? "last backward" : "next forward");
     out.time.push_back({fmt::format("end of step: {}: {}", block.name, op.name),
-                        kind_name(op.data.kind),
+                        kKindNames.at(op.data.kind),
                         count * op.data.step * share * price.seconds(op.data), std::move(formula)});
   });
   out.time.push_back({"fixed cost of a step", "overhead", efficiency.step_overhead.value,

@@ -8,7 +8,6 @@
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
 #include "core/price/estimate/spread.h"
-#include "core/plan/stack.h"
 
 namespace orch::estimate {
 namespace {

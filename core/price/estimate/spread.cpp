@@ -76,19 +76,14 @@ Distance distance_of(const plan::Run& run, const plan::Partition& at) {
           below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
 }
 
-std::string word_of(const plan::Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text ? *text : plan::show(value);
-}
-
 // Settings of the run that none of the rows had.
 std::vector<std::string> unseen(const plan::Run& run, const Seen& seen) {
   std::vector<std::string> out;
   for (const auto& [name, values] : seen.settings) {
     const auto& value = run.setting(name);
     if (!plan::is_given(value)) continue;
-    const auto word = word_of(value);
-    if (std::find(values.begin(), values.end(), word) == values.end())
+    const auto word = plan::plain(value);
+    if (!contains(values, word))
       out.push_back(name + " = " + word);
   }
   return out;
@@ -159,7 +154,7 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate
     spread = std::hypot(spread, kUnseenInStack);
   }
   for (const auto& setting : there)
-    if (std::find(of_stack.begin(), of_stack.end(), setting) == of_stack.end()) {
+    if (!contains(of_stack, setting)) {
       out.remarks.push_back("no row of this machine had " + setting);
       spread = std::hypot(spread, kUnseenThere);
     }

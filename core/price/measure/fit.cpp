@@ -32,12 +32,6 @@ RingFit fit_all_reduce(std::span<const Transfer> transfers, std::int64_t ranks) 
   return {line.fixed / (2 * levels), 2 * (n - 1) / n / line.per_unit};
 }
 
-double rate_of(std::span<const Product> products) {
-  double flops = 0, seconds = 0;
-  for (const auto& product : products) flops += product.flops(), seconds += product.seconds;
-  return seconds > 0 ? flops / seconds : 0;
-}
-
 double best_rate(std::span<const Product> products) {
   double best = 0;
   for (const auto& product : products) best = std::max(best, product.flops() / product.seconds);

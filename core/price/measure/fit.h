@@ -29,8 +29,7 @@ struct RingFit {
 };
 RingFit fit_all_reduce(std::span<const Transfer> transfers, std::int64_t ranks);
 
-// FLOP/s of products taken together, and of the fastest.
-double rate_of(std::span<const Product> products);
+// FLOP/s of the fastest.
 double best_rate(std::span<const Product> products);
 
 }  // namespace orch::measure

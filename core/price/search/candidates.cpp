@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "core/base/text.h"
+
 namespace orch::search {
 namespace {
 
@@ -61,34 +63,20 @@ bool is_layout(std::string_view field) {
       "accumulate",      "interleave",        "recompute",         "zero_stage",
       "stage",           "offload",           "sequence_parallel", "stage_partition",
       "sharding",        "hybrid_shard_group", "expert_parallel"};
-  return std::find(kLayout.begin(), kLayout.end(), field) != kLayout.end();
+  return contains(kLayout, field);
 }
 
 bool enumerable(const Param& param) {
-  switch (param.type) {
-    case ParamType::boolean:
-    case ParamType::choice:
-      return true;
-    case ParamType::integer:
-      return param.max > 0 && param.max <= kLargest;
-    default:
-      return false;
-  }
+  if (param.type == ParamType::integer) return param.max > 0 && param.max <= kLargest;
+  return param.type == ParamType::boolean || param.type == ParamType::choice;
 }
 
 std::vector<Value> candidates(const Param& param, const Value& own) {
   const auto& first = plan::is_given(own) ? own : param.default_value;
   if (!enumerable(param)) return {first};
-  switch (param.type) {
-    case ParamType::boolean:
-      return own_first({Value(false), Value(true)}, first);
-    case ParamType::choice:
-      return own_first({param.choices.begin(), param.choices.end()}, first);
-    case ParamType::integer:
-      return own_first(integers(param), first);
-    default:
-      return {first};
-  }
+  if (param.type == ParamType::integer) return own_first(integers(param), first);
+  if (param.type == ParamType::boolean) return own_first({Value(false), Value(true)}, first);
+  return own_first({param.choices.begin(), param.choices.end()}, first);
 }
 
 bool depends_on_layout(const Param& param) {

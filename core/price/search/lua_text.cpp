@@ -110,7 +110,7 @@ std::string training_lua(const std::vector<plan::Training>& trainings) {
     std::vector<plan::Value> values;
     for (const auto& training : trainings)
       if (const auto value = get(training, field);
-          std::find(values.begin(), values.end(), value) == values.end())
+          !contains(values, value))
         values.push_back(value);
     if (values.size() == 1 && values.front() == field.param.default_value) continue;
     std::vector<std::string> texts;

@@ -100,7 +100,7 @@ void Maker::add_batches(Block block, std::vector<Block>& blocks) {
   if (resolver_.integer(Field::gpus) % copy != 0) return;
   const auto data = resolver_.integer(Field::gpus) / copy;
   if (part_.keeps_data_parallel && resolver_.integer(Field::data_parallel) != data) return;
-  const bool fixed = frame_.source(static_cast<int>(Field::global_batch)).given();
+  const bool fixed = frame_.given(Field::global_batch);
   const auto batch = fixed ? resolver_.integer(Field::global_batch) : 0;
   if (fixed && batch % data != 0) return;
   const auto micro_batches =
@@ -209,9 +209,11 @@ void Maker::check_constraints(std::vector<Error>& reasons) {
   plan::check_constraints(space_.experiment(), resolver_.as_lookup(), reasons);
 }
 
-Cursor::Cursor(const Space& space) {
+std::vector<std::unique_ptr<Maker>> makers_of(const Space& space) {
+  std::vector<std::unique_ptr<Maker>> makers;
   for (std::uint32_t part = 0; part < space.parts().size(); ++part)
-    makers_.push_back(std::make_unique<Maker>(space, part));
+    makers.push_back(std::make_unique<Maker>(space, part));
+  return makers;
 }
 
 bool Cursor::next(Block& block) {

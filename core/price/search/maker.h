@@ -69,12 +69,16 @@ class Maker {
   std::uint64_t inner_ = 0;
 };
 
+// One for each part. All from the beginning: functions are copied by the thread that owns the space
+// alone.
+std::vector<std::unique_ptr<Maker>> makers_of(const Space& space);
+
 // Walks through the blocks of a space, in leaps through all layouts of a shape, so that a search
 // that is interrupted has seen some of each kind. Shared by threads: whoever is free takes the
 // next.
 class Cursor {
  public:
-  explicit Cursor(const Space& space);
+  explicit Cursor(const Space& space) : makers_(makers_of(space)) {}
 
   bool next(Block& block);  // false: there are no more
 
@@ -82,7 +86,6 @@ class Cursor {
   bool next_row();
 
   std::mutex mutex_;
-  // All from the beginning: functions are copied by the thread that owns the space alone.
   std::vector<std::unique_ptr<Maker>> makers_;
   std::uint32_t part_ = 0;
   std::uint64_t base_ = 0;

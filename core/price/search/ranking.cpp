@@ -10,12 +10,6 @@ std::tuple<std::uint64_t, std::uint64_t> ordinal(const Score& score) {
   return {score.place.block.ordinal, score.place.inner};
 }
 
-// Whether a score would take the place of a block's best so far, and of the list's worst.
-bool leads(const std::optional<Score>& best, const TopList& list, const Score& score,
-           Order before) {
-  return (!best || before(score, *best)) && list.wants(score);
-}
-
 }  // namespace
 
 Score score_of(const plan::Estimate& estimate, const plan::Partition* machine,
@@ -100,8 +94,18 @@ std::vector<Score> Front::sorted() const {
   return scores;
 }
 
+// Also of the block's best so far.
+bool Ranking::List::wants(const Score& score) const {
+  return (!of_block || before(score, *of_block)) && all.wants(score);
+}
+
+void Ranking::List::end_block() {
+  if (of_block) all.add(*of_block);
+  of_block.reset();
+}
+
 Ranking::Ranking(std::size_t size, bool gpu_hours)
-    : time_(faster, size), gpu_hours_(cheaper, size), headroom_(roomier, size), front_(gpu_hours) {}
+    : lists_{List{faster, size}, List{cheaper, size}, List{roomier, size}}, front_(gpu_hours) {}
 
 bool Ranking::leads_part(const Score& score) const {
   const auto known = parts_.find(score.place.block.part);
@@ -109,33 +113,23 @@ bool Ranking::leads_part(const Score& score) const {
 }
 
 bool Ranking::wants(const Score& score) const {
-  return leads(block_time_, time_, score, faster) ||
-         leads(block_gpu_hours_, gpu_hours_, score, cheaper) ||
-         leads(block_headroom_, headroom_, score, roomier) || leads_part(score) ||
-         front_.wants(score);
+  return std::any_of(lists_.begin(), lists_.end(), [&](const List& list) { return list.wants(score); }) ||
+         leads_part(score) || front_.wants(score);
 }
 
 void Ranking::add(const Score& score) {
-  if (leads(block_time_, time_, score, faster)) block_time_ = score;
-  if (leads(block_gpu_hours_, gpu_hours_, score, cheaper)) block_gpu_hours_ = score;
-  if (leads(block_headroom_, headroom_, score, roomier)) block_headroom_ = score;
+  for (auto& list : lists_)
+    if (list.wants(score)) list.of_block = score;
   if (leads_part(score)) parts_[score.place.block.part] = score;
   front_.add(score);
 }
 
 void Ranking::end_block() {
-  if (block_time_) time_.add(*block_time_);
-  if (block_gpu_hours_) gpu_hours_.add(*block_gpu_hours_);
-  if (block_headroom_) headroom_.add(*block_headroom_);
-  block_time_.reset();
-  block_gpu_hours_.reset();
-  block_headroom_.reset();
+  for (auto& list : lists_) list.end_block();
 }
 
 void Ranking::merge(const Ranking& other) {
-  time_.merge(other.time_);
-  gpu_hours_.merge(other.gpu_hours_);
-  headroom_.merge(other.headroom_);
+  for (std::size_t i = 0; i < lists_.size(); ++i) lists_[i].all.merge(other.lists_[i].all);
   front_.merge(other.front_);
   for (const auto& [part, score] : other.parts_)
     if (leads_part(score)) parts_[part] = score;

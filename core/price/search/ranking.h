@@ -1,7 +1,7 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -39,6 +39,7 @@ class TopList {
   void add(const Score& score);
   void merge(const TopList& other);
   std::vector<Score> sorted() const;
+  bool empty() const { return heap_.empty(); }
 
  private:
   Order before_;
@@ -77,20 +78,29 @@ class Ranking {
   void end_block();  // the next score is of another layout
   void merge(const Ranking& other);
 
-  std::vector<Score> fastest() const { return time_.sorted(); }
-  std::vector<Score> cheapest() const { return gpu_hours_.sorted(); }
-  std::vector<Score> roomiest() const { return headroom_.sorted(); }
+  std::vector<Score> fastest() const { return lists_[0].all.sorted(); }
+  std::vector<Score> cheapest() const { return lists_[1].all.sorted(); }
+  std::vector<Score> roomiest() const { return lists_[2].all.sorted(); }
   std::vector<Score> front() const { return front_.sorted(); }
   const std::map<std::uint32_t, Score>& parts() const { return parts_; }
-  bool empty() const { return time_.sorted().empty(); }
+  bool empty() const { return lists_[0].all.empty(); }
 
  private:
+  // The best by one order, of which a block gives but one.
+  struct List {
+    List(Order order, std::size_t size) : before(order), all(order, size) {}
+    bool wants(const Score& score) const;
+    void end_block();
+
+    Order before;
+    TopList all;
+    std::optional<Score> of_block;
+  };
   bool leads_part(const Score& score) const;
 
-  TopList time_, gpu_hours_, headroom_;
+  std::array<List, 3> lists_;  // by time, GPU-hours, headroom
   Front front_;
   std::map<std::uint32_t, Score> parts_;
-  std::optional<Score> block_time_, block_gpu_hours_, block_headroom_;
 };
 
 }  // namespace orch::search

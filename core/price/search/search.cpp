@@ -69,12 +69,9 @@ class Worker {
   Worker(Shared& shared, std::size_t remembered, bool gpu_hours)
       : shared_(shared),
         experiment_(shared.space.experiment()),
+        makers_(makers_of(shared.space)),
         within_(remembered, gpu_hours),
-        over_(remembered, gpu_hours) {
-    // Here and not in the thread: copies of functions are made and freed by one thread alone.
-    for (std::uint32_t part = 0; part < shared.space.parts().size(); ++part)
-      makers_.push_back(std::make_unique<Maker>(shared.space, part));
-  }
+        over_(remembered, gpu_hours) {}
 
   void work() {
     Block block;
@@ -267,9 +264,7 @@ void take(Ranking& ranking, std::size_t top, Found& found) {
 
 double size_of(const Space& space, const std::function<bool()>& interrupted) {
   Cursor cursor(space);
-  std::vector<std::unique_ptr<Maker>> makers;
-  for (std::uint32_t part = 0; part < space.parts().size(); ++part)
-    makers.push_back(std::make_unique<Maker>(space, part));
+  const auto makers = makers_of(space);
   double size = 0;
   for (Block block; cursor.next(block) && !(interrupted && interrupted());)
     size += static_cast<double>(makers[block.part]->start(block));

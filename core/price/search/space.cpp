@@ -54,15 +54,11 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
     else if (param && !is_layout(name) && !enumerable(*param))
       errors.push_back({"--open", fmt::format("{} has no set of values to try", name),
                         "give it a list of values in the experiment: they are all tried"});
-    if (std::find(opening.keep.begin(), opening.keep.end(), name) != opening.keep.end())
+    if (contains(opening.keep, name))
       errors.push_back({"--open", fmt::format("{} is to be kept and opened", printable(name)),
                         "say one of the two"});
   }
   return errors;
-}
-
-bool contains(const std::vector<std::string>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
 }
 
 // What the software does, not how it is used.
@@ -101,7 +97,7 @@ plan::Space without(const plan::Space& space, const Names& names) {
     for (const auto& point : axis.points) {
       std::vector<Value> row;
       for (const auto i : columns) row.push_back(point[i]);
-      if (std::find(kept.points.begin(), kept.points.end(), row) == kept.points.end())
+      if (!contains(kept.points, row))
         kept.points.push_back(std::move(row));
     }
     if (!columns.empty()) out.axes.push_back(std::move(kept));
@@ -160,18 +156,14 @@ std::vector<Setting> settings_of(const plan::Frame& frame, const Names& open) {
   return settings;
 }
 
-bool given(const plan::Frame& frame, Field field) {
-  return frame.source(static_cast<int>(field)).given();
-}
-
 // Without them there is nothing to divide.
 Errors check_given(const plan::Frame& frame, const Part& part) {
   Errors errors;
   const auto& file = frame.experiment().file;
-  if (!given(frame, Field::gpus) && !given(frame, Field::nodes))
+  if (!frame.given(Field::gpus) && !frame.given(Field::nodes))
     errors.push_back({file + ": hardware", "a search needs to know how many GPUs there are",
                       "write gpus = 384 or nodes = 48"});
-  if (!given(frame, Field::global_batch) && part.micro_batch)
+  if (!frame.given(Field::global_batch) && part.micro_batch)
     errors.push_back({file + ": batch.global_batch",
                       "missing: layouts could only be compared at different batches",
                       "write global_batch = 2048, or keep the experiment's: --keep micro_batch"});
@@ -217,10 +209,10 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
   part.tensor_parallel = open.contains("tensor_parallel");
   part.pipeline_parallel = open.contains("pipeline_parallel");
   part.micro_batch = open.contains("micro_batch");
-  part.keeps_data_parallel = !open.contains(kFollows[0]) && given(original, Field::data_parallel);
-  part.keeps_accumulate = !open.contains(kFollows[1]) && given(original, Field::accumulate);
+  part.keeps_data_parallel = !open.contains(kFollows[0]) && original.given(Field::data_parallel);
+  part.keeps_accumulate = !open.contains(kFollows[1]) && original.given(Field::accumulate);
   auto removed = open;
-  if (!given(original, Field::global_batch)) removed.erase("accumulate");  // it makes the batch
+  if (!original.given(Field::global_batch)) removed.erase("accumulate");  // it makes the batch
   if (experiment.shapes) removed.insert({"layers", "hidden", "heads"});
 
   auto errors = check_given(original, part);
@@ -302,7 +294,7 @@ Result<std::unique_ptr<const Space>> Space::make(const plan::Experiment& experim
       auto part = make_part(experiment, model, asked, opened(*asked.strategy, opening));
       if (!part) {
         for (const auto& error : part.error())
-          if (std::find(errors.begin(), errors.end(), error) == errors.end())
+          if (!contains(errors, error))
             errors.push_back(error);
       } else if (std::none_of(space->parts_.begin(), space->parts_.end(),
                               [&](const Part& known) { return same_part(known, *part); })) {

@@ -141,6 +141,8 @@ bool happens_anyway(const std::string& setting, const Value& value) {
       setting == "interleave")
     return value == Value(std::int64_t{1});
   if (setting == "offload" || setting == "compression") return value == Value(std::string("none"));
+  // Every other strategy has them; a source that has none in its replicas says so of all its rows.
+  if (setting == "master_weights") return true;
   return value == Value(false);
 }
 

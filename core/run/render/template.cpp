@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "core/plan/lua/sandbox.h"
 #include "core/plan/lua/source.h"
 #include "core/run/render/compile.h"
@@ -156,7 +157,7 @@ Result<Template> Template::load(const fs::path& path) {
 
 Result<Template> Template::parse(std::string_view text, const std::string& file) {
   if (auto status = lua::check_source(text, file); !status) return status.error();
-  auto compiled = compile(lua::without_mark(text), file);
+  auto compiled = compile(without_mark(text), file);
   if (!compiled) return compiled.error();
   auto engine = std::make_unique<Engine>();
   auto& sandbox = engine->sandbox;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/train/checkpoint/index.h"
 
 namespace orch::checkpoint {
 
@@ -22,25 +22,6 @@ namespace orch::checkpoint {
 // While it is being written its name ends in .writing, and a rank-k.json tells rank 0 of each shard
 // that is whole; rank 0 puts them together and renames the folder.
 // A folder without a whole checkpoint.json is no checkpoint.
-
-enum class Dtype { f32, f16, bf16, f64, i64, u8 };
-std::size_t bytes_of(Dtype dtype);
-
-// A box of a tensor: offsets and sizes in its global shape, and of the box's elements, in row-major
-// order, the range [begin, end). So a tensor-parallel slice is a box, and a shard of a flat buffer
-// a range; both together are a shard of a slice. All ranks cut a tensor into the same boxes.
-struct Piece {
-  std::string name;  // "weights/layers.0.mlp.up.weight", "exp_avg/…", "powersgd.error.3/…"
-  Dtype dtype = Dtype::f32;
-  std::vector<std::int64_t> shape;    // of the whole tensor
-  std::vector<std::int64_t> offsets;  // of the box
-  std::vector<std::int64_t> sizes;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-
-  // All of a tensor.
-  static Piece whole(std::string name, Dtype dtype, std::vector<std::int64_t> shape);
-};
 
 struct SavedPiece {
   Piece piece;
@@ -86,23 +67,26 @@ class Reader {
   // checksums: read every byte once. Fails, saying what is wrong, if anything is torn or corrupt.
   static Result<Reader> open(const fs::path& checkpoint, bool checksums = true);
 
-  const Facts& facts() const;
+  const Facts& facts() const { return facts_; }
   std::vector<std::string> names() const;
-  bool has(const std::string& name) const;
+  bool has(const std::string& name) const { return boxes(name) != nullptr; }
   const Piece* find(const std::string& name) const;  // any box of it; null: none
 
   // Fills `to` with the piece wanted, gathered from whatever pieces were saved; converts between
   // floating types. Errors name the tensor, and both shapes if they differ.
   Status read(const Piece& wanted, std::span<std::byte> to) const;
 
-  Reader(Reader&&) noexcept;
-  Reader& operator=(Reader&&) noexcept;
-  ~Reader();
-
  private:
-  class Impl;
-  explicit Reader(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Reader() = default;
+  const std::vector<PlacedBox>* boxes(const std::string& name) const;  // null: none
+  Status check_wanted(const Piece& wanted, std::size_t bytes) const;
+  Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+                   std::span<std::byte> to) const;
+
+  fs::path folder_;
+  Facts facts_;
+  std::vector<std::uint64_t> data_begin_;  // by rank: bytes of its file's header
+  Index index_;
 };
 
 // Whole checkpoints below a folder, newest first, by their names alone.

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/pieces.h"
 
 namespace orch::checkpoint {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/train/checkpoint/checkpoint.h"
+#include "core/train/checkpoint/pieces.h"
 
 namespace orch::checkpoint {
 

@@ -1,14 +1,34 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "core/train/checkpoint/checkpoint.h"
+#include "core/base/result.h"
 
 namespace orch::checkpoint {
+
+enum class Dtype { f32, f16, bf16, f64, i64, u8 };
+std::size_t bytes_of(Dtype dtype);
+
+// A box of a tensor: offsets and sizes in its global shape, and of the box's elements, in row-major
+// order, the range [begin, end). So a tensor-parallel slice is a box, and a shard of a flat buffer
+// a range; both together are a shard of a slice. All ranks cut a tensor into the same boxes.
+struct Piece {
+  std::string name;  // "weights/layers.0.mlp.up.weight", "exp_avg/…", "powersgd.error.3/…"
+  Dtype dtype = Dtype::f32;
+  std::vector<std::int64_t> shape;    // of the whole tensor
+  std::vector<std::int64_t> offsets;  // of the box
+  std::vector<std::int64_t> sizes;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  // All of a tensor.
+  static Piece whole(std::string name, Dtype dtype, std::vector<std::int64_t> shape);
+};
 
 std::int64_t count(std::span<const std::int64_t> sizes);
 inline std::int64_t elements(const Piece& piece) { return piece.end - piece.begin; }

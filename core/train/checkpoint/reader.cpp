@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "core/base/text.h"
 #include "core/train/checkpoint/checkpoint.h"
@@ -37,32 +36,12 @@ Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {
 
 }  // namespace
 
-class Reader::Impl {
- public:
-  Impl(fs::path folder, Facts facts, std::vector<Shard> shards, Index index)
-      : folder_(std::move(folder)),
-        facts_(std::move(facts)),
-        shards_(std::move(shards)),
-        index_(std::move(index)) {}
+const std::vector<PlacedBox>* Reader::boxes(const std::string& name) const {
+  const auto found = index_.tensors().find(name);
+  return found == index_.tensors().end() ? nullptr : &found->second;
+}
 
-  Status read(const Piece& wanted, std::span<std::byte> to) const;
-  const std::vector<PlacedBox>* boxes(const std::string& name) const {
-    const auto found = index_.tensors().find(name);
-    return found == index_.tensors().end() ? nullptr : &found->second;
-  }
-
-  fs::path folder_;
-  Facts facts_;
-  std::vector<Shard> shards_;  // by rank
-  Index index_;
-
- private:
-  Status check_wanted(const Piece& wanted, std::size_t bytes) const;
-  Status read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
-                   std::span<std::byte> to) const;
-};
-
-Status Reader::Impl::check_wanted(const Piece& wanted, std::size_t bytes) const {
+Status Reader::check_wanted(const Piece& wanted, std::size_t bytes) const {
   const auto bad = [&](std::string fact, std::string fix) {
     return Error{printable(folder_.string()), printable(wanted.name) + ": " + fact, fix};
   };
@@ -83,7 +62,7 @@ Status Reader::Impl::check_wanted(const Piece& wanted, std::size_t bytes) const 
 }
 
 // What of a box lies in a segment.
-Status Reader::Impl::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
+Status Reader::read_from(const PlacedBox& box, const Segment& segment, const Piece& wanted,
                                std::span<std::byte> to) const {
   Status status;
   std::optional<ShardReader> file;  // opened if there is something to read
@@ -91,7 +70,7 @@ Status Reader::Impl::read_from(const PlacedBox& box, const Segment& segment, con
   const auto from_type = box.piece.dtype;
   const auto from_bytes = bytes_of(from_type), to_bytes = bytes_of(wanted.dtype);
   const auto low = std::max(box.begin, segment.begin), high = std::min(box.end, segment.end);
-  const auto first = shards_[segment.rank].data_begin +
+  const auto first = data_begin_[segment.rank] +
                      static_cast<std::uint64_t>(segment.at + low - segment.begin);
   auto part = box.piece;
   part.begin = (low - box.begin) / static_cast<std::int64_t>(from_bytes);
@@ -124,18 +103,13 @@ Status Reader::Impl::read_from(const PlacedBox& box, const Segment& segment, con
   return status;
 }
 
-Status Reader::Impl::read(const Piece& wanted, std::span<std::byte> to) const {
+Status Reader::read(const Piece& wanted, std::span<std::byte> to) const {
   if (auto status = check_wanted(wanted, to.size()); !status) return status;
   for (const auto& box : *boxes(wanted.name))
     for (const auto& segment : index_.segments(box))
       if (auto status = read_from(box, segment, wanted, to); !status) return status;
   return {};
 }
-
-Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Reader::Reader(Reader&&) noexcept = default;
-Reader& Reader::operator=(Reader&&) noexcept = default;
-Reader::~Reader() = default;
 
 Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
   const auto file = checkpoint / "checkpoint.json";
@@ -145,30 +119,28 @@ Result<Reader> Reader::open(const fs::path& checkpoint, bool checksums) {
   if (!manifest) return manifest.error();
   auto index = Index::make(manifest->state);
   if (!index) return Error{printable(checkpoint.string()), orch::text(index.error()), kUseOlder};
-  for (std::size_t rank = 0; rank < manifest->shards.size(); ++rank)
-    if (auto status = check_shard(checkpoint / shard_name(rank), manifest->shards[rank], checksums);
-        !status)
+  Reader reader;
+  for (std::size_t rank = 0; rank < manifest->shards.size(); ++rank) {
+    const auto& shard = manifest->shards[rank];
+    if (auto status = check_shard(checkpoint / shard_name(rank), shard, checksums); !status)
       return status.error();
-  return Reader(std::make_unique<Impl>(checkpoint, std::move(manifest->facts),
-                                       std::move(manifest->shards), std::move(*index)));
+    reader.data_begin_.push_back(shard.data_begin);
+  }
+  reader.folder_ = checkpoint;
+  reader.facts_ = std::move(manifest->facts);
+  reader.index_ = std::move(*index);
+  return reader;
 }
 
-const Facts& Reader::facts() const { return impl_->facts_; }
-bool Reader::has(const std::string& name) const { return impl_->boxes(name) != nullptr; }
-
 const Piece* Reader::find(const std::string& name) const {
-  const auto* boxes = impl_->boxes(name);
-  return boxes ? &boxes->front().piece : nullptr;
+  const auto* there = boxes(name);
+  return there ? &there->front().piece : nullptr;
 }
 
 std::vector<std::string> Reader::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, boxes] : impl_->index_.tensors()) names.push_back(name);
+  for (const auto& [name, boxes] : index_.tensors()) names.push_back(name);
   return names;
-}
-
-Status Reader::read(const Piece& wanted, std::span<std::byte> to) const {
-  return impl_->read(wanted, to);
 }
 
 }  // namespace orch::checkpoint

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/base/counter_random.h"
@@ -10,7 +11,6 @@
 #include "core/train/data/indexed.h"
 #include "core/train/data/samples.h"
 #include "core/train/data/synthetic.h"
-#include "core/train/data/text_samples.h"
 
 namespace orch::data {
 namespace {
@@ -18,6 +18,49 @@ namespace {
 constexpr std::int64_t kLooks = 16;  // samples that are looked at when it is opened
 constexpr std::int64_t kEndless = std::int64_t{1}
                                   << 40;  // synthetic samples, if none are asked for
+
+// The samples of an indexed file, in their order. A token that is none of the vocabulary's is found
+// when it is read.
+class TextSamples : public Dataset {
+ public:
+  TextSamples(IndexedFile file, Order order, std::int64_t vocab)
+      : file_(std::move(file)), order_(std::move(order)), vocab_(vocab) {}
+
+  std::int64_t size() const override { return order_.size(); }
+  void read(std::int64_t sample, std::span<std::int32_t> to) const override;
+
+ private:
+  void copy(std::size_t cut, std::span<std::int32_t> to) const;
+
+  IndexedFile file_;
+  Order order_;
+  std::int64_t vocab_;
+};
+
+void TextSamples::read(std::int64_t sample, std::span<std::int32_t> to) const {
+  const auto place = printable(bin_path(file_.prefix())) + ": sample " + std::to_string(sample);
+  if (sample < 0 || sample >= size())
+    throw std::runtime_error(place + " does not exist: there are " + std::to_string(size()));
+  copy(order_.shuffle[static_cast<std::size_t>(sample)], to);
+  for (const auto token : to)
+    if (token < 0 || token >= vocab_)
+      throw std::runtime_error(place + " holds token " + std::to_string(token) +
+                               ": the vocabulary of " + std::to_string(vocab_) +
+                               " is too small\n  give the model the vocabulary that the data was "
+                               "built with, or build the data again with the model's tokenizer");
+}
+
+// From where the sample begins, through as many documents as it takes.
+void TextSamples::copy(std::size_t cut, std::span<std::int32_t> to) const {
+  auto [place, offset] = order_.starts[cut];
+  for (std::size_t done = 0; done < to.size(); ++place, offset = 0) {
+    const std::int64_t document = order_.documents[place];
+    const auto here = static_cast<std::size_t>(file_.size(document) - offset);
+    const auto n = std::min(here, to.size() - done);
+    file_.read(document, offset, to.subspan(done, n));
+    done += n;
+  }
+}
 
 Status check(const Options& options) {
   if (options.seq < 1 || options.seq >= std::numeric_limits<std::int32_t>::max())

@@ -1,10 +1,8 @@
 #include "core/train/data/indexed.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
 
 #include "core/base/text.h"
 
@@ -21,68 +19,43 @@ T load(const std::byte* from) {
   return value;
 }
 
-std::optional<Dtype> known_dtype(std::uint8_t code) {
-  for (const auto dtype : {Dtype::u8, Dtype::i8, Dtype::i16, Dtype::i32, Dtype::i64, Dtype::u16})
-    if (static_cast<std::uint8_t>(dtype) == code) return dtype;
-  return std::nullopt;
-}
-
 Error damaged(const std::string& file, const std::string& fact) {
   return {printable(file), fact, "build it again, or copy it again from where it came"};
 }
 
+// What 32 bits cannot hold is -1.
 template <class T>
-void widen(const std::byte* from, std::span<std::int32_t> to) {
+void read_as(const std::byte* from, std::span<std::int32_t> to) {
   for (auto& token : to) {
-    token = static_cast<std::int32_t>(load<T>(from));
+    const auto value = load<T>(from);
+    token = static_cast<std::int32_t>(value);
+    if constexpr (sizeof(T) > sizeof token)
+      if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) token = -1;
     from += sizeof(T);
   }
 }
 
-void narrow(const std::byte* from, std::span<std::int32_t> to) {
-  for (auto& token : to) {
-    const auto value = load<std::int64_t>(from);
-    const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
-    token = fits ? static_cast<std::int32_t>(value) : -1;
-    from += sizeof(std::int64_t);
-  }
+struct Kind {
+  Dtype dtype;
+  std::string_view name;
+  std::int64_t bytes;
+  void (*read)(const std::byte* from, std::span<std::int32_t> to);
+};
+constexpr Kind kKinds[] = {
+    {Dtype::u8, "uint8", 1, read_as<std::uint8_t>},    {Dtype::i8, "int8", 1, read_as<std::int8_t>},
+    {Dtype::i16, "int16", 2, read_as<std::int16_t>},   {Dtype::i32, "int32", 4, read_as<std::int32_t>},
+    {Dtype::i64, "int64", 8, read_as<std::int64_t>},   {Dtype::u16, "uint16", 2, read_as<std::uint16_t>}};
+
+const Kind* find_kind(Dtype dtype) {
+  for (const auto& kind : kKinds)
+    if (kind.dtype == dtype) return &kind;
+  return nullptr;
 }
 
 }  // namespace
 
-std::string_view name(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::u8:
-      return "uint8";
-    case Dtype::i8:
-      return "int8";
-    case Dtype::i16:
-      return "int16";
-    case Dtype::i32:
-      return "int32";
-    case Dtype::i64:
-      return "int64";
-    case Dtype::u16:
-      return "uint16";
-  }
-  return "?";
-}
-
-std::int64_t bytes_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::u8:
-    case Dtype::i8:
-      return 1;
-    case Dtype::i16:
-    case Dtype::u16:
-      return 2;
-    case Dtype::i32:
-      return 4;
-    case Dtype::i64:
-      return 8;
-  }
-  return 0;
-}
+std::string_view name(Dtype dtype) { return find_kind(dtype)->name; }
+std::int64_t bytes_of(Dtype dtype) { return find_kind(dtype)->bytes; }
 
 Dtype dtype_for(std::int64_t vocab) { return vocab < 65500 ? Dtype::u16 : Dtype::i32; }
 
@@ -115,11 +88,10 @@ Status IndexedFile::read_header() {
   if (const auto version = load<std::uint64_t>(data + 9); version != 1)
     return damaged(place, "has version " + std::to_string(version) + ", not 1");
   const auto code = load<std::uint8_t>(data + 17);
-  const auto dtype = known_dtype(code);
-  if (!dtype)
+  if (!find_kind(Dtype{code}))
     return damaged(place, "says that tokens have type " + std::to_string(code) +
                               ", which is none of whole numbers");
-  dtype_ = *dtype;
+  dtype_ = Dtype{code};
   const auto sequences = load<std::uint64_t>(data + 18), entries = load<std::uint64_t>(data + 26);
   const auto bytes = static_cast<std::uint64_t>(idx_.size());
   // Each count alone first: their sum could overflow.
@@ -187,20 +159,7 @@ void IndexedFile::read(std::int64_t sequence, std::int64_t offset,
                  offset + static_cast<std::int64_t>(to.size()) <= size(sequence),
              "tokens beyond their sequence");
   const auto* from = bin_.data() + position(sequence) + offset * bytes_of(dtype_);
-  switch (dtype_) {
-    case Dtype::u8:
-      return widen<std::uint8_t>(from, to);
-    case Dtype::i8:
-      return widen<std::int8_t>(from, to);
-    case Dtype::i16:
-      return widen<std::int16_t>(from, to);
-    case Dtype::u16:
-      return widen<std::uint16_t>(from, to);
-    case Dtype::i32:
-      return widen<std::int32_t>(from, to);
-    case Dtype::i64:
-      return narrow(from, to);
-  }
+  find_kind(dtype_)->read(from, to);
 }
 
 }  // namespace orch::data

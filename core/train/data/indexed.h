@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/train/data/mapped_file.h"
 

@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <vector>
 
-#include "core/base/draft.h"
 #include "core/base/text.h"
 
 namespace orch::data {
@@ -26,86 +24,52 @@ fs::path folder_of(const std::string& prefix) { return fs::path(prefix).parent_p
 
 }  // namespace
 
-// The sizes go into the index as they come. What follows them can be computed from them, and they
-// are read back for it in blocks, so that memory does not grow with the documents.
-struct IndexedWriter::Impl {
-  std::string prefix;
-  Dtype dtype;
-  bool replace;
-  DraftFile bin;
-  DraftFile idx;
-  std::int64_t documents = 0;
-  std::int64_t tokens = 0;
-  std::int64_t in_document = 0;
-  std::vector<std::uint16_t> narrow;  // kept for its memory
-
-  Status begin();
-  Status write_tokens(std::span<const std::int32_t> from);
-  Status write_positions();
-  Status write_documents();
-  Status write_header();
-  Status put_in_place();
-};
-
-Status IndexedWriter::Impl::begin() {
-  const char blank[kIndexHeader] = {};
-  return idx.append(blank, sizeof blank);
-}
-
-Status IndexedWriter::Impl::write_tokens(std::span<const std::int32_t> from) {
-  if (dtype == Dtype::i32) return bin.append(from.data(), from.size_bytes());
-  narrow.resize(from.size());
-  std::transform(from.begin(), from.end(), narrow.begin(),
-                 [](std::int32_t token) { return static_cast<std::uint16_t>(token); });
-  return bin.append(narrow.data(), narrow.size() * sizeof(std::uint16_t));
-}
-
-Status IndexedWriter::Impl::write_positions() {
+Status IndexedWriter::write_positions() {
   std::vector<std::int32_t> sizes(kBlock);
   std::vector<std::int64_t> positions(kBlock);
   std::int64_t at = 0;
-  for (std::int64_t done = 0; done < documents;) {
-    const auto n = std::min<std::size_t>(kBlock, static_cast<std::size_t>(documents - done));
+  for (std::int64_t done = 0; done < documents_;) {
+    const auto n = std::min<std::size_t>(kBlock, static_cast<std::size_t>(documents_ - done));
     const auto from = static_cast<std::uint64_t>(kIndexHeader + 4 * done);
-    if (auto status = idx.read_at(from, sizes.data(), 4 * n); !status) return status;
+    if (auto status = idx_.read_at(from, sizes.data(), 4 * n); !status) return status;
     for (std::size_t i = 0; i < n; ++i) {
       positions[i] = at;
-      at += sizes[i] * bytes_of(dtype);
+      at += sizes[i] * bytes_of(dtype_);
     }
-    if (auto status = idx.append(positions.data(), 8 * n); !status) return status;
+    if (auto status = idx_.append(positions.data(), 8 * n); !status) return status;
     done += static_cast<std::int64_t>(n);
   }
   return {};
 }
 
 // Each document is one sequence: 0, 1, 2, ...
-Status IndexedWriter::Impl::write_documents() {
-  for (std::int64_t i = 0; i <= documents; ++i)
-    if (auto status = idx.append(&i, sizeof i); !status) return status;
+Status IndexedWriter::write_documents() {
+  for (std::int64_t i = 0; i <= documents_; ++i)
+    if (auto status = idx_.append(&i, sizeof i); !status) return status;
   return {};
 }
 
-Status IndexedWriter::Impl::write_header() {
+Status IndexedWriter::write_header() {
   char header[kIndexHeader];
-  const std::uint64_t counts[] = {static_cast<std::uint64_t>(documents),
-                                  static_cast<std::uint64_t>(documents) + 1};
+  const std::uint64_t counts[] = {static_cast<std::uint64_t>(documents_),
+                                  static_cast<std::uint64_t>(documents_) + 1};
   const std::uint64_t version = 1;
   std::memcpy(header, kIndexMagic.data(), 9);
   std::memcpy(header + 9, &version, 8);
-  header[17] = static_cast<char>(dtype);
+  header[17] = static_cast<char>(dtype_);
   std::memcpy(header + 18, counts, 16);
-  return idx.write_at(0, header, sizeof header);
+  return idx_.write_at(0, header, sizeof header);
 }
 
 // An old index goes first: it must never stand beside tokens that are not its own.
-Status IndexedWriter::Impl::put_in_place() {
-  if (replace && ::unlink(idx_path(prefix).c_str()) != 0 && errno != ENOENT)
-    return file_error(idx_path(prefix), "cannot replace", errno);
-  sync_folder(folder_of(prefix));
-  if (auto status = bin.publish(); !status) return status;
-  sync_folder(folder_of(prefix));
-  if (auto status = idx.publish(); !status) return status;
-  sync_folder(folder_of(prefix));
+Status IndexedWriter::put_in_place() {
+  if (replace_ && ::unlink(idx_path(prefix_).c_str()) != 0 && errno != ENOENT)
+    return file_error(idx_path(prefix_), "cannot replace", errno);
+  sync_folder(folder_of(prefix_));
+  if (auto status = bin_.publish(); !status) return status;
+  sync_folder(folder_of(prefix_));
+  if (auto status = idx_.publish(); !status) return status;
+  sync_folder(folder_of(prefix_));
   return {};
 }
 
@@ -119,45 +83,38 @@ Result<IndexedWriter> IndexedWriter::create(const std::string& prefix, Dtype dty
   if (!idx) return idx.error();
   auto bin = DraftFile::create(bin_path(prefix), DraftFile::Name::locked);
   if (!bin) return bin.error();
-  auto impl = std::unique_ptr<Impl>(
-      new Impl{prefix, dtype, replace, std::move(*bin), std::move(*idx), 0, 0, 0, {}});
-  if (auto status = impl->begin(); !status) return status.error();
-  return IndexedWriter(std::move(impl));
+  const char blank[kIndexHeader] = {};
+  if (auto status = idx->append(blank, sizeof blank); !status) return status.error();
+  return IndexedWriter(prefix, dtype, replace, std::move(*bin), std::move(*idx));
 }
 
-IndexedWriter::IndexedWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-IndexedWriter::IndexedWriter(IndexedWriter&&) noexcept = default;
-IndexedWriter& IndexedWriter::operator=(IndexedWriter&&) noexcept = default;
-IndexedWriter::~IndexedWriter() = default;
-
 Status IndexedWriter::add(std::span<const std::int32_t> tokens) {
-  impl_->in_document += static_cast<std::int64_t>(tokens.size());
-  if (impl_->in_document > kLongest)
-    return Error{printable(impl_->prefix), "a document has more than 2,147,483,647 tokens",
+  in_document_ += static_cast<std::int64_t>(tokens.size());
+  if (in_document_ > kLongest)
+    return Error{printable(prefix_), "a document has more than 2,147,483,647 tokens",
                  "split it: the format has no longer ones"};
-  return impl_->write_tokens(tokens);
+  if (dtype_ == Dtype::i32) return bin_.append(tokens.data(), tokens.size_bytes());
+  narrow_.assign(tokens.begin(), tokens.end());
+  return bin_.append(narrow_.data(), narrow_.size() * sizeof(std::uint16_t));
 }
 
 Status IndexedWriter::end_document() {
-  const auto size = static_cast<std::int32_t>(impl_->in_document);
-  impl_->tokens += size;
-  impl_->in_document = 0;
-  ++impl_->documents;
-  return impl_->idx.append(&size, sizeof size);
+  const auto size = static_cast<std::int32_t>(in_document_);
+  tokens_ += size;
+  in_document_ = 0;
+  ++documents_;
+  return idx_.append(&size, sizeof size);
 }
 
 Status IndexedWriter::finish() {
-  ORCH_CHECK(impl_->in_document == 0, "a document was not ended");
-  if (auto status = impl_->idx.flush(); !status) return status;
-  if (auto status = impl_->write_positions(); !status) return status;
-  if (auto status = impl_->write_documents(); !status) return status;
-  if (auto status = impl_->write_header(); !status) return status;
-  if (auto status = impl_->bin.sync(); !status) return status;
-  if (auto status = impl_->idx.sync(); !status) return status;
-  return impl_->put_in_place();
+  ORCH_CHECK(in_document_ == 0, "a document was not ended");
+  if (auto status = idx_.flush(); !status) return status;
+  if (auto status = write_positions(); !status) return status;
+  if (auto status = write_documents(); !status) return status;
+  if (auto status = write_header(); !status) return status;
+  if (auto status = bin_.sync(); !status) return status;
+  if (auto status = idx_.sync(); !status) return status;
+  return put_in_place();
 }
-
-std::int64_t IndexedWriter::documents() const { return impl_->documents; }
-std::int64_t IndexedWriter::tokens() const { return impl_->tokens; }
 
 }  // namespace orch::data

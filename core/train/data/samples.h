@@ -4,7 +4,6 @@
 #include <random>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"

@@ -1,6 +1,5 @@
 #include "core/train/data/synthetic.h"
 
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -47,11 +46,6 @@ void Synthetic::read(std::int64_t sample, std::span<std::int32_t> to) const {
     const bool follows = i > 0 && (bits & 3) != 0;
     to[i] = follows ? after(to[i - 1]) : any_token(bits, vocab_);
   }
-}
-
-double Synthetic::entropy(std::int64_t vocab) {
-  const double other = 0.25 / static_cast<double>(vocab), next = 0.75 + other;
-  return -next * std::log(next) - static_cast<double>(vocab - 1) * other * std::log(other);
 }
 
 }  // namespace orch::data

@@ -19,9 +19,6 @@ class Synthetic : public Dataset {
   // What most often follows a token.
   std::int32_t after(std::int32_t token) const;
 
-  // Of a token, given the one before it, in nats: the mean loss that no model can get below.
-  static double entropy(std::int64_t vocab);
-
  private:
   std::uint64_t vocab_;
   std::uint64_t factor_;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,11 +24,5 @@ struct Architecture {
 };
 
 extern const Architecture kGpt2, kBloom, kLlama, kMistral, kQwen2, kQwen3;
-
-std::span<const Architecture* const> architectures();
-
-// By model_type, or of no name the first that fits the model. Null: there is none.
-const Architecture* find_architecture(const std::string& model_type);
-const Architecture* find_architecture(const plan::Model& model);
 
 }  // namespace orch::huggingface

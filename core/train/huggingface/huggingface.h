@@ -30,10 +30,6 @@ struct Exported {
 Result<Exported> export_model(const checkpoint::Reader& from, const fs::path& folder,
                               const ExportOptions& options = {});
 
-struct ImportOptions {
-  std::uint64_t share_bytes = 4'000'000'000;  // at most so many are in memory
-};
-
 struct Imported {
   plan::Model model;
   fs::path checkpoint;
@@ -41,8 +37,8 @@ struct Imported {
 };
 
 // The other way: a checkpoint of step 0 with weights alone, below a folder that is new or empty.
-// Refuses models that compute something else than ours.
+// Refuses models that compute something else than ours. At most so many bytes are in memory.
 Result<Imported> import_model(const fs::path& from, const fs::path& folder,
-                              const ImportOptions& options = {});
+                              std::uint64_t share_bytes = 4'000'000'000);
 
 }  // namespace orch::huggingface

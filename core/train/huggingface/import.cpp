@@ -108,7 +108,7 @@ Status write_shares(const Source& source, const plan::Model& model, const std::v
 }  // namespace
 
 Result<Imported> import_model(const fs::path& from, const fs::path& folder,
-                              const ImportOptions& options) {
+                              std::uint64_t share_bytes) {
   const auto text = read_file(from / "config.json");
   if (!text) return text.error();
   const auto described = parse_config(*text, (from / "config.json").string());
@@ -123,7 +123,7 @@ Result<Imported> import_model(const fs::path& from, const fs::path& folder,
   auto draft = DraftFolder::create(folder);
   if (!draft) return draft.error();
   auto status =
-      write_shares(*source, model, share_out(tensors, options.share_bytes), draft->path());
+      write_shares(*source, model, share_out(tensors, share_bytes), draft->path());
   if (status) status = draft->sync();
   if (status) status = draft->publish();
   if (!status) return status.error();

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/train/huggingface/architecture.h"
 #include "core/plan/family.h"
 

@@ -1,5 +1,8 @@
 #include "core/train/huggingface/model.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/plan/family.h"
@@ -13,9 +16,22 @@ const char* torch_name(checkpoint::Dtype dtype) {
   return dtype == checkpoint::Dtype::f16 ? "float16" : "float32";
 }
 
+constexpr std::array kArchitectures{&kGpt2, &kBloom, &kLlama, &kMistral, &kQwen2, &kQwen3};
+
+// The first that is so; null: none is.
+template <class Is>
+const Architecture* find(const Is& is) {
+  const auto found = std::find_if(kArchitectures.begin(), kArchitectures.end(), is);
+  return found == kArchitectures.end() ? nullptr : *found;
+}
+
+auto named(const std::string& model_type) {
+  return [&](const Architecture* one) { return one->model_type == model_type; };
+}
+
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
-  for (const auto* architecture : architectures()) names.push_back(architecture->model_type);
+  for (const auto* architecture : kArchitectures) names.push_back(architecture->model_type);
   return names;
 }
 
@@ -44,7 +60,7 @@ Result<Described> parse_config(const std::string& text, const std::string& place
   Config config{json, printable(place)};
   const auto* type = config.find({"model_type"});
   const auto* name = type ? type->get_ptr<const std::string*>() : nullptr;
-  const auto* architecture = name ? find_architecture(*name) : nullptr;
+  const auto* architecture = name ? find(named(*name)) : nullptr;
   if (!architecture)
     return Error{printable(place), "model_type is " + (type ? printable(type->dump()) : "missing"),
                  join(type_names(), ", ") + " can be imported"};
@@ -57,7 +73,9 @@ Result<Described> parse_config(const std::string& text, const std::string& place
 }
 
 Result<const Architecture*> choose(const plan::Model& model, const std::string& model_type) {
-  const auto* found = model_type.empty() ? find_architecture(model) : find_architecture(model_type);
+  const auto* found = model_type.empty()
+                          ? find([&](const Architecture* one) { return one->fits(model); })
+                          : find(named(model_type));
   if (found && found->fits(model)) return found;
   if (model_type.empty())
     return Error{"checkpoint", "no model of transformers computes what this " + model.family + " does",

@@ -1,8 +1,6 @@
 #include "core/train/pipeline/schedule.h"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
 
 namespace orch::pipeline {
 namespace {
@@ -19,19 +17,6 @@ std::vector<std::int64_t> groups_of(const Shape& shape) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), shape.micro_batches / count);
   for (std::int64_t i = 0; i < shape.micro_batches % count; ++i) ++sizes[static_cast<std::size_t>(i)];
   return sizes;
-}
-
-// Forwards of a stage: a group goes through chunk 0, then through chunk 1, …
-std::vector<Task> forward_order(const Shape& shape) {
-  std::vector<Task> order;
-  std::int64_t first = 0;
-  for (const auto size : groups_of(shape)) {
-    for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk)
-      for (auto micro = first; micro < first + size; ++micro)
-        order.push_back({Pass::forward, chunk, micro});
-    first += size;
-  }
-  return order;
 }
 
 std::int64_t warm_up(const Shape& shape, std::int64_t stage) {
@@ -87,74 +72,24 @@ class Filling {
   std::vector<Stage> stages_;
 };
 
-constexpr double kNotYet = std::numeric_limits<double>::infinity();
-
-// When each pass of each virtual stage ends.
-class Clockwork {
- public:
-  Clockwork(const Shape& shape, const std::vector<Durations>& by_stage)
-      : shape_(shape), by_stage_(by_stage), virtual_(shape.stages * shape.chunks) {
-    const auto count = static_cast<std::size_t>(virtual_ * shape.micro_batches);
-    forward_.assign(count, kNotYet);
-    backward_.assign(count, kNotYet);
-    for (std::int64_t p = 0; p < shape.stages; ++p) lists_.push_back(tasks(shape, p));
-  }
-
-  double run() {
-    std::vector<std::size_t> at(lists_.size());
-    std::vector<double> free(lists_.size());
-    std::size_t left = 0;
-    for (const auto& list : lists_) left += list.size();
-    while (left > 0) {
-      const auto before = left;
-      for (std::size_t p = 0; p < lists_.size(); ++p)
-        for (; at[p] < lists_[p].size(); ++at[p], --left) {
-          const auto begin = std::max(free[p], ready(p, lists_[p][at[p]]));
-          if (begin == kNotYet) break;
-          free[p] = begin + finish(p, lists_[p][at[p]], begin);
-        }
-      if (left == before) throw std::logic_error("a pipeline whose stages wait for each other");
-    }
-    return *std::max_element(free.begin(), free.end());
-  }
-
- private:
-  std::int64_t place(std::size_t p, const Task& task) const {
-    return task.chunk * shape_.stages + static_cast<std::int64_t>(p);
-  }
-  double& at(std::vector<double>& times, std::int64_t place, const Task& task) {
-    return times[static_cast<std::size_t>(place * shape_.micro_batches + task.micro_batch)];
-  }
-
-  double ready(std::size_t p, const Task& task) {
-    const auto here = place(p, task);
-    if (task.pass == Pass::forward) return here == 0 ? 0 : at(forward_, here - 1, task);
-    if (task.pass == Pass::weights) return at(backward_, here, task);
-    return here + 1 == virtual_ ? at(forward_, here, task) : at(backward_, here + 1, task);
-  }
-
-  double finish(std::size_t p, const Task& task, double begin) {
-    const auto& take = by_stage_[p];
-    if (task.pass == Pass::weights) return take.weights;
-    const double seconds = task.pass == Pass::forward ? take.forward : take.backward;
-    at(task.pass == Pass::forward ? forward_ : backward_, place(p, task), task) = begin + seconds;
-    return seconds;
-  }
-
-  const Shape shape_;
-  const std::vector<Durations>& by_stage_;
-  const std::int64_t virtual_;
-  std::vector<std::vector<Task>> lists_;
-  std::vector<double> forward_, backward_;  // by virtual stage, then micro-batch
-};
-
 }  // namespace
 
-std::vector<Task> forwards(const Shape& shape) { return forward_order(shape); }
+// A group goes through chunk 0, then through chunk 1, …
+std::vector<Task> forwards(const Shape& shape) {
+  std::vector<Task> order;
+  std::int64_t first = 0;
+  for (const auto size : groups_of(shape)) {
+    for (std::int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (auto micro = first; micro < first + size; ++micro)
+        order.push_back({Pass::forward, chunk, micro});
+    first += size;
+  }
+  return order;
+}
 
 std::vector<Task> tasks(const Shape& shape, std::int64_t stage) {
   if (shape.filled) return Filling(shape).play(stage);
-  const auto order = forward_order(shape);
+  const auto order = forwards(shape);
   const auto backward = [&](std::size_t i) {
     return Task{Pass::backward, shape.chunks - 1 - order[i].chunk, order[i].micro_batch};
   };
@@ -182,10 +117,6 @@ std::int64_t put_off(const Shape& shape, std::int64_t stage) {
     if (task.pass == Pass::weights) --waiting;
   }
   return most;
-}
-
-double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage) {
-  return Clockwork(shape, by_stage).run();
 }
 
 }  // namespace orch::pipeline

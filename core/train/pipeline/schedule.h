@@ -39,15 +39,4 @@ std::int64_t in_flight(const Shape& shape, std::int64_t stage);
 // The most backwards whose gradients of weights wait, where they fill bubbles: no more than stages.
 std::int64_t put_off(const Shape& shape, std::int64_t stage);
 
-// Seconds of one pass of one chunk of a stage.
-struct Durations {
-  double forward = 1;
-  double backward = 2;  // of a filled pipeline: without the weights
-  double weights = 0;
-};
-
-// How long a step takes on stages that wait for nothing but each other. Throws std::logic_error
-// where the lists of tasks would wait for each other forever.
-double step_seconds(const Shape& shape, const std::vector<Durations>& by_stage);
-
 }  // namespace orch::pipeline

@@ -26,7 +26,6 @@ class Bpe {
   const BpeModel& model() const { return model_; }
 
  private:
-  struct Symbol;
   void merge(std::string_view word, std::vector<std::int32_t>& to);
   void merge_short(std::vector<std::int32_t>& symbols);
   void merge_long(std::vector<std::int32_t>& symbols);

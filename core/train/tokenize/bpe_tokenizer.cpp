@@ -4,7 +4,8 @@
 
 #include "core/train/tokenize/byte_alphabet.h"
 #include "core/train/tokenize/normalize.h"
-#include "core/train/tokenize/utf8.h"
+#include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace orch::tokenize {
 namespace {
@@ -17,21 +18,14 @@ constexpr std::string_view kEnds[] = {"<|endoftext|>", "<|end_of_text|>", "</s>"
 
 class BpeTokenizer : public Tokenizer {
  public:
-  explicit BpeTokenizer(Parts parts)
-      : bpe_(std::move(parts.model)),
-        pre_tokenizer_(std::move(parts.pre_tokenizer)),
-        added_(std::move(parts.added)),
-        nfc_(parts.nfc),
-        names_(std::move(parts.names)) {
-    for (const auto& [token, text] : parts.texts)
+  explicit BpeTokenizer(Parts parts) : bpe_(std::move(parts.model)), parts_(std::move(parts)) {
+    for (const auto& [token, text] : parts_.texts)
       vocab_size_ = std::max<std::int64_t>(vocab_size_, token + 1);
     texts_.resize(static_cast<std::size_t>(vocab_size_));
-    for (auto& [token, text] : parts.texts)
+    for (auto& [token, text] : parts_.texts)
       texts_[static_cast<std::size_t>(token)] = std::move(text);
     for (const auto end : kEnds)
-      if (!end_ && std::find(parts.added_names.begin(), parts.added_names.end(), end) !=
-                       parts.added_names.end())
-        end_ = find(end);
+      if (!end_ && contains(parts_.added_names, end)) end_ = find(end);
   }
 
   std::int64_t vocab_size() const override { return vocab_size_; }
@@ -39,13 +33,13 @@ class BpeTokenizer : public Tokenizer {
 
   std::optional<std::int32_t> find(std::string_view token) const override {
     for (const auto& name : {std::string(token), to_byte_alphabet(token)})
-      if (const auto found = names_.find(name); found != names_.end()) return found->second;
+      if (const auto found = parts_.names.find(name); found != parts_.names.end()) return found->second;
     return std::nullopt;
   }
 
   void encode(std::string_view text, const Sink& sink) override {
     tokens_.clear();
-    while (const auto found = added_.find(text)) {
+    while (const auto found = parts_.added.find(text)) {
       if (!encode_plain(text.substr(0, found->begin), sink)) return;
       tokens_.push_back(found->token);
       text.remove_prefix(found->end);
@@ -75,13 +69,13 @@ class BpeTokenizer : public Tokenizer {
   }
 
   bool encode_valid(std::string_view text, const Sink& sink) {
-    if (nfc_ && !surely_nfc(text)) return encode_words(to_nfc(text), sink);
+    if (parts_.nfc && !surely_nfc(text)) return encode_words(to_nfc(text), sink);
     return encode_words(text, sink);
   }
 
   bool encode_words(std::string_view text, const Sink& sink) {
-    return pre_tokenizer_.split(text,
-                                [&](std::string_view word) { return encode_word(word, sink); });
+    return parts_.pre_tokenizer.split(text,
+                                      [&](std::string_view word) { return encode_word(word, sink); });
   }
 
   bool encode_word(std::string_view word, const Sink& sink) {
@@ -93,11 +87,8 @@ class BpeTokenizer : public Tokenizer {
   }
 
   Bpe bpe_;
-  PreTokenizer pre_tokenizer_;
-  AddedTokens added_;
-  bool nfc_;
-  std::unordered_map<std::string, std::int32_t> names_;
-  std::vector<std::string> texts_;
+  Parts parts_;
+  std::vector<std::string> texts_;  // by token
   std::int64_t vocab_size_ = 0;
   std::optional<std::int32_t> end_;
   std::vector<std::int32_t> tokens_;

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/train/tokenize/utf8.h"
+#include "core/base/utf8.h"
 
 namespace orch::tokenize {
 namespace {

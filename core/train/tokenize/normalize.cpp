@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/train/tokenize/utf8.h"
+#include "core/base/utf8.h"
 
 namespace orch::tokenize {
 namespace {

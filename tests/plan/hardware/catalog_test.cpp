@@ -6,7 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/hardware/origins.h"
+#include "core/plan/hardware/write.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
 

@@ -362,7 +362,7 @@ TEST_CASE("a calibration can be put on another partition", "[fit]") {
   plan::Calibration calibration;
   calibration.constants["network.efficiency"] = {0.25, "x"};
   calibration.constants["context_memory"] = {2e9, "y"};
-  const auto made = calibrate::applied(calibration, partition());
+  const auto made = plan::calibrated(partition(), calibration);
   CHECK(made.network.efficiency.value == 0.25);
   CHECK(made.network.efficiency.origin == "x");
   CHECK(made.gpu.context_memory.value == 2e9);

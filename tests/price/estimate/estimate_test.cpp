@@ -3,8 +3,8 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "core/train/pipeline/schedule.h"
 #include "core/plan/family.h"
+#include "tests/train/pipeline/clockwork.h"
 
 using namespace orch;
 using namespace orch::estimate;

@@ -179,6 +179,21 @@ TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
   CHECK(has(reason(days), "compression: fsdp has none, and the row says 'powersgd'"));
 }
 
+TEST_CASE("master weights that a strategy has anyway are no mistake of a row", "[measured][samples]") {
+  auto fsdp = row();
+  cell(fsdp, "framework") = "fsdp";
+  cell(fsdp, "tp") = cell(fsdp, "pp") = 1;
+  cell(fsdp, "dp") = 384;
+  cell(fsdp, "mbs") = 1;
+  cell(fsdp, "gas") = 1;
+  cell(fsdp, "gbs") = 384;
+  cell(fsdp, "zero_stage").reset();
+  for (const bool said : {true, false}) {
+    cell(fsdp, "master_weights") = said;
+    CHECK(one(fsdp).run.strategy->name == "fsdp");
+  }
+}
+
 TEST_CASE("ZeRO-3 of several kinds", "[measured][samples]") {
   auto zero = row();
   cell(zero, "framework") = "hf-deepspeed-zero3";

@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/train/pipeline/clockwork.h"
+
 using namespace orch::pipeline;
 using Catch::Matchers::WithinRel;
 

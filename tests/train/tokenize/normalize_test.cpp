@@ -3,9 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <utility>
 
-#include "core/train/tokenize/utf8.h"
+#include "core/base/utf8.h"
 
 using namespace orch::tokenize;
+using orch::append_utf8, orch::valid_prefix;
 
 namespace {
 

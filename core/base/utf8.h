@@ -1,19 +1,23 @@
-#include "core/train/tokenize/utf8.h"
+#pragma once
 
+// UTF-8, header-only: a tokenizer passes over gigabytes of it.
+
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
 
-namespace orch::tokenize {
-namespace {
+namespace orch {
 
-bool eight_are_ascii(const char* from) {
-  std::uint64_t eight = 0;
-  std::memcpy(&eight, from, sizeof eight);
-  return (eight & 0x8080808080808080ull) == 0;
-}
+struct Decoded {
+  char32_t code;
+  std::size_t bytes;
+};
 
-}  // namespace
-
-std::optional<Decoded> first_character(std::string_view text) {
+// The character at the beginning; none if it is no UTF-8 (too long, a surrogate, beyond U+10FFFF).
+inline std::optional<Decoded> first_character(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const auto lead = byte(0);
@@ -30,7 +34,7 @@ std::optional<Decoded> first_character(std::string_view text) {
   return Decoded{code, bytes};
 }
 
-void append_utf8(char32_t code, std::string& to) {
+inline void append_utf8(char32_t code, std::string& to) {
   const auto add = [&](char32_t byte) { to += static_cast<char>(byte); };
   if (code < 0x80) return add(code);
   if (code < 0x800) {
@@ -46,10 +50,16 @@ void append_utf8(char32_t code, std::string& to) {
   add(0x80 | (code & 0x3f));
 }
 
-std::size_t valid_prefix(std::string_view text) {
+// How many bytes from the beginning are UTF-8.
+inline std::size_t valid_prefix(std::string_view text) {
   std::size_t at = 0;
+  const auto eight_are_ascii = [&](std::size_t from) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data() + from, sizeof eight);
+    return (eight & 0x8080808080808080ull) == 0;
+  };
   while (at < text.size()) {
-    while (at + 8 <= text.size() && eight_are_ascii(text.data() + at)) at += 8;
+    while (at + 8 <= text.size() && eight_are_ascii(at)) at += 8;
     const auto next = first_character(text.substr(at));
     if (!next) break;
     at += next->bytes;
@@ -57,4 +67,10 @@ std::size_t valid_prefix(std::string_view text) {
   return at;
 }
 
-}  // namespace orch::tokenize
+// Without the byte order mark that some programs put first.
+inline std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
+}  // namespace orch
