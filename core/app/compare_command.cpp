@@ -85,8 +85,7 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
       out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
                       : tables::paint(section.title, "1", common.screen) + "\n";
     if (!section.rows.empty())
-      out += markdown ? tables::grid_markdown(section.rows) + "\n"
-                      : tables::grid(section.rows, common.screen);
+      out += tables::grid(section.rows, common.screen) + (markdown ? "\n" : "");
     for (const auto& sentence : section.sentences)
       out += markdown ? "- " + tables::markdown_text(sentence) + "\n"
                       : tables::wrap(sentence + "\n", common.screen);

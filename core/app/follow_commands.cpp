@@ -26,7 +26,7 @@ std::string text_of(const std::vector<tables::Standings>& all, const FollowArgum
     if (!out.empty()) out += "\n";
     if (format == "md")
       out += (all.size() > 1 ? fmt::format("## {}\n\n", printable(standings.experiment)) : "") +
-             tables::status_markdown(standings);
+             tables::status_table(standings, screen, 0);
     else
       out += tables::status_table(standings, screen, arguments.top) +
              tables::wrap(tables::status_summary(standings), screen);

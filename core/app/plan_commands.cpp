@@ -95,19 +95,11 @@ std::string title(const tables::RankedRuns& result) {
 }
 
 void show(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
-  switch (tables::parse_format(arguments.common.format).value()) {
-    case tables::Format::json:
-      return console.print(tables::json(result));
-    case tables::Format::csv:
-      console.print(tables::csv(result));
-      break;
-    case tables::Format::md:
-      console.print(tables::markdown(result));
-      break;
-    case tables::Format::table:
-      console.print(tables::wrap(title(result), arguments.common.screen) +
-                    tables::table(result, arguments.common.screen, arguments.top));
-  }
+  const auto& [format, screen] = arguments.common;
+  if (format == "json") return console.print(tables::json(result));
+  if (format == "csv") console.print(tables::csv(result));
+  if (format == "table") console.print(tables::wrap(title(result), screen));
+  if (format != "csv") console.print(tables::table(result, screen, arguments.top));
   arguments.common.tell(notes(result, arguments), console);
 }
 

@@ -47,8 +47,6 @@ std::string text_of(const std::vector<Probe>& probes, const Common& common) {
     if (!out.empty()) out += "\n";
     if (common.format == "json")
       for (const auto& slice : probe.slices()) records.push_back(record_of(probe, slice));
-    else if (common.format == "md")
-      out += tables::probe_markdown(probe.run(), probe.slices());
     else
       out += tables::probe(probe.run(), probe.slices(), common.screen);
   }

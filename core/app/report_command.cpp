@@ -206,7 +206,9 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words, console);
   if (format == "csv") return put_out(tables::records_csv(page.records), file, words, console);
-  if (format == "md") return put_out(tables::records_markdown(page.records), file, words, console);
+  if (format == "md")
+    return put_out(tables::records_table(page.records, arguments.records.common.screen), file, words,
+                   console);
   if (format == "svg") return put_out(page::svg(page), file, words, console);
   return write_page(page, arguments, console);
 }

@@ -277,17 +277,11 @@ std::string SearchVerb::next_step() const {
 
 void SearchVerb::print_all() {
   const auto& view = shown_.view;
-  switch (tables::parse_format(arguments_.common.format).value()) {
-    case tables::Format::json:
-      return console_.print(tables::json(view));
-    case tables::Format::csv:
-      return console_.print(tables::csv(view));
-    case tables::Format::md:
-      return console_.print(tables::markdown(view));
-    case tables::Format::table:
-      console_.print(tables::wrap(head(), arguments_.common.screen) +
-                     tables::table(view, arguments_.common.screen));
-  }
+  const auto& [format, screen] = arguments_.common;
+  if (format == "json") return console_.print(tables::json(view));
+  if (format == "csv") return console_.print(tables::csv(view));
+  if (format == "table") console_.print(tables::wrap(head(), screen));
+  console_.print(tables::table(view, screen));
 }
 
 Exit SearchVerb::verdict_exit() const {

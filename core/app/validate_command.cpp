@@ -49,15 +49,12 @@ std::string calibrated(const ValidateArguments& arguments) {
 void show(const tables::Validation& validation, const ValidateArguments& arguments,
           Console& console) {
   const auto& common = arguments.common;
-  if (common.format == "table") {
+  if (common.format == "table" || common.format == "md")
     console.print(tables::validation_table(validation, common.screen, arguments.rows));
-    return;
-  }
   if (common.format == "json") console.print(tables::validation_json(validation));
   if (common.format == "csv") console.print(tables::validation_csv(validation));
-  if (common.format == "md") console.print(tables::validation_markdown(validation, arguments.rows));
   if (common.format == "svg") console.print(tables::scatter_svg(validation));
-  console.note(tables::left_out(validation));
+  if (common.format != "table") console.note(tables::left_out(validation));
 }
 
 // Rows of other tables are as if they were not in the files.

@@ -51,8 +51,8 @@ std::string price(const Planned& planned, const plan::Experiment& experiment) {
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
   if (!experiment.calendar.start || run.steps > 0) return out;
-  const auto end = experiment.calendar.end(planned.portions(planned.job_days()));
-  return out + (end ? ", done " + format_date(*end) : ", done after 9999");
+  return out + ", done " +
+         day_text(experiment.calendar.end(planned.portions(planned.job_days())));
 }
 
 // The best of every other strategy, the fastest first.

@@ -121,14 +121,12 @@ Verdict budget_verdict(const RankedRuns& result) {
 
 std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate) {
   const auto day = [&](double days) {
-    const auto end = calendar.end(estimate.portions(days));
-    return end ? format_date(*end) : std::string("after 9999");
+    return day_text(calendar.end(estimate.portions(days)));
   };
   const auto range = estimate.range_of(estimate.days_to_train);
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
-  const auto begins = calendar.date(spans.front().from);
   return fmt::format("begins {} and ends {} ({} to {})",
-                     begins ? format_date(*begins) : "after 9999", day(estimate.days_to_train),
+                     day_text(calendar.date(spans.front().from)), day(estimate.days_to_train),
                      day(range.low), day(range.high));
 }
 

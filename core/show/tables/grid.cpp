@@ -7,8 +7,6 @@
 namespace orch::tables {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 const std::string kBelow(6, ' ');
 
 bool is_number(std::string_view text) {
@@ -64,6 +62,11 @@ std::string paint(std::string_view text, std::string_view code, const Screen& sc
   return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
 }
 
+std::string heading(std::string_view title, const Screen& screen) {
+  if (screen.markdown) return "## " + markdown_text(title) + "\n\n";
+  return paint(title, "1", screen) + "\n";
+}
+
 std::string cut(const std::string& text, std::size_t width) {
   if (display_width(text) <= width || width < 2) return text;
   std::string out;
@@ -96,8 +99,28 @@ std::string wrap(std::string_view text, const Screen& screen) {
   return out;
 }
 
+namespace {
+
+std::string markdown(const Rows& rows) {
+  const auto numeric = numeric_columns(rows);
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += "|";
+    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
+    out += "\n";
+    if (i > 0) continue;
+    out += "|";
+    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string grid(const Rows& rows, const Screen& screen) {
   if (rows.empty()) return "";
+  if (screen.markdown) return markdown(rows);
   const auto numeric = numeric_columns(rows);
   const auto width = widths(rows);
   const auto last = width.size() - 1;
@@ -115,22 +138,6 @@ std::string grid(const Rows& rows, const Screen& screen) {
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += (i == 0 ? paint(line, "1", screen) : line) + "\n" + below;
-  }
-  return out;
-}
-
-std::string grid_markdown(const Rows& rows) {
-  if (rows.empty()) return "";
-  const auto numeric = numeric_columns(rows);
-  std::string out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out += "|";
-    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
-    out += "\n";
-    if (i > 0) continue;
-    out += "|";
-    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
-    out += "\n";
   }
   return out;
 }

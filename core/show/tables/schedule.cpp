@@ -12,17 +12,15 @@ std::string span_text(const std::string& first, const std::string& last) {
   return first == last ? first : first + "–" + last;
 }
 
-std::string day_text(const plan::Calendar& calendar, double days) {
+std::string place_text(const plan::Calendar& calendar, double days) {
   if (!calendar.start) return fmt::format("day {:.1f}", days);
-  const auto day = calendar.date(days);
-  return day ? format_date(*day) : "after 9999";
+  return day_text(calendar.date(days));
 }
 
 }  // namespace
 
-std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
-                                                    const plan::Calendar& calendar) {
-  std::vector<std::vector<std::string>> rows{
+Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calendar) {
+  Rows rows{
       {"phase", "batch", "nodes", "tokens", "step s", "TFLOPs", "days", "from", "to"}};
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
   for (const auto& s : estimate.schedule) {
@@ -32,14 +30,9 @@ std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estima
                     std::to_string(s.nodes), format_tokens(s.tokens),
                     span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)),
                     significant(s.tflops_per_gpu), significant(s.seconds / kDay),
-                    day_text(calendar, span.from), day_text(calendar, span.to)});
+                    place_text(calendar, span.from), place_text(calendar, span.to)});
   }
   return rows;
-}
-
-std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
-                     const Screen& screen) {
-  return grid(schedule_rows(estimate, calendar), screen);
 }
 
 }  // namespace orch::tables

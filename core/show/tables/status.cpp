@@ -7,7 +7,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/tables/status_columns.h"
 #include "core/show/tables/status_words.h"
 #include "core/show/tables/words.h"
 
@@ -65,19 +64,15 @@ std::string measured_note(const Runs& runs) {
 std::string status_table(const Standings& standings, const Screen& screen, std::size_t top) {
   if (standings.runs.empty()) return "no runs\n";
   auto runs = in_order(standings);
+  if (screen.markdown)
+    return prefix_note(standings) + "\n" +
+           grid(fitting_rows(filled(status_columns(standings, runs), runs), {}), screen);
   const auto all = runs.size();
   if (top > 0 && runs.size() > top) runs.resize(top);
-  auto out =
-      prefix_note(standings) + grid(rows_of(status_columns(standings, runs), runs, screen), screen);
+  auto out = prefix_note(standings) +
+             grid(fitting_rows(filled(status_columns(standings, runs), runs), screen), screen);
   if (runs.size() < all) out += fmt::format("… and {} more (--top 0)\n", all - runs.size());
   return out;
-}
-
-std::string status_markdown(const Standings& standings) {
-  if (standings.runs.empty()) return "no runs\n";
-  const auto runs = in_order(standings);
-  return prefix_note(standings) + "\n" +
-         grid_markdown(rows_of(status_columns(standings, runs), runs, {}));
 }
 
 std::string status_summary(const Standings& standings) {
@@ -125,7 +120,7 @@ std::string measured_table(const Standings& standings, const Screen& screen) {
   std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
     return a->outcome.measured.tokens_per_second > b->outcome.measured.tokens_per_second;
   });
-  return measured_note(runs) + grid(rows_of(measured_columns(runs, screen), runs, screen), screen);
+  return measured_note(runs) + grid(fitting_rows(filled(measured_columns(runs, screen), runs), screen), screen);
 }
 
 }  // namespace orch::tables

@@ -31,6 +31,10 @@ std::string quantity_text(record::Dimension unit, double value) {
   return unit == record::Dimension::loss ? fmt::format("{:.4g}", shown) : significant(shown);
 }
 
+std::string day_text(const std::optional<Date>& day) {
+  return day ? format_date(*day) : "after 9999";
+}
+
 // Both ends as exact as the upper one, which has the fewer decimals.
 std::string range_text(const plan::Range& range) {
   if (range.high < 0.095 || range.high >= 1000)

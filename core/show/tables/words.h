@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/date.h"
 #include "core/plan/estimate.h"
 #include "core/record/quantities.h"
 
@@ -18,6 +20,8 @@ std::string significant(double value);
 
 // A quantity in the unit that people read: "15.9", "1,234", "3.2 %".
 std::string quantity_text(record::Dimension unit, double value);
+
+std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "after 9999"
 
 std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
 
