@@ -1,21 +1,11 @@
-#include "core/show/compare/compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "core/base/text.h"
-#include "core/show/compare/best.h"
-#include "core/show/compare/causes.h"
-#include "core/show/compare/equals.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/judge.h"
-#include "core/show/compare/metrics.h"
-#include "core/show/compare/pairs.h"
-#include "core/show/compare/ranking.h"
-#include "core/show/compare/size.h"
 #include "core/record/nan.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

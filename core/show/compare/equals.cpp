@@ -1,5 +1,3 @@
-#include "core/show/compare/equals.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/gauges.h"
-#include "core/show/compare/size.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

@@ -1,11 +1,10 @@
-#include "core/show/compare/gauges.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
 
 #include "core/base/units.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/show/compare/curve.h"
-#include "core/show/compare/size.h"
+#include "core/show/compare/parts.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/nan.h"
 

@@ -1,8 +1,7 @@
-#include "core/show/compare/metrics.h"
-
 #include <algorithm>
 
-#include "core/show/compare/gauges.h"
+#include "core/show/compare/parts.h"
+
 
 namespace orch::compare {
 namespace {

@@ -4,10 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/compare/compare.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/ranking.h"
-#include "core/show/compare/words.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/show/compare/size.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

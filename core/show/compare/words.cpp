@@ -1,10 +1,9 @@
-#include "core/show/compare/words.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 
