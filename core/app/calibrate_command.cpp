@@ -8,7 +8,6 @@
 #include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
-#include "core/app/calibrate_write.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"

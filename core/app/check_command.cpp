@@ -95,7 +95,7 @@ std::string text_of(const Judgements& judgements, const Common& common) {
 }  // namespace
 
 Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments));
+  Gatherer gatherer(app, arguments);
   const auto records = find_all(gatherer, arguments.words, console);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
   const auto judged = judge(gatherer, *records);

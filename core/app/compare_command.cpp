@@ -5,7 +5,6 @@
 
 #include "core/base/text.h"
 #include "core/app/record_output.h"
-#include "core/app/select.h"
 #include "core/show/compare/compare.h"
 #include "core/show/tables/report.h"
 
@@ -100,7 +99,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
     return {Error{"orch compare", "one alone compares with nothing",
                   "name two or more; orch report shows one"},
             Exit::usage};
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   Pools pools;
   std::vector<compare::Cohort> groups;
   Errors errors;

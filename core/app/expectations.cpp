@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/app/select.h"
+#include "core/app/gather.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/words.h"

@@ -1,11 +1,13 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "core/base/terminal.h"
 #include "core/base/text.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/live.h"
 #include "core/app/session.h"
 #include "core/app/trainers.h"
 #include "core/run/store/run_folder.h"
@@ -143,6 +145,40 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
 }  // namespace
 
 namespace {
+
+// What is seen of runs as they go: a picture where there is a place for one, a line for each change
+// elsewhere. News come above the picture.
+class Live {
+ public:
+  Live(const tables::Screen& screen, Console& console) : screen_(screen), console_(console) {}
+  ~Live() { console_.draw(""); }
+
+  void show(const tables::Standings& standings);
+  void say(const std::string& news);
+
+ private:
+  tables::Screen screen_;
+  Console& console_;
+  tables::Standings before_;
+};
+
+void Live::say(const std::string& news) {
+  if (console_.canvas()) return console_.print(tables::wrap(printable_lines(news) + "\n", screen_));
+  console_.print(fmt::format("{:%H:%M:%S} {}\n", fmt::localtime(std::time(nullptr)), news));
+}
+
+void Live::show(const tables::Standings& standings) {
+  if (const auto size = console_.canvas()) {
+    // A line that fills the last column leaves the cursor on it, and what erases the rest takes it.
+    screen_.width = size->columns - 1;
+    return console_.draw(tables::watch_screen(standings, screen_, size->lines));
+  }
+  const auto lines = tables::changes(before_, standings);
+  for (const auto& line : lines) say(line);
+  const auto summary = tables::status_summary(standings);
+  if (!lines.empty()) say(summary.substr(0, summary.find('\n')));
+  before_ = standings;
+}
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
 std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {

@@ -23,7 +23,7 @@ std::string text_of(const Records& records, const Gatherer& gatherer, const Comm
 }  // namespace
 
 Ending ingest_command(App& app, const IngestArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   const auto records = read(gatherer, arguments);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
   tell_passed(gatherer, console);

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/preflight.h"
 #include "core/app/trainers.h"
 #include "core/plan/check.h"
 #include "core/run/launch/local/local_run.h"
 #include "core/run/launch/slurm/array_script.h"
+#include "core/run/launch/slurm/preflight.h"
 #include "core/run/store/store.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -217,6 +218,33 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
 }
 
 namespace {
+
+// Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
+// contradiction with the cluster's file, before anything is submitted.
+Status preflight(Session& session, const Chosen& runs) {
+  std::set<launch::Ask> asks;
+  for (const auto* planned : runs) {
+    const auto& run = planned->run;
+    if (way_to_launch(run, session.slurm()) != "slurm") continue;
+    launch::Ask ask;
+    ask.place = fmt::format("{}: {}", printable(run.cluster->file), run.partition->name);
+    ask.partition = run.job.partition;
+    ask.time = run.job.time;
+    ask.nodes = run.nodes + run.job.spare_nodes.value_or(0);
+    ask.gres = run.job.gres.empty()
+                   ? fmt::format("gpu:{}", std::min(run.gpus, run.partition->gpus_per_node))
+                   : run.job.gres;
+    ask.constraint = run.job.constraint;
+    ask.account = run.job.account;
+    ask.qos = run.job.qos;
+    asks.insert(std::move(ask));
+  }
+  const auto errors =
+      launch::preflight(session.slurm_executor()->client(), {asks.begin(), asks.end()});
+  if (!errors) return errors.error();
+  if (!errors->empty()) return Errors(errors->begin(), errors->end());
+  return {};
+}
 
 // A controller that is away for a moment; only where nobody waits for an answer.
 bool comes_back(Session& session, const RunArguments& arguments) {

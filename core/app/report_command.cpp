@@ -222,7 +222,7 @@ bool goes_on(const page::Page& page) {
 }
 
 Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   auto records = find_all(gatherer, arguments.records.words, console);
   if (!records) return records.error();
   auto page = page_of(gatherer, std::move(*records), arguments);

@@ -169,9 +169,9 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
                             : read_rows(files, folder);
   if (!rows) return rows.error();
   if (!logs.empty()) {
-    GatherOptions options;
-    options.cluster = cluster;
-    Gatherer gatherer(app, std::move(options));
+    RecordArguments arguments;
+    arguments.cluster = cluster;
+    Gatherer gatherer(app, arguments);
     if (const auto found = gatherer.logs(logs); !found) return found.error();
     rows->insert(rows->end(), gatherer.said().begin(), gatherer.said().end());
   }

@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/fields.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"

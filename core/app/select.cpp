@@ -1,5 +1,3 @@
-#include "core/app/select.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "core/app/gather.h"
 #include "core/base/text.h"
 
 namespace orch::app {
