@@ -24,7 +24,7 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
   auto& pool = pools.held.emplace_back();
   pools.chosen_from = &pool;
   if (arguments.in.empty()) {
-    auto runs = gatherer.every_run();
+    auto runs = gatherer.every_run(arguments.records.runs);
     if (!runs) return runs.error();
     pool = std::move(*runs);
     return {};

@@ -6,6 +6,7 @@
 
 #include "core/base/terminal.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/session.h"
@@ -92,8 +93,8 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
   const auto status = submitter.submit(due);
   campaign.end();
   const auto& handed = submitter.handed();
-  console.note(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                           tables::plural(handed.jobs, "job")));
+  console.note(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
+                           plural(handed.jobs, "job")));
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
@@ -116,7 +117,7 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   double hours = 0;
   for (const auto place : due) hours += campaign.gpu_hours_left(place);
   const auto question =
-      fmt::format("submit {} of {}, up to {} GPU-hours?", tables::plural(due.size(), "run"),
+      fmt::format("submit {} of {}, up to {} GPU-hours?", plural(due.size(), "run"),
                   target.experiment, tables::significant(hours));
   if (!arguments.yes && !console.confirm(question)) return Exit::usage;
   return submit_now(campaign, target, retry, console);
@@ -290,7 +291,7 @@ Ending cancel_command(const FollowArguments& arguments, Console& console) {
           return Exit::ok;
         }
         const auto question =
-            fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"),
+            fmt::format("cancel {} of {}{}?", plural(asked.size(), "run"),
                         target.experiment, arguments.stop ? " after their next checkpoint" : "");
         if (!arguments.yes && !console.confirm(question)) return Exit::usage;
         if (auto begun = campaign.begin(FileLock::Wait::yes); !begun) return begun.error();
@@ -298,7 +299,7 @@ Ending cancel_command(const FollowArguments& arguments, Console& console) {
         const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
         if (!status) return status.error();
         console.note(
-            fmt::format("{} {}\n", tables::plural(open.size(), "run"),
+            fmt::format("{} {}\n", plural(open.size(), "run"),
                         arguments.stop ? "will stop after their next checkpoint" : "cancelled"));
         return Exit::ok;
       });

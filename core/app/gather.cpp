@@ -111,15 +111,7 @@ Result<Records> Gatherer::find(const std::string& word) {
     return record::parse_records_json(*text, printable(word));
   }
   if (is_there(path / "run.json")) return run_folder(path);
-  if (is_folder(path) && !store::experiments(path).empty()) {
-    Records out;
-    for (const auto& name : store::experiments(path)) {
-      auto found = run_records(app_, path, name, {}, troubles_);
-      if (!found) return found.error();
-      append(out, std::move(*found));
-    }
-    return out;
-  }
+  if (is_folder(path) && !store::experiments(path).empty()) return every_run(path);
   if (const auto name = path.filename().string(); is_folder(path) && !store::run_ids(path).empty())
     return run_records(app_, fs::absolute(path).lexically_normal().parent_path(), name, {},
                        troubles_);
@@ -128,7 +120,7 @@ Result<Records> Gatherer::find(const std::string& word) {
     return table(file);
   const auto experiments = store::experiments(arguments_.runs);
   if (std::find(experiments.begin(), experiments.end(), word) != experiments.end())
-    return runs_of(word, {});
+    return run_records(app_, arguments_.runs, word, {}, troubles_);
   if (const auto folder = store::Store(arguments_.runs).find(word)) return run_folder(*folder);
   return row(word);
 }
@@ -156,11 +148,6 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   return out;
 }
 
-Result<Records> Gatherer::runs_of(const std::string& experiment,
-                                  const std::vector<std::string>& ids) {
-  return run_records(app_, arguments_.runs, experiment, ids, troubles_);
-}
-
 Result<Records> Gatherer::run_folder(const fs::path& folder) {
   const auto whole = fs::weakly_canonical(folder);
   const auto experiment = whole.parent_path();
@@ -168,10 +155,10 @@ Result<Records> Gatherer::run_folder(const fs::path& folder) {
                      {whole.filename().string()}, troubles_);
 }
 
-Result<Records> Gatherer::every_run() {
+Result<Records> Gatherer::every_run(const fs::path& root) {
   Records out;
-  for (const auto& name : store::experiments(arguments_.runs)) {
-    auto found = runs_of(name, {});
+  for (const auto& name : store::experiments(root)) {
+    auto found = run_records(app_, root, name, {}, troubles_);
     if (!found) return found.error();
     append(out, std::move(*found));
   }
@@ -198,14 +185,8 @@ Result<ingest::Known> Gatherer::known_cells() const {
   return published::cells_of(probe);
 }
 
-Status Gatherer::check_cluster() const {
-  if (arguments_.cluster.empty()) return {};
-  const auto found = app_.find_cluster()(arguments_.cluster);
-  return found ? Status() : Status(found.error());
-}
-
 Result<Records> Gatherer::table(const fs::path& file) {
-  if (auto status = check_cluster(); !status) return status.error();
+  if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
   for (auto& row : *rows)
@@ -213,28 +194,22 @@ Result<Records> Gatherer::table(const fs::path& file) {
   return judge(std::move(*rows));
 }
 
-Result<Records> Gatherer::shipped_rows() {
+Result<Records> Gatherer::row(const std::string& id) {
   const auto files = shipped_tables(app_);
   if (!files) return files.error();
-  Records out;
+  Records all;
   for (const auto& file : *files) {
     auto records = table(file);
     if (!records) return records.error();
-    append(out, std::move(*records));
+    append(all, std::move(*records));
   }
-  return out;
-}
-
-Result<Records> Gatherer::row(const std::string& id) {
-  auto all = shipped_rows();
-  if (!all) return all.error();
-  for (auto& record : *all)
+  for (auto& record : all)
     if (record.id == id) return Records{std::move(record)};
   return nothing_named(id);
 }
 
 Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
-  if (auto status = check_cluster(); !status) return status.error();
+  if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   const auto patterns = load_patterns(app_.places().logs(), arguments_.patterns);
   if (!patterns) return patterns.error();
   const auto known = known_cells();

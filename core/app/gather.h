@@ -28,7 +28,7 @@ class Gatherer {
 
   Result<std::vector<record::Record>> logs(const std::vector<std::string>& paths);
   Result<std::vector<record::Record>> table(const fs::path& file);
-  Result<std::vector<record::Record>> every_run();  // of all run folders
+  Result<std::vector<record::Record>> every_run(const fs::path& root);  // of all run folders
 
   // Beside the records that were found so far.
   const std::vector<record::Record>& said() const { return said_; }  // of logs and tables, as said
@@ -37,13 +37,9 @@ class Gatherer {
   const Errors& troubles() const { return troubles_; }                // told, and gone on
 
  private:
-  Status check_cluster() const;
   Result<std::vector<record::Record>> experiment(const std::string& file);
-  Result<std::vector<record::Record>> runs_of(const std::string& experiment,
-                                              const std::vector<std::string>& ids);
   Result<std::vector<record::Record>> run_folder(const fs::path& folder);
   Result<std::vector<record::Record>> row(const std::string& id);
-  Result<std::vector<record::Record>> shipped_rows();
   Status set_cells(record::Record& record) const;
   Result<ingest::Known> known_cells() const;  // of --set, before a log is read
   std::vector<record::Record> judge(std::vector<record::Record> said);

@@ -202,7 +202,7 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   for (const auto& [name, count] : places)
     where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
   auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
-                         tables::plural(order.runs.size(), "run"), tables::plural(jobs, "job"),
+                         plural(order.runs.size(), "run"), plural(jobs, "job"),
                          join(where, ", "), tables::significant(order.gpu_hours));
   if (const double budget = campaign.experiment().gpu_hours; budget > 0)
     out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
@@ -282,12 +282,12 @@ Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgu
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                                         tables::plural(handed.jobs, "job")),
+  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
+                                         plural(handed.jobs, "job")),
                              console);
   if (handed.waiting > 0)
     arguments.plan.common.tell(
-        fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")), console);
+        fmt::format("{} wait for room\n", plural(handed.waiting, "run")), console);
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }

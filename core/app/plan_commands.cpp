@@ -83,9 +83,8 @@ std::string title(const tables::RankedRuns& result) {
   const double tokens = result.runs.front()->run.tokens;
   const bool same = std::all_of(result.runs.begin(), result.runs.end(),
                                 [&](const auto* run) { return run->run.tokens == tokens; });
-  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}{}. ",
-                     group_digits(static_cast<double>(result.runs.size())),
-                     result.runs.size() == 1 ? "" : "s",
+  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}. ",
+                     plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
                      tables::size_groups(result).size() > 1 ? ", each size apart" : "");

@@ -20,8 +20,8 @@ struct MeasuredRows {
   std::set<std::string> apart() const;
 };
 
-// Whether there is such a cluster, beside the files or among the shipped ones; "" names none.
-Status check_cluster(App& app, const std::vector<std::string>& files, const std::string& cluster);
+// Whether there is such a cluster; "" names none.
+Status check_cluster(App& app, const std::string& cluster);
 
 // The rows of some tables, logs and folders of logs, or the published ones that come with orch if
 // none is named. The cluster is for rows whose site is not known.

@@ -93,7 +93,8 @@ Ending verdict(const tables::Validation& validation, const std::optional<double>
 }  // namespace
 
 Ending validate_command(App& app, const ValidateArguments& arguments, Console& console) {
-  if (auto status = check_cluster(app, arguments.files, arguments.cluster); !status)
+  if (!arguments.files.empty()) app.look_beside(arguments.files.front());
+  if (auto status = check_cluster(app, arguments.cluster); !status)
     return {status.error(), Exit::usage};
   auto rows = load_rows(app, arguments.files, arguments.cluster);
   if (!rows) return rows.error();

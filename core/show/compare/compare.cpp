@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/record/nan.h"
 #include "core/show/compare/parts.h"
 
@@ -13,8 +14,7 @@ namespace {
 Errors check(const std::vector<Cohort>& groups) {
   Errors errors;
   if (groups.size() < 2)
-    errors.push_back({"compare",
-                      fmt::format("{} group{}", groups.size(), groups.size() == 1 ? "" : "s"),
+    errors.push_back({"compare", plural(groups.size(), "group"),
                       "name at least two things to compare"});
   for (const auto& group : groups) {
     if (group.records.empty())

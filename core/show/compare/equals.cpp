@@ -15,9 +15,9 @@ using record::Record;
 
 // The tokens of a step, if all records have the same.
 std::optional<double> common_tokens(const Cohort& group) {
-  const auto first = tokens_per_step(*group.records.front());
+  const auto first = record::tokens_per_step(*group.records.front());
   for (const auto* record : group.records)
-    if (tokens_per_step(*record) != first) return std::nullopt;
+    if (record::tokens_per_step(*record) != first) return std::nullopt;
   return first;
 }
 

@@ -32,33 +32,8 @@ std::optional<Interval> inverse(std::optional<Interval> interval) {
   return interval->inverse(1);
 }
 
-constexpr double kTokens = 1e11;
-
-// From steps where they have an interval, else as it was stated.
-std::optional<Interval> seconds_per_token(const Record& record) {
-  const auto& m = record.measured;
-  const auto tokens = tokens_per_step(record);
-  const auto by_steps = tokens ? scaled(m.step_seconds, 1 / *tokens) : std::nullopt;
-  if (by_steps && by_steps->has_limits()) return by_steps;
-  if (const auto days = single(m.days_per_100b_tokens)) return scaled(days, kDay / kTokens);
-  if (const auto rate = single(m.tokens_per_second)) return inverse(rate);
-  return by_steps;
-}
-
 std::optional<Interval> estimated_step(const Record& record) {
   return scaled(record::estimated(*record::find_quantity("step_seconds"), record), 1);
-}
-
-// The range of a time is the step's.
-std::optional<Interval> estimated_seconds_per_token(const Record& record) {
-  const auto step = estimated_step(record);
-  if (!step) return std::nullopt;
-  const auto& e = *record.estimated;
-  if (usable(e.days_per_100b_tokens))
-    return scaled(step, e.days_per_100b_tokens * kDay / kTokens / step->value);
-  if (usable(e.tokens_per_second)) return scaled(step, 1 / e.tokens_per_second / step->value);
-  const auto tokens = tokens_per_step(record);
-  return tokens ? scaled(step, 1 / *tokens) : std::nullopt;
 }
 
 // A log's own TFLOPs are its framework's.
@@ -103,8 +78,8 @@ Gauge time_gauge(std::string name, std::string title, Better better,
       return time ? as(r, *time) : std::nullopt;
     };
   };
-  return gauge(std::move(name), std::move(title), better, Aspect::speed, reader(seconds_per_token),
-               reader(estimated_seconds_per_token));
+  return gauge(std::move(name), std::move(title), better, Aspect::speed, reader(record::seconds_per_token),
+               reader(record::estimated_seconds_per_token));
 }
 
 // A step of another model and batch takes as long as its FLOPs do, brought to the first one's.
@@ -112,7 +87,7 @@ Gauge step_gauge(const Sizing& sizing, std::optional<double> base_tokens) {
   const auto reader = [sizing, base_tokens](Read read) -> Read {
     return [=](const Record& r) {
       if (!sizing.base) return scaled(read(r), 1);
-      const auto tokens = tokens_per_step(r);
+      const auto tokens = record::tokens_per_step(r);
       if (!tokens || !base_tokens) return std::optional<Interval>();
       return scaled(read(r), sizing.factor(r) * *base_tokens / *tokens);
     };
@@ -135,7 +110,7 @@ Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
 }  // namespace
 
 std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
-  const auto days = [](const Record&, const Interval& t) { return scaled(t, kTokens / kDay); };
+  const auto days = [](const Record&, const Interval& t) { return scaled(t, record::kDaysPer100B); };
   const auto rate = [](const Record&, const Interval& t) { return inverse(t); };
   const auto cost = [](const Record& r, const Interval& t) {
     const auto gpus = r.field_number("gpus");
@@ -181,7 +156,7 @@ Gauge model_tflops_gauge(Flops by) {
       by == Flops::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens";
   auto out =
       gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher,
-            Aspect::speed, reader(seconds_per_token), reader(estimated_seconds_per_token));
+            Aspect::speed, reader(record::seconds_per_token), reader(record::estimated_seconds_per_token));
   out.metric.convention = way;
   return out;
 }

@@ -45,7 +45,7 @@ std::optional<Points> by_tokens(const Record& record) {
   const auto& losses = record.measured.losses;
   const bool said =
       std::all_of(losses.begin(), losses.end(), [](const LossPoint& p) { return p.tokens > 0; });
-  const auto per_step = tokens_per_step(record);
+  const auto per_step = record::tokens_per_step(record);
   if (!said && !per_step) return std::nullopt;
   Points out;
   for (const auto& p : losses)

@@ -111,7 +111,7 @@ void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kind
 std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
                                const Sizing& sizing) {
   std::vector<Metric> out;
-  for (auto& gauge : time_gauges(sizing, tokens_per_step(*groups.front().records.front())))
+  for (auto& gauge : time_gauges(sizing, record::tokens_per_step(*groups.front().records.front())))
     add(groups, kinds, std::move(gauge), out);
   add_tflops(groups, kinds, out);
   add(groups, kinds, memory_gauge(), out);

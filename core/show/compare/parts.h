@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/record/rates.h"
 #include "core/show/compare/compare.h"
 
 namespace orch::compare {
-
-// Of one step: the global batch, said or the product of what makes it up, times the sequence.
-std::optional<double> tokens_per_step(const record::Record& record);
 
 // How model FLOPs are counted: by the shape, as Narayanan et al. 2021 do, without recomputation, or
 // 6 for each parameter.

@@ -61,7 +61,7 @@ Cell doubts_cell(const Line& line) {
   for (const auto& doubt : doubts) list += fmt::format("<li>{}</li>", escape(doubt.reason));
   const auto n = doubts.size();
   return {
-      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + counted(n, "doubt"), list + "</ul>"),
+      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + plural(n, "doubt"), list + "</ul>"),
       Interval{static_cast<double>(n), {}, {}, 1}};
 }
 

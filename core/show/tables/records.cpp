@@ -182,12 +182,12 @@ std::string steps_text(const record::Measurement& measured) {
   if (auto nan = record::nan_text(measured); !nan.empty())
     parts.push_back("loss: " + std::move(nan));
   if (measured.skipped_steps > 0)
-    parts.push_back(plural(static_cast<std::size_t>(measured.skipped_steps), "step") +
+    parts.push_back(plural(measured.skipped_steps, "step") +
                     " skipped: no update, as of an overflow");
   if (measured.restarts > 0)
     parts.push_back(fmt::format("restarted {}, {} done again",
-                                plural(static_cast<std::size_t>(measured.restarts), "time"),
-                                plural(static_cast<std::size_t>(measured.repeated_steps), "step")));
+                                plural(measured.restarts, "time"),
+                                plural(measured.repeated_steps, "step")));
   return join(parts, "; ");
 }
 

@@ -8,11 +8,6 @@
 
 namespace orch::tables {
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", group_digits(static_cast<double>(count)), noun,
-                     count == 1 ? "" : "s");
-}
-
 std::string amount(double value) {
   return value >= 100 || value == std::floor(value) ? group_digits(value)
                                                     : fmt::format("{:.3g}", value);

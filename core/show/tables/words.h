@@ -10,8 +10,6 @@
 
 namespace orch::tables {
 
-std::string plural(std::size_t count, std::string_view noun);  // "1 run", "1,234 runs"
-
 // As people write it: "3,000,000", and "0.2" for less than they would count in wholes.
 std::string amount(double value);
 
