@@ -7,7 +7,6 @@
 #include "core/app/commands.h"
 #include "core/app/places.h"
 #include "core/app/session.h"
-#include "core/plan/slurm.h"
 #include "core/record/events/collect.h"
 #include "core/run/launch/inspect.h"
 #include "core/run/launch/local/supervisor.h"

@@ -19,7 +19,6 @@
 #include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"
 #include "core/run/store/store.h"
-#include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
 

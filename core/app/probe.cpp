@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "core/base/text.h"
 #include "core/record/events/collect.h"
 #include "core/record/events/history.h"
 #include "core/price/estimate/slice.h"

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"

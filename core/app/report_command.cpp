@@ -13,10 +13,8 @@
 #include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
-#include "core/show/tables/answer.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/report.h"
-#include "core/show/tables/words.h"
 
 namespace orch::app {
 namespace {

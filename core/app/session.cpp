@@ -10,10 +10,8 @@
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/places.h"
-#include "core/plan/slurm.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
-#include "core/show/tables/words.h"
 
 namespace orch::app {
 

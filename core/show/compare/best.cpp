@@ -1,8 +1,6 @@
-#include <algorithm>
 #include <tuple>
 
 #include "core/show/compare/parts.h"
-
 
 namespace orch::compare {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/record/rates.h"
 #include "core/show/compare/curve.h"
-#include "core/show/compare/parts.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/nan.h"
 
@@ -183,7 +183,7 @@ void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out
   out.places.push_back({1, step, *a.measured.last_loss, *b.measured.last_loss, {}});
 }
 
-bool lost(const Record& record) {
+bool is_lost(const Record& record) {
   return record.failure == record::Failure::nan || record::lost_loss(record.measured);
 }
 
@@ -207,8 +207,8 @@ Losses compare_losses(const Records& base, const Records& other, bool same_steps
   out.other_id = b->id;
   out.base_nan = record::nan_text(a->measured);
   out.other_nan = record::nan_text(b->measured);
-  out.base_lost = lost(*a);
-  out.other_lost = lost(*b);
+  out.base_lost = is_lost(*a);
+  out.other_lost = is_lost(*b);
   (curves ? compare_curves : compare_last)(*a, *b, same_steps, out);
   return out;
 }

@@ -1,4 +1,4 @@
-#include "core/show/tables/answer.h"
+#include "core/show/tables/report.h"
 
 #include <fmt/format.h>
 

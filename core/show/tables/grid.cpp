@@ -2,12 +2,12 @@
 #include <cctype>
 
 #include "core/base/text.h"
-#include "core/show/tables/report.h"
+#include "core/show/tables/columns.h"
 
 namespace orch::tables {
 namespace {
 
-const std::string kBelow(6, ' ');
+const std::string kIndent(6, ' ');
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
@@ -34,6 +34,21 @@ std::vector<std::size_t> widths(const Rows& rows) {
 std::string pad(const std::string& text, std::size_t width, bool right) {
   const std::string blanks(width - std::min(width, display_width(text)), ' ');
   return right ? blanks + text : text + blanks;
+}
+
+bool is_blank(const Filled& column) {
+  return std::all_of(column.texts.begin() + 1, column.texts.end(),
+                     [](const auto& text) { return text.empty(); });
+}
+
+std::size_t width_in(const std::vector<Filled>& columns) {
+  std::size_t width = 0;
+  for (const auto& column : columns) {
+    std::size_t widest = 0;
+    for (const auto& cell : column.texts) widest = std::max(widest, display_width(cell));
+    width += column.rank == kBelow ? 0 : widest + 2;
+  }
+  return width;
 }
 
 // Where the text of a line begins: "      18  heads: ..." has its count before it.
@@ -134,12 +149,26 @@ std::string grid(const Rows& rows, const Screen& screen) {
           display_width(line) + display_width(rows[i][c]) <= screen.width)
         line += pad(rows[i][c], width[c], numeric[c]);
       else if (i > 0 && !rows[i][c].empty())
-        below = wrap(kBelow + rows[i][c] + "\n", screen);
+        below = wrap(kIndent + rows[i][c] + "\n", screen);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += (i == 0 ? paint(line, "1", screen) : line) + "\n" + below;
   }
   return out;
+}
+
+Rows fitting_rows(std::vector<Filled> columns, const Screen& screen) {
+  std::erase_if(columns, is_blank);
+  while (screen.width > 0 && width_in(columns) > screen.width + 2) {
+    const auto least = std::max_element(columns.begin(), columns.end(),
+                                        [](auto& a, auto& b) { return a.rank < b.rank; });
+    if (least->rank <= 0) break;
+    columns.erase(least);
+  }
+  Rows rows(columns.empty() ? 0 : columns[0].texts.size());
+  for (auto& column : columns)
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(column.texts[r]));
+  return rows;
 }
 
 }  // namespace orch::tables

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/planned.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
 

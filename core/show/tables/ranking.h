@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/base/csv.h"
-#include "core/plan/planned.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {

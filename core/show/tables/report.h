@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +48,17 @@ std::string csv(const RankedRuns& result);
 struct Standings;  // status.h
 // With the state and the measurements of the runs, where they were run.
 std::string json(const RankedRuns& result, const Standings* standings = nullptr);
+
+// What an experiment comes to, in two sentences.
+struct Answer {
+  std::string best;  // what is best, by how much, what it costs and when it ends
+  std::string sure;  // how sure that is, and what would change it; empty where nothing fits
+};
+// Of no runs there is none.
+Answer answer(const RankedRuns& result);
+
+// "Answer: …" and "How sure: …", a line each.
+std::string answer_text(const RankedRuns& result);
 
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/text.h"
 #include "core/show/tables/json.h"
 #include "core/show/tables/ranking.h"
 

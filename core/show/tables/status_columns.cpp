@@ -1,11 +1,8 @@
 #include "core/show/tables/status_words.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "core/base/text.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {

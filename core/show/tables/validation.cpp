@@ -8,7 +8,6 @@
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
