@@ -14,7 +14,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/fields.h"
 #include "core/record/quantities.h"
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"

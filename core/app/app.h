@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,6 +89,12 @@ class App {
   experiment::Loader loader_;
   render::Frameworks frameworks_;
 };
+
+// A field of a priced run by name, for --where: the run's own, the strategy's settings, and the
+// estimate's under the names they have in JSON. A parameter that only another strategy has reads as
+// nil, so that one filter can speak of several; a name that nobody knows is an error.
+Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
+                          const std::vector<plan::StrategyPtr>& strategies);
 
 // Set by Ctrl-C; long loops ask for it and stop at a sound place.
 void catch_interrupts();

@@ -1,12 +1,9 @@
 #include "core/app/calibrate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-#include "core/base/text.h"
 #include "core/price/estimate/estimate.h"
 #include "core/plan/stack.h"
 

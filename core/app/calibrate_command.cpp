@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
-#include "core/app/calibrate_write.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"
@@ -245,7 +243,8 @@ std::string unused(const MeasuredRows& rows) {
 Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console) {
   if (auto status = check_output(arguments.output); !status) return {status.error(), Exit::usage};
   if (arguments.this_machine) return measure_command(app, arguments, console);
-  if (auto status = check_cluster(app, arguments.files, arguments.cluster); !status)
+  if (!arguments.files.empty()) app.look_beside(arguments.files.front());
+  if (auto status = check_cluster(app, arguments.cluster); !status)
     return {status.error(), Exit::usage};
   const auto rows = load_rows(app, arguments.files, arguments.cluster);
   if (!rows) return rows.error();

@@ -1,10 +1,8 @@
-#include "core/app/calibrate_write.h"
-
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
+#include "core/app/calibrate.h"
 #include "core/base/text.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/hardware/rewrite.h"

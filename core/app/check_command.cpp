@@ -54,9 +54,8 @@ std::string limits_text(const plan::Expectation& expected) {
                         : "at most " + tables::significant(*expected.most());
 }
 
-std::vector<std::vector<std::string>> rows_of(const Judgements& judgements) {
-  std::vector<std::vector<std::string>> rows{
-      {"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
+tables::Rows rows_of(const Judgements& judgements) {
+  tables::Rows rows{{"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
   for (const auto& one : judgements) {
     const auto& expected = one.expected;
     rows.push_back(
@@ -85,7 +84,6 @@ std::string json_of(const Judgements& judgements) {
 
 std::string text_of(const Judgements& judgements, const Common& common) {
   if (common.format == "json") return json_of(judgements);
-  if (common.format == "md") return tables::grid_markdown(rows_of(judgements));
   if (common.format == "csv") {
     CsvWriter out;
     for (const auto& row : rows_of(judgements)) out.row({row.begin(), row.end()});
@@ -97,7 +95,7 @@ std::string text_of(const Judgements& judgements, const Common& common) {
 }  // namespace
 
 Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments));
+  Gatherer gatherer(app, arguments);
   const auto records = find_all(gatherer, arguments.words, console);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
   const auto judged = judge(gatherer, *records);

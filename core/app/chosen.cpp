@@ -1,7 +1,6 @@
 #include "core/app/chosen.h"
 
 #include "core/base/text.h"
-#include "core/app/commands.h"
 #include "core/run/store/store.h"
 
 namespace orch::app {

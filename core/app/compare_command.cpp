@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <deque>
 
 #include "core/base/text.h"
 #include "core/app/record_output.h"
-#include "core/app/select.h"
 #include "core/show/compare/compare.h"
 #include "core/show/tables/report.h"
 
@@ -25,7 +21,7 @@ Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& p
   auto& pool = pools.held.emplace_back();
   pools.chosen_from = &pool;
   if (arguments.in.empty()) {
-    auto runs = gatherer.every_run();
+    auto runs = gatherer.every_run(arguments.records.runs);
     if (!runs) return runs.error();
     pool = std::move(*runs);
     return {};
@@ -85,8 +81,7 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
       out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
                       : tables::paint(section.title, "1", common.screen) + "\n";
     if (!section.rows.empty())
-      out += markdown ? tables::grid_markdown(section.rows) + "\n"
-                      : tables::grid(section.rows, common.screen);
+      out += tables::grid(section.rows, common.screen) + (markdown ? "\n" : "");
     for (const auto& sentence : section.sentences)
       out += markdown ? "- " + tables::markdown_text(sentence) + "\n"
                       : tables::wrap(sentence + "\n", common.screen);
@@ -101,7 +96,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
     return {Error{"orch compare", "one alone compares with nothing",
                   "name two or more; orch report shows one"},
             Exit::usage};
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   Pools pools;
   std::vector<compare::Cohort> groups;
   Errors errors;

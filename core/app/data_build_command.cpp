@@ -71,9 +71,8 @@ class Builder {
   std::string summary() const {
     const double seconds = progress_.seconds();
     const auto left_out = empty_ > 0 ? fmt::format(" ({} empty left out)", empty_) : "";
-    return fmt::format("{} document{}{}, {} tokens from {} in {} ({}/s)",
-                       group_digits(static_cast<double>(writer_.documents())),
-                       writer_.documents() == 1 ? "" : "s", left_out,
+    return fmt::format("{}{}, {} tokens from {} in {} ({}/s)",
+                       plural(writer_.documents(), "document"), left_out,
                        group_digits(static_cast<double>(writer_.tokens())), format_bytes(bytes_),
                        format_seconds(seconds), format_bytes(bytes_ / seconds));
   }

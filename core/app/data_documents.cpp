@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.h"
 #include "core/base/files.h"

@@ -104,8 +104,8 @@ std::string as_text(const Shown& shown) {
   const auto& file = shown.file;
   const auto number = [](std::int64_t n) { return group_digits(static_cast<double>(n)); };
   auto out =
-      fmt::format("{}: {} document{}, {} tokens ({} of {})\n", printable(file.prefix()),
-                  number(file.documents()), file.documents() == 1 ? "" : "s", number(file.tokens()),
+      fmt::format("{}: {}, {} tokens ({} of {})\n", printable(file.prefix()),
+                  plural(file.documents(), "document"), number(file.tokens()),
                   format_bytes(static_cast<double>(file.tokens() * data::bytes_of(file.dtype()))),
                   data::name(file.dtype()));
   if (file.sequences() != file.documents())

@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "core/app/select.h"
+#include "core/app/gather.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/records.h"
-#include "core/show/tables/words.h"
 
 namespace orch::app {
 namespace {

@@ -39,7 +39,6 @@ std::string version_said(const fs::path& folder) {
 std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
                     const tables::MeasuredRun* measured, const Common& common) {
   if (common.format == "json") return tables::explain_json(planned, calendar, measured);
-  if (common.format == "md") return tables::explain_markdown(planned, calendar, measured);
   return tables::explain(planned, calendar, common.screen, measured);
 }
 

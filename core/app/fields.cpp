@@ -1,10 +1,7 @@
-#include "core/app/fields.h"
-
 #include <map>
 #include <set>
-#include <string>
-#include <vector>
 
+#include "core/app/app.h"
 #include "core/base/text.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/planned.h"

@@ -1,11 +1,14 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
+#include "core/base/terminal.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/live.h"
 #include "core/app/session.h"
 #include "core/app/trainers.h"
 #include "core/run/store/run_folder.h"
@@ -26,7 +29,7 @@ std::string text_of(const std::vector<tables::Standings>& all, const FollowArgum
     if (!out.empty()) out += "\n";
     if (format == "md")
       out += (all.size() > 1 ? fmt::format("## {}\n\n", printable(standings.experiment)) : "") +
-             tables::status_markdown(standings);
+             tables::status_table(standings, screen, 0);
     else
       out += tables::status_table(standings, screen, arguments.top) +
              tables::wrap(tables::status_summary(standings), screen);
@@ -90,8 +93,8 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
   const auto status = submitter.submit(due);
   campaign.end();
   const auto& handed = submitter.handed();
-  console.note(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                           tables::plural(handed.jobs, "job")));
+  console.note(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
+                           plural(handed.jobs, "job")));
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
@@ -114,7 +117,7 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   double hours = 0;
   for (const auto place : due) hours += campaign.gpu_hours_left(place);
   const auto question =
-      fmt::format("submit {} of {}, up to {} GPU-hours?", tables::plural(due.size(), "run"),
+      fmt::format("submit {} of {}, up to {} GPU-hours?", plural(due.size(), "run"),
                   target.experiment, tables::significant(hours));
   if (!arguments.yes && !console.confirm(question)) return Exit::usage;
   return submit_now(campaign, target, retry, console);
@@ -143,6 +146,40 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
 }  // namespace
 
 namespace {
+
+// What is seen of runs as they go: a picture where there is a place for one, a line for each change
+// elsewhere. News come above the picture.
+class Live {
+ public:
+  Live(const tables::Screen& screen, Console& console) : screen_(screen), console_(console) {}
+  ~Live() { console_.draw(""); }
+
+  void show(const tables::Standings& standings);
+  void say(const std::string& news);
+
+ private:
+  tables::Screen screen_;
+  Console& console_;
+  tables::Standings before_;
+};
+
+void Live::say(const std::string& news) {
+  if (console_.canvas()) return console_.print(tables::wrap(printable_lines(news) + "\n", screen_));
+  console_.print(fmt::format("{:%H:%M:%S} {}\n", fmt::localtime(std::time(nullptr)), news));
+}
+
+void Live::show(const tables::Standings& standings) {
+  if (const auto size = console_.canvas()) {
+    // A line that fills the last column leaves the cursor on it, and what erases the rest takes it.
+    screen_.width = size->columns - 1;
+    return console_.draw(tables::watch_screen(standings, screen_, size->lines));
+  }
+  const auto lines = tables::changes(before_, standings);
+  for (const auto& line : lines) say(line);
+  const auto summary = tables::status_summary(standings);
+  if (!lines.empty()) say(summary.substr(0, summary.find('\n')));
+  before_ = standings;
+}
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
 std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
@@ -254,7 +291,7 @@ Ending cancel_command(const FollowArguments& arguments, Console& console) {
           return Exit::ok;
         }
         const auto question =
-            fmt::format("cancel {} of {}{}?", tables::plural(asked.size(), "run"),
+            fmt::format("cancel {} of {}{}?", plural(asked.size(), "run"),
                         target.experiment, arguments.stop ? " after their next checkpoint" : "");
         if (!arguments.yes && !console.confirm(question)) return Exit::usage;
         if (auto begun = campaign.begin(FileLock::Wait::yes); !begun) return begun.error();
@@ -262,7 +299,7 @@ Ending cancel_command(const FollowArguments& arguments, Console& console) {
         const auto status = arguments.stop ? campaign.ask_to_stop(open) : campaign.cancel(open);
         if (!status) return status.error();
         console.note(
-            fmt::format("{} {}\n", tables::plural(open.size(), "run"),
+            fmt::format("{} {}\n", plural(open.size(), "run"),
                         arguments.stop ? "will stop after their next checkpoint" : "cancelled"));
         return Exit::ok;
       });

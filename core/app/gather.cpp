@@ -9,12 +9,11 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/judge_rows.h"
 #include "core/app/rows.h"
 #include "core/app/run_logs.h"
-#include "core/app/run_records.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/published/columns.h"
+#include "core/record/planned.h"
 #include "core/record/records_json.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
@@ -82,14 +81,24 @@ Error nothing_named(const std::string& word) {
 
 }  // namespace
 
-Gatherer::Gatherer(App& app, GatherOptions options) : app_(app), options_(std::move(options)) {}
+Gatherer::Gatherer(App& app, const RecordArguments& arguments) : app_(app), arguments_(arguments) {
+  const auto& words = arguments.words;
+  const bool experiments =
+      !words.empty() && std::all_of(words.begin(), words.end(),
+                                    [](const auto& word) { return word.ends_with(".lua"); });
+  for (const auto& text : arguments.set) {
+    const auto path = text.substr(0, text.find('='));
+    const bool is_change = experiments || path.find('.') != std::string::npos;
+    (is_change ? changes_ : set_).push_back(text);
+  }
+}
 
 bool Gatherer::is_place(const std::string& word) const {
   if (word == "-" || is_there(word) || is_there(app_.places().measured() / (word + ".csv")))
     return true;
-  const auto experiments = store::experiments(options_.runs);
+  const auto experiments = store::experiments(arguments_.runs);
   return std::find(experiments.begin(), experiments.end(), word) != experiments.end() ||
-         store::Store(options_.runs).find(word).has_value();
+         store::Store(arguments_.runs).find(word).has_value();
 }
 
 Result<Records> Gatherer::find(const std::string& word) {
@@ -102,35 +111,27 @@ Result<Records> Gatherer::find(const std::string& word) {
     return record::parse_records_json(*text, printable(word));
   }
   if (is_there(path / "run.json")) return run_folder(path);
-  if (is_folder(path) && !store::experiments(path).empty()) {
-    Records out;
-    for (const auto& name : store::experiments(path)) {
-      auto found = run_records(app_, path, name, {}, troubles_);
-      if (!found) return found.error();
-      append(out, std::move(*found));
-    }
-    return out;
-  }
+  if (is_folder(path) && !store::experiments(path).empty()) return every_run(path);
   if (const auto name = path.filename().string(); is_folder(path) && !store::run_ids(path).empty())
     return run_records(app_, fs::absolute(path).lexically_normal().parent_path(), name, {},
                        troubles_);
   if (is_there(path) || word == "-") return logs({word});
   if (const auto file = app_.places().measured() / (word + ".csv"); is_there(file))
     return table(file);
-  const auto experiments = store::experiments(options_.runs);
+  const auto experiments = store::experiments(arguments_.runs);
   if (std::find(experiments.begin(), experiments.end(), word) != experiments.end())
-    return runs_of(word, {});
-  if (const auto folder = store::Store(options_.runs).find(word)) return run_folder(*folder);
+    return run_records(app_, arguments_.runs, word, {}, troubles_);
+  if (const auto folder = store::Store(arguments_.runs).find(word)) return run_folder(*folder);
   return row(word);
 }
 
 Result<Records> Gatherer::experiment(const std::string& file) {
-  auto outcome = app_.plan({file, options_.changes}, {.start = {}, .runs = options_.runs});
+  auto outcome = app_.plan({file, changes_}, {.start = {}, .runs = arguments_.runs});
   if (!outcome) return outcome.error();
   Records out;
   std::vector<std::string> ids;
   const auto name = outcome->experiment.name;
-  const auto there = store::run_ids(fs::path(options_.runs) / name);
+  const auto there = store::run_ids(fs::path(arguments_.runs) / name);
   for (auto& planned : outcome->runs) {
     if (interrupted()) return Error{file, "interrupted", ""};
     ids.push_back(planned.run.id);
@@ -139,17 +140,12 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   }
   experiments_.push_back(std::move(*outcome));
   if (there.empty()) return out;
-  auto done = run_records(app_, options_.runs, name, ids, troubles_);
+  auto done = run_records(app_, arguments_.runs, name, ids, troubles_);
   if (!done) return done.error();
   for (auto& record : *done)
     for (auto& planned : out)
       if (planned.id == record.id) planned = std::move(record);
   return out;
-}
-
-Result<Records> Gatherer::runs_of(const std::string& experiment,
-                                  const std::vector<std::string>& ids) {
-  return run_records(app_, options_.runs, experiment, ids, troubles_);
 }
 
 Result<Records> Gatherer::run_folder(const fs::path& folder) {
@@ -159,10 +155,10 @@ Result<Records> Gatherer::run_folder(const fs::path& folder) {
                      {whole.filename().string()}, troubles_);
 }
 
-Result<Records> Gatherer::every_run() {
+Result<Records> Gatherer::every_run(const fs::path& root) {
   Records out;
-  for (const auto& name : store::experiments(options_.runs)) {
-    auto found = runs_of(name, {});
+  for (const auto& name : store::experiments(root)) {
+    auto found = run_records(app_, root, name, {}, troubles_);
     if (!found) return found.error();
     append(out, std::move(*found));
   }
@@ -171,7 +167,7 @@ Result<Records> Gatherer::every_run() {
 
 Status Gatherer::set_cells(Record& record) const {
   Errors errors;
-  for (const auto& word : options_.set) {
+  for (const auto& word : set_) {
     const auto equals = word.find('=');
     const auto status =
         equals == std::string::npos
@@ -189,14 +185,8 @@ Result<ingest::Known> Gatherer::known_cells() const {
   return published::cells_of(probe);
 }
 
-Status Gatherer::check_cluster() const {
-  if (options_.cluster.empty()) return {};
-  const auto found = app_.find_cluster()(options_.cluster);
-  return found ? Status() : Status(found.error());
-}
-
 Result<Records> Gatherer::table(const fs::path& file) {
-  if (auto status = check_cluster(); !status) return status.error();
+  if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
   for (auto& row : *rows)
@@ -204,29 +194,23 @@ Result<Records> Gatherer::table(const fs::path& file) {
   return judge(std::move(*rows));
 }
 
-Result<Records> Gatherer::shipped_rows() {
+Result<Records> Gatherer::row(const std::string& id) {
   const auto files = shipped_tables(app_);
   if (!files) return files.error();
-  Records out;
+  Records all;
   for (const auto& file : *files) {
     auto records = table(file);
     if (!records) return records.error();
-    append(out, std::move(*records));
+    append(all, std::move(*records));
   }
-  return out;
-}
-
-Result<Records> Gatherer::row(const std::string& id) {
-  auto all = shipped_rows();
-  if (!all) return all.error();
-  for (auto& record : *all)
+  for (auto& record : all)
     if (record.id == id) return Records{std::move(record)};
   return nothing_named(id);
 }
 
 Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
-  if (auto status = check_cluster(); !status) return status.error();
-  const auto patterns = load_patterns(app_.places().logs(), options_.patterns);
+  if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
+  const auto patterns = load_patterns(app_.places().logs(), arguments_.patterns);
   if (!patterns) return patterns.error();
   const auto known = known_cells();
   if (!known) return known.error();
@@ -246,11 +230,11 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
 }
 
 Records Gatherer::judge(Records said) {
-  auto out = judged(app_, said, options_.cluster);
+  auto out = judged(app_, said, arguments_.cluster);
   for (auto& record : said) {
     // Who reads the table later has no --cluster to say it with.
-    if (!options_.cluster.empty() && !record.field("cluster"))
-      record.set("cluster", options_.cluster);
+    if (!arguments_.cluster.empty() && !record.field("cluster"))
+      record.set("cluster", arguments_.cluster);
     said_.push_back(std::move(record));
   }
   return out;

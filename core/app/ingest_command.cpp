@@ -17,14 +17,13 @@ Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
 std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
   if (common.format == "json") return record::records_json(records);
   if (common.format == "csv") return published::rows_csv(gatherer.said());
-  if (common.format == "md") return tables::records_markdown(records);
   return tables::records_table(records, common.screen);
 }
 
 }  // namespace
 
 Ending ingest_command(App& app, const IngestArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   const auto records = read(gatherer, arguments);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
   tell_passed(gatherer, console);

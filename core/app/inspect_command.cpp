@@ -8,6 +8,7 @@
 #include "core/app/places.h"
 #include "core/app/session.h"
 #include "core/plan/slurm.h"
+#include "core/record/events/collect.h"
 #include "core/run/launch/inspect.h"
 #include "core/run/launch/local/supervisor.h"
 #include "core/run/store/run_folder.h"
@@ -45,7 +46,7 @@ std::string text_of(const launch::Inspection& inspection, const std::string& sai
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
     return !a->suspicion.empty() && b->suspicion.empty();
   });
-  std::vector<std::vector<std::string>> rows = {{"rank", "step", "last collective", "process"}};
+  tables::Rows rows = {{"rank", "step", "last collective", "process"}};
   std::string stacks;
   for (const auto* rank : ranks) {
     rows.push_back({std::to_string(rank->rank), rank->step >= 0 ? std::to_string(rank->step) : "",

@@ -1,11 +1,9 @@
-#include "core/app/judge_rows.h"
-
 #include <fmt/format.h>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/app/rows.h"
-#include "core/app/run_records.h"
+#include "core/record/planned.h"
 #include "core/record/published/complete.h"
 #include "core/record/published/doubts.h"
 #include "core/record/published/machine.h"

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/preflight.h"
 #include "core/app/trainers.h"
 #include "core/plan/check.h"
 #include "core/run/launch/local/local_run.h"
 #include "core/run/launch/slurm/array_script.h"
+#include "core/run/launch/slurm/preflight.h"
 #include "core/run/store/store.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -201,7 +202,7 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   for (const auto& [name, count] : places)
     where.push_back(places.size() == 1 ? name : fmt::format("{} on {}", count, name));
   auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
-                         tables::plural(order.runs.size(), "run"), tables::plural(jobs, "job"),
+                         plural(order.runs.size(), "run"), plural(jobs, "job"),
                          join(where, ", "), tables::significant(order.gpu_hours));
   if (const double budget = campaign.experiment().gpu_hours; budget > 0)
     out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
@@ -217,6 +218,33 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
 }
 
 namespace {
+
+// Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
+// contradiction with the cluster's file, before anything is submitted.
+Status preflight(Session& session, const Chosen& runs) {
+  std::set<launch::Ask> asks;
+  for (const auto* planned : runs) {
+    const auto& run = planned->run;
+    if (way_to_launch(run, session.slurm()) != "slurm") continue;
+    launch::Ask ask;
+    ask.place = fmt::format("{}: {}", printable(run.cluster->file), run.partition->name);
+    ask.partition = run.job.partition;
+    ask.time = run.job.time;
+    ask.nodes = run.nodes + run.job.spare_nodes.value_or(0);
+    ask.gres = run.job.gres.empty()
+                   ? fmt::format("gpu:{}", std::min(run.gpus, run.partition->gpus_per_node))
+                   : run.job.gres;
+    ask.constraint = run.job.constraint;
+    ask.account = run.job.account;
+    ask.qos = run.job.qos;
+    asks.insert(std::move(ask));
+  }
+  const auto errors =
+      launch::preflight(session.slurm_executor()->client(), {asks.begin(), asks.end()});
+  if (!errors) return errors.error();
+  if (!errors->empty()) return Errors(errors->begin(), errors->end());
+  return {};
+}
 
 // A controller that is away for a moment; only where nobody waits for an answer.
 bool comes_back(Session& session, const RunArguments& arguments) {
@@ -254,12 +282,12 @@ Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgu
   const auto status = submitter.submit(order.runs);
   campaign.end();
   const auto& handed = submitter.handed();
-  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", tables::plural(handed.runs, "run"),
-                                         tables::plural(handed.jobs, "job")),
+  arguments.plan.common.tell(fmt::format("{} submitted as {}\n", plural(handed.runs, "run"),
+                                         plural(handed.jobs, "job")),
                              console);
   if (handed.waiting > 0)
     arguments.plan.common.tell(
-        fmt::format("{} wait for room\n", tables::plural(handed.waiting, "run")), console);
+        fmt::format("{} wait for room\n", plural(handed.waiting, "run")), console);
   if (!status) return {status.error(), handed.silent ? Exit::scheduler_unreachable : Exit::error};
   return handed.runs == 0 && handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }

@@ -17,7 +17,7 @@ namespace orch::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Rows = std::vector<std::vector<std::string>>;
+using tables::Rows;
 
 std::string kind_of(const plan::Param& param) {
   if (param.type == plan::ParamType::choice) return join(param.choices, " | ");
@@ -55,10 +55,6 @@ Json backends_json(const backend::Backends& backends) {
   return {{"version", 1}, {"backends", std::move(list)}, {"training", std::move(training)}};
 }
 
-std::string in_format(const Rows& rows, const Common& common) {
-  return common.format == "md" ? tables::grid_markdown(rows) : tables::grid(rows, common.screen);
-}
-
 Rows param_rows(const std::vector<plan::Param>& params) {
   Rows rows{{"parameter", "default", "values", "what"}};
   for (const auto& param : params)
@@ -73,7 +69,7 @@ std::string training_text(const Common& common) {
   std::vector<plan::Param> params;
   for (const auto& field : plan::training_fields()) params.push_back(field.param);
   return "training = {}: how the runs of an experiment learn, whatever their strategy\n" +
-         in_format(param_rows(params), common);
+         tables::grid(param_rows(params), common.screen);
 }
 
 // "0.4 to 0.19"; any, where a template needs none.
@@ -91,7 +87,7 @@ std::string frameworks_text(App& app, const Common& common) {
                     about ? about->doc : about.error().front().text()});
   }
   return "framework = \"name@version\": the programs that a strategy may be trained by instead of ours\n" +
-         in_format(rows, common);
+         tables::grid(rows, common.screen);
 }
 
 // "a doc (like dgx-h100)".
@@ -190,10 +186,10 @@ Ending show_cluster(hardware::Catalog& catalog, const ListArguments& arguments, 
   for (const auto& partition : (*cluster)->partitions) {
     console.print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
                               partition.gpus_per_node, partition.gpu.name) +
-                  in_format(constant_rows(partition), arguments.common));
+                  tables::grid(constant_rows(partition), arguments.common.screen));
     if (partition.calibration)
       console.print(fmt::format("\n{}, fitted\n", partition.name) +
-                    in_format(fitted_rows(*partition.calibration), arguments.common));
+                    tables::grid(fitted_rows(*partition.calibration), arguments.common.screen));
   }
   return Exit::ok;
 }
@@ -216,7 +212,7 @@ Ending backends_command(App& app, const ListArguments& arguments, Console& conso
         continue;
       out += fmt::format("{}{}{{}}: {} (backend {} {})\n", out.empty() ? "" : "\n", strategy->name,
                          strategy->doc, backend.name(), backend.version());
-      out += in_format(param_rows(strategy->params), arguments.common);
+      out += tables::grid(param_rows(strategy->params), arguments.common.screen);
     }
   names.emplace_back("training");
   if (arguments.name.empty() || arguments.name == "training")
@@ -268,7 +264,7 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   if (arguments.common.format == "json")
     console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    console.print(in_format(without_plain(std::move(rows), "from", "shipped"), arguments.common));
+    console.print(tables::grid(without_plain(std::move(rows), "from", "shipped"), arguments.common.screen));
   return errors.empty() ? Ending(Exit::ok) : errors;
 }
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/clock.h"
 #include "core/base/terminal.h"
 #include "core/base/text.h"

@@ -16,7 +16,7 @@ namespace orch::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Rows = std::vector<std::vector<std::string>>;
+using tables::Rows;
 
 std::string size(double params) {
   if (params < 1e9) return fmt::format("{:.1f}M", params / 1e6);
@@ -58,8 +58,7 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
                     std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
   rows = without_plain(std::move(rows), "from", "shipped");
-  console.print(common.format == "md" ? tables::grid_markdown(rows)
-                                      : tables::grid(rows, common.screen));
+  console.print(tables::grid(rows, common.screen));
   return Exit::ok;
 }
 
@@ -88,8 +87,7 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
                     group_digits(part.per_gpu * a.bytes_per_param)});
   return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
                      a.tensor_parallel, a.pipeline_parallel) +
-         (a.common.format == "md" ? "\n" + tables::grid_markdown(rows)
-                                  : tables::grid(rows, a.common.screen));
+         (a.common.screen.markdown ? "\n" : "") + tables::grid(rows, a.common.screen);
 }
 
 // "888,888.89".

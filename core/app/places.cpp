@@ -39,8 +39,7 @@ fs::path own_folder() {
 }  // namespace
 
 // The shipped ones are there; of the others, what exists and is not the shipped one itself.
-std::vector<fs::path> Places::found(const char* name) const {
-  const auto shipped = home / "experiments" / name;
+std::vector<fs::path> Places::found(const char* name, const fs::path& shipped) const {
   std::vector<fs::path> paths;
   for (const auto& folder : {beside, own}) {
     std::error_code none;
@@ -50,17 +49,6 @@ std::vector<fs::path> Places::found(const char* name) const {
   }
   paths.push_back(shipped);
   return paths;
-}
-
-std::vector<fs::path> Places::frameworks() const {
-  std::vector<fs::path> folders;
-  for (const auto& folder : {beside, own}) {
-    std::error_code none;
-    const auto path = folder == "." ? fs::path("frameworks") : folder / "frameworks";
-    if (!folder.empty() && fs::is_directory(path, none)) folders.push_back(path);
-  }
-  folders.push_back(home / "templates/frameworks");
-  return folders;
 }
 
 std::string Places::source(const fs::path& file) const {
@@ -73,7 +61,7 @@ std::string Places::source(const fs::path& file) const {
 
 // What was measured on this machine goes before what the user wrote for all.
 std::vector<fs::path> Places::cluster_folders() const {
-  auto folders = found("clusters");
+  auto folders = found("clusters", clusters());
   std::error_code none;
   if (!fs::is_directory(own_clusters, none)) return folders;
   const bool is_beside = folders.size() > 1 && !beside.empty() &&

@@ -23,9 +23,9 @@ struct Places {
   // Where clusters, GPUs, stacks and models are looked for, the first counts most: beside the experiment,
   // in the user's own folder, among the shipped ones.
   std::vector<fs::path> cluster_folders() const;
-  std::vector<fs::path> gpus() const { return found("gpus.yaml"); }
-  std::vector<fs::path> stacks() const { return found("stacks.yaml"); }
-  std::vector<fs::path> models() const { return found("models.lua"); }
+  std::vector<fs::path> gpus() const { return found("gpus.yaml", home / "experiments/gpus.yaml"); }
+  std::vector<fs::path> stacks() const { return found("stacks.yaml", home / "experiments/stacks.yaml"); }
+  std::vector<fs::path> models() const { return found("models.lua", home / "experiments/models.lua"); }
   fs::path clusters() const { return home / "experiments/clusters"; }  // the shipped ones
   fs::path measured() const { return home / "experiments/measured"; }
   // "shipped", or the folder that something of the user's was read from.
@@ -34,10 +34,12 @@ struct Places {
   fs::path templates() const { return home / "templates/slurm"; }
   // How frameworks are started, the first counts most: frameworks/ beside the experiment, in the
   // user's own folder, the shipped ones.
-  std::vector<fs::path> frameworks() const;
+  std::vector<fs::path> frameworks() const {
+    return found("frameworks", home / "templates/frameworks");
+  }
 
  private:
-  std::vector<fs::path> found(const char* name) const;
+  std::vector<fs::path> found(const char* name, const fs::path& shipped) const;
 };
 
 // The file that starts this program again.

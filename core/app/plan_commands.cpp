@@ -19,7 +19,6 @@
 #include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"
 #include "core/run/store/store.h"
-#include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
 
@@ -83,9 +82,8 @@ std::string title(const tables::RankedRuns& result) {
   const double tokens = result.runs.front()->run.tokens;
   const bool same = std::all_of(result.runs.begin(), result.runs.end(),
                                 [&](const auto* run) { return run->run.tokens == tokens; });
-  out += fmt::format("\n{} run{}, {} rejected; ranked by time to train{}{}. ",
-                     group_digits(static_cast<double>(result.runs.size())),
-                     result.runs.size() == 1 ? "" : "s",
+  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}. ",
+                     plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
                      tables::size_groups(result).size() > 1 ? ", each size apart" : "");
@@ -95,19 +93,11 @@ std::string title(const tables::RankedRuns& result) {
 }
 
 void show(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
-  switch (tables::parse_format(arguments.common.format).value()) {
-    case tables::Format::json:
-      return console.print(tables::json(result));
-    case tables::Format::csv:
-      console.print(tables::csv(result));
-      break;
-    case tables::Format::md:
-      console.print(tables::markdown(result));
-      break;
-    case tables::Format::table:
-      console.print(tables::wrap(title(result), arguments.common.screen) +
-                    tables::table(result, arguments.common.screen, arguments.top));
-  }
+  const auto& [format, screen] = arguments.common;
+  if (format == "json") return console.print(tables::json(result));
+  if (format == "csv") console.print(tables::csv(result));
+  if (format == "table") console.print(tables::wrap(title(result), screen));
+  if (format != "csv") console.print(tables::table(result, screen, arguments.top));
   arguments.common.tell(notes(result, arguments), console);
 }
 

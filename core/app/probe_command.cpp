@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
 #include "core/app/probe.h"
-#include "core/app/run_records.h"
 #include "core/app/trainers.h"
+#include "core/record/planned.h"
 #include "core/record/records_json.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_run.h"
@@ -47,8 +45,6 @@ std::string text_of(const std::vector<Probe>& probes, const Common& common) {
     if (!out.empty()) out += "\n";
     if (common.format == "json")
       for (const auto& slice : probe.slices()) records.push_back(record_of(probe, slice));
-    else if (common.format == "md")
-      out += tables::probe_markdown(probe.run(), probe.slices());
     else
       out += tables::probe(probe.run(), probe.slices(), common.screen);
   }

@@ -2,27 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/text.h"
 
 namespace orch::app {
-
-// --set of a verb that takes logs as well as experiments: a path with a dot is of an experiment,
-// and so is every one where nothing else is named.
-GatherOptions gather_options(const RecordArguments& arguments) {
-  GatherOptions options{arguments.runs, arguments.cluster, {}, arguments.patterns, {}};
-  const auto& words = arguments.words;
-  const bool experiments =
-      !words.empty() && std::all_of(words.begin(), words.end(),
-                                    [](const auto& word) { return word.ends_with(".lua"); });
-  for (const auto& text : arguments.set) {
-    const auto path = text.substr(0, text.find('='));
-    const bool is_change = experiments || path.find('.') != std::string::npos;
-    (is_change ? options.changes : options.set).push_back(text);
-  }
-  return options;
-}
 
 Status check_output(const std::string& file, const std::vector<std::string>& inputs) {
   for (const auto& input : inputs) {

@@ -4,12 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/app/commands.h"
 #include "core/app/gather.h"
 
 namespace orch::app {
-
-GatherOptions gather_options(const RecordArguments& arguments);
 
 // Prints the text, or writes it to the file that was asked for, whole or not at all; never over one
 // of the inputs.

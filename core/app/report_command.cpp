@@ -13,10 +13,8 @@
 #include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
-#include "core/show/tables/answer.h"
 #include "core/show/tables/records.h"
 #include "core/show/tables/report.h"
-#include "core/show/tables/words.h"
 
 namespace orch::app {
 namespace {
@@ -206,7 +204,9 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words, console);
   if (format == "csv") return put_out(tables::records_csv(page.records), file, words, console);
-  if (format == "md") return put_out(tables::records_markdown(page.records), file, words, console);
+  if (format == "md")
+    return put_out(tables::records_table(page.records, arguments.records.common.screen), file, words,
+                   console);
   if (format == "svg") return put_out(page::svg(page), file, words, console);
   return write_page(page, arguments, console);
 }
@@ -220,7 +220,7 @@ bool goes_on(const page::Page& page) {
 }
 
 Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console& console) {
-  Gatherer gatherer(app, gather_options(arguments.records));
+  Gatherer gatherer(app, arguments.records);
   auto records = find_all(gatherer, arguments.records.words, console);
   if (!records) return records.error();
   auto page = page_of(gatherer, std::move(*records), arguments);

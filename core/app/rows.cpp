@@ -30,19 +30,20 @@ Result<std::vector<fs::path>> shipped(const fs::path& folder) {
   return files;
 }
 
-// What follows from other evidence than the rows themselves.
-Result<std::vector<published::Habit>> read_habits(const fs::path& folder) {
-  const auto file = folder / kHabits;
+// What lies beside the tables, or nothing where there is no such file.
+template <class T>
+Result<T> read_beside(const fs::path& file, Result<T> (*parse)(std::string_view, const std::string&)) {
   std::error_code code;
-  if (!fs::exists(file, code)) return std::vector<published::Habit>{};
+  if (!fs::exists(file, code)) return T();
   const auto text = read_file(file);
   if (!text) return text.error();
-  return published::parse_habits(*text, file.string());
+  return parse(*text, file.string());
 }
 
 Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files,
                                              const fs::path& folder) {
-  const auto habits = read_habits(folder);
+  // What follows from other evidence than the rows themselves.
+  const auto habits = read_beside(folder / kHabits, published::parse_habits);
   if (!habits) return habits.error();
   std::vector<record::Record> rows;
   Errors errors;
@@ -63,15 +64,6 @@ Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files
                         "name each file once, and give each row its own id"});
   if (!errors.empty()) return errors;
   return rows;
-}
-
-Result<UnexplainedRows> read_unexplained(const fs::path& folder) {
-  const auto file = folder / kUnexplained;
-  std::error_code code;
-  if (!fs::exists(file, code)) return UnexplainedRows{};
-  const auto text = read_file(file);
-  if (!text) return text.error();
-  return published::parse_unexplained(*text, file.string());
 }
 
 // Whether a file or folder holds logs, as that of a run does, and no table.
@@ -148,8 +140,7 @@ std::set<std::string> MeasuredRows::apart() const {
   return ids;
 }
 
-Status check_cluster(App& app, const std::vector<std::string>& files, const std::string& cluster) {
-  if (!files.empty()) app.look_beside(files.front());
+Status check_cluster(App& app, const std::string& cluster) {
   if (cluster.empty()) return {};
   if (const auto found = app.clusters().find(cluster); !found) return found.error();
   return {};
@@ -169,13 +160,13 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
                             : read_rows(files, folder);
   if (!rows) return rows.error();
   if (!logs.empty()) {
-    GatherOptions options;
-    options.cluster = cluster;
-    Gatherer gatherer(app, std::move(options));
+    RecordArguments arguments;
+    arguments.cluster = cluster;
+    Gatherer gatherer(app, arguments);
     if (const auto found = gatherer.logs(logs); !found) return found.error();
     rows->insert(rows->end(), gatherer.said().begin(), gatherer.said().end());
   }
-  auto unexplained = read_unexplained(folder);
+  auto unexplained = read_beside(folder / kUnexplained, published::parse_unexplained);
   if (!unexplained) return unexplained.error();
   auto samples = published::to_samples(*rows, machines(app, cluster), app.backends().strategies(),
                                       check_backend(app));

@@ -20,8 +20,8 @@ struct MeasuredRows {
   std::set<std::string> apart() const;
 };
 
-// Whether there is such a cluster, beside the files or among the shipped ones; "" names none.
-Status check_cluster(App& app, const std::vector<std::string>& files, const std::string& cluster);
+// Whether there is such a cluster; "" names none.
+Status check_cluster(App& app, const std::string& cluster);
 
 // The rows of some tables, logs and folders of logs, or the published ones that come with orch if
 // none is named. The cluster is for rows whose site is not known.
@@ -36,5 +36,10 @@ Result<std::vector<fs::path>> shipped_tables(const App& app);
 // For turning rows into runs: our clusters, with one for rows of other sites, and our backends.
 published::Machines machines(App& app, const std::string& otherwise);
 plan::CheckBackend check_backend(App& app);
+
+// Records as their logs or tables say them with all that follows: each with its estimate, or why there
+// is none, and its doubts. The cluster is for those whose site is none of ours.
+std::vector<record::Record> judged(App& app, const std::vector<record::Record>& said,
+                                   const std::string& cluster);
 
 }  // namespace orch::app

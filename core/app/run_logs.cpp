@@ -1,6 +1,5 @@
 #include "core/app/run_logs.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,5 +1,3 @@
-#include "core/app/run_records.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,11 @@
 
 #include "core/base/date.h"
 #include "core/base/text.h"
+#include "core/app/gather.h"
 #include "core/app/session.h"
 #include "core/record/events/history.h"
 #include "core/show/compare/spikes.h"
+#include "core/record/planned.h"
 #include "core/record/published/complete.h"
 #include "core/run/store/run_folder.h"
 

@@ -7,7 +7,6 @@
 #include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/fields.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
@@ -17,10 +16,6 @@ namespace orch::app {
 namespace {
 
 constexpr std::string_view kWrittenBy = "-- Found by orch search";
-
-std::string count(double number, std::string_view noun) {
-  return fmt::format("{} {}{}", group_digits(number), noun, number == 1 ? "" : "s");
-}
 
 std::string progress_line(const search::Progress& progress) {
   const double rate = progress.evaluated / progress.seconds;
@@ -146,7 +141,7 @@ Status SearchVerb::price_all() {
 std::string SearchVerb::head() const {
   auto out = experiment_.name;
   if (!experiment_.doc.empty()) out += ": " + printable(experiment_.doc);
-  out += fmt::format("\n{} in {}", count(found_.evaluated, "configuration"),
+  out += fmt::format("\n{} in {}", plural(found_.evaluated, "configuration"),
                      format_seconds(found_.seconds));
   if (!found_.complete)
     out += fmt::format(", interrupted: {:.1f} % of {}",
@@ -206,7 +201,7 @@ std::string SearchVerb::verdict() const {
   return fmt::format(
       "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies that have "
       "none\n",
-      limits, group_digits(found_.within_budget), count(found_.fitting, "configuration"));
+      limits, group_digits(found_.within_budget), plural(found_.fitting, "configuration"));
 }
 
 std::string SearchVerb::warnings() const {
@@ -229,7 +224,7 @@ std::string SearchVerb::runner_up() const {
   std::string out;
   if (const auto tied = search::ties(found_.fastest); tied > 0)
     out += fmt::format("{} cannot be told from the best: their ratio may be 1\n",
-                       count(static_cast<double>(tied), "layout"));
+                       plural(tied, "layout"));
   if (runs.size() < 2) return out;
   const auto &best = *runs[0], &second = *runs[1];
   const auto why = search::text(search::differences(best, second));
@@ -246,7 +241,7 @@ Status SearchVerb::write() {
                  "give --write another name"};
   const auto& best = *shown_.view.time.front();
   const auto comment = fmt::format("{}: the fastest of {} from\n{}: {:.1f} days.{}",
-                                   kWrittenBy.substr(3), count(found_.evaluated, "configuration"),
+                                   kWrittenBy.substr(3), plural(found_.evaluated, "configuration"),
                                    arguments_.source.file.string(), best.estimate.days_to_train,
                                    experiment_.constraints.empty()
                                        ? ""
@@ -277,17 +272,11 @@ std::string SearchVerb::next_step() const {
 
 void SearchVerb::print_all() {
   const auto& view = shown_.view;
-  switch (tables::parse_format(arguments_.common.format).value()) {
-    case tables::Format::json:
-      return console_.print(tables::json(view));
-    case tables::Format::csv:
-      return console_.print(tables::csv(view));
-    case tables::Format::md:
-      return console_.print(tables::markdown(view));
-    case tables::Format::table:
-      console_.print(tables::wrap(head(), arguments_.common.screen) +
-                     tables::table(view, arguments_.common.screen));
-  }
+  const auto& [format, screen] = arguments_.common;
+  if (format == "json") return console_.print(tables::json(view));
+  if (format == "csv") return console_.print(tables::csv(view));
+  if (format == "table") console_.print(tables::wrap(head(), screen));
+  console_.print(tables::table(view, screen));
 }
 
 Exit SearchVerb::verdict_exit() const {
@@ -310,7 +299,7 @@ Ending SearchVerb::run() {
     if (found_.complete)
       console_.complain(
           Error{printable(arguments_.source.file.string()),
-                fmt::format("nothing is left of {}", count(found_.evaluated, "configuration")),
+                fmt::format("nothing is left of {}", plural(found_.evaluated, "configuration")),
                 "loosen what the experiment fixes: GPUs, batch, constraints, --where"});
     say(reasons());
     return verdict_exit();

@@ -1,12 +1,12 @@
-#include "core/app/select.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <map>
 #include <set>
 
+#include "core/app/gather.h"
 #include "core/base/text.h"
 
 namespace orch::app {
@@ -16,28 +16,18 @@ using record::Record;
 using Chosen = std::vector<const Record*>;
 
 // What is no field of a run and can be asked for all the same.
-const std::vector<std::string>& others() {
-  static const std::vector<std::string> kNames{"id",   "source", "table",     "state",
-                                               "date", "commit", "experiment"};
-  return kNames;
-}
+const std::map<std::string, std::string (*)(const Record&), std::less<>> kOthers{
+    {"id", [](const Record& r) { return r.id; }},
+    {"source", [](const Record& r) { return r.source; }},
+    {"table", [](const Record& r) { return r.table; }},
+    {"state", [](const Record& r) { return std::string(record::name(r.state)); }},
+    {"date", [](const Record& r) { return r.origin.date; }},
+    {"commit", [](const Record& r) { return r.origin.commit; }},
+    {"experiment", [](const Record& r) { return r.origin.experiment; }}};
 
-std::string other(const Record& record, const std::string& name) {
-  if (name == "id") return record.id;
-  if (name == "source") return record.source;
-  if (name == "table") return record.table;
-  if (name == "state") return std::string(record::name(record.state));
-  if (name == "date") return record.origin.date;
-  if (name == "commit") return record.origin.commit;
-  return record.origin.experiment;
-}
-
-bool is_other(const std::string& name) {
-  return std::find(others().begin(), others().end(), name) != others().end();
-}
-
-std::string text_of(const Record& record, const std::string& name) {
-  return is_other(name) ? other(record, name) : record.field_text(name);
+std::string text_of(const Record& record, std::string_view name) {
+  const auto other = kOthers.find(name);
+  return other != kOthers.end() ? other->second(record) : record.field_text(name);
 }
 
 // 8 and 8.0 are one value.
@@ -59,7 +49,8 @@ bool agrees(const Record& record, const std::string& name, const std::string& wa
 }
 
 std::vector<std::string> names_in(const std::vector<Record>& pool) {
-  std::set<std::string> names(others().begin(), others().end());
+  std::set<std::string> names;
+  for (const auto& [name, read] : kOthers) names.insert(name);
   for (const auto& record : pool)
     for (const auto& field : record.fields) names.insert(field.name);
   return {names.begin(), names.end()};

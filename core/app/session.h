@@ -8,7 +8,6 @@
 #include "core/base/clock.h"
 #include "core/app/commands.h"
 #include "core/app/run_logs.h"
-#include "core/app/standings.h"
 #include "core/run/follow/campaign.h"
 #include "core/run/follow/follow.h"
 #include "core/run/launch/local/local_executor.h"
@@ -42,6 +41,20 @@ class Session {
   std::unique_ptr<launch::SlurmExecutor> slurm_executor_;
   std::unique_ptr<launch::LocalExecutor> local_executor_;
 };
+
+// Runs of an experiment that were named; all of them when there are none.
+struct Target {
+  std::string experiment;
+  std::set<std::string> runs;
+};
+
+// The places of a target's runs in a campaign.
+std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& target);
+
+tables::Standings standings(const follow::Campaign& campaign, const Target& target);
+
+// Of runs that ended: whether some failed.
+Exit exit_of(const tables::Standings& standings);
 
 // Experiments by name or folder, runs by id, beginning, hash or folder; no words: every experiment.
 Result<std::vector<Target>> find_targets(const fs::path& root,

@@ -55,9 +55,7 @@ Check check_models(App& app) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> without_plain(std::vector<std::vector<std::string>> rows,
-                                                    const std::string& title,
-                                                    const std::string& word) {
+tables::Rows without_plain(tables::Rows rows, const std::string& title, const std::string& word) {
   const auto found = std::find(rows.front().begin(), rows.front().end(), title);
   const auto column = found - rows.front().begin();
   const bool is_plain = std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {

@@ -9,9 +9,7 @@
 namespace orch::app {
 
 // A table without the column of that title, where every cell of it says the same plain word.
-std::vector<std::vector<std::string>> without_plain(std::vector<std::vector<std::string>> rows,
-                                                    const std::string& title,
-                                                    const std::string& word);
+tables::Rows without_plain(tables::Rows rows, const std::string& title, const std::string& word);
 
 // Where clusters, GPUs and models come from, one check for each: the user's own files or ours.
 std::vector<launch::Check> check_sources(App& app);

@@ -11,7 +11,6 @@
 
 #include "core/base/text.h"
 #include "core/app/app.h"
-#include "core/app/commands.h"
 #include "core/plan/run_json.h"
 
 namespace orch::app {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/base/regex.h"
 #include "core/base/text.h"
@@ -49,15 +48,12 @@ std::string calibrated(const ValidateArguments& arguments) {
 void show(const tables::Validation& validation, const ValidateArguments& arguments,
           Console& console) {
   const auto& common = arguments.common;
-  if (common.format == "table") {
+  if (common.format == "table" || common.format == "md")
     console.print(tables::validation_table(validation, common.screen, arguments.rows));
-    return;
-  }
   if (common.format == "json") console.print(tables::validation_json(validation));
   if (common.format == "csv") console.print(tables::validation_csv(validation));
-  if (common.format == "md") console.print(tables::validation_markdown(validation, arguments.rows));
   if (common.format == "svg") console.print(tables::scatter_svg(validation));
-  console.note(tables::left_out(validation));
+  if (common.format != "table") console.note(tables::left_out(validation));
 }
 
 // Rows of other tables are as if they were not in the files.
@@ -96,7 +92,8 @@ Ending verdict(const tables::Validation& validation, const std::optional<double>
 }  // namespace
 
 Ending validate_command(App& app, const ValidateArguments& arguments, Console& console) {
-  if (auto status = check_cluster(app, arguments.files, arguments.cluster); !status)
+  if (!arguments.files.empty()) app.look_beside(arguments.files.front());
+  if (auto status = check_cluster(app, arguments.cluster); !status)
     return {status.error(), Exit::usage};
   auto rows = load_rows(app, arguments.files, arguments.cluster);
   if (!rows) return rows.error();

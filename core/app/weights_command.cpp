@@ -49,10 +49,10 @@ Ending export_command(const ExportArguments& arguments, Console& console) {
   options.architecture = arguments.architecture;
   const auto done = huggingface::export_model(*latest.reader, arguments.output, options);
   if (!done) return done.error();
-  console.print(fmt::format("{}\n{}, step {}, {} in {}, {} file{}: {}\n", describe(done->model),
+  console.print(fmt::format("{}\n{}, step {}, {} in {}, {}: {}\n", describe(done->model),
                             done->class_name, done->step,
                             format_bytes(static_cast<double>(done->bytes)), arguments.dtype,
-                            done->files, done->files == 1 ? "" : "s", printable(arguments.output)));
+                            plural(done->files, "file"), printable(arguments.output)));
   return Exit::ok;
 }
 

@@ -25,4 +25,10 @@ std::string group_digits(double number);     // "1,234,567"
 std::string format_number(double number);    // up to four significant digits, "1.234e+20" when far
 std::string format_tokens(double tokens);    // "300B"
 
+// "1 run", "1,234 runs".
+template <class Number>
+std::string plural(Number count, std::string_view noun) {
+  return group_digits(static_cast<double>(count)) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 }  // namespace orch

@@ -89,6 +89,7 @@ void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> fo
   common.screen = stdout_screen();
   verb.add_option("--format", common.format, "How to print")
       ->check(one_of(std::move(formats)))
+      ->each([&common](const std::string& format) { common.screen.markdown = format == "md"; })
       ->capture_default_str();
 }
 

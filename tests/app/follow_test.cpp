@@ -61,6 +61,7 @@ return experiment {{ name = "{}", model = "gpt-1.3b",
     out.runs = runs();
     out.targets = std::move(targets);
     out.common.format = format;
+    out.common.screen.markdown = format == "md";
     return out;
   }
 

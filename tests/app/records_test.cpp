@@ -48,6 +48,7 @@ app::RecordArguments records(const Desk& desk, std::vector<std::string> words,
   out.words = std::move(words);
   out.runs = desk.runs();
   out.common.format = format;
+  out.common.screen.markdown = format == "md";
   return out;
 }
 

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/app/standings.h"
+#include "core/app/session.h"
 #include "core/run/follow/campaign.h"
 #include "core/run/follow/submitter.h"
 #include "core/run/launch/slurm/slurm_executor.h"

@@ -1,12 +1,6 @@
-#include "core/show/compare/best.h"
-
-#include <algorithm>
 #include <tuple>
 
-#include "core/show/compare/equals.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/judge.h"
-#include "core/show/compare/metrics.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -23,12 +17,6 @@ Cohort fitting(const Cohort& group) {
   for (const auto* record : group.records)
     if (!is_misfit(*record)) out.records.push_back(record);
   return out.records.empty() ? group : out;
-}
-
-const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
-  for (const auto& metric : metrics)
-    if (metric.name == name) return &metric;
-  return nullptr;
 }
 
 struct Candidate {
@@ -74,33 +62,48 @@ std::vector<Cohort> bests(const std::vector<Cohort>& groups,
 }
 
 // More GPUs are faster: what one of them does is said as well.
-void add_gpus(const Pair& pair, const std::vector<Metric>& metrics, Judgement& out) {
-  const auto base = pair.base->records.front()->field_text("gpus"),
-             other = pair.other->records.front()->field_text("gpus");
-  const auto* cost = find(metrics, "gpu_hours_per_1e9_tokens");
-  if (base == other || base.empty() || other.empty() || cost == nullptr) return;
-  const auto per_gpu = judge(*cost, pair.group, "");
+void add_gpus(const std::vector<Cohort>& two, const Sizing& sizing, Judgement& out) {
+  const auto base = two[0].records.front()->field_text("gpus"),
+             other = two[1].records.front()->field_text("gpus");
+  const auto cost = duel(two, sizing, "gpu_hours_per_1e9_tokens");
+  if (base == other || base.empty() || other.empty() || !cost) return;
   out.text += "; on " + other + " GPUs against " + base;
-  if (per_gpu.ratio) out.text += ", per GPU " + speed_text(*per_gpu.ratio);
+  if (cost->judgement.ratio) out.text += ", per GPU " + speed_text(*cost->judgement.ratio);
 }
 
 std::vector<BestAgainst> judged(const std::vector<Cohort>& groups, const Sizing& sizing,
                                 const char* name) {
-  const auto differences = differences_of(groups);
-  const auto metrics = metrics_of(groups, std::vector<Kind>(groups.size(), Kind::one), sizing);
-  const auto* metric = find(metrics, name);
   std::vector<BestAgainst> out;
-  for (std::size_t i = 1; metric != nullptr && i < groups.size(); ++i) {
-    const Pair pair{&groups.front(), &groups[i], i, &differences, sizing.base.has_value()};
-    out.push_back({i, groups.front().records.front()->id, groups[i].records.front()->id,
-                   metric->name, metric->title, metric->values.front(), metric->values[i],
-                   judge(*metric, i, not_comparable(*metric, pair))});
-    add_gpus(pair, metrics, out.back().judgement);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const std::vector<Cohort> two{groups.front(), groups[i]};
+    auto found = duel(two, sizing, name);
+    if (!found) continue;
+    add_gpus(two, sizing, found->judgement);
+    out.push_back({std::move(*found), i});
   }
   return out;
 }
 
 }  // namespace
+
+const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
+  for (const auto& metric : metrics)
+    if (metric.name == name) return &metric;
+  return nullptr;
+}
+
+std::optional<Duel> duel(const std::vector<Cohort>& two, const Sizing& sizing,
+                         std::string_view name) {
+  const auto metrics = metrics_of(two, {Kind::one, Kind::one}, sizing);
+  const auto* metric = find(metrics, name);
+  if (metric == nullptr) return std::nullopt;
+  const auto differences = differences_of(two);
+  const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
+  return Duel{two[0].records.front()->id, two[1].records.front()->id,
+              metric->name,               metric->title,
+              metric->values[0],          metric->values[1],
+              judge(*metric, 1, not_comparable(*metric, pair))};
+}
 
 std::vector<Cohort> without_misfits(const std::vector<Cohort>& groups,
                                    std::vector<std::size_t>& left_out) {

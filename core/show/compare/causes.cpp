@@ -1,5 +1,3 @@
-#include "core/show/compare/causes.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <set>
 
 #include "core/base/text.h"
-#include "core/show/compare/fields.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

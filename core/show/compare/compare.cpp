@@ -1,21 +1,12 @@
-#include "core/show/compare/compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "core/base/text.h"
-#include "core/show/compare/best.h"
-#include "core/show/compare/causes.h"
-#include "core/show/compare/equals.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/judge.h"
-#include "core/show/compare/metrics.h"
-#include "core/show/compare/pairs.h"
-#include "core/show/compare/ranking.h"
-#include "core/show/compare/size.h"
+#include "core/base/units.h"
 #include "core/record/nan.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -23,8 +14,7 @@ namespace {
 Errors check(const std::vector<Cohort>& groups) {
   Errors errors;
   if (groups.size() < 2)
-    errors.push_back({"compare",
-                      fmt::format("{} group{}", groups.size(), groups.size() == 1 ? "" : "s"),
+    errors.push_back({"compare", plural(groups.size(), "group"),
                       "name at least two things to compare"});
   for (const auto& group : groups) {
     if (group.records.empty())

@@ -140,22 +140,22 @@ struct Against {
   Verdict loss_verdict = Verdict::missing;
 };
 
-// The fastest record of a group against the first group's fastest, where a group is a mixture.
-struct BestAgainst {
-  std::size_t group = 1;
+// Two records, one of the first group and one of another, by one metric.
+struct Duel {
   std::string base_id, id;
-  std::string metric, title;
+  std::string metric, title;  // days_per_100b_tokens; GPU-hours where GPU counts differ
   Value base, value;
   Judgement judgement;
 };
 
-// Two records that agree in everything but the question: one of the first group, one of another.
-struct Twins {
-  std::string base_id, id;
+// The fastest record of a group against the first group's fastest, where a group is a mixture.
+struct BestAgainst : Duel {
+  std::size_t group = 1;
+};
+
+// Two records that agree in everything but the question.
+struct Twins : Duel {
   std::string where;                 // what tells this pair from the others: "8 GPUs"
-  std::string metric;                // days_per_100b_tokens; GPU-hours where GPU counts differ
-  Value base, value;
-  Judgement judgement;
   std::vector<std::string> differs;  // "micro_batch 2 → 1", and what belongs to a strategy
   std::vector<std::string> unsaid;   // settings that one of the two does not say
 };

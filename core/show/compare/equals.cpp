@@ -1,5 +1,3 @@
-#include "core/show/compare/equals.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,8 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/gauges.h"
-#include "core/show/compare/size.h"
+#include "core/record/rates.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -19,9 +16,9 @@ using record::Record;
 
 // The tokens of a step, if all records have the same.
 std::optional<double> common_tokens(const Cohort& group) {
-  const auto first = tokens_per_step(*group.records.front());
+  const auto first = record::tokens_per_step(*group.records.front());
   for (const auto* record : group.records)
-    if (tokens_per_step(*record) != first) return std::nullopt;
+    if (record::tokens_per_step(*record) != first) return std::nullopt;
   return first;
 }
 

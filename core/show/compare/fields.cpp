@@ -1,12 +1,11 @@
-#include "core/show/compare/fields.h"
-
 #include <algorithm>
 #include <cctype>
-#include <functional>
+#include <map>
 #include <span>
 
 #include "core/base/text.h"
-#include "core/show/compare/effects.h"
+#include "core/plan/vocabulary.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -14,6 +13,24 @@ namespace {
 using record::Record;
 
 constexpr std::size_t kShown = 6;  // values of a field in a text
+
+constexpr Effect kNothing{false, false, false};
+constexpr Effect kSpeed{true, false, false};
+constexpr Effect kAll{true, true, true};
+constexpr Effect kLoss{false, false, true};
+
+// What a setting can change, by its name. One that nobody has thought of can change anything.
+Effect effect_of(std::string_view field) {
+  if (const auto* term = plan::find_term(field))
+    return {term->changes.speed, term->changes.memory, term->changes.loss};
+  // What logs say besides the vocabulary.
+  static const std::map<std::string_view, Effect> kOthers{
+      {"seed", kLoss},        {"lr", kLoss},            {"learning_rate", kLoss},
+      {"train_iters", kLoss}, {"train_samples", kLoss}, {"name", kNothing},
+      {"label", kNothing},    {"job", kNothing}};
+  const auto found = kOthers.find(field);
+  return found == kOthers.end() ? kAll : found->second;
+}
 
 // A field of one record, as text; empty: not said.
 struct Reading {
@@ -107,18 +124,28 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
   return names;
 }
 
-std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Cohort>& groups) {
-  std::vector<std::pair<std::string, Read>> all{
-      {"date", [](const Record& r) { return Reading{r.origin.date}; }},
-      {"commit", [](const Record& r) { return Reading{r.origin.commit}; }},
-      {"node names", [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
-      {"cluster file", [](const Record& r) { return Reading{r.origin.cluster_file}; }},
-      {"experiment", [](const Record& r) { return Reading{r.origin.experiment}; }},
-      {"experiment file", [](const Record& r) { return Reading{r.origin.experiment_file}; }},
-      {"job", [](const Record& r) { return Reading{r.origin.job}; }}};
+// What is no setting, and what it can change.
+struct Circumstance {
+  std::string name;
+  Effect effect;
+  Read read;
+};
+
+std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {
+  std::vector<Circumstance> all{
+      // One machine was 1.7x slower for a day, and nobody knows why.
+      {"date", kSpeed, [](const Record& r) { return Reading{r.origin.date}; }},
+      {"commit", kAll, [](const Record& r) { return Reading{r.origin.commit}; }},
+      {"node names", kSpeed, [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
+      // It changes estimates, never measurements.
+      {"cluster file", kNothing, [](const Record& r) { return Reading{r.origin.cluster_file}; }},
+      {"experiment", kNothing, [](const Record& r) { return Reading{r.origin.experiment}; }},
+      {"experiment file", kNothing,
+       [](const Record& r) { return Reading{r.origin.experiment_file}; }},
+      {"job", kNothing, [](const Record& r) { return Reading{r.origin.job}; }}};
   for (const auto& name : version_names(groups))
-    all.emplace_back("version of " + name,
-                     [name](const Record& r) { return Reading{version_of(r, name)}; });
+    all.push_back({"version of " + name, kAll,
+                   [name](const Record& r) { return Reading{version_of(r, name)}; }});
   return all;
 }
 
@@ -144,10 +171,10 @@ std::vector<Difference> differences_of(const std::vector<Cohort>& groups) {
     if (only_names && (name == "model" || name == "params")) found.effect = {};
     if (is_difference(found)) out.push_back(std::move(found));
   }
-  for (const auto& [name, read] : circumstances(groups)) {
+  for (const auto& [name, effect, read] : circumstances(groups)) {
     auto found = look(groups, name, read);
     found.circumstance = true;
-    found.effect = circumstance_effect(name);
+    found.effect = effect;
     if (is_difference(found)) out.push_back(std::move(found));
   }
   return out;

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/show/compare/compare.h"
-#include "core/show/compare/words.h"
+#include "core/show/compare/parts.h"
+
 
 namespace orch::compare {
 namespace {

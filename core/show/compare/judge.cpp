@@ -1,5 +1,3 @@
-#include "core/show/compare/judge.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <span>
 
 #include "core/base/text.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/record/rates.h"
 #include "core/show/compare/curve.h"
-#include "core/show/compare/size.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/nan.h"
 
@@ -45,7 +45,7 @@ std::optional<Points> by_tokens(const Record& record) {
   const auto& losses = record.measured.losses;
   const bool said =
       std::all_of(losses.begin(), losses.end(), [](const LossPoint& p) { return p.tokens > 0; });
-  const auto per_step = tokens_per_step(record);
+  const auto per_step = record::tokens_per_step(record);
   if (!said && !per_step) return std::nullopt;
   Points out;
   for (const auto& p : losses)
@@ -183,7 +183,7 @@ void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out
   out.places.push_back({1, step, *a.measured.last_loss, *b.measured.last_loss, {}});
 }
 
-bool lost(const Record& record) {
+bool is_lost(const Record& record) {
   return record.failure == record::Failure::nan || record::lost_loss(record.measured);
 }
 
@@ -207,8 +207,8 @@ Losses compare_losses(const Records& base, const Records& other, bool same_steps
   out.other_id = b->id;
   out.base_nan = record::nan_text(a->measured);
   out.other_nan = record::nan_text(b->measured);
-  out.base_lost = lost(*a);
-  out.other_lost = lost(*b);
+  out.base_lost = is_lost(*a);
+  out.other_lost = is_lost(*b);
   (curves ? compare_curves : compare_last)(*a, *b, same_steps, out);
   return out;
 }

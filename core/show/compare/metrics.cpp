@@ -1,13 +1,193 @@
-#include "core/show/compare/metrics.h"
-
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
 
-#include "core/show/compare/gauges.h"
+#include "core/base/units.h"
+#include "core/record/rates.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
 
 using statistics::Interval;
+using record::Record;
+// How a record has a metric. Values are positive and finite.
+using Read = std::function<std::optional<Interval>(const Record&)>;
+
+struct Gauge {
+  Metric metric;
+  Read measured, estimated;
+};
+
+bool usable(double value) { return std::isfinite(value) && value > 0; }
+
+std::optional<Interval> single(std::optional<double> value) {
+  if (!value || !usable(*value)) return std::nullopt;
+  return Interval{*value, std::nullopt, std::nullopt, 1};
+}
+
+std::optional<Interval> scaled(std::optional<Interval> interval, double factor) {
+  if (!interval || !usable(interval->value) || !usable(factor)) return std::nullopt;
+  return interval->times(factor);
+}
+
+std::optional<Interval> inverse(std::optional<Interval> interval) {
+  if (!interval || !usable(interval->value)) return std::nullopt;
+  if (interval->has_limits() && !(usable(*interval->low) && usable(*interval->high)))
+    interval->low.reset();
+  return interval->inverse(1);
+}
+
+std::optional<Interval> estimated_step(const Record& record) {
+  return scaled(record::estimated(*record::find_quantity("step_seconds"), record), 1);
+}
+
+// A log's own TFLOPs are its framework's.
+std::string convention_of(const Record& record, const record::Tflops& tflops) {
+  if (tflops.convention.empty()) return std::string(kUnsaidConvention);
+  if (tflops.convention != "log") return tflops.convention;
+  const auto strategy = record.field_text("strategy"), framework = record.field_text("framework");
+  const auto& writer = framework.empty() ? strategy : framework;
+  return writer.empty() ? "log" : "log of " + writer;
+}
+
+std::optional<Interval> stated_tflops(const Record& record, const std::string& convention) {
+  for (const auto& tflops : record.measured.tflops)
+    if (convention_of(record, tflops) == convention) return single(tflops.value);
+  return std::nullopt;
+}
+
+std::optional<Interval> estimated_tflops(const Record& record, const std::string& convention) {
+  const auto step = estimated_step(record);
+  if (!step || !convention.starts_with("megatron") || !usable(record.estimated->tflops_per_gpu))
+    return std::nullopt;
+  return scaled(inverse(step), record.estimated->tflops_per_gpu * step->value);
+}
+
+Gauge gauge(std::string name, std::string title, Better better, Aspect aspect, Read measured,
+            Read estimated) {
+  Gauge out{{}, std::move(measured), std::move(estimated)};
+  out.metric.name = std::move(name);
+  out.metric.title = std::move(title);
+  out.metric.better = better;
+  out.metric.aspect = aspect;
+  return out;
+}
+
+// A time per token, measured and estimated, as something else.
+Gauge time_gauge(std::string name, std::string title, Better better,
+                 const std::function<std::optional<Interval>(const Record&, const Interval&)>& as,
+                 const Sizing& sizing) {
+  const auto reader = [as, sizing](Read read) -> Read {
+    return [as, sizing, read](const Record& r) {
+      const auto time = scaled(read(r), sizing.factor(r));
+      return time ? as(r, *time) : std::nullopt;
+    };
+  };
+  return gauge(std::move(name), std::move(title), better, Aspect::speed, reader(record::seconds_per_token),
+               reader(record::estimated_seconds_per_token));
+}
+
+// A step of another model and batch takes as long as its FLOPs do, brought to the first one's.
+Gauge step_gauge(const Sizing& sizing, std::optional<double> base_tokens) {
+  const auto reader = [sizing, base_tokens](Read read) -> Read {
+    return [=](const Record& r) {
+      if (!sizing.base) return scaled(read(r), 1);
+      const auto tokens = record::tokens_per_step(r);
+      if (!tokens || !base_tokens) return std::optional<Interval>();
+      return scaled(read(r), sizing.factor(r) * *base_tokens / *tokens);
+    };
+  };
+  return gauge("step_seconds", "seconds per step", Better::lower, Aspect::speed,
+               reader([](const Record& r) { return r.measured.step_seconds; }),
+               reader(estimated_step));
+}
+
+// As the list of quantities has it.
+Gauge quantity_gauge(const record::Quantity& quantity, Aspect aspect) {
+  const auto reader = [&quantity](std::optional<Interval> (*read)(const record::Quantity&,
+                                                                  const Record&)) -> Read {
+    return [&quantity, read](const Record& r) { return scaled(read(quantity, r), 1); };
+  };
+  return gauge(std::string(quantity.name), std::string(quantity.title), quantity.better, aspect,
+               reader(record::measured), reader(record::estimated));
+}
+
+// Days per 100B tokens, tokens per second, GPU-hours per 1e9 tokens, seconds per step: brought to
+// the same size where the sizing has one, a step also to the first group's tokens.
+std::vector<Gauge> time_gauges(const Sizing& sizing, std::optional<double> base_tokens) {
+  const auto days = [](const Record&, const Interval& t) { return scaled(t, record::kDaysPer100B); };
+  const auto rate = [](const Record&, const Interval& t) { return inverse(t); };
+  const auto cost = [](const Record& r, const Interval& t) {
+    const auto gpus = r.field_number("gpus");
+    return gpus ? scaled(t, *gpus * 1e9 / 3600) : std::nullopt;
+  };
+  return {time_gauge("days_per_100b_tokens", "days per 100B tokens", Better::lower, days, sizing),
+          time_gauge("tokens_per_second", "tokens per second", Better::higher, rate, sizing),
+          time_gauge("gpu_hours_per_1e9_tokens", "GPU-hours per 1e9 tokens", Better::lower, cost,
+                     sizing),
+          step_gauge(sizing, base_tokens)};
+}
+
+// The conventions by which records say TFLOPs. What a log prints is of its framework's making.
+std::vector<std::string> conventions(const std::vector<Cohort>& groups) {
+  std::vector<std::string> out;
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      for (const auto& tflops : record->measured.tflops) {
+        const auto convention = convention_of(*record, tflops);
+        if (std::find(out.begin(), out.end(), convention) == out.end()) out.push_back(convention);
+      }
+  return out;
+}
+
+Gauge tflops_gauge(const std::string& convention) {
+  auto out = gauge(
+      "tflops_per_gpu", "TFLOPs per GPU (" + convention + ")", Better::higher, Aspect::speed,
+      [convention](const Record& r) { return stated_tflops(r, convention); },
+      [convention](const Record& r) { return estimated_tflops(r, convention); });
+  out.metric.convention = convention;
+  return out;
+}
+
+// FLOPs of the model over the time that it took: where what was stated does not compare.
+Gauge model_tflops_gauge(Flops by) {
+  const auto reader = [by](Read read) -> Read {
+    return [by, read](const Record& r) {
+      const auto flops = flops_per_token(r, by), gpus = r.field_number("gpus");
+      if (!flops || !gpus) return std::optional<Interval>();
+      return scaled(inverse(read(r)), *flops / *gpus / 1e12);
+    };
+  };
+  const std::string way =
+      by == Flops::shape ? "72 B s L h^2 (1 + s/6h + V/16Lh)" : "6 params tokens";
+  auto out =
+      gauge("model_tflops_per_gpu", "model TFLOPs per GPU, computed", Better::higher,
+            Aspect::speed, reader(record::seconds_per_token), reader(record::estimated_seconds_per_token));
+  out.metric.convention = way;
+  return out;
+}
+
+// Every other quantity that people look at, as the list of them has it.
+std::vector<Gauge> other_gauges() {
+  // Those above, and two that say nothing of speed: the loss has its own section, and GPU-hours
+  // depend on how long somebody let a run go on.
+  static const std::set<std::string_view> kOwn{
+      "days_per_100b_tokens", "tokens_per_second", "step_seconds", "tflops_per_gpu",
+      "peak_memory_bytes",    "last_loss",         "gpu_hours"};
+  std::vector<Gauge> out;
+  for (const auto& quantity : record::quantities()) {
+    if (quantity.planned || quantity.rank == record::kUnshown || kOwn.contains(quantity.name))
+      continue;
+    out.push_back(quantity_gauge(quantity, Aspect::other));
+  }
+  return out;
+}
+
+Gauge memory_gauge() {
+  return quantity_gauge(*record::find_quantity("peak_memory_bytes"), Aspect::memory);
+}
 
 bool touches(const record::Doubt& doubt, const Metric& metric) {
   const auto has = [](const std::string& text, std::string_view part) {
@@ -112,7 +292,7 @@ void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kind
 std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
                                const Sizing& sizing) {
   std::vector<Metric> out;
-  for (auto& gauge : time_gauges(sizing, tokens_per_step(*groups.front().records.front())))
+  for (auto& gauge : time_gauges(sizing, record::tokens_per_step(*groups.front().records.front())))
     add(groups, kinds, std::move(gauge), out);
   add_tflops(groups, kinds, out);
   add(groups, kinds, memory_gauge(), out);

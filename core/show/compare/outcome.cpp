@@ -4,8 +4,8 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "core/show/compare/equals.h"
 #include "core/record/nan.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {

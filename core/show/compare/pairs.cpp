@@ -1,5 +1,3 @@
-#include "core/show/compare/pairs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/record/statistics/student.h"
-#include "core/show/compare/causes.h"
-#include "core/show/compare/equals.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/judge.h"
-#include "core/show/compare/metrics.h"
+#include "core/show/compare/parts.h"
 
 // How records are paired. The question is what the groups were chosen by: fields that have one
 // value in the first group and another in the second. Every record of the one group is held against
@@ -86,30 +80,17 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
   return true;
 }
 
-const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name) {
-  for (const auto& metric : metrics)
-    if (metric.name == name) return &metric;
-  return nullptr;
-}
-
 // The speed of the two: of the whole run, per GPU where they have not as many.
-bool judge_speed(const std::vector<Cohort>& two, const Sizing& sizing, bool estimated, Twins& out) {
-  const auto metrics = metrics_of(two, {Kind::one, Kind::one}, sizing);
-  const auto differences = differences_of(two);
-  const Pair pair{&two[0], &two[1], 1, &differences, sizing.base.has_value()};
-  const bool per_gpu = standing_of(differences, "gpus", 1) == Standing::differs;
+std::optional<Duel> judge_speed(const std::vector<Cohort>& two, const Sizing& sizing,
+                                bool estimated) {
+  const bool per_gpu = standing_of(differences_of(two), "gpus", 1) == Standing::differs;
   const Names wanted = per_gpu ? Names{"gpu_hours_per_1e9_tokens"}
                                : Names{"days_per_100b_tokens", "step_seconds"};
-  for (const auto& name : wanted) {
-    const auto* metric = find_metric(metrics, name);
-    if (metric == nullptr) continue;
-    out.judgement = judge(*metric, 1, not_comparable(*metric, pair));
-    out.metric = name;
-    out.base = metric->values[0];
-    out.value = metric->values[1];
-    if (out.judgement.ratio && out.judgement.estimated == estimated) return true;
-  }
-  return false;
+  for (const auto& name : wanted)
+    if (auto found = duel(two, sizing, name);
+        found && found->judgement.ratio && found->judgement.estimated == estimated)
+      return found;
+  return std::nullopt;
 }
 
 // Most records are not as large as most others: only those that are need a closer look.
@@ -143,12 +124,11 @@ std::vector<Candidate> candidates(const Cohort& base, const Cohort& other, const
     const auto [first, last] = by_size.equal_range(size_key(*one, question));
     for (auto at = first; at != last; ++at) {
       const std::vector<Cohort> two{{base.name, {one}}, {other.name, {at->second}}};
-      Candidate candidate{one, at->second, {}};
-      candidate.twins.base_id = one->id;
-      candidate.twins.id = at->second->id;
-      if (one != at->second && judge_speed(two, sizing, estimated, candidate.twins) &&
-          agree(two, question, candidate.twins))
-        out.push_back(std::move(candidate));
+      if (one == at->second) continue;
+      auto speed = judge_speed(two, sizing, estimated);
+      Twins twins{speed ? std::move(*speed) : Duel(), {}, {}, {}};
+      if (speed && agree(two, question, twins))
+        out.push_back({one, at->second, std::move(twins)});
     }
   }
   std::stable_sort(out.begin(), out.end(),

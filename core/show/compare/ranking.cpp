@@ -1,8 +1,7 @@
-#include "core/show/compare/ranking.h"
-
 #include <algorithm>
 
-#include "core/show/compare/judge.h"
+#include "core/show/compare/parts.h"
+
 
 namespace orch::compare {
 namespace {

@@ -4,10 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/compare/compare.h"
-#include "core/show/compare/fields.h"
-#include "core/show/compare/ranking.h"
-#include "core/show/compare/words.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -95,8 +92,7 @@ std::string places_text(const LikeForLike& pairs) {
 void add_pairs(const Comparison& c, const LikeForLike& pairs, Section& out) {
   const auto& judgement = pairs.judgement;
   if (judgement.verdict == Verdict::missing) return;
-  const auto count = pairs.pairs.size();
-  auto found = fmt::format("{} pair{}", count, count == 1 ? "" : "s");
+  auto found = plural(pairs.pairs.size(), "pair");
   if (const auto places = places_text(pairs); !places.empty()) found += " " + places;
   if (const auto limits = limits_text(judgement); !limits.empty()) found += "; " + limits;
   const std::string_view comparative = pairs.per_gpu ? "faster per GPU" : "faster";

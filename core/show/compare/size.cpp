@@ -1,8 +1,8 @@
-#include "core/show/compare/size.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 namespace {
@@ -12,14 +12,6 @@ using record::Record;
 std::optional<double> positive(const Record& record, std::string_view name) {
   const auto value = record.field_number(name);
   return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
-}
-
-std::optional<double> global_batch(const Record& record) {
-  if (const auto said = positive(record, "global_batch")) return said;
-  const auto micro = positive(record, "micro_batch"), steps = positive(record, "accumulate"),
-             data = positive(record, "data_parallel");
-  if (!micro || !steps || !data) return std::nullopt;
-  return *micro * *steps * *data;
 }
 
 // 72 B s L h^2 (1 + s/6h + V/16Lh) is a step of B sequences: Narayanan et al. 2021, equation 3 with
@@ -39,12 +31,6 @@ const Record* without(const std::vector<Cohort>& groups, Flops by) {
 }
 
 }  // namespace
-
-std::optional<double> tokens_per_step(const Record& record) {
-  const auto batch = global_batch(record), seq = positive(record, "seq");
-  if (!batch || !seq) return std::nullopt;
-  return *batch * *seq;
-}
 
 std::optional<double> flops_per_token(const Record& record, Flops by) {
   if (by == Flops::shape) return by_shape(record);

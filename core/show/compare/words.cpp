@@ -1,10 +1,9 @@
-#include "core/show/compare/words.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/show/compare/parts.h"
 
 namespace orch::compare {
 
@@ -53,11 +52,11 @@ std::string spike_text(const record::Spike& spike) {
 }
 
 void add_spikes(const std::string& name, const std::vector<record::Spike>& spikes, Section& out) {
-  constexpr std::size_t kShown = 5;
-  for (std::size_t i = 0; i < spikes.size() && i < kShown; ++i)
+  constexpr std::size_t kJumps = 5;
+  for (std::size_t i = 0; i < spikes.size() && i < kJumps; ++i)
     out.sentences.push_back(name + ": " + spike_text(spikes[i]));
-  if (spikes.size() > kShown)
-    out.sentences.push_back(fmt::format("{}: {} more jumps", name, spikes.size() - kShown));
+  if (spikes.size() > kJumps)
+    out.sentences.push_back(fmt::format("{}: {} more jumps", name, spikes.size() - kJumps));
 }
 
 }  // namespace

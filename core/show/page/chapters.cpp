@@ -243,7 +243,7 @@ std::string in_full(const std::vector<Line>& lines) {
   }
   if (n < lines.size())
     out += fmt::format("<p>The first {} of {}: the others open with scripts allowed.</p>\n", n,
-                       counted(lines.size(), "run"));
+                       plural(lines.size(), "run"));
   return out + "</noscript>\n";
 }
 

@@ -2,10 +2,8 @@
 #include <functional>
 #include <set>
 
-#include "core/show/page/families.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/picture.h"
-#include "core/show/page/sweep.h"
 
 namespace orch::page {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/show/page/families.h"
+#include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 #include "core/record/nan.h"
 #include "core/record/quantities.h"
@@ -61,7 +61,7 @@ Cell doubts_cell(const Line& line) {
   for (const auto& doubt : doubts) list += fmt::format("<li>{}</li>", escape(doubt.reason));
   const auto n = doubts.size();
   return {
-      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + counted(n, "doubt"), list + "</ul>"),
+      opens("doubts", "<span aria-hidden=\"true\">⚠ </span>" + plural(n, "doubt"), list + "</ul>"),
       Interval{static_cast<double>(n), {}, {}, 1}};
 }
 
@@ -135,13 +135,23 @@ void add_outcome(std::vector<Column>& out) {
   out.push_back(words("state", "State", state_cell));
 }
 
+// What was measured and what was estimated of one thing, side by side.
+void add_both(std::vector<Column>& out, const std::string& name, const char* head,
+              const std::string& title, std::vector<std::string> doubted,
+              std::optional<Interval> Numbers::*measured, std::optional<Interval> Numbers::*estimated,
+              const char* interval, double unit = 1) {
+  const auto cell = [unit](std::optional<Interval> Numbers::*which) {
+    return [unit, which](const Line& line) { return ranged(line.numbers.*which, unit); };
+  };
+  out.push_back(measure(name.c_str(), head, "measured", title + interval,
+                        std::move(doubted), cell(measured)));
+  out.push_back(measure(("estimated_" + name).c_str(), head, "estimated",
+                        title + ", with the range of nine cases in ten", {}, cell(estimated)));
+}
+
 void add_time(std::vector<Column>& out) {
-  out.push_back(measure("step", "Step s", "measured", "seconds per step, with its 95 % interval",
-                        {"step_seconds", "step_time_s", "step_time"},
-                        [](const Line& line) { return ranged(line.numbers.step); }));
-  out.push_back(measure("estimated_step", "Step s", "estimated",
-                        "seconds per step, with the range of nine cases in ten", {},
-                        [](const Line& line) { return ranged(line.numbers.estimated_step); }));
+  add_both(out, "step", "Step s", "seconds per step", {"step_seconds", "step_time_s", "step_time"},
+           &Numbers::step, &Numbers::estimated_step, ", with its 95 % interval");
   out.push_back(measure("error", "Error %", "of estimate", "estimated over measured time, less one",
                         {}, error_cell));
   out.push_back(measure("tokens_per_second", "Tokens/s", "measured", "tokens per second",
@@ -149,12 +159,8 @@ void add_time(std::vector<Column>& out) {
                           const auto& rate = line.numbers.tokens_per_second;
                           return rate ? number(rate->value) : Cell{};
                         }));
-  out.push_back(measure("days", "Days/100B", "measured",
-                        "days per 100B tokens, with their 95 % interval", {"days_per_100b_tokens"},
-                        [](const Line& line) { return ranged(line.numbers.days); }));
-  out.push_back(measure("estimated_days", "Days/100B", "estimated",
-                        "days per 100B tokens, with the range of nine cases in ten", {},
-                        [](const Line& line) { return ranged(line.numbers.estimated_days); }));
+  add_both(out, "days", "Days/100B", "days per 100B tokens", {"days_per_100b_tokens"},
+           &Numbers::days, &Numbers::estimated_days, ", with their 95 % interval");
 }
 
 Cell tflops_cell(const Record& record, const std::string& convention) {
@@ -195,13 +201,9 @@ void add_tflops(std::vector<Column>& out, const std::vector<Line>& lines) {
 }
 
 void add_memory(std::vector<Column>& out) {
-  out.push_back(measure("memory", "GiB", "measured", "peak memory of the fullest GPU",
-                        {"peak_memory_bytes", "mem_gb", "memory"},
-                        [](const Line& line) { return ranged(line.numbers.memory, kGiB); }));
-  out.push_back(
-      measure("estimated_memory", "GiB", "estimated",
-              "peak memory of the fullest GPU, with the range of nine cases in ten", {},
-              [](const Line& line) { return ranged(line.numbers.estimated_memory, kGiB); }));
+  add_both(out, "memory", "GiB", "peak memory of the fullest GPU",
+           {"peak_memory_bytes", "mem_gb", "memory"}, &Numbers::memory, &Numbers::estimated_memory,
+           "", kGiB);
   out.push_back(measure("memory_limit", "GiB", "limit", "memory that a run can use on a GPU", {},
                         [](const Line& line) {
                           const auto& limit = line.numbers.memory_limit;

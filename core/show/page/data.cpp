@@ -6,7 +6,6 @@
 #include "core/record/nan.h"
 #include "core/record/thinned.h"
 #include "core/show/page/parts.h"
-#include "core/show/page/sweep.h"
 #include "core/show/page/text.h"
 
 namespace orch::page {

@@ -1,4 +1,4 @@
-#include "core/show/page/families.h"
+#include "core/show/page/parts.h"
 
 #include <algorithm>
 #include <array>

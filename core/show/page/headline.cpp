@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
+#include "core/base/units.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
 #include "core/record/nan.h"
@@ -35,7 +35,7 @@ std::string name_of(const Line& line) {
   const auto strategy = strategy_of(*line.record);
   if (!strategy.empty()) out += ", " + escape(strategy, kLongestName);
   if (const auto gpus = line.record->field_number("gpus"); gpus && *gpus > 0 && *gpus < 1e9)
-    out += fmt::format(" on {}", counted(static_cast<std::size_t>(*gpus), "GPU"));
+    out += fmt::format(" on {}", plural(*gpus, "GPU"));
   return out;
 }
 
@@ -110,13 +110,13 @@ std::string best(const std::vector<Line>& lines) {
     out += sentence(by_model[order[i]], order.size() > 1 ? whose(order[i]) : "");
   if (order.size() > kMostModels)
     out += fmt::format("<p>And {}: see the table.</p>\n",
-                       counted(order.size() - kMostModels, "more model"));
+                       plural(order.size() - kMostModels, "more model"));
   return out;
 }
 
 std::string tile(std::size_t n, std::string_view noun) {
   if (n == 0) return "";
-  const auto text = counted(n, noun);
+  const auto text = plural(n, noun);
   const auto blank = text.find(' ');
   return fmt::format("<li><b>{}</b>{}</li>", text.substr(0, blank), text.substr(blank));
 }

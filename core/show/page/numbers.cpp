@@ -10,13 +10,12 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/quantities.h"
+#include "core/record/rates.h"
 
 namespace orch::page {
 namespace {
 
 using record::Record;
-
-constexpr double kTokens = 100e9;
 
 std::optional<double> positive(std::optional<double> value) {
   return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
@@ -35,32 +34,6 @@ std::optional<Interval> estimated(const Record& record, std::string_view quantit
   return positive(record::estimated(*record::find_quantity(quantity), record));
 }
 
-std::optional<double> tokens_per_step(const Record& record) {
-  const auto batch = positive(record.field_number("global_batch"));
-  const auto seq = positive(record.field_number("seq"));
-  if (!batch || !seq) return std::nullopt;
-  return *batch * *seq;
-}
-
-// A rate that was stated has the relative limits of the step time that it is made of.
-Interval with_limits_of(double rate, const std::optional<Interval>& step) {
-  return step && step->has_limits() ? step->inverse(rate * step->value) : Interval{rate, {}, {}, 1};
-}
-
-// Tokens per second by the first of: itself, days, the step time.
-std::optional<Interval> rate_of(std::optional<double> rate, std::optional<double> days,
-                             const std::optional<Interval>& step, std::optional<double> tokens) {
-  if (positive(rate)) return with_limits_of(*rate, step);
-  if (positive(days)) return with_limits_of(kTokens / (*days * kDay), step);
-  if (step && tokens) return step->inverse(*tokens);
-  return std::nullopt;
-}
-
-std::optional<Interval> days_of(std::optional<double> days, const std::optional<Interval>& rate) {
-  if (positive(days)) return with_limits_of(*days, rate);
-  return rate ? std::optional(rate->inverse(kTokens / kDay)) : std::nullopt;
-}
-
 std::optional<double> error_of(const Numbers& n) {
   const auto percent = [](const std::optional<Interval>& guess, const std::optional<Interval>& truth) {
     return 100 * (guess->value / truth->value - 1);
@@ -68,6 +41,15 @@ std::optional<double> error_of(const Numbers& n) {
   if (n.step && n.estimated_step) return percent(n.estimated_step, n.step);
   if (n.days && n.estimated_days) return percent(n.estimated_days, n.days);
   return std::nullopt;
+}
+
+// Days per 100B tokens and tokens per second, of seconds per token.
+void add_speed(std::optional<Interval> seconds, std::optional<Interval>& days,
+               std::optional<Interval>& rate) {
+  seconds = positive(std::move(seconds));
+  if (!seconds) return;
+  days = seconds->times(record::kDaysPer100B);
+  rate = seconds->inverse(1);
 }
 
 constexpr std::array kOwnColumns{
@@ -81,21 +63,14 @@ constexpr std::array kOwnColumns{
 
 Numbers numbers_of(const Record& record) {
   Numbers out;
-  const auto tokens = tokens_per_step(record);
-  const auto& measured = record.measured;
-  out.step = page::measured(record, "step_seconds");
-  out.tokens_per_second =
-      rate_of(measured.tokens_per_second, measured.days_per_100b_tokens, out.step, tokens);
-  out.days = days_of(measured.days_per_100b_tokens, out.tokens_per_second);
-  out.memory = page::measured(record, "peak_memory_bytes");
-  if (const auto& guess = record.estimated) {
-    out.estimated_step = estimated(record, "step_seconds");
-    out.estimated_tokens_per_second =
-        rate_of(guess->tokens_per_second, guess->days_per_100b_tokens, out.estimated_step, tokens);
-    out.estimated_days = days_of(guess->days_per_100b_tokens, out.estimated_tokens_per_second);
-    out.estimated_memory = estimated(record, "peak_memory_bytes");
-    out.memory_limit = positive(guess->usable_memory_bytes);
-  }
+  out.step = measured(record, "step_seconds");
+  out.memory = measured(record, "peak_memory_bytes");
+  add_speed(record::seconds_per_token(record), out.days, out.tokens_per_second);
+  out.estimated_step = estimated(record, "step_seconds");
+  out.estimated_memory = estimated(record, "peak_memory_bytes");
+  add_speed(record::estimated_seconds_per_token(record), out.estimated_days,
+            out.estimated_tokens_per_second);
+  if (record.estimated) out.memory_limit = positive(record.estimated->usable_memory_bytes);
   out.error = error_of(out);
   return out;
 }

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "core/show/page/families.h"
+#include "core/show/page/parts.h"
 #include "core/show/page/picture.h"
 
 namespace orch::page {

@@ -39,7 +39,7 @@ struct Rejection {
 };
 
 std::string rejections(const std::vector<Rejection>& group) {
-  auto out = fmt::format("<details><summary>{}: {}</summary><ul>\n", counted(group.size(), "run"),
+  auto out = fmt::format("<details><summary>{}: {}</summary><ul>\n", plural(group.size(), "run"),
                          escape(*group.front().reason));
   const bool alike = std::all_of(group.begin(), group.end(), [&](const Rejection& rejection) {
     return *rejection.reason == *group.front().reason;
@@ -132,11 +132,11 @@ std::string rejected(const std::vector<RejectedRun>& runs) {
   for (const auto& [reason, group] : by_reason) groups.push_back(&group);
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto* a, const auto* b) { return a->size() > b->size(); });
-  auto out = fmt::format("<p>{} could not work as asked.</p>\n", counted(runs.size(), "run"));
+  auto out = fmt::format("<p>{} could not work as asked.</p>\n", plural(runs.size(), "run"));
   for (std::size_t i = 0; i < std::min(groups.size(), kMostReasons); ++i)
     out += rejections(*groups[i]);
   if (groups.size() > kMostReasons)
-    out += fmt::format("<p>And {}.</p>\n", counted(groups.size() - kMostReasons, "more reason"));
+    out += fmt::format("<p>And {}.</p>\n", plural(groups.size() - kMostReasons, "more reason"));
   return section("rejected", "Rejected runs", out);
 }
 

@@ -102,8 +102,4 @@ std::string shown(std::optional<double> number) {
   return number && std::isfinite(*number) ? format_number(*number) : std::string();
 }
 
-std::string counted(std::size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", group_digits(static_cast<double>(n)), noun, n == 1 ? "" : "s");
-}
-
 }  // namespace orch::page

@@ -23,7 +23,4 @@ std::string for_script(std::string_view json);
 // "12.34", "1,234", "" if there is none or it is not finite.
 std::string shown(std::optional<double> number);
 
-// A noun with its number: "1 run", "2,000 runs".
-std::string counted(std::size_t n, std::string_view noun);
-
 }  // namespace orch::page

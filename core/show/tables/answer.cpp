@@ -1,4 +1,4 @@
-#include "core/show/tables/answer.h"
+#include "core/show/tables/report.h"
 
 #include <fmt/format.h>
 
@@ -37,22 +37,22 @@ std::string who(const Planned& planned, const Runs& runs) {
     parts.push_back(fmt::format("PP {}", run.layout.pipeline_parallel));
   parts.push_back(fmt::format("micro-batch {}", run.batch.micro_batch));
   return fmt::format("{} ({}) on {}", run.strategy->name, join(parts, ", "),
-                     plural(static_cast<std::size_t>(run.gpus), "GPU"));
+                     plural(run.gpus, "GPU"));
 }
 
 // "300B tokens in 106 days (90–124), 974,760 GPU-hours (32 % of the budget), done 2027-03-14".
 std::string price(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
   auto out = run.steps > 0
-                 ? plural(static_cast<std::size_t>(run.steps), "step") + " in " +
+                 ? plural(run.steps, "step") + " in " +
                        format_seconds(planned.job_days() * kDay)
                  : format_tokens(run.tokens) + " tokens in " + days_text(planned.estimate);
   out += ", " + amount(planned.job_hours()) + " GPU-hours";
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
   if (!experiment.calendar.start || run.steps > 0) return out;
-  const auto end = experiment.calendar.end(planned.portions(planned.job_days()));
-  return out + (end ? ", done " + format_date(*end) : ", done after 9999");
+  return out + ", done " +
+         day_text(experiment.calendar.end(planned.portions(planned.job_days())));
 }
 
 // The best of every other strategy, the fastest first.
@@ -138,7 +138,7 @@ Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
   const auto ties = ties_of(runs);
   Parts parts{ground(best.estimate)};
   if (ties > 0)
-    parts.push_back(fmt::format("{} more run{} may be as fast", ties, ties == 1 ? "" : "s"));
+    parts.push_back(plural(ties, "more run") + " may be as fast");
   for (auto part : {change(best, other, ties), tightness(best.estimate), limits(best, experiment)})
     if (!part.empty()) parts.push_back(std::move(part));
   return {fmt::format("{} is best: {}{}.", who(best, runs), price(best, experiment), lead(best, other)),

@@ -36,7 +36,7 @@ std::string against_deadline(const plan::Estimate& estimate, const Experiment& e
     const auto days = (deadline - *end).count();
     out = days == 0 ? "on the day of the deadline"
                     : fmt::format("{} {} the deadline",
-                                  plural(static_cast<std::size_t>(std::abs(days)), "day"),
+                                  plural(std::abs(days), "day"),
                                   days > 0 ? "before" : "after");
   }
   const bool at_risk = low && *low <= deadline && !(high && *high <= deadline);
@@ -55,7 +55,7 @@ std::string first_to_end(const RankedRuns& result) {
     if (run->estimate.fit != plan::Fit::oom && days(run) < days(first)) first = run;
   if (first == result.runs.front()) return "";
   return fmt::format("\nthe first to end is {} on {}: it {}", first->run.strategy->name,
-                     plural(static_cast<std::size_t>(first->run.nodes), "node"),
+                     plural(first->run.nodes, "node"),
                      when_text(calendar, first->estimate));
 }
 
@@ -121,14 +121,12 @@ Verdict budget_verdict(const RankedRuns& result) {
 
 std::string when_text(const plan::Calendar& calendar, const plan::Estimate& estimate) {
   const auto day = [&](double days) {
-    const auto end = calendar.end(estimate.portions(days));
-    return end ? format_date(*end) : std::string("after 9999");
+    return day_text(calendar.end(estimate.portions(days)));
   };
   const auto range = estimate.range_of(estimate.days_to_train);
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
-  const auto begins = calendar.date(spans.front().from);
   return fmt::format("begins {} and ends {} ({} to {})",
-                     begins ? format_date(*begins) : "after 9999", day(estimate.days_to_train),
+                     day_text(calendar.date(spans.front().from)), day(estimate.days_to_train),
                      day(range.low), day(range.high));
 }
 

@@ -1,42 +1,43 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "core/base/csv.h"
+#include "core/base/text.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
 
-// A column of the side-by-side table.
+// A column of a table of runs, of records, of whatever has rows. The highest rank is the first to go
+// on a narrow screen, 0 always stays.
+template <class Row>
 struct Column {
   std::string title;
-  int rank;    // 0 always stays; the highest rank is the first to go on a narrow screen
-  bool input;  // what was asked, not what came out: said once above the table if all runs share it
-  std::function<std::string(const plan::Planned&)> text;
+  int rank;
+  std::function<std::string(const Row&)> text;
+  bool input = false;  // what was asked, not what came out: said once where all rows share it
+};
+inline constexpr int kBelow = -1;  // the rank of a last column that goes below its row
+
+// The same with its cells, the title first.
+struct Filled {
+  int rank = 0;
+  std::vector<std::string> texts;
 };
 
-// Settings that all runs of a strategy share: said once above the table.
-using Common = std::map<std::string, std::set<std::string>>;
-Common common_settings(const std::vector<const plan::Planned*>& runs);
+template <class Row>
+std::vector<Filled> filled(const std::vector<Column<Row>>& columns,
+                           const std::vector<const Row*>& rows) {
+  std::vector<Filled> out;
+  for (const auto& column : columns) {
+    auto& texts = out.emplace_back(Filled{column.rank, {column.title}}).texts;
+    for (const auto* row : rows) texts.push_back(printable(column.text(*row)));
+  }
+  return out;
+}
 
-// All columns of a result. The strategy's leaves out the settings that are said already.
-inline constexpr std::string_view kStrategy = "strategy";
-std::vector<Column> columns(const RankedRuns& result, const Common& common);
-
-// The same in CSV, with everything in bytes, seconds and days: the names, and a row for each run.
-std::string csv_header();
-std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result);
-
-// Inputs that are the same in every run, as "title text", and the other columns.
-struct Split {
-  std::vector<const Column*> varying;
-  std::vector<std::string> common;
-};
-Split split_columns(const std::vector<Column>& columns,
-                    const std::vector<const plan::Planned*>& runs);
+// The columns in which something stands, as many as the screen has room for, as rows.
+Rows fitting_rows(std::vector<Filled> columns, const Screen& screen);
 
 }  // namespace orch::tables

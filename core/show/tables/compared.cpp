@@ -112,8 +112,8 @@ std::vector<std::string> row_of(const Compared& item, bool bytes) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes) {
-  std::vector<std::vector<std::string>> rows{{"measured", "estimated", "error", "item"}};
+Rows compared_rows(const Comparison& comparison, bool bytes) {
+  Rows rows{{"measured", "estimated", "error", "item"}};
   for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
   rows.push_back(row_of(comparison.sum, bytes));
   rows.push_back(row_of(comparison.total, bytes));

@@ -6,6 +6,7 @@
 
 #include "core/plan/estimate.h"
 #include "core/record/facts.h"
+#include "core/show/tables/report.h"
 
 namespace orch::tables {
 
@@ -35,7 +36,7 @@ struct Comparison {
 };
 
 // As a table: measured, estimated, error, item; seconds or bytes.
-std::vector<std::vector<std::string>> compared_rows(const Comparison& comparison, bool bytes);
+Rows compared_rows(const Comparison& comparison, bool bytes);
 
 Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured);
 // Memory of the fullest stage.

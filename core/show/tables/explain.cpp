@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/planned.h"
@@ -11,8 +9,6 @@
 
 namespace orch::tables {
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string share(double part, double total) { return fmt::format("{:.1f}%", 100 * part / total); }
 
@@ -105,35 +101,32 @@ std::string head(const plan::Planned& p, const Screen& screen) {
   return out;
 }
 
-// Tables with titles between them, for a terminal or as Markdown.
-class Page {
- public:
-  Page(const Screen& screen, bool markdown) : screen_(screen), markdown_(markdown) {}
+// "192–2032", or the one value where both are the same.
+std::string span_text(const std::string& first, const std::string& last) {
+  return first == last ? first : first + "–" + last;
+}
 
-  void text(const std::string& lines) { out_ += markdown_ ? "\n" + lines : wrap(lines, screen_); }
-  void table(const std::string& title, const Rows& rows) {
-    if (markdown_)
-      out_ += "\n## " + title + "\n\n" + grid_markdown(rows);
-    else
-      out_ += "\n" + paint(title, "1", screen_) + "\n" + grid(rows, screen_);
-  }
-  std::string take() { return std::move(out_); }
+std::string place_text(const plan::Calendar& calendar, double days) {
+  if (!calendar.start) return fmt::format("day {:.1f}", days);
+  return day_text(calendar.date(days));
+}
 
- private:
-  Screen screen_;
-  bool markdown_;
-  std::string out_;
-};
+std::string titled(const std::string& title, const Rows& rows, const Screen& screen) {
+  return "\n" + heading(title, screen) + grid(rows, screen);
+}
 
-void add_measured(const plan::Planned& p, const MeasuredRun& measured, Page& page) {
+std::string measured_text(const plan::Planned& p, const MeasuredRun& measured,
+                          const Screen& screen) {
+  std::string out;
   if (!measured.profile.time_items.empty() || measured.run.step_seconds)
-    page.table("Measured: seconds of one step",
-               compared_rows(compare_time(p.estimate, measured), false));
+    out += titled("Measured: seconds of one step",
+                  compared_rows(compare_time(p.estimate, measured), false), screen);
   if (!measured.profile.memory_items.empty() || measured.run.peak_memory_bytes)
-    page.table("Measured: bytes of one rank",
-               compared_rows(compare_memory(p.estimate, measured), true));
+    out += titled("Measured: bytes of one rank",
+                  compared_rows(compare_memory(p.estimate, measured), true), screen);
   if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
-    page.table("Measured: bytes of one rank on the host", compared_rows(host, true));
+    out += titled("Measured: bytes of one rank on the host", compared_rows(host, true), screen);
+  return out;
 }
 
 // Every quantity that is estimated, with its range where it has one.
@@ -150,52 +143,65 @@ Rows quantity_rows(const plan::Planned& p) {
   return rows;
 }
 
-void write(const plan::Planned& p, const plan::Calendar& calendar, const MeasuredRun* measured,
-           Page& page) {
-  page.table("Estimated", quantity_rows(p));
-  page.table("Schedule", schedule_rows(p.estimate, calendar));
-  page.table("Time of one step, slowest stage", time_rows(p.estimate));
-  const auto& fullest = fullest_stage(p.estimate);
-  page.table(stage_title(fullest, p), memory_rows(fullest.items));
-  if (p.estimate.memory.size() > 1)
-    page.table("Memory by stage (--format json has the items of each)", stage_rows(p.estimate));
-  if (!fullest.host.empty()) page.table("Host memory of one rank", memory_rows(fullest.host));
-  if (p.estimate.host_memory > 0)
-    page.text(fmt::format("\nHost memory per node: {} of {}\n",
-                          format_bytes(p.estimate.host_memory),
-                          format_bytes(p.run.partition->host_memory.value)));
-  if (measured) add_measured(p, *measured, page);
-  for (const auto& warning : p.run.warnings) page.text("\nwarning: " + warning.text() + "\n");
-  if (p.run.unequal.empty()) return;
-  page.text(fmt::format("\n{} cannot be made equal in:\n", p.run.framework));
-  for (const auto& error : p.run.unequal) page.text("  " + error.text() + "\n");
+// A paragraph below the tables.
+std::string paragraph(const std::string& lines, const Screen& screen) {
+  return screen.markdown ? "\n" + lines : wrap(lines, screen);
 }
 
-std::string top(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen) {
-  auto out = head(p, screen);
-  if (calendar.start) out += fmt::format("  {}\n", when_text(calendar, p.estimate));
+std::string body(const plan::Planned& p, const plan::Calendar& calendar, const MeasuredRun* measured,
+                 const Screen& screen) {
+  const auto& fullest = fullest_stage(p.estimate);
+  auto out = titled("Estimated", quantity_rows(p), screen) +
+             titled("Schedule", schedule_rows(p.estimate, calendar), screen) +
+             titled("Time of one step, slowest stage", time_rows(p.estimate), screen) +
+             titled(stage_title(fullest, p), memory_rows(fullest.items), screen);
+  if (p.estimate.memory.size() > 1)
+    out += titled("Memory by stage (--format json has the items of each)", stage_rows(p.estimate),
+                  screen);
+  if (!fullest.host.empty())
+    out += titled("Host memory of one rank", memory_rows(fullest.host), screen);
+  if (p.estimate.host_memory > 0)
+    out += paragraph(fmt::format("\nHost memory per node: {} of {}\n",
+                                 format_bytes(p.estimate.host_memory),
+                                 format_bytes(p.run.partition->host_memory.value)),
+                     screen);
+  if (measured) out += measured_text(p, *measured, screen);
+  for (const auto& warning : p.run.warnings)
+    out += paragraph("\nwarning: " + warning.text() + "\n", screen);
+  if (p.run.unequal.empty()) return out;
+  out += paragraph(fmt::format("\n{} cannot be made equal in:\n", p.run.framework), screen);
+  for (const auto& error : p.run.unequal) out += paragraph("  " + error.text() + "\n", screen);
   return out;
 }
 
 }  // namespace
 
-std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
-                    const MeasuredRun* measured) {
-  Page page(screen, false);
-  page.text(top(p, calendar, screen));
-  write(p, calendar, measured, page);
-  return page.take();
+Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calendar) {
+  Rows rows{
+      {"phase", "batch", "nodes", "tokens", "step s", "TFLOPs", "days", "from", "to"}};
+  const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
+  for (const auto& s : estimate.schedule) {
+    const auto& span = spans[rows.size() - 1];
+    rows.push_back({std::to_string(rows.size()),
+                    span_text(std::to_string(s.first_batch), std::to_string(s.last_batch)),
+                    std::to_string(s.nodes), format_tokens(s.tokens),
+                    span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)),
+                    significant(s.tflops_per_gpu), significant(s.seconds / kDay),
+                    place_text(calendar, span.from), place_text(calendar, span.to)});
+  }
+  return rows;
 }
 
-// The head as a list: its first line is the run's id.
-std::string explain_markdown(const plan::Planned& p, const plan::Calendar& calendar,
-                             const MeasuredRun* measured) {
-  Page page({}, true);
-  auto lines = split(trim(top(p, calendar, {})), '\n');
-  std::string head = "# " + lines.front() + "\n\n";
-  for (std::size_t i = 1; i < lines.size(); ++i) head += fmt::format("- {}\n", trim(lines[i]));
-  write(p, calendar, measured, page);
-  return head + page.take();
+// In Markdown the head is a list: its first line is the run's id.
+std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
+                    const MeasuredRun* measured) {
+  auto top = head(p, screen.markdown ? Screen() : screen);
+  if (calendar.start) top += fmt::format("  {}\n", when_text(calendar, p.estimate));
+  if (!screen.markdown) return wrap(top, screen) + body(p, calendar, measured, screen);
+  const auto lines = split(trim(top), '\n');
+  std::string list = "# " + lines.front() + "\n\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) list += fmt::format("- {}\n", trim(lines[i]));
+  return list + body(p, calendar, measured, screen);
 }
 
 }  // namespace orch::tables

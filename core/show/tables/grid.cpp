@@ -2,14 +2,12 @@
 #include <cctype>
 
 #include "core/base/text.h"
-#include "core/show/tables/report.h"
+#include "core/show/tables/columns.h"
 
 namespace orch::tables {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-const std::string kBelow(6, ' ');
+const std::string kIndent(6, ' ');
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
@@ -38,6 +36,21 @@ std::string pad(const std::string& text, std::size_t width, bool right) {
   return right ? blanks + text : text + blanks;
 }
 
+bool is_blank(const Filled& column) {
+  return std::all_of(column.texts.begin() + 1, column.texts.end(),
+                     [](const auto& text) { return text.empty(); });
+}
+
+std::size_t width_in(const std::vector<Filled>& columns) {
+  std::size_t width = 0;
+  for (const auto& column : columns) {
+    std::size_t widest = 0;
+    for (const auto& cell : column.texts) widest = std::max(widest, display_width(cell));
+    width += column.rank == kBelow ? 0 : widest + 2;
+  }
+  return width;
+}
+
 // Where the text of a line begins: "      18  heads: ..." has its count before it.
 std::size_t text_start(const std::string& line) {
   const auto gap = line.rfind("  ", 8);
@@ -62,6 +75,11 @@ std::string markdown_text(std::string_view text) {
 std::string paint(std::string_view text, std::string_view code, const Screen& screen) {
   if (!screen.color) return std::string(text);
   return "\033[" + std::string(code) + "m" + std::string(text) + "\033[0m";
+}
+
+std::string heading(std::string_view title, const Screen& screen) {
+  if (screen.markdown) return "## " + markdown_text(title) + "\n\n";
+  return paint(title, "1", screen) + "\n";
 }
 
 std::string cut(const std::string& text, std::size_t width) {
@@ -96,8 +114,28 @@ std::string wrap(std::string_view text, const Screen& screen) {
   return out;
 }
 
+namespace {
+
+std::string markdown(const Rows& rows) {
+  const auto numeric = numeric_columns(rows);
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += "|";
+    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
+    out += "\n";
+    if (i > 0) continue;
+    out += "|";
+    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string grid(const Rows& rows, const Screen& screen) {
   if (rows.empty()) return "";
+  if (screen.markdown) return markdown(rows);
   const auto numeric = numeric_columns(rows);
   const auto width = widths(rows);
   const auto last = width.size() - 1;
@@ -111,7 +149,7 @@ std::string grid(const Rows& rows, const Screen& screen) {
           display_width(line) + display_width(rows[i][c]) <= screen.width)
         line += pad(rows[i][c], width[c], numeric[c]);
       else if (i > 0 && !rows[i][c].empty())
-        below = wrap(kBelow + rows[i][c] + "\n", screen);
+        below = wrap(kIndent + rows[i][c] + "\n", screen);
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     out += (i == 0 ? paint(line, "1", screen) : line) + "\n" + below;
@@ -119,20 +157,18 @@ std::string grid(const Rows& rows, const Screen& screen) {
   return out;
 }
 
-std::string grid_markdown(const Rows& rows) {
-  if (rows.empty()) return "";
-  const auto numeric = numeric_columns(rows);
-  std::string out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out += "|";
-    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
-    out += "\n";
-    if (i > 0) continue;
-    out += "|";
-    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
-    out += "\n";
+Rows fitting_rows(std::vector<Filled> columns, const Screen& screen) {
+  std::erase_if(columns, is_blank);
+  while (screen.width > 0 && width_in(columns) > screen.width + 2) {
+    const auto least = std::max_element(columns.begin(), columns.end(),
+                                        [](auto& a, auto& b) { return a.rank < b.rank; });
+    if (least->rank <= 0) break;
+    columns.erase(least);
   }
-  return out;
+  Rows rows(columns.empty() ? 0 : columns[0].texts.size());
+  for (auto& column : columns)
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(column.texts[r]));
+  return rows;
 }
 
 }  // namespace orch::tables

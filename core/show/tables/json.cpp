@@ -1,7 +1,5 @@
 #include "core/show/tables/json.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <map>
 
@@ -9,7 +7,6 @@
 #include "core/plan/vocabulary.h"
 #include "core/record/planned.h"
 #include "core/show/tables/compared.h"
-#include "core/show/tables/answer.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
 

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace orch::tables {
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
 
 std::string stages_of(const Slice& slice) {
   return slice.stage == slice.last_stage ? std::to_string(slice.stage)
@@ -63,33 +60,23 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
   return out + "\n";
 }
 
-template <class Table>
-std::string pages(const plan::Run& run, const std::vector<Slice>& slices, const Table& table) {
-  auto out = table("", summary(slices));
-  for (const auto& slice : slices) {
-    if (!slice.measured) continue;
-    const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
-    out += table(stages + "seconds of one step",
-                 compared_rows(compare_time(slice.estimate, *slice.measured), false));
-    out += table(stages + "bytes of one rank",
-                 compared_rows(compare_memory(slice.estimate, *slice.measured), true));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string probe(const plan::Run& run, const std::vector<Slice>& slices, const Screen& screen) {
-  return wrap(title(run, slices), screen) + pages(run, slices, [&](const std::string& name, const Rows& rows) {
-           return "\n" + (name.empty() ? std::string() : paint(name, "1", screen) + "\n") +
-                  grid(rows, screen);
-         });
-}
-
-std::string probe_markdown(const plan::Run& run, const std::vector<Slice>& slices) {
-  return title(run, slices) + pages(run, slices, [&](const std::string& name, const Rows& rows) {
-           return (name.empty() ? "\n" : "\n## " + name + "\n\n") + grid_markdown(rows);
-         });
+  const auto titled = [&](const std::string& name, const Rows& rows) {
+    return "\n" + heading(name, screen) + grid(rows, screen);
+  };
+  auto out = screen.markdown ? title(run, slices) : wrap(title(run, slices), screen);
+  out += "\n" + grid(summary(slices), screen);
+  for (const auto& slice : slices) {
+    if (!slice.measured) continue;
+    const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
+    out += titled(stages + "seconds of one step",
+                  compared_rows(compare_time(slice.estimate, *slice.measured), false));
+    out += titled(stages + "bytes of one rank",
+                  compared_rows(compare_memory(slice.estimate, *slice.measured), true));
+  }
+  return out;
 }
 
 }  // namespace orch::tables

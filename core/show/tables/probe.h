@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/planned.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
 
@@ -25,6 +24,5 @@ struct Slice {
 // Memory and compute time of the slices beside their estimates: all of them in a table, then item
 // by item.
 std::string probe(const plan::Run& run, const std::vector<Slice>& slices, const Screen& screen);
-std::string probe_markdown(const plan::Run& run, const std::vector<Slice>& slices);
 
 }  // namespace orch::tables

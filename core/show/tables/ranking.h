@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/planned.h"
+#include "core/base/csv.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
@@ -19,6 +19,10 @@ struct Rank {
 
 // In the result's order; each size has its own first place.
 std::vector<Rank> ranks(const RankedRuns& result);
+
+// A plan in CSV, with everything in bytes, seconds and days: the names, and a row for each run.
+std::string csv_header();
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result);
 
 // The software that the best run of each strategy is priced in, and how far that is from any row.
 std::string stacks_text(const RankedRuns& result);

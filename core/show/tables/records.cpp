@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "core/base/text.h"
@@ -11,7 +10,7 @@
 #include "core/plan/vocabulary.h"
 #include "core/record/nan.h"
 #include "core/record/quantities.h"
-#include "core/show/tables/text_columns.h"
+#include "core/show/tables/columns.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
@@ -20,11 +19,7 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-struct Column {
-  std::string title;
-  int rank;
-  std::function<std::string(const Record&)> text;
-};
+using Columns = std::vector<Column<Record>>;
 
 bool is_assumed(const Record& record, std::string_view name) {
   return std::any_of(record.fields.begin(), record.fields.end(), [&](const record::Field& field) {
@@ -33,7 +28,7 @@ bool is_assumed(const Record& record, std::string_view name) {
 }
 
 // What nobody said has a star.
-Column field_column(std::string_view name, int rank) {
+Column<Record> field_column(std::string_view name, int rank) {
   return {std::string(plan::find_term(name)->head), rank, [name](const Record& r) {
             return r.field_text(name) + (is_assumed(r, name) ? "*" : "");
           }};
@@ -80,7 +75,7 @@ std::string text_of(const record::Quantity& quantity, const record::Quantity::Va
 }
 
 // What was measured, and the estimate beside it.
-void add_quantity(const record::Quantity& quantity, std::vector<Column>& to) {
+void add_quantity(const record::Quantity& quantity, Columns& to) {
   const std::string head(quantity.head);
   if (quantity.name == "tflops_per_gpu")
     to.push_back({head, quantity.rank, tflops_text});
@@ -96,8 +91,8 @@ void add_quantity(const record::Quantity& quantity, std::vector<Column>& to) {
   if (quantity.name == "step_seconds") to.push_back({"error", 3, error_text});
 }
 
-std::vector<Column> columns() {
-  std::vector<Column> out;
+Columns columns() {
+  Columns out;
   out.push_back({"id", 0, short_id});
   out.push_back(field_column("strategy", 3));
   out.push_back(field_column("framework", 12));
@@ -117,14 +112,10 @@ std::vector<Column> columns() {
   return out;
 }
 
-std::vector<std::vector<std::string>> rows_of(const Records& records, const Screen& screen,
-                                              std::size_t count) {
-  std::vector<TextColumn> out;
-  for (const auto& column : columns()) {
-    auto& texts = out.emplace_back(TextColumn{column.rank, {column.title}}).texts;
-    for (std::size_t i = 0; i < count; ++i) texts.push_back(printable(column.text(records[i])));
-  }
-  return fitting_rows(std::move(out), screen);
+Rows rows_of(const Records& records, const Screen& screen, std::size_t count) {
+  std::vector<const Record*> shown;
+  for (std::size_t i = 0; i < count; ++i) shown.push_back(&records[i]);
+  return fitting_rows(filled(columns(), shown), screen);
 }
 
 // A text under the ids that it holds of: "a, b, c and 14 more: text".
@@ -191,12 +182,12 @@ std::string steps_text(const record::Measurement& measured) {
   if (auto nan = record::nan_text(measured); !nan.empty())
     parts.push_back("loss: " + std::move(nan));
   if (measured.skipped_steps > 0)
-    parts.push_back(plural(static_cast<std::size_t>(measured.skipped_steps), "step") +
+    parts.push_back(plural(measured.skipped_steps, "step") +
                     " skipped: no update, as of an overflow");
   if (measured.restarts > 0)
     parts.push_back(fmt::format("restarted {}, {} done again",
-                                plural(static_cast<std::size_t>(measured.restarts), "time"),
-                                plural(static_cast<std::size_t>(measured.repeated_steps), "step")));
+                                plural(measured.restarts, "time"),
+                                plural(measured.repeated_steps, "step")));
   return join(parts, "; ");
 }
 
@@ -262,29 +253,24 @@ std::string state_text(const Record& record) {
   return out;
 }
 
+// In Markdown there is room for every record and column.
 std::string records_table(const Records& records, const Screen& screen, std::size_t top) {
-  const auto count = top == 0 ? records.size() : std::min(top, records.size());
-  const auto rows = rows_of(records, screen, count);
-  auto out = rows.empty() ? std::string("no run is left to show\n") : grid(rows, screen);
-  if (const auto whole = rows_of(records, {}, count);
-      !rows.empty() && whole.front().size() > rows.front().size())
+  const bool all = top == 0 || screen.markdown;
+  const auto count = all ? records.size() : std::min(top, records.size());
+  const auto whole = rows_of(records, {}, count);
+  const auto rows = screen.markdown ? whole : rows_of(records, screen, count);
+  auto out = rows.empty() && !screen.markdown ? std::string("no run is left to show\n")
+                                              : grid(rows, screen);
+  if (!rows.empty() && whole.front().size() > rows.front().size())
     out += wrap(left_out_text(whole.front(), rows.front()), screen);
   if (count < records.size())
     out += fmt::format("… and {} more (--top 0 shows all)\n", records.size() - count);
   for (const auto& section : sections(records)) {
     if (section.lines.empty()) continue;
-    out += "\n" + paint(section.title, "1", screen) + "\n";
-    for (const auto& line : section.lines) out += wrap("  " + line + "\n", screen);
-  }
-  return out;
-}
-
-std::string records_markdown(const Records& records) {
-  auto out = grid_markdown(rows_of(records, {}, records.size()));
-  for (const auto& section : sections(records)) {
-    if (section.lines.empty()) continue;
-    out += "\n**" + section.title + "**\n\n";
-    for (const auto& line : section.lines) out += "- " + markdown_text(line) + "\n";
+    out += screen.markdown ? "\n**" + section.title + "**\n\n"
+                           : "\n" + heading(section.title, screen);
+    for (const auto& line : section.lines)
+      out += screen.markdown ? "- " + markdown_text(line) + "\n" : wrap("  " + line + "\n", screen);
   }
   return out;
 }

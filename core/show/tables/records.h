@@ -13,7 +13,6 @@ namespace orch::tables {
 // why something has no estimate. top 0 means all of them.
 std::string records_table(const std::vector<record::Record>& records, const Screen& screen,
                           std::size_t top = 0);
-std::string records_markdown(const std::vector<record::Record>& records);
 // A line for each record, a column for each field that one of them has.
 std::string records_csv(const std::vector<record::Record>& records);
 

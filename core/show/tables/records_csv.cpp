@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/record/quantities.h"
+#include "core/show/tables/columns.h"
 #include "core/show/tables/records.h"
 
 namespace orch::tables {
@@ -15,17 +15,14 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-struct Column {
-  std::string title;
-  std::function<std::string(const Record&)> text;
-};
+using Columns = std::vector<Column<Record>>;
 
 std::string exact(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
-Column field_column(const std::string& name) {
-  return {name, [name](const Record& r) {
+Column<Record> field_column(const std::string& name) {
+  return {name, 0, [name](const Record& r) {
             const auto* value = r.field(name);
             const auto* real = value != nullptr ? std::get_if<double>(value) : nullptr;
             return real != nullptr ? exact(*real) : r.field_text(name);
@@ -44,16 +41,16 @@ Value estimated_of(const record::Quantity& quantity, const Record& r) {
 
 // A quantity with its limits, where any record has it.
 void add_quantity(const Records& records, const record::Quantity& quantity,
-                  const std::string& prefix, Read read, std::vector<Column>& to) {
+                  const std::string& prefix, Read read, Columns& to) {
   const auto has = [&](const Record& r) { return read(quantity, r).has_value(); };
   if (std::none_of(records.begin(), records.end(), has)) return;
-  to.push_back({prefix + std::string(quantity.name), [&quantity, read](const Record& r) {
+  to.push_back({prefix + std::string(quantity.name), 0, [&quantity, read](const Record& r) {
                   const auto value = read(quantity, r);
                   return value ? exact(value->value) : std::string();
                 }});
   if (quantity.range.empty()) return;
   const auto limit = [&](const char* end, std::optional<double> statistics::Interval::*which) {
-    to.push_back({prefix + std::string(quantity.range) + end, [&quantity, read, which](auto& r) {
+    to.push_back({prefix + std::string(quantity.range) + end, 0, [&quantity, read, which](auto& r) {
                     const auto value = read(quantity, r);
                     return value ? exact((*value).*which) : std::string();
                   }});
@@ -63,21 +60,21 @@ void add_quantity(const Records& records, const record::Quantity& quantity,
 }
 
 // As the source says them, by the convention that stands beside.
-void add_tflops(std::vector<Column>& to) {
-  to.push_back({"tflops_per_gpu", [](const Record& r) {
+void add_tflops(Columns& to) {
+  to.push_back({"tflops_per_gpu", 0, [](const Record& r) {
                   return r.measured.tflops.empty() ? "" : exact(r.measured.tflops[0].value);
                 }});
-  to.push_back({"tflops_convention", [](const Record& r) {
+  to.push_back({"tflops_convention", 0, [](const Record& r) {
                   return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention;
                 }});
 }
 
-std::vector<Column> csv_columns(const Records& records) {
-  std::vector<Column> out;
-  out.push_back({"id", [](const Record& r) { return r.id; }});
-  out.push_back({"source", [](const Record& r) { return r.source; }});
-  out.push_back({"state", [](const Record& r) { return std::string(name(r.state)); }});
-  out.push_back({"failure", [](const Record& r) {
+Columns csv_columns(const Records& records) {
+  Columns out;
+  out.push_back({"id", 0, [](const Record& r) { return r.id; }});
+  out.push_back({"source", 0, [](const Record& r) { return r.source; }});
+  out.push_back({"state", 0, [](const Record& r) { return std::string(name(r.state)); }});
+  out.push_back({"failure", 0, [](const Record& r) {
                    return r.failure == record::Failure::none ? "" : std::string(name(r.failure));
                  }});
   std::set<std::string> seen;
@@ -97,12 +94,12 @@ std::vector<Column> csv_columns(const Records& records) {
   }
   for (const auto& quantity : record::quantities())
     add_quantity(records, quantity, "estimated_", estimated_of, out);
-  out.push_back({"doubts", [](const Record& r) {
+  out.push_back({"doubts", 0, [](const Record& r) {
                    std::vector<std::string> reasons;
                    for (const auto& doubt : r.doubts) reasons.push_back(doubt.reason);
                    return join(reasons, "; ");
                  }});
-  out.push_back({"reason", [](const Record& r) { return r.reason; }});
+  out.push_back({"reason", 0, [](const Record& r) { return r.reason; }});
   return out;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +9,14 @@
 
 namespace orch::tables {
 
-enum class Format { table, md, csv, json };
-
-std::optional<Format> parse_format(std::string_view text);
+// A table of texts: the first row is the head.
+using Rows = std::vector<std::vector<std::string>>;
 
 // How the output is looked at: 0 columns means "as wide as it gets".
 struct Screen {
   std::size_t width = 0;
   bool color = false;
+  bool markdown = false;  // tables and headings are written as Markdown
 };
 
 // What runs are ordered by.
@@ -42,13 +41,24 @@ struct SizeGroup {
 };
 std::vector<SizeGroup> size_groups(const RankedRuns& result);
 
-// The side-by-side table; top 0 means all of it, else so many runs of each size.
+// The side-by-side table; top 0 means all of it, else so many runs of each size. Markdown has all
+// runs and all columns.
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
-std::string markdown(const RankedRuns& result);
 std::string csv(const RankedRuns& result);
 struct Standings;  // status.h
 // With the state and the measurements of the runs, where they were run.
 std::string json(const RankedRuns& result, const Standings* standings = nullptr);
+
+// What an experiment comes to, in two sentences.
+struct Answer {
+  std::string best;  // what is best, by how much, what it costs and when it ends
+  std::string sure;  // how sure that is, and what would change it; empty where nothing fits
+};
+// Of no runs there is none.
+Answer answer(const RankedRuns& result);
+
+// "Answer: …" and "How sure: …", a line each.
+std::string answer_text(const RankedRuns& result);
 
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
@@ -87,25 +97,22 @@ std::string warnings_by_subject(const RankedRuns& result);
 std::string unequal_text(const RankedRuns& result);
 
 // The stretches of a training as a table: by date where it has a start, else by day.
-std::vector<std::vector<std::string>> schedule_rows(const plan::Estimate& estimate,
-                                                    const plan::Calendar& calendar);
-std::string schedule(const plan::Estimate& estimate, const plan::Calendar& calendar,
-                     const Screen& screen);
+Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calendar);
 
 // Memory and time of one run, item by item, with formulas; the items add up to the totals. With
 // what was measured of it, where it was run.
 struct MeasuredRun;  // compared.h
 std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
                     const MeasuredRun* measured = nullptr);
-std::string explain_markdown(const plan::Planned& run, const plan::Calendar& calendar,
-                             const MeasuredRun* measured = nullptr);
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
                          const MeasuredRun* measured = nullptr);
 
-// A plain table of texts: the first row is the head. Columns of numbers are set to the right; a
-// last column of text goes below its row where the screen is too narrow for it.
-std::string grid(const std::vector<std::vector<std::string>>& rows, const Screen& screen);
-std::string grid_markdown(const std::vector<std::vector<std::string>>& rows);
+// Columns of numbers are set to the right; a last column of text goes below its row where the screen
+// is too narrow for it.
+std::string grid(const Rows& rows, const Screen& screen);
+
+// A line of its own above what follows: bold on a terminal.
+std::string heading(std::string_view title, const Screen& screen);
 
 // A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
 std::string markdown_text(std::string_view text);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/text.h"
-#include "core/show/tables/columns.h"
 #include "core/show/tables/json.h"
 #include "core/show/tables/ranking.h"
 
@@ -80,10 +78,13 @@ bool starts_with(const Runs& runs, const Runs& first) {
   return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
 }
 
-// A list that says what the first one has said already is not printed again.
+// On a terminal a list that says what the first one has said already is not printed again.
 std::string section(const Searched& searched, const List& list, const Screen& screen) {
-  const auto title = paint(list.title, "1", screen);
   if (list.runs->empty()) return "";
+  if (screen.markdown)
+    return heading(list.title, screen) +
+           table(as_result(searched, *list.runs, list.measure), screen, 0);
+  const auto title = paint(list.title, "1", screen);
   if (list.runs != &searched.time && starts_with(searched.time, *list.runs))
     return title + ": the same\n";
   auto shown = *list.runs;
@@ -125,17 +126,6 @@ std::string csv(const Searched& searched) {
       out.row(row);
     }
   return out.text();
-}
-
-std::string markdown(const Searched& searched) {
-  auto lists = best_lists(searched);
-  lists.push_back({"pareto", front_title(searched), &searched.pareto});
-  std::string out;
-  for (const auto& list : lists)
-    if (!list.runs->empty())
-      out += fmt::format("{}## {}\n\n{}", out.empty() ? "" : "\n", list.title,
-                         markdown(as_result(searched, *list.runs, list.measure)));
-  return out;
 }
 
 std::string table(const Searched& searched, const Screen& screen) {

@@ -24,7 +24,6 @@ struct Searched {
 
 std::string json(const Searched& searched);
 std::string csv(const Searched& searched);  // the list before the columns of a plan
-std::string markdown(const Searched& searched);
 std::string table(const Searched& searched, const Screen& screen);
 
 }  // namespace orch::tables

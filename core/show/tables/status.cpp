@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/tables/status_columns.h"
 #include "core/show/tables/status_words.h"
-#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
@@ -60,24 +59,55 @@ std::string measured_note(const Runs& runs) {
   return fmt::format("measured on {}; est.: as estimated\n", printable(first.cluster));
 }
 
+CsvCell cell(const record::Quantity::Value& value) {
+  return value ? CsvCell(value->value) : CsvCell();
+}
+
+std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& run) {
+  const auto& verdict = run.outcome.verdict;
+  const auto steps = run.outcome.measured.steps;
+  std::vector<CsvCell> out{experiment,
+                           run.facts.id,
+                           name(verdict.state),
+                           name(verdict.failure),
+                           verdict.reason,
+                           run.job,
+                           fmt::format("{:.0f}", run.outcome.elapsed_seconds),
+                           steps > 0 ? CsvCell(steps) : CsvCell(),
+                           run.facts.steps};
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.planned) out.push_back(cell(run.measured(quantity)));
+    if (quantity.estimated) out.push_back(cell(run.estimated(quantity)));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string status_table(const Standings& standings, const Screen& screen, std::size_t top) {
   if (standings.runs.empty()) return "no runs\n";
   auto runs = in_order(standings);
+  if (screen.markdown)
+    return prefix_note(standings) + "\n" +
+           grid(fitting_rows(filled(status_columns(standings, runs), runs), {}), screen);
   const auto all = runs.size();
   if (top > 0 && runs.size() > top) runs.resize(top);
-  auto out =
-      prefix_note(standings) + grid(rows_of(status_columns(standings, runs), runs, screen), screen);
+  auto out = prefix_note(standings) +
+             grid(fitting_rows(filled(status_columns(standings, runs), runs), screen), screen);
   if (runs.size() < all) out += fmt::format("… and {} more (--top 0)\n", all - runs.size());
   return out;
 }
 
-std::string status_markdown(const Standings& standings) {
-  if (standings.runs.empty()) return "no runs\n";
-  const auto runs = in_order(standings);
-  return prefix_note(standings) + "\n" +
-         grid_markdown(rows_of(status_columns(standings, runs), runs, {}));
+std::string status_csv(const std::vector<Standings>& all) {
+  std::string header = "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps";
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.planned) header += fmt::format(",{}", quantity.name);
+    if (quantity.estimated) header += fmt::format(",estimated_{}", quantity.name);
+  }
+  CsvWriter out(header);
+  for (const auto& standings : all)
+    for (const auto& run : standings.runs) out.row(cells_of(standings.experiment, run));
+  return out.text();
 }
 
 std::string status_summary(const Standings& standings) {
@@ -125,7 +155,7 @@ std::string measured_table(const Standings& standings, const Screen& screen) {
   std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
     return a->outcome.measured.tokens_per_second > b->outcome.measured.tokens_per_second;
   });
-  return measured_note(runs) + grid(rows_of(measured_columns(runs, screen), runs, screen), screen);
+  return measured_note(runs) + grid(fitting_rows(filled(measured_columns(runs, screen), runs), screen), screen);
 }
 
 }  // namespace orch::tables

@@ -36,7 +36,6 @@ struct Standings {
 // top 0 means all of it; those that need a look come first. Columns that a narrow screen has no
 // room for are left out, the least important first.
 std::string status_table(const Standings& standings, const Screen& screen, std::size_t top);
-std::string status_markdown(const Standings& standings);
 // All experiments in one document, with the runs of all of them in one list.
 std::string status_csv(const std::vector<Standings>& all);
 std::string status_json(const std::vector<Standings>& all);

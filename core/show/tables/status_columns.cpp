@@ -1,36 +1,15 @@
-#include "core/show/tables/status_columns.h"
-
-#include <fmt/format.h>
+#include "core/show/tables/status_words.h"
 
 #include <algorithm>
 #include <set>
 
-#include "core/base/text.h"
-#include "core/show/tables/status_words.h"
-#include "core/show/tables/text_columns.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
 using Runs = std::vector<const RunStatus*>;
-
-std::vector<std::string> cells(const StatusColumn& column, const Runs& runs) {
-  std::vector<std::string> out = {column.title};
-  for (const auto* run : runs) out.push_back(printable(column.text(*run)));
-  return out;
-}
-
-}  // namespace
-
-Rows rows_of(const std::vector<StatusColumn>& all, const Runs& runs, const Screen& screen) {
-  std::vector<TextColumn> columns;
-  for (const auto& column : all) columns.push_back({column.rank, cells(column, runs)});
-  return fitting_rows(std::move(columns), screen);
-}
-
-namespace {
+using Columns = std::vector<Column<RunStatus>>;
 
 // All in one unit, that of the largest.
 struct Scale {
@@ -65,7 +44,7 @@ Scale scale_of(const Quantity& quantity, const Runs& runs) {
 using Text = std::function<std::string(double)>;
 
 // What was measured, and the estimate where there is something to hold against it.
-std::vector<StatusColumn> beside(const Quantity& quantity, std::string title, int rank,
+Columns beside(const Quantity& quantity, std::string title, int rank,
                                  int estimate_rank, const Text& text) {
   return {{std::move(title), rank,
            [=](const RunStatus& run) {
@@ -78,22 +57,22 @@ std::vector<StatusColumn> beside(const Quantity& quantity, std::string title, in
            }}};
 }
 
-std::vector<StatusColumn> beside(std::string_view name, int rank) {
+Columns beside(std::string_view name, int rank) {
   const auto& quantity = *record::find_quantity(name);
   return beside(quantity, std::string(quantity.head), rank, rank + 1,
                 [unit = quantity.unit](double value) { return quantity_text(unit, value); });
 }
 
-void add(std::vector<StatusColumn> more, std::vector<StatusColumn>& to) {
+void add(Columns more, Columns& to) {
   for (auto& column : more) to.push_back(std::move(column));
 }
 
 // Every other quantity that somebody measured, with its estimate.
-std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
+Columns amount_columns(const Runs& runs, int rank) {
   static const std::set<std::string_view> kOwn{"step_seconds",         "tokens_per_second",
                                                "days_per_100b_tokens", "gpu_hours",
                                                "last_loss",            "evaluation_loss"};
-  std::vector<StatusColumn> out;
+  Columns out;
   for (const auto& quantity : record::quantities()) {
     if (kOwn.contains(quantity.name)) continue;
     if (!in_bytes(quantity)) {
@@ -116,9 +95,9 @@ std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
 
 }  // namespace
 
-std::vector<StatusColumn> status_columns(const Standings& standings, const Runs& runs) {
+Columns status_columns(const Standings& standings, const Runs& runs) {
   const auto prefix = common_prefix(standings.runs);
-  std::vector<StatusColumn> columns = {
+  Columns columns = {
       {"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
       {"state", 0, state_text},
       {"job", 4, [](const RunStatus& run) { return run.job; }},
@@ -131,16 +110,16 @@ std::vector<StatusColumn> status_columns(const Standings& standings, const Runs&
   columns.push_back({"s/step", 2, measured_step_text});
   columns.push_back({"estimated", 2, estimated_step_text});
   add(amount_columns(runs, 6), columns);
-  columns.push_back({"reason", 0, reason_text});
+  columns.push_back({"reason", kBelow, reason_text});
   return columns;
 }
 
-std::vector<StatusColumn> measured_columns(const Runs& runs, const Screen& screen) {
+Columns measured_columns(const Runs& runs, const Screen& screen) {
   // What is measured stays in sight, however long a strategy's name is.
   const std::size_t longest =
       screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;
   const auto shared = shared_settings(runs);
-  std::vector<StatusColumn> columns = {
+  Columns columns = {
       {"strategy", 0,
        [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
       {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.facts.gpus); }},

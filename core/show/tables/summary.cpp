@@ -7,7 +7,6 @@
 
 #include "core/base/units.h"
 #include "core/show/tables/report.h"
-#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {

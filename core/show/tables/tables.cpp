@@ -2,29 +2,124 @@
 #include <fmt/ranges.h>  // join, where fmt is newer
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
 
-#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/planned.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/ranking.h"
-#include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
 
 using plan::Planned;
-using Rows = std::vector<std::vector<std::string>>;
+using Columns = std::vector<Column<Planned>>;
 
-Rows rows_of(const std::vector<const Column*>& shown, const std::vector<const Planned*>& runs) {
-  Rows rows(1);
-  for (const auto* column : shown) rows.front().push_back(column->title);
-  for (const auto* run : runs) {
-    auto& row = rows.emplace_back();
-    for (const auto* column : shown) row.push_back(column->text(*run));
+constexpr std::string_view kStrategy = "strategy";
+
+// Settings that all runs of a strategy share: said once above the table.
+using Common = std::map<std::string, std::set<std::string>>;
+
+std::string text_of(const plan::Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
+  return plan::show(value);
+}
+
+// A field that all runs may share, and how much it is missed.
+Column<Planned> field_column(std::string_view name, int rank) {
+  const auto& term = *plan::find_term(name);
+  return {std::string(term.head), rank,
+          [&term](const Planned& p) { return text_of(term.read(p.run)); }, true};
+}
+
+Column<Planned> quantity_column(const record::Quantity& quantity) {
+  return {std::string(quantity.head), quantity.rank, [&quantity](const Planned& p) {
+            const auto value = record::estimated(quantity, p);
+            return value ? quantity_text(quantity.unit, value->value) : "";
+          }};
+}
+
+// "deepspeed stage=1": the strategy and its settings, without those that are said already.
+std::string strategy_text(const Planned& planned, const Common& common) {
+  std::string out = planned.run.strategy->name;
+  const auto said = common.find(out);
+  for (const auto& setting : split(plan::variant(planned.run), ' '))
+    if (!setting.empty() && (said == common.end() || !said->second.contains(setting)))
+      out += " " + setting;
+  return out;
+}
+
+std::function<std::string(const Planned&)> rank_column(const RankedRuns& result) {
+  std::unordered_map<const Planned*, std::string> texts;
+  const auto all = ranks(result);
+  for (std::size_t i = 0; i < all.size(); ++i) texts[result.runs[i]] = all[i].text();
+  return [texts = std::move(texts)](const Planned& p) { return texts.at(&p); };
+}
+
+// All columns of a result. The strategy's leaves out the settings that are said already.
+Columns columns(const RankedRuns& result, const Common& common) {
+  Columns made{
+      {"#", 0, rank_column(result)},
+      {std::string(kStrategy), 0,
+       [common](const Planned& p) { return strategy_text(p, common); }},
+      field_column("model", 1),
+      field_column("seq", 1),
+      {"partition", 1,
+       [](const Planned& p) { return p.run.cluster->name + "/" + p.run.partition->name; }, true},
+      field_column("gpus", 0),
+      field_column("tensor_parallel", 1),
+      field_column("pipeline_parallel", 1),
+      field_column("data_parallel", 8),
+      field_column("micro_batch", 1),
+      field_column("accumulate", 1),
+      field_column("global_batch", 8),
+      {"fit", 0, [](const Planned& p) { return std::string(name(p.estimate.fit)); }},
+  };
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.estimated || quantity.rank == record::kUnshown) continue;
+    made.push_back(quantity_column(quantity));
+    if (quantity.name == "days_to_train")
+      made.push_back({"90 % range", quantity.rank + 1, [](const Planned& p) {
+                        return range_text(p.estimate.range_of(p.estimate.days_to_train));
+                      }});
   }
-  return rows;
+  if (const auto& calendar = result.experiment->calendar; calendar.start)
+    made.push_back({"ends", 3, [&calendar](const Planned& p) {
+                      return day_text(calendar.end(p.estimate.portions(p.estimate.days_to_train)));
+                    }});
+  if (result.runs.size() < 2) made.erase(made.begin());  // nothing to rank
+  return made;
+}
+
+Common common_settings(const std::vector<const Planned*>& runs) {
+  Common common;
+  for (const auto* run : runs) {
+    const auto settings = split(plan::variant(run->run), ' ');
+    const std::set<std::string> mine(settings.begin(), settings.end());
+    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine);
+    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !mine.contains(s); });
+  }
+  for (auto& [strategy, settings] : common) settings.erase("");
+  return common;
+}
+
+// Takes out the inputs that are the same in every run: "title text" of each.
+std::vector<std::string> take_common(Columns& columns, const std::vector<const Planned*>& runs) {
+  std::vector<std::string> common;
+  std::erase_if(columns, [&](const auto& column) {
+    const auto first = column.text(*runs.front());
+    const bool same =
+        column.input && runs.size() > 1 &&
+        std::all_of(runs.begin(), runs.end(), [&](const auto* p) { return column.text(*p) == first; });
+    if (same) common.push_back(column.title + " " + first);
+    return same;
+  });
+  return common;
 }
 
 std::size_t width_of(const Rows& rows) {
@@ -48,21 +143,6 @@ void shorten_strategy(Rows& rows, const Screen& screen) {
   for (auto& row : rows) row[c] = cut(row[c], room);
 }
 
-// Leaves out the least important column until the rest fits the screen.
-Rows fit_rows(std::vector<const Column*> shown, const std::vector<const Planned*>& runs,
-              const Screen& screen) {
-  auto rows = rows_of(shown, runs);
-  while (screen.width > 0 && width_of(rows) > screen.width) {
-    const auto least = std::max_element(shown.begin(), shown.end(),
-                                        [](auto* a, auto* b) { return a->rank < b->rank; });
-    if ((*least)->rank == 0) break;
-    shown.erase(least);
-    rows = rows_of(shown, runs);
-  }
-  shorten_strategy(rows, screen);
-  return rows;
-}
-
 std::string_view fit_color(plan::Fit fit) {
   return fit == plan::Fit::oom ? "31" : fit == plan::Fit::tight ? "33" : "0";
 }
@@ -81,41 +161,28 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
 
 }  // namespace
 
-std::optional<Format> parse_format(std::string_view text) {
-  if (text == "table") return Format::table;
-  if (text == "md") return Format::md;
-  if (text == "csv") return Format::csv;
-  if (text == "json") return Format::json;
-  return std::nullopt;
-}
-
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top) {
   if (result.runs.empty()) return "";
+  if (screen.markdown) return grid(fitting_rows(filled(columns(result, {}), result.runs), {}), screen);
   std::vector<const Planned*> runs;
   for (const auto& group : size_groups(result))
     for (std::size_t i = 0; i < group.count && (top == 0 || i < top); ++i)
       runs.push_back(result.runs[group.first + i]);
   const auto common = common_settings(result.runs);
-  const auto all = columns(result, common);
-  const auto split = split_columns(all, result.runs);
+  auto shown = columns(result, common);
   std::string out;
-  if (!split.common.empty()) out += wrap("all runs: " + join(split.common, ", ") + "\n", screen);
+  if (const auto inputs = take_common(shown, result.runs); !inputs.empty())
+    out += wrap("all runs: " + join(inputs, ", ") + "\n", screen);
   for (const auto& [strategy, settings] : common)
     if (!settings.empty())
       out += wrap(fmt::format("all {}: {}\n", strategy, fmt::join(settings, " ")), screen);
-  out += colored(grid(fit_rows(split.varying, runs, screen), {0, screen.color}), runs, screen);
+  auto rows = fitting_rows(filled(shown, runs), screen);
+  shorten_strategy(rows, screen);
+  out += colored(grid(rows, {0, screen.color}), runs, screen);
   if (runs.size() < result.runs.size())
     out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
                        group_digits(static_cast<double>(result.runs.size() - runs.size())));
   return out;
-}
-
-std::string markdown(const RankedRuns& result) {
-  if (result.runs.empty()) return "";
-  const auto all = columns(result, {});
-  std::vector<const Column*> shown;
-  for (const auto& column : all) shown.push_back(&column);
-  return grid_markdown(rows_of(shown, result.runs));
 }
 
 namespace {

@@ -14,7 +14,6 @@ namespace {
 
 using published::Judged, published::Score;
 using Cells = std::vector<std::string>;
-using Grid = std::vector<Cells>;
 
 constexpr std::size_t kWorst = 10;
 
@@ -43,8 +42,8 @@ Cells score_cells(const std::string& name, const Score& s) {
           std::to_string(s.oom_false_alarm)};
 }
 
-Grid score_grid(const Validation& v, const std::string& indent) {
-  Grid grid{{"source, table", "n", "MAPE %", "median", "p90", "bias", "Spearman", "regret %",
+Rows score_grid(const Validation& v, const std::string& indent) {
+  Rows grid{{"source, table", "n", "MAPE %", "median", "p90", "bias", "Spearman", "regret %",
              "in range %", "memory n", "MAPE %", "OOM hit", "miss", "false"}};
   const bool verdicts = v.detail != Detail::all;
   if (verdicts) grid.front().insert(grid.front().end(), {"recall %", "precision %"});
@@ -82,8 +81,8 @@ std::string remarks(const Validation& v, const Judged& row) {
   return printable(join(parts, "; "));
 }
 
-Grid row_grid(const Validation& v, const std::vector<const Judged*>& rows) {
-  Grid grid{{"row", "table", "measured s", "predicted s", "range", "error %", "GiB", "predicted",
+Rows row_grid(const Validation& v, const std::vector<const Judged*>& rows) {
+  Rows grid{{"row", "table", "measured s", "predicted s", "range", "error %", "GiB", "predicted",
              "fit", "status", "remarks"}};
   for (const auto* row : rows) {
     const auto& s = *row->sample;
@@ -140,10 +139,6 @@ std::string skipped(const Validation& v) {
   return out.empty() ? "" : "\nSkipped:\n" + out;
 }
 
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Validation::Validation(const std::vector<Judged>& judged, const published::Samples& all_samples,
@@ -171,19 +166,15 @@ std::string left_out(const Validation& v) {
 }
 
 std::string validation_table(const Validation& v, const Screen& screen, bool all_rows) {
+  const auto scores = grid(score_grid(v, screen.markdown ? "· " : "  "), screen);
+  if (screen.markdown) return all_rows ? scores + "\n" + grid(row_grid(v, all(v)), screen) : scores;
   auto out = fmt::format("Predicted against measured, calibrated: {}. Errors in percent.\n\n",
-                         v.calibrate);
-  out += grid(score_grid(v, "  "), screen);
+                         v.calibrate) +
+             scores;
   if (v.detail != Detail::all && !all_rows) return out + wrap(skipped(v) + "\n" + left_out(v), screen);
   out += all_rows ? "\nRows:\n" : "\nFurthest off:\n";
   out += grid(row_grid(v, all_rows ? all(v) : worst(v)), screen);
   return out + wrap(wrong_fates(v) + skipped(v) + "\n" + left_out(v), screen);
-}
-
-std::string validation_markdown(const Validation& v, bool all_rows) {
-  auto out = grid_markdown(score_grid(v, "· "));
-  if (all_rows) out += "\n" + grid_markdown(row_grid(v, all(v)));
-  return out;
 }
 
 std::string validation_csv(const Validation& v) {

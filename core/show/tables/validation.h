@@ -38,7 +38,6 @@ struct Validation {
 // Scores by source and table, then the worst rows (or all), the verdicts on memory that were wrong,
 // and what was left out.
 std::string validation_table(const Validation& validation, const Screen& screen, bool all_rows);
-std::string validation_markdown(const Validation& validation, bool all_rows);
 std::string validation_csv(const Validation& validation);   // the rows
 std::string validation_json(const Validation& validation);  // scores, rows, skipped
 

@@ -4,7 +4,6 @@
 
 #include "core/base/text.h"
 #include "core/show/tables/status_words.h"
-#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {

@@ -8,11 +8,6 @@
 
 namespace orch::tables {
 
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", group_digits(static_cast<double>(count)), noun,
-                     count == 1 ? "" : "s");
-}
-
 std::string amount(double value) {
   return value >= 100 || value == std::floor(value) ? group_digits(value)
                                                     : fmt::format("{:.3g}", value);
@@ -29,6 +24,10 @@ std::string quantity_text(record::Dimension unit, double value) {
   if (unit == record::Dimension::memory) return fmt::format("{:.1f}", shown);
   if (unit == record::Dimension::share) return fmt::format("{:.1f} %", shown);
   return unit == record::Dimension::loss ? fmt::format("{:.4g}", shown) : significant(shown);
+}
+
+std::string day_text(const std::optional<Date>& day) {
+  return day ? format_date(*day) : "after 9999";
 }
 
 // Both ends as exact as the upper one, which has the fewer decimals.

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/date.h"
 #include "core/plan/estimate.h"
 #include "core/record/quantities.h"
 
 namespace orch::tables {
-
-std::string plural(std::size_t count, std::string_view noun);  // "1 run", "1,234 runs"
 
 // As people write it: "3,000,000", and "0.2" for less than they would count in wholes.
 std::string amount(double value);
@@ -18,6 +18,8 @@ std::string significant(double value);
 
 // A quantity in the unit that people read: "15.9", "1,234", "3.2 %".
 std::string quantity_text(record::Dimension unit, double value);
+
+std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "after 9999"
 
 std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
 

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "core/show/compare/pairs.h"
+#include "core/show/compare/parts.h"
 #include "tests/show/compare/make.h"
 
 namespace orch::compare {

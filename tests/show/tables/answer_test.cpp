@@ -1,4 +1,4 @@
-#include "core/show/tables/answer.h"
+#include "core/show/tables/report.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -116,7 +116,7 @@ TEST_CASE("explain shows measured beside estimated in every format", "[report][c
   CHECK(text.find("data (not estimated)") != std::string::npos);
   CHECK(text.find("+12.5 %") != std::string::npos);
   CHECK(explain(planned, {}, {}).find("Measured") == std::string::npos);
-  const auto markdown = explain_markdown(planned, {}, &with);
+  const auto markdown = explain(planned, {}, {.markdown = true}, &with);
   CHECK(markdown.starts_with("# ddp-1\n\n- "));
   CHECK(markdown.find("\n## Measured: bytes of one rank\n\n| measured |") != std::string::npos);
   const auto json = nlohmann::json::parse(explain_json(planned, {}, &with))["run"]["measured"];

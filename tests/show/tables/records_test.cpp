@@ -67,7 +67,7 @@ TEST_CASE("hostile texts move no cursor, end no cell and are no HTML") {
   auto bad = record("<script>|\x1b[2J", 1);
   bad.reason = "=cmd()";
   CHECK_FALSE(has(records_table({bad}, {}), "\x1b"));
-  const auto markdown = records_markdown({bad});
+  const auto markdown = records_table({bad}, {.markdown = true});
   CHECK_FALSE(has(markdown, "<script>"));
   CHECK(has(markdown, "&lt;script>\\|"));
   const auto csv = records_csv({bad});

@@ -74,7 +74,7 @@ TEST_CASE("long lines break at blanks and keep their indentation", "[report]") {
 }
 
 TEST_CASE("a bar or a line break in a cell does not break a Markdown table", "[report]") {
-  CHECK(grid_markdown({{"a", "n"}, {"x|y\\z\n", "1"}}) ==
+  CHECK(grid({{"a", "n"}, {"x|y\\z\n", "1"}}, {.markdown = true}) ==
         "| a | n |\n| --- | ---: |\n| x\\|y\\\\z\\\\x0a | 1 |\n");
 }
 

@@ -21,11 +21,11 @@ const plan::Calendar kDated{parse_date("2028-02-20"), 0.5, {}};  // a leap year
 }  // namespace
 
 TEST_CASE("a schedule is told by day, or by date", "[report][schedule]") {
-  CHECK(schedule(ramp().estimate, {}, {}) ==
+  CHECK(grid(schedule_rows(ramp().estimate, {}), {}) ==
         "phase    batch  nodes  tokens    step s  TFLOPs  days  from      to\n"
         "    1  16–2032      2  2.048M  4.40–508    90.0  10.0  day 0.0   day 10.0\n"
         "    2     2048      4  6.144M       512     100  30.0  day 10.0  day 40.0\n");
-  CHECK(schedule(ramp().estimate, kDated, {}) ==
+  CHECK(grid(schedule_rows(ramp().estimate, kDated), {}) ==
         "phase    batch  nodes  tokens    step s  TFLOPs  days        from          to\n"
         "    1  16–2032      2  2.048M  4.40–508    90.0  10.0  2028-02-20  2028-03-11\n"
         "    2     2048      4  6.144M       512     100  30.0  2028-03-11  2028-05-10\n");

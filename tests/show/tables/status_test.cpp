@@ -70,7 +70,7 @@ TEST_CASE("a table of the top says how many there are more", "[report][status]")
 
 TEST_CASE("without runs there is nothing to show", "[report][status]") {
   CHECK(status_table(standings_of({}), {}, 0) == "no runs\n");
-  CHECK(status_markdown(standings_of({})) == "no runs\n");
+  CHECK(status_table(standings_of({}), {.markdown = true}, 0) == "no runs\n");
   CHECK(measured_table(standings_of({}), {}).empty());
   CHECK(lines_of(status_csv({standings_of({})})).size() == 1);
   CHECK(nlohmann::json::parse(status_json({standings_of({})}))["runs"].empty());
@@ -211,7 +211,7 @@ TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[re
   standings.experiment = kHostile;
   CHECK(is_harmless(status_table(standings, {}, 0)));
   CHECK(is_harmless(status_table(standings, {40, false}, 0)));
-  CHECK(is_harmless(status_markdown(standings)));
+  CHECK(is_harmless(status_table(standings, {.markdown = true}, 0)));
   CHECK(is_harmless(status_summary(standings)));
   CHECK(is_harmless(measured_table(standings, {})));
   CHECK(is_harmless(status_csv({standings})));
@@ -225,7 +225,7 @@ TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[re
 TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]") {
   auto run = run_status("a", State::failed, "left | right");
   run.outcome.verdict.failure = Failure::bad_exit;
-  CHECK(status_markdown(standings_of({run})) ==
+  CHECK(status_table(standings_of({run}), {.markdown = true}, 0) ==
         "\n| run | state | estimated | reason |\n| --- | --- | ---: | --- |\n"
         "| a | failed | 0.50 (0.40–0.60) | bad exit: left \\| right |\n");
 }

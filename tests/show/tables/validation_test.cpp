@@ -107,8 +107,8 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
   CHECK(has(text, "ran out of memory, predicted 46.0 GiB of 79.0"));
   CHECK_FALSE(has(text, "\x1b"));
   CHECK(has(validation_table(world.validation(), {}, true), "Rows:"));
-  CHECK(has(validation_markdown(world.validation(), true), "| a | t0 | 100.0 | 110.0 |"));
-  const auto markdown = validation_markdown(world.validation(), false);
+  CHECK(has(validation_table(world.validation(), {.markdown = true}, true), "| a | t0 | 100.0 | 110.0 |"));
+  const auto markdown = validation_table(world.validation(), {.markdown = true}, false);
   CHECK(has(markdown, "| s | 1 | 10.0 |"));
   CHECK(has(markdown, "| · t0 | 1 | 10.0 |"));  // tables are told from sources
 }
