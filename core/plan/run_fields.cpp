@@ -13,14 +13,6 @@ constexpr double kMostRanks = 100'000;
 constexpr double kMostSamples = 1e12;
 constexpr double kMostSeconds = 1e9;
 
-Param whole(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
-}
-
-Param text(const char* name, const char* doc) {
-  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
-}
-
 // Asked for, it is at least 1; not asked for, it is 0.
 Param or_none(Field field) {
   auto param = param_of(field);
@@ -30,7 +22,7 @@ Param or_none(Field field) {
 
 RunField word(std::string_view section, const char* name, std::string& (*at)(Run&),
               const char* doc = "") {
-  return {section, text(name, doc), at};
+  return {section, text_param(name, doc), at};
 }
 
 RunField number(std::string_view section, Param param, std::int64_t& (*at)(Run&)) {
@@ -38,7 +30,7 @@ RunField number(std::string_view section, Param param, std::int64_t& (*at)(Run&)
 }
 
 // Captureless lambdas become plain functions by their +.
-std::vector<RunField> make_fields() {
+std::vector<RunField> make_run_fields() {
   using I = std::int64_t&;
   using S = std::string&;
   std::vector<RunField> fields{
@@ -48,7 +40,7 @@ std::vector<RunField> make_fields() {
           "", "trainer", +[](Run& r) -> S { return r.trainer; }),
       word(
           "", "stack", +[](Run& r) -> S { return r.stack; }),
-      {"", text("framework", "that trains in our trainer's place"),
+      {"", text_param("framework", "that trains in our trainer's place"),
        +[](Run& r) -> S { return r.framework; }, true},
       {"",
        {"launch", "", ParamType::choice, {}, {"", "gpu", "node"}, 0, 0, {}, {}},
@@ -61,12 +53,12 @@ std::vector<RunField> make_fields() {
       number(
           "", param_of(Field::nodes), +[](Run& r) -> I { return r.nodes; }),
       number(
-          "", whole("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
+          "", whole_param("tensor_parallel", 1, kMostRanks, "ranks that share a layer"),
           +[](Run& r) -> I { return r.layout.tensor_parallel; }),
       number(
-          "", whole("pipeline_parallel", 1, kMostRanks, "stages"),
+          "", whole_param("pipeline_parallel", 1, kMostRanks, "stages"),
           +[](Run& r) -> I { return r.layout.pipeline_parallel; }),
-      {"", whole("context_parallel", 1, kMostRanks, "ranks that share each sample"),
+      {"", whole_param("context_parallel", 1, kMostRanks, "ranks that share each sample"),
        +[](Run& r) -> I { return r.layout.context_parallel; }, true},
       number(
           "", param_of(Field::data_parallel), +[](Run& r) -> I { return r.layout.data_parallel; }),
@@ -81,24 +73,24 @@ std::vector<RunField> make_fields() {
           "", or_none(Field::steps), +[](Run& r) -> I { return r.steps; }),
       word(
           "", "paths_from", +[](Run& r) -> S { return r.paths_from; }),
-      {"", text("swept", "fields of training that differ between runs"),
+      {"", text_param("swept", "fields of training that differ between runs"),
        +[](Run& r) -> S { return r.swept; }, true},
-      {"", whole("repeat", 1, 1e6, "which of a run's repeats"),
+      {"", whole_param("repeat", 1, 1e6, "which of a run's repeats"),
        +[](Run& r) -> I { return r.repeat; }, true},
       number(
-          "rampup", whole("start", 1, kMostSamples, "the first global batch"),
+          "rampup", whole_param("start", 1, kMostSamples, "the first global batch"),
           +[](Run& r) -> I { return r.batch.rampup->start; }),
       number(
-          "rampup", whole("step", 1, kMostSamples, "by which it grows"),
+          "rampup", whole_param("step", 1, kMostSamples, "by which it grows"),
           +[](Run& r) -> I { return r.batch.rampup->step; }),
       number(
-          "rampup", whole("samples", 1, kMostSamples, "until it is full"),
+          "rampup", whole_param("samples", 1, kMostSamples, "until it is full"),
           +[](Run& r) -> I { return r.batch.rampup->samples; }),
       {"rampup",
        {"fewer_nodes", "", ParamType::boolean, {}, {}, 0, 0, {}, {}},
        +[](Run& r) -> bool& { return r.batch.rampup->fewer_nodes; }},
       number(
-          "rampup", whole("phases", 1, 100, "jobs at most"),
+          "rampup", whole_param("phases", 1, 100, "jobs at most"),
           +[](Run& r) -> I { return r.batch.rampup->phases; }),
       word(
           "job", "partition", +[](Run& r) -> S { return r.job.partition; }),
@@ -117,10 +109,10 @@ std::vector<RunField> make_fields() {
       word(
           "job", "time", +[](Run& r) -> S { return r.job.time; }),
       number(
-          "job", whole("cpus_per_gpu", 0, 1e6, ""),
+          "job", whole_param("cpus_per_gpu", 0, 1e6, ""),
           +[](Run& r) -> I { return r.job.cpus_per_gpu; }),
       number(
-          "job", whole("signal_seconds", 0, kMostSeconds, ""),
+          "job", whole_param("signal_seconds", 0, kMostSeconds, ""),
           +[](Run& r) -> I { return r.job.signal_seconds; }),
       word(
           "job", "setup", +[](Run& r) -> S { return r.job.setup; }),
@@ -145,7 +137,7 @@ std::string RunField::path() const {
 }
 
 const std::vector<RunField>& run_fields() {
-  static const auto kAll = make_fields();
+  static const auto kAll = make_run_fields();
   return kAll;
 }
 

@@ -33,6 +33,18 @@ Result<Value> conform_choice(const Param& param, const Value& value, const std::
 
 }  // namespace
 
+Param whole_param(const char* name, double min, double max, const char* doc) {
+  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
+}
+
+Param real_param(const char* name, double min, double max, const char* doc) {
+  return {name, doc, ParamType::real, {}, {}, min, max, {}, {}};
+}
+
+Param text_param(const char* name, const char* doc) {
+  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
+}
+
 std::string_view name(ParamType type) {
   switch (type) {
     case ParamType::boolean:

@@ -34,6 +34,11 @@ struct Param {
   std::string field() const;
 };
 
+// Plain ones, with no default.
+Param whole_param(const char* name, double min, double max, const char* doc);
+Param real_param(const char* name, double min, double max, const char* doc);
+Param text_param(const char* name, const char* doc);
+
 // A name that a backend offers to experiments, with its parameters.
 struct Strategy {
   std::string name;

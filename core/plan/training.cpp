@@ -15,24 +15,12 @@ constexpr double kMostSteps = 1e9;
 constexpr double kLeast = 1e-12;  // above zero
 constexpr double kAlmostOne = 1 - 1e-12;
 
-Param whole(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::integer, {}, {}, min, max, {}, {}};
-}
-
-Param real(const char* name, double min, double max, const char* doc) {
-  return {name, doc, ParamType::real, {}, {}, min, max, {}, {}};
-}
-
-Param text(const char* name, const char* doc) {
-  return {name, doc, ParamType::text, {}, {}, 0, 0, {}, {}};
-}
-
 using T = Training;
 
-std::vector<TrainingField> make_fields() {
+std::vector<TrainingField> make_training_fields() {
   std::vector<TrainingField> fields{
-      {real("learning_rate", kLeast, 100, "at its peak, after the warm-up"), &T::learning_rate},
-      {real("min_learning_rate", 0, 100, "where the schedule ends"), &T::min_learning_rate},
+      {real_param("learning_rate", kLeast, 100, "at its peak, after the warm-up"), &T::learning_rate},
+      {real_param("min_learning_rate", 0, 100, "where the schedule ends"), &T::min_learning_rate},
       {{"schedule",
         "of the learning rate after the warm-up",
         ParamType::choice,
@@ -43,36 +31,36 @@ std::vector<TrainingField> make_fields() {
         {},
         {}},
        &T::schedule},
-      {whole("warmup_steps", 0, kMostSteps, "in which the learning rate rises"), &T::warmup_steps},
-      {whole("decay_steps", 0, kMostSteps, "until the minimum is reached; 0: all steps of the run"),
+      {whole_param("warmup_steps", 0, kMostSteps, "in which the learning rate rises"), &T::warmup_steps},
+      {whole_param("decay_steps", 0, kMostSteps, "until the minimum is reached; 0: all steps of the run"),
        &T::decay_steps},
-      {real("weight_decay", 0, 100, "of matrices, not of biases and norms"), &T::weight_decay},
-      {real("beta1", 0, kAlmostOne, "decay of the mean gradient"), &T::beta1},
-      {real("beta2", 0, kAlmostOne, "decay of the mean squared gradient"), &T::beta2},
-      {real("epsilon", 1e-30, 1, "added to the divisor of an update"), &T::epsilon},
-      {real("clip", 0, 1e9, "of the gradient's norm; 0: none"), &T::clip},
-      {real("dropout", 0, 1, "after the embedding, attention and MLP; below 1"), &T::dropout},
-      {real("attention_dropout", 0, 1, "of attention weights; below 1"), &T::attention_dropout},
-      {real("init_std", 0, 100, "standard deviation of the first weights"), &T::init_std},
-      {whole("seed", 0, 4294967295.0, "of weights, dropout and the order of the data"), &T::seed},
-      {real("loss_scale", 1, 0x1p40, "fp16: the first one"), &T::loss_scale},
-      {whole("loss_scale_window", 1, kMostSteps,
+      {real_param("weight_decay", 0, 100, "of matrices, not of biases and norms"), &T::weight_decay},
+      {real_param("beta1", 0, kAlmostOne, "decay of the mean gradient"), &T::beta1},
+      {real_param("beta2", 0, kAlmostOne, "decay of the mean squared gradient"), &T::beta2},
+      {real_param("epsilon", 1e-30, 1, "added to the divisor of an update"), &T::epsilon},
+      {real_param("clip", 0, 1e9, "of the gradient's norm; 0: none"), &T::clip},
+      {real_param("dropout", 0, 1, "after the embedding, attention and MLP; below 1"), &T::dropout},
+      {real_param("attention_dropout", 0, 1, "of attention weights; below 1"), &T::attention_dropout},
+      {real_param("init_std", 0, 100, "standard deviation of the first weights"), &T::init_std},
+      {whole_param("seed", 0, 4294967295.0, "of weights, dropout and the order of the data"), &T::seed},
+      {real_param("loss_scale", 1, 0x1p40, "fp16: the first one"), &T::loss_scale},
+      {whole_param("loss_scale_window", 1, kMostSteps,
              "fp16: steps without overflow until the scale doubles"),
        &T::loss_scale_window},
-      {text("data", "prefix of .bin and .idx; empty: synthetic tokens"), &T::data, true},
-      {text("split", "shares of training, evaluation and test"), &T::split},
-      {whole("evaluate_every", 0, kMostSteps, "steps; 0: never"), &T::evaluate_every},
-      {whole("evaluate_batches", 1, kMostSteps, "global batches of one evaluation"),
+      {text_param("data", "prefix of .bin and .idx; empty: synthetic tokens"), &T::data, true},
+      {text_param("split", "shares of training, evaluation and test"), &T::split},
+      {whole_param("evaluate_every", 0, kMostSteps, "steps; 0: never"), &T::evaluate_every},
+      {whole_param("evaluate_batches", 1, kMostSteps, "global batches of one evaluation"),
        &T::evaluate_batches},
-      {whole("checkpoint_every", 0, kMostSteps, "steps; 0: at the end and when told to stop"),
+      {whole_param("checkpoint_every", 0, kMostSteps, "steps; 0: at the end and when told to stop"),
        &T::checkpoint_every},
-      {whole("keep_checkpoints", 1, 1e6, "the last so many"), &T::keep_checkpoints},
-      {text("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init,
+      {whole_param("keep_checkpoints", 1, 1e6, "the last so many"), &T::keep_checkpoints},
+      {text_param("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init,
        true},
-      {whole("log_every", 1, kMostSteps, "steps between two lines of events"), &T::log_every},
+      {whole_param("log_every", 1, kMostSteps, "steps between two lines of events"), &T::log_every},
       {{"tensorboard", "write TensorBoard event files", ParamType::boolean, {}, {}, 0, 0, {}, {}},
        &T::tensorboard},
-      {real("collective_timeout", 1e-3, 1e6, "seconds until a collective counts as stuck"),
+      {real_param("collective_timeout", 1e-3, 1e6, "seconds until a collective counts as stuck"),
        &T::collective_timeout},
   };
   for (auto& field : fields) field.param.default_value = get(Training{}, field);
@@ -137,7 +125,7 @@ void check_split(const Training& training, const std::string& place, Errors& err
 }  // namespace
 
 const std::vector<TrainingField>& training_fields() {
-  static const auto kFields = make_fields();
+  static const auto kFields = make_training_fields();
   return kFields;
 }
 

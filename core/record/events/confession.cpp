@@ -12,9 +12,9 @@ namespace {
 
 using record::Symptom;
 
-constexpr std::int64_t kEnd = 1 << 20;
+constexpr std::int64_t kEndOfOutput = 1 << 20;
 constexpr std::int64_t kBeginning = 64 << 10;
-constexpr std::size_t kLongest = 200;
+constexpr std::size_t kLongestQuote = 200;
 constexpr std::size_t kBefore = 80;  // characters of a longer line before what was found
 
 struct Sign {
@@ -116,14 +116,14 @@ std::size_t first_of(const Sign& sign, std::string_view text) {
 }
 
 std::string shorten(std::string_view line, std::size_t at) {
-  std::size_t from = line.size() > kLongest && at > kBefore ? at - kBefore : 0;
-  if (line.size() > kLongest) from = std::min(from, line.size() - kLongest);
+  std::size_t from = line.size() > kLongestQuote && at > kBefore ? at - kBefore : 0;
+  if (line.size() > kLongestQuote) from = std::min(from, line.size() - kLongestQuote);
   // Not in the middle of a UTF-8 character.
   const auto inside = [&](std::size_t i) {
     return i < line.size() && (static_cast<unsigned char>(line[i]) & 0xc0) == 0x80;
   };
   for (int i = 0; i < 3 && inside(from); ++i) ++from;
-  auto to = std::min(from + kLongest, line.size());
+  auto to = std::min(from + kLongestQuote, line.size());
   for (int i = 0; i < 3 && to > from && inside(to); ++i) --to;
   const auto cut = printable(trim(line.substr(from, to - from)));
   return (from > 0 ? "…" : "") + cut + (to < line.size() ? "…" : "");
@@ -152,8 +152,8 @@ namespace {
 record::Confession read_log(const fs::path& attempt_folder) {
   const Window file(attempt_folder / "stdout.log");
   if (!file.is_open()) return {};
-  const auto from = std::max<std::int64_t>(0, file.size() - kEnd);
-  auto confession = look(file.read(from, std::min(file.size(), kEnd)));
+  const auto from = std::max<std::int64_t>(0, file.size() - kEndOfOutput);
+  auto confession = look(file.read(from, std::min(file.size(), kEndOfOutput)));
   if (confession.symptom == Symptom::none && from > 0) confession = look(file.read(0, kBeginning));
   return confession;
 }

@@ -12,7 +12,7 @@
 namespace orch::events {
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 20;
+constexpr std::int64_t kHistoryChunk = 1 << 20;
 constexpr std::size_t kMostLosses = 2000, kMostTimes = 400;  // points that are kept
 constexpr std::size_t kLongestLine = 4 << 20;                // longer is no event of ours
 
@@ -21,7 +21,7 @@ template <class Visit>
 void each_line(const Window& file, Visit&& visit) {
   std::string rest;
   for (std::int64_t from = 0; from < file.size();) {
-    const auto part = file.read(from, std::min(kChunk, file.size() - from));
+    const auto part = file.read(from, std::min(kHistoryChunk, file.size() - from));
     if (part.empty()) break;
     from += static_cast<std::int64_t>(part.size());
     rest += part;

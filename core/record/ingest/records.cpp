@@ -8,7 +8,7 @@ namespace orch::ingest {
 namespace {
 
 constexpr std::size_t kLongest = std::size_t{64} << 10;
-constexpr std::size_t kMostNames = 1000;
+constexpr std::size_t kMostAttributes = 1000;
 constexpr int kDeepest = 4;
 
 // Reads one object from its '{' on.
@@ -68,7 +68,7 @@ class ObjectReader {
     } else if (!quoted(words)) {
       return false;
     }
-    if (out_.size() < kMostNames) out_.emplace_back(name, words);
+    if (out_.size() < kMostAttributes) out_.emplace_back(name, words);
     return true;
   }
 

@@ -23,7 +23,7 @@
 namespace orch::store {
 namespace {
 
-constexpr std::size_t kLargest = std::size_t{1} << 30;
+constexpr std::size_t kLargestIndex = std::size_t{1} << 30;
 constexpr std::size_t kHead = 64;        // more than its first line has
 constexpr std::size_t kFewLines = 1000;  // not worth to be written anew
 constexpr auto kPatience = std::chrono::seconds(5);
@@ -38,7 +38,7 @@ Result<std::string> text_of(const fs::path& path, std::optional<std::size_t> par
     return file_error(path, "cannot open", errno);
   if (!S_ISREG(about.st_mode)) return Error{printable(path.string()), "is not a plain file", ""};
   const auto size = static_cast<std::size_t>(about.st_size);
-  if (!part && size > kLargest)
+  if (!part && size > kLargestIndex)
     return Error{printable(path.string()), "is too large", "orch index makes it anew"};
   std::string text(std::min(size, part.value_or(size)), '\0');
   const auto got = read_at(file.get(), 0, text.data(), text.size());
@@ -96,7 +96,7 @@ Index Index::open(const fs::path& root) {
   Index index(root);
   index.locked([&]() -> Status {
     std::error_code ignored;
-    if (const auto size = fs::file_size(index.file_, ignored); !ignored && size > kLargest)
+    if (const auto size = fs::file_size(index.file_, ignored); !ignored && size > kLargestIndex)
       return write_anew(index.file_, {});
     const auto text = text_of(index.file_, kHead);  // the rest is read when it is needed
     if (!text) return text.error();

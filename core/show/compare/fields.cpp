@@ -13,14 +13,14 @@ namespace {
 
 using record::Record;
 
-constexpr std::size_t kShown = 6;  // values of a field in a text
+constexpr std::size_t kShownValues = 6;  // values of a field in a text
 
 // A field of one record, as text; empty: not said.
 struct Reading {
   std::string text;
   bool assumed = false;
 };
-using Read = std::function<Reading(const Record&)>;
+using ReadField = std::function<Reading(const Record&)>;
 
 std::string folded(std::string text) {
   for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -28,25 +28,25 @@ std::string folded(std::string text) {
 }
 
 // bf16 is BF16.
-bool has(const std::vector<std::string>& values, const std::string& value) {
+bool has_folded(const std::vector<std::string>& values, const std::string& value) {
   return std::any_of(values.begin(), values.end(),
                      [&](const std::string& held) { return folded(held) == folded(value); });
 }
 
-Said said_by(const Cohort& group, const Read& read) {
+Said said_by(const Cohort& group, const ReadField& read) {
   Said said;
   for (const auto* record : group.records) {
     const auto reading = read(*record);
     if (reading.text.empty()) said.partly = true;
     if (reading.text.empty()) continue;
     said.assumed = said.assumed || reading.assumed;
-    if (!has(said.values, reading.text)) said.values.push_back(reading.text);
+    if (!has_folded(said.values, reading.text)) said.values.push_back(reading.text);
   }
   return said;
 }
 
 bool same_values(const Said& a, const Said& b) {
-  const auto in_b = [&](const std::string& value) { return has(b.values, value); };
+  const auto in_b = [&](const std::string& value) { return has_folded(b.values, value); };
   return a.values.size() == b.values.size() && std::all_of(a.values.begin(), a.values.end(), in_b);
 }
 
@@ -57,7 +57,7 @@ Standing stand(const Said& base, const Said& other) {
   return base.partly == other.partly ? Standing::same : Standing::one_sided;
 }
 
-Difference look(const std::vector<Cohort>& groups, const std::string& field, const Read& read) {
+Difference look(const std::vector<Cohort>& groups, const std::string& field, const ReadField& read) {
   Difference found;
   found.field = field;
   for (const auto& group : groups) {
@@ -107,8 +107,8 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
   return names;
 }
 
-std::vector<std::pair<std::string, Read>> circumstances(const std::vector<Cohort>& groups) {
-  std::vector<std::pair<std::string, Read>> all{
+std::vector<std::pair<std::string, ReadField>> circumstances(const std::vector<Cohort>& groups) {
+  std::vector<std::pair<std::string, ReadField>> all{
       {"date", [](const Record& r) { return Reading{r.origin.date}; }},
       {"commit", [](const Record& r) { return Reading{r.origin.commit}; }},
       {"node names", [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
@@ -176,7 +176,7 @@ Standing standing_of(const std::vector<Difference>& differences, std::string_vie
 
 std::string said_text(const Said& said) {
   if (said.values.empty()) return "not said";
-  const std::size_t shown = std::min(said.values.size(), kShown);
+  const std::size_t shown = std::min(said.values.size(), kShownValues);
   auto out = join(std::span(said.values).first(shown), ", ");
   if (shown < said.values.size()) out += ", … (" + std::to_string(said.values.size()) + " values)";
   if (said.partly) out += ", not said";

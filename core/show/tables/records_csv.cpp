@@ -15,7 +15,7 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-struct Column {
+struct CsvColumn {
   std::string title;
   std::function<std::string(const Record&)> text;
 };
@@ -24,7 +24,7 @@ std::string exact(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
-Column field_column(const std::string& name) {
+CsvColumn field_column(const std::string& name) {
   return {name, [name](const Record& r) {
             const auto* value = r.field(name);
             const auto* real = value != nullptr ? std::get_if<double>(value) : nullptr;
@@ -44,7 +44,7 @@ Value estimated_of(const record::Quantity& quantity, const Record& r) {
 
 // A quantity with its limits, where any record has it.
 void add_quantity(const Records& records, const record::Quantity& quantity,
-                  const std::string& prefix, Read read, std::vector<Column>& to) {
+                  const std::string& prefix, Read read, std::vector<CsvColumn>& to) {
   const auto has = [&](const Record& r) { return read(quantity, r).has_value(); };
   if (std::none_of(records.begin(), records.end(), has)) return;
   to.push_back({prefix + std::string(quantity.name), [&quantity, read](const Record& r) {
@@ -63,7 +63,7 @@ void add_quantity(const Records& records, const record::Quantity& quantity,
 }
 
 // As the source says them, by the convention that stands beside.
-void add_tflops(std::vector<Column>& to) {
+void add_tflops(std::vector<CsvColumn>& to) {
   to.push_back({"tflops_per_gpu", [](const Record& r) {
                   return r.measured.tflops.empty() ? "" : exact(r.measured.tflops[0].value);
                 }});
@@ -72,8 +72,8 @@ void add_tflops(std::vector<Column>& to) {
                 }});
 }
 
-std::vector<Column> csv_columns(const Records& records) {
-  std::vector<Column> out;
+std::vector<CsvColumn> csv_columns(const Records& records) {
+  std::vector<CsvColumn> out;
   out.push_back({"id", [](const Record& r) { return r.id; }});
   out.push_back({"source", [](const Record& r) { return r.source; }});
   out.push_back({"state", [](const Record& r) { return std::string(name(r.state)); }});

@@ -14,9 +14,9 @@ namespace orch::tables {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
-using Runs = std::vector<const RunStatus*>;
+using RunStatuses = std::vector<const RunStatus*>;
 
-std::vector<std::string> cells(const StatusColumn& column, const Runs& runs) {
+std::vector<std::string> cells(const StatusColumn& column, const RunStatuses& runs) {
   std::vector<std::string> out = {column.title};
   for (const auto* run : runs) out.push_back(printable(column.text(*run)));
   return out;
@@ -24,7 +24,7 @@ std::vector<std::string> cells(const StatusColumn& column, const Runs& runs) {
 
 }  // namespace
 
-Rows rows_of(const std::vector<StatusColumn>& all, const Runs& runs, const Screen& screen) {
+Rows rows_of(const std::vector<StatusColumn>& all, const RunStatuses& runs, const Screen& screen) {
   std::vector<TextColumn> columns;
   for (const auto& column : all) columns.push_back({column.rank, cells(column, runs)});
   return fitting_rows(std::move(columns), screen);
@@ -33,12 +33,12 @@ Rows rows_of(const std::vector<StatusColumn>& all, const Runs& runs, const Scree
 namespace {
 
 // All in one unit, that of the largest.
-struct Scale {
+struct SizeUnit {
   double bytes = 1;
   std::string name = "B";
 };
 
-Scale scale_of(double largest, bool binary) {
+SizeUnit unit_of(double largest, bool binary) {
   const double k = binary ? 1024 : 1000;
   if (largest >= k * k * k) return {k * k * k, binary ? "GiB" : "GB"};
   if (largest >= k * k) return {k * k, binary ? "MiB" : "MB"};
@@ -52,12 +52,12 @@ bool in_bytes(const Quantity& quantity) {
   return quantity.unit == Dimension::memory || quantity.unit == Dimension::traffic;
 }
 
-Scale scale_of(const Quantity& quantity, const Runs& runs) {
+SizeUnit unit_of(const Quantity& quantity, const RunStatuses& runs) {
   double largest = 0;
   for (const auto* run : runs)
     for (const auto& value : {run->measured(quantity), run->estimated(quantity)})
       if (value) largest = std::max(largest, value->value);
-  auto scale = scale_of(largest, quantity.unit == Dimension::memory);
+  auto scale = unit_of(largest, quantity.unit == Dimension::memory);
   if (quantity.unit == Dimension::traffic) scale.name += "/step";
   return scale;
 }
@@ -89,7 +89,7 @@ void add(std::vector<StatusColumn> more, std::vector<StatusColumn>& to) {
 }
 
 // Every other quantity that somebody measured, with its estimate.
-std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
+std::vector<StatusColumn> amount_columns(const RunStatuses& runs, int rank) {
   static const std::set<std::string_view> kOwn{"step_seconds",         "tokens_per_second",
                                                "days_per_100b_tokens", "gpu_hours",
                                                "last_loss",            "evaluation_loss"};
@@ -100,7 +100,7 @@ std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
       add(beside(quantity.name, rank), out);
       continue;
     }
-    const auto scale = scale_of(quantity, runs);
+    const auto scale = unit_of(quantity, runs);
     const bool memory = quantity.unit == Dimension::memory;
     add(beside(quantity, scale.name, rank, memory ? rank : rank + 1,
                [scale](double value) { return significant(value / scale.bytes); }),
@@ -116,7 +116,7 @@ std::vector<StatusColumn> amount_columns(const Runs& runs, int rank) {
 
 }  // namespace
 
-std::vector<StatusColumn> status_columns(const Standings& standings, const Runs& runs) {
+std::vector<StatusColumn> status_columns(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
   std::vector<StatusColumn> columns = {
       {"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
@@ -135,7 +135,7 @@ std::vector<StatusColumn> status_columns(const Standings& standings, const Runs&
   return columns;
 }
 
-std::vector<StatusColumn> measured_columns(const Runs& runs, const Screen& screen) {
+std::vector<StatusColumn> measured_columns(const RunStatuses& runs, const Screen& screen) {
   // What is measured stays in sight, however long a strategy's name is.
   const std::size_t longest =
       screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;

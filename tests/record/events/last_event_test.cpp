@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "tests/place.h"
+#include "tests/record/events/lines.h"
 #include "core/record/events/collect.h"
 
 using namespace orch;
@@ -9,11 +10,7 @@ using record::Symptom;
 
 namespace {
 
-std::string step(int number, const std::string& rest) {
-  return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
-}
-
-record::Confession confession_of(const std::string& events, const std::string& log = "") {
+record::Confession confession_with(const std::string& events, const std::string& log = "") {
   const Place place;
   place.file("events.jsonl", events);
   place.file("stdout.log", log);
@@ -81,30 +78,30 @@ TEST_CASE("the last profile counts, and only what is a number in it", "[collect]
 }
 
 TEST_CASE("a trainer that knows why it failed is believed", "[collect][events]") {
-  const auto said = confession_of(step(3, "") + failed("nan", "the loss is nan at step 4"),
+  const auto said = confession_with(step(3, "") + failed("nan", "the loss is nan at step 4"),
                                   "ncclUnhandledCudaError: unhandled cuda error\n");
   CHECK(said.symptom == Symptom::nan);
   CHECK(said.line == "the loss is nan at step 4");
-  CHECK(confession_of(failed("data", "a")).symptom == Symptom::data);
-  CHECK(confession_of(failed("disk", "a")).symptom == Symptom::disk);
-  CHECK(confession_of(failed("gpu_memory", "a")).symptom == Symptom::gpu_memory);
-  CHECK(confession_of(failed("bad_exit", "a")).symptom == Symptom::other);
-  CHECK(confession_of(failed("something new", "a")).symptom == Symptom::other);
-  CHECK(confession_of(step(3, "")).symptom == Symptom::none);
+  CHECK(confession_with(failed("data", "a")).symptom == Symptom::data);
+  CHECK(confession_with(failed("disk", "a")).symptom == Symptom::disk);
+  CHECK(confession_with(failed("gpu_memory", "a")).symptom == Symptom::gpu_memory);
+  CHECK(confession_with(failed("bad_exit", "a")).symptom == Symptom::other);
+  CHECK(confession_with(failed("something new", "a")).symptom == Symptom::other);
+  CHECK(confession_with(step(3, "")).symptom == Symptom::none);
 }
 
 TEST_CASE("who blames the others is not believed before a log that knows", "[collect][events]") {
   const std::string oom = "[rank1]: torch.cuda.OutOfMemoryError: CUDA out of memory.\n";
   for (const auto* kind : {"nccl", "bad_exit"}) {
-    CHECK(confession_of(failed(kind, "rank 1 did not take part"), oom).symptom ==
+    CHECK(confession_with(failed(kind, "rank 1 did not take part"), oom).symptom ==
           Symptom::gpu_memory);
-    const auto alone = confession_of(failed(kind, "rank 1 did not take part"), "nothing\n");
+    const auto alone = confession_with(failed(kind, "rank 1 did not take part"), "nothing\n");
     CHECK(alone.line == "rank 1 did not take part");
   }
 }
 
 TEST_CASE("a message may hold any bytes and be of any length", "[collect][events]") {
-  const auto hostile = confession_of(failed("data", "a\\u001b[2J\\nb" + std::string(5000, 'x')));
+  const auto hostile = confession_with(failed("data", "a\\u001b[2J\\nb" + std::string(5000, 'x')));
   CHECK(hostile.line.find('\033') == std::string::npos);
   CHECK(hostile.line.find('\n') == std::string::npos);
   CHECK(hostile.line.size() < 220);
@@ -112,7 +109,7 @@ TEST_CASE("a message may hold any bytes and be of any length", "[collect][events
 
 TEST_CASE("a rank that knows the cause counts before those that lost it", "[collect][events]") {
   const auto data = failed("data", "token 7 of sample 3"), lost = failed("nccl", "rank 2 failed");
-  CHECK(confession_of(data + lost).symptom == Symptom::data);
-  CHECK(confession_of(lost + data + lost).line == "token 7 of sample 3");
-  CHECK(confession_of(lost).symptom == Symptom::nccl);
+  CHECK(confession_with(data + lost).symptom == Symptom::data);
+  CHECK(confession_with(lost + data + lost).line == "token 7 of sample 3");
+  CHECK(confession_with(lost).symptom == Symptom::nccl);
 }

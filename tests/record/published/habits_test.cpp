@@ -4,13 +4,10 @@
 
 #include "core/record/published/table.h"
 #include "tests/record/published/cell.h"
+#include "tests/text.h"
 
 namespace orch::published {
 namespace {
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::string kHabits =
     "source,gpu,column,value,reason\n"

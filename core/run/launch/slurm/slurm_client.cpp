@@ -25,7 +25,7 @@ Error failure(const std::string& program, const Output& output) {
   return {program, fact, "check that SLURM answers: scontrol ping"};
 }
 
-Result<std::string> ask(Shell& shell, std::vector<std::string> words) {
+Result<std::string> ask_slurm(Shell& shell, std::vector<std::string> words) {
   Command command;
   command.argv = std::move(words);
   command.timeout_seconds = kTimeoutSeconds;
@@ -65,7 +65,7 @@ std::string complaint_of(const Output& output) {
 }
 
 Result<std::vector<QueueRow>> SlurmClient::queue(const std::string& comment_prefix) {
-  auto text = ask(shell_, {"squeue", "--all", fmt::format("--user={}", ::getuid()), "--states=all",
+  auto text = ask_slurm(shell_, {"squeue", "--all", fmt::format("--user={}", ::getuid()), "--states=all",
                            "--array", "--noheader", fmt::format("--Format={}", kQueueFields)});
   if (!text) return text.error();
   return parse_queue(*text, comment_prefix);
@@ -126,7 +126,7 @@ Status SlurmClient::cancel(const std::vector<std::string>& jobs) {
 }
 
 Result<ArrayLimits> SlurmClient::limits() {
-  const auto config = ask(shell_, {"scontrol", "show", "config"});
+  const auto config = ask_slurm(shell_, {"scontrol", "show", "config"});
   if (!config) return config.error();
   ClusterFacts facts;
   parse_config(*config, facts);
@@ -134,12 +134,12 @@ Result<ArrayLimits> SlurmClient::limits() {
 }
 
 Result<ClusterFacts> SlurmClient::facts() {
-  const auto config = ask(shell_, {"scontrol", "show", "config"});
+  const auto config = ask_slurm(shell_, {"scontrol", "show", "config"});
   if (!config) return config.error();
-  const auto partitions = ask(shell_, {"scontrol", "--all", "--oneliner", "show", "partition"});
+  const auto partitions = ask_slurm(shell_, {"scontrol", "--all", "--oneliner", "show", "partition"});
   if (!partitions) return partitions.error();
   const auto nodes =
-      ask(shell_, {"sinfo", "--all", "--noheader", fmt::format("--format={}", kNodeFields)});
+      ask_slurm(shell_, {"sinfo", "--all", "--noheader", fmt::format("--format={}", kNodeFields)});
   if (!nodes) return nodes.error();
   ClusterFacts facts;
   parse_config(*config, facts);
