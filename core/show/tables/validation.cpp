@@ -140,7 +140,7 @@ std::string skipped(const Validation& v) {
   return out.empty() ? "" : "\nSkipped:\n" + out;
 }
 
-std::string plural(std::size_t count, const char* word) {
+std::string counted(std::size_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
@@ -166,7 +166,7 @@ std::vector<std::string> Validation::beyond(double percent) const {
 
 std::string left_out(const Validation& v) {
   return fmt::format("{} judged, {} skipped; left out: {} suspect, {} printed twice\n",
-                     plural(v.rows.size(), "row"), v.samples.skipped.size(), v.samples.suspect,
+                     counted(v.rows.size(), "row"), v.samples.skipped.size(), v.samples.suspect,
                      v.samples.duplicates);
 }
 
