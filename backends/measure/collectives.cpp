@@ -1,5 +1,7 @@
 #include "backends/measure/collectives.h"
 
+#include <ATen/ATen.h>
+
 namespace orch::measure {
 
 Json all_reduces(Bench& bench) {

@@ -3,6 +3,7 @@
 // Started as a trainer is, once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR and
 // MASTER_PORT. Rank 0 writes one JSON document.
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 

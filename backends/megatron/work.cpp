@@ -127,7 +127,7 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
   emit_statistics(sink, numbers, setup.ends_group());
 }
 
-enum { kLayer, kEmbedding, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
+enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
@@ -174,7 +174,7 @@ std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   const auto v = static_cast<double>(setup.chunks);
   std::array<double, kBlocks> counts{};
   counts[kLayer] = static_cast<double>(setup.partition.layers_on(stage));
-  counts[kEmbedding] = first;
+  counts[kWords] = first;
   counts[kHead] = last;
   // Interleaved, the last stage's chunks but one go on to the first stage, and back.
   counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;

@@ -58,7 +58,7 @@ double words_gathered(const Setup& setup) {
 
 // DeepSpeed gathers matrix by matrix, with at most so many parameters beside the one in use
 // (stage3_max_live_parameters), and sends gradients in buckets (reduce_bucket_size).
-constexpr double kMostLive = 1e9, kBucket = 5e8;
+constexpr double kMostLive = 1e9;
 
 double largest_matrix(const Setup& setup) {
   const auto& sizes = setup.model.sizes;

@@ -10,6 +10,9 @@
 
 namespace orch::zero3 {
 
+// Elements per collective of stages 1 and 2: DeepSpeed's default (reduce_bucket_size).
+inline constexpr double kBucket = 5e8;
+
 // What a run's settings come to, whichever of the three strategies it names.
 struct Setup {
   explicit Setup(const backend::RunView& run);

@@ -7,8 +7,6 @@ namespace {
 
 using namespace backend;
 
-constexpr double kBucket = 5e8;  // elements per collective of stages 1 and 2, DeepSpeed's default
-
 struct Emitter {
   const Setup& setup;
   WorkSink& sink;

@@ -29,11 +29,11 @@ struct Refit {
   published::Score before, after;
 };
 
-using Places = std::function<plan::Partition(std::size_t)>;
+using PartitionOf = std::function<plan::Partition(std::size_t)>;
 using Eras = std::function<double(std::size_t)>;
 
 published::Score score_of(const std::vector<published::Sample>& samples, const Study& study,
-                         const std::vector<std::size_t>& members, const Places& place,
+                         const std::vector<std::size_t>& members, const PartitionOf& place,
                          const Eras& era) {
   estimate::Estimator estimator;
   std::vector<published::Judged> judged;

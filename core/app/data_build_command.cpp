@@ -15,7 +15,7 @@ namespace orch::app {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
-using Clock = std::chrono::steady_clock;
+using Stopwatch = std::chrono::steady_clock;
 
 // Told now and then to who waits.
 class Progress {
@@ -23,18 +23,18 @@ class Progress {
   explicit Progress(Console& console) : console_(console) {}
   ~Progress() { console_.progress(""); }
   void show(std::int64_t documents, std::int64_t tokens) {
-    if (Clock::now() - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = Clock::now();
+    if (Stopwatch::now() - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = Stopwatch::now();
     console_.progress(fmt::format("{} documents, {} tokens, {}/s",
                                   group_digits(static_cast<double>(documents)),
                                   format_tokens(static_cast<double>(tokens)),
                                   format_tokens(static_cast<double>(tokens) / seconds())));
   }
-  double seconds() const { return std::max(1e-9, Seconds(Clock::now() - began_).count()); }
+  double seconds() const { return std::max(1e-9, Seconds(Stopwatch::now() - began_).count()); }
 
  private:
   Console& console_;
-  Clock::time_point began_ = Clock::now(), shown_ = began_;
+  Stopwatch::time_point began_ = Stopwatch::now(), shown_ = began_;
 };
 
 const Error kInterrupted{"orch data build", "interrupted: nothing was written", ""};

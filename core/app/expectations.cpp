@@ -14,7 +14,7 @@ using record::Record;
 std::string why_short(const Record& record, const plan::Expectation& expected,
                       const std::optional<double>& measured) {
   if (record.state != record::State::finished && record.state != record::State::stopped)
-    return tables::state_text(record) + (record.reason.empty() ? "" : ": " + record.reason);
+    return tables::verdict_text(record) + (record.reason.empty() ? "" : ": " + record.reason);
   if (!measured) return expected.quantity + " was not measured";
   const double off = 100 * (*measured / expected.value - 1);
   if (expected.below && *measured < expected.least())

@@ -20,7 +20,7 @@
 namespace orch::app {
 namespace {
 
-using Chosen = std::vector<const plan::Planned*>;
+using ChosenRuns = std::vector<const plan::Planned*>;
 
 // The phases of a ramp-up wait for each other.
 std::string sbatch_by_hand(std::size_t phases, const fs::path& folder) {
@@ -44,8 +44,8 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
 }
 
 // What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
-Chosen choose(const PlannedExperiment& planned, const RunArguments& arguments) {
-  Chosen chosen;
+ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments) {
+  ChosenRuns chosen;
   const auto result = view(planned);
   for (const auto& group : tables::size_groups(result)) {
     std::size_t taken = 0;
@@ -75,7 +75,7 @@ Ending nothing_to_run(const PlannedExperiment& planned, const RunArguments& argu
 }
 
 // Runs that SLURM should run, without a SLURM that answers.
-Ending without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArguments& arguments,
+Ending without_slurm(const ChosenRuns& chosen, launch::Slurm slurm, const RunArguments& arguments,
                      Console& console) {
   const auto& best = **std::find_if(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, slurm) == "slurm";
@@ -102,7 +102,7 @@ Ending without_slurm(const Chosen& chosen, launch::Slurm slurm, const RunArgumen
 }
 
 // Hundreds of jobs that all end with "no such program" help nobody. For local runs it can be built.
-std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const Chosen& chosen) {
+std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, const ChosenRuns& chosen) {
   for (const auto* run : chosen) {
     if (can_build_trainers() && way_to_launch(run->run, slurm) == "local") continue;
     if (!run->run.trainer.empty() || !run->run.framework.empty()) continue;
@@ -113,7 +113,7 @@ std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, con
 }
 
 // Planned all the same: another program may train it.
-const plan::Planned* untrained(const Chosen& chosen) {
+const plan::Planned* untrained(const ChosenRuns& chosen) {
   for (const auto* run : chosen)
     if (run->run.trainer.empty() && run->run.framework.empty() && !plan::cannot_train(run->run).empty()) return run;
   return nullptr;
@@ -128,7 +128,7 @@ Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Con
   return arguments.yes ? Exit::error : Exit::ok;
 }
 
-Ending without_trainer(const fs::path& trainer, const Chosen& chosen, const RunArguments& arguments,
+Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen, const RunArguments& arguments,
                        Console& console) {
   arguments.plan.common.tell(
       fmt::format(
@@ -161,7 +161,7 @@ struct Order {
   std::size_t failed = 0;  // for a reason that stays
 };
 
-Order order_of(const follow::Campaign& campaign, const Chosen& chosen) {
+Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
   Order order;
   for (const auto* run : chosen) {
     const auto place = campaign.find(run->run.id);
@@ -192,7 +192,7 @@ std::string already_text(const Order& order) {
 }
 
 std::string question_of(const follow::Campaign& campaign, const Order& order, std::size_t jobs,
-                        const Chosen& chosen) {
+                        const ChosenRuns& chosen) {
   std::map<std::string, std::size_t> places;
   for (const auto* run : chosen)
     if (const auto place = campaign.find(run->run.id);
@@ -255,7 +255,7 @@ bool comes_back(Session& session, const RunArguments& arguments) {
 }
 
 // For whoever resumes when SLURM answers again.
-Status ask_for(const PlannedExperiment& planned, const Chosen& chosen,
+Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
                const RunArguments& arguments) {
   const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
   if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
@@ -268,7 +268,7 @@ Status ask_for(const PlannedExperiment& planned, const Chosen& chosen,
 }
 
 // The order, asked for and handed over under the lock; what others did meanwhile counts.
-Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArguments& arguments,
+Ending hand_over(follow::Campaign& campaign, const ChosenRuns& chosen, const RunArguments& arguments,
                  Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
     return {begun.error(), campaign.silent_since() ? Exit::scheduler_unreachable : Exit::error};
@@ -294,7 +294,7 @@ Ending hand_over(follow::Campaign& campaign, const Chosen& chosen, const RunArgu
 
 // Whether to go on: asks where someone can be asked. Nothing is locked while a user thinks. Runs on
 // this machine spend nobody's hours: without a terminal they just begin.
-Ending ask(follow::Campaign& campaign, const Chosen& chosen, const Order& order, bool is_local,
+Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const Order& order, bool is_local,
            const RunArguments& arguments, Console& console) {
   if (auto status = campaign.check_budget(order.runs); !status)
     return {status.error(), Exit::over_budget};

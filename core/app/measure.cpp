@@ -19,7 +19,7 @@
 namespace orch::app {
 namespace {
 
-constexpr double kMostSeconds = 120;  // on a machine that is very busy
+constexpr double kMostMeasureSeconds = 120;  // on a machine that is very busy
 
 // A folder that is gone at the end.
 class Scratch {
@@ -67,7 +67,7 @@ Result<measure::Measurement> measure(const fs::path& program, std::int64_t ranks
   together.argv = {program.string(), "--output", file.string()};
   together.ranks = ranks;
   together.folder = scratch.path();
-  together.timeout_seconds = kMostSeconds;
+  together.timeout_seconds = kMostMeasureSeconds;
   together.interrupted = interrupted;
   if (auto status = launch::run_together(together); !status) return status.error();
   const auto text = read_file(file);

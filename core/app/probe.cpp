@@ -17,7 +17,7 @@ namespace orch::app {
 namespace {
 
 constexpr std::int64_t kSteps = 6;        // a trainer takes the last three apart
-constexpr double kMostSeconds = 24 * 3600;
+constexpr double kMostProbeSeconds = 24 * 3600;
 
 // Some micro-batches are as good as all of them, and synthetic tokens as any.
 plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
@@ -141,7 +141,7 @@ Status Probe::start(const tables::Slice& slice, const fs::path& trainer) const {
   together.argv = {fs::absolute(folder_ / "run").string(), fs::absolute(trainer).string(),
                    name_of(slice)};
   together.folder = fs::absolute(folder_);
-  together.timeout_seconds = kMostSeconds;
+  together.timeout_seconds = kMostProbeSeconds;
   together.interrupted = interrupted;
   return launch::run_together(together);
 }

@@ -29,7 +29,7 @@ std::string progress_line(const search::Progress& progress) {
 }
 
 // What the tables show, priced item by item.
-struct Shown {
+struct ShownSearch {
   std::deque<plan::Planned> runs;
   tables::Searched view;
 };
@@ -69,7 +69,7 @@ class SearchVerb {
   plan::Experiment experiment_;
   std::unique_ptr<const search::Space> space_;
   search::Found found_;
-  Shown shown_;
+  ShownSearch shown_;
 };
 
 bool is_usage(const Errors& errors) {

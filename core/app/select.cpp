@@ -13,7 +13,7 @@ namespace orch::app {
 namespace {
 
 using record::Record;
-using Chosen = std::vector<const Record*>;
+using Selected = std::vector<const Record*>;
 
 // What is no field of a run and can be asked for all the same.
 const std::map<std::string, std::string (*)(const Record&), std::less<>> kOthers{
@@ -69,15 +69,15 @@ std::vector<std::string> values_in(const std::vector<Record>& pool, const std::s
   return out;
 }
 
-Chosen keep(const std::vector<Record>& pool, const std::function<bool(const Record&)>& wanted) {
-  Chosen out;
+Selected keep(const std::vector<Record>& pool, const std::function<bool(const Record&)>& wanted) {
+  Selected out;
   for (const auto& record : pool)
     if (wanted(record)) out.push_back(&record);
   return out;
 }
 
-Result<Chosen> by_fields(const std::vector<Record>& pool, const std::string& word) {
-  Chosen left = keep(pool, [](const Record&) { return true; });
+Result<Selected> by_fields(const std::vector<Record>& pool, const std::string& word) {
+  Selected left = keep(pool, [](const Record&) { return true; });
   const auto known = names_in(pool);
   for (const auto& part : split(word, ',')) {
     const auto equals = part.find('=');
@@ -96,7 +96,7 @@ Result<Chosen> by_fields(const std::vector<Record>& pool, const std::string& wor
 
 }  // namespace
 
-Result<Chosen> select(const std::vector<Record>& pool, const std::string& word) {
+Result<Selected> select(const std::vector<Record>& pool, const std::string& word) {
   if (word.find('=') != std::string::npos) return by_fields(pool, word);
   for (const auto* name : {"id", "strategy", "framework", "source", "table", "experiment", "date"})
     if (auto found = keep(pool, [&](const Record& r) { return agrees(r, name, word); });

@@ -12,12 +12,12 @@
 namespace orch::plan {
 namespace {
 
-using Errors = std::vector<Error>;
+using Problems = std::vector<Error>;
 
 constexpr std::int64_t kMostRampSteps = 10'000;
 constexpr std::int64_t kMostCutSteps = 1'000;  // where to cut them best takes their square
 
-void check_ranks(const Run& run, Errors& reasons) {
+void check_ranks(const Run& run, Problems& reasons) {
   const auto& layout = run.layout;
   if (layout.ranks() == run.gpus) return;
   const auto per_copy = layout.copy();
@@ -34,7 +34,7 @@ void check_ranks(const Run& run, Errors& reasons) {
            : fmt::format("use a multiple of {} GPUs, such as {}", per_copy, below)});
 }
 
-void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
+void check_nodes(const Run& run, const Budget& budget, Problems& reasons) {
   const auto per_node = run.partition->gpus_per_node;
   if (run.gpus > per_node && run.gpus % per_node != 0)
     reasons.push_back({"gpus", fmt::format("{} GPUs do not fill nodes of {}", run.gpus, per_node),
@@ -58,7 +58,7 @@ void check_nodes(const Run& run, const Budget& budget, Errors& reasons) {
                                  std::max<std::int64_t>(0, available - spare) * per_node)});
 }
 
-void check_batch(const Run& run, Errors& reasons) {
+void check_batch(const Run& run, Problems& reasons) {
   const auto& batch = run.batch;
   const auto shared = batch.micro_batch * run.layout.data_parallel;
   const double product = static_cast<double>(shared) * static_cast<double>(batch.accumulate);
@@ -76,7 +76,7 @@ void check_batch(const Run& run, Errors& reasons) {
 
 // The first level of a ramp-up that the micro-batch does not divide, on all ranks or, where fewer
 // may begin, on one. What divides start and step divides every level.
-void check_levels(const Run& run, const RampUp& rampup, Errors& reasons) {
+void check_levels(const Run& run, const RampUp& rampup, Problems& reasons) {
   const auto micro_batch = run.batch.micro_batch;
   const auto ranks = rampup.fewer_nodes ? 1 : run.layout.data_parallel;
   const auto levels = ramp_steps(run.batch);
@@ -103,7 +103,7 @@ void check_levels(const Run& run, const RampUp& rampup, Errors& reasons) {
 }
 
 // The batch must divide at every step of the ramp-up, not only at its end.
-void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
+void check_rampup(const Run& run, Problems& reasons, Problems& warnings) {
   if (!run.batch.rampup) return;
   const auto& rampup = *run.batch.rampup;
   const auto full = run.batch.global_batch;
@@ -144,7 +144,7 @@ void check_rampup(const Run& run, Errors& reasons, Errors& warnings) {
                         fmt::format("start at {}", full_pipe)});
 }
 
-void check_format(const Run& run, Errors& reasons) {
+void check_format(const Run& run, Problems& reasons) {
   const auto dtype = run.dtype();
   const auto& gpu = run.partition->gpu;
   if (gpu.peak(dtype).value > 0) return;
@@ -153,7 +153,7 @@ void check_format(const Run& run, Errors& reasons) {
 }
 
 // powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.
-void check_choices(const Run& run, Errors& reasons) {
+void check_choices(const Run& run, Problems& reasons) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
     if (param.parent.empty() || run.settings[i] == param.default_value) continue;
@@ -167,9 +167,9 @@ void check_choices(const Run& run, Errors& reasons) {
 
 // A job of a few steps that only measures may stop within the warm-up; a training may not. The rest
 // of the section is the experiment's own (check_training).
-void check_warmup(const Run& run, Errors& reasons, Errors& warnings) {
+void check_warmup(const Run& run, Problems& reasons, Problems& warnings) {
   const auto warmup = run.training.warmup_steps;
-  const auto complain = [&](std::int64_t steps, Errors& to) {
+  const auto complain = [&](std::int64_t steps, Problems& to) {
     to.push_back(
         {"training.warmup_steps",
          fmt::format("the learning rate rises for {} steps, but the run has {}", warmup, steps),
@@ -182,7 +182,7 @@ void check_warmup(const Run& run, Errors& reasons, Errors& warnings) {
     complain(run.steps, warnings);
 }
 
-void check_amount(const Run& run, Errors& warnings) {
+void check_amount(const Run& run, Problems& warnings) {
   if (run.tokens < run.tokens_per_step())
     warnings.push_back({"tokens",
                         fmt::format("{} are less than one step of {}", format_tokens(run.tokens),
@@ -192,7 +192,7 @@ void check_amount(const Run& run, Errors& warnings) {
 
 }  // namespace
 
-void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnings) {
+void check(const Run& run, const Budget& budget, Problems& reasons, Problems& warnings) {
   check_ranks(run, reasons);
   check_nodes(run, budget, reasons);
   check_batch(run, reasons);
@@ -204,15 +204,15 @@ void check(const Run& run, const Budget& budget, Errors& reasons, Errors& warnin
   check_amount(run, warnings);
 }
 
-void check_sizes(const Run& run, Errors& reasons) {
-  Errors unwise;
+void check_sizes(const Run& run, Problems& reasons) {
+  Problems unwise;
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_rampup(run, reasons, unwise);
   check_model(run.model, reasons);
 }
 
-void check_anywhere(const Run& run, Errors& reasons) {
+void check_anywhere(const Run& run, Problems& reasons) {
   check_ranks(run, reasons);
   check_batch(run, reasons);
   check_model(run.model, reasons);

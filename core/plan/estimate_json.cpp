@@ -5,7 +5,7 @@
 namespace orch::plan {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kEstimateVersion = 1;
 
 void write(JsonWriter& to, const Stretch& stretch) {
   to.begin()
@@ -29,7 +29,7 @@ void write(JsonWriter& to, const Stretch& stretch) {
 std::string estimate_json(const Run& run, const Estimate& estimate) {
   JsonWriter to;
   to.begin()
-      .field("version", std::int64_t{kVersion})
+      .field("version", std::int64_t{kEstimateVersion})
       .field("variant", variant(run))
       .field("fit", name(estimate.fit))
       .field("peak_memory_bytes", estimate.peak_memory)

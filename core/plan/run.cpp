@@ -17,7 +17,7 @@ namespace {
 // With "-" and eight digits of the hash it is a file name and a job name of 100 characters.
 constexpr std::size_t kLongestLabel = 91;
 
-bool is_layout(const std::string& param) {
+bool is_layout_param(const std::string& param) {
   return param == "tensor_parallel" || param == "pipeline_parallel";
 }
 
@@ -26,7 +26,7 @@ template <class F>
 void for_each_variation(const Run& run, F&& visit) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
-    if (!is_layout(param.name) && run.settings[i] != param.default_value)
+    if (!is_layout_param(param.name) && run.settings[i] != param.default_value)
       visit(param, run.settings[i]);
   }
 }

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 // 1: without id, trainer, stack and checksum; every path absolute.
-constexpr int kVersion = 2;
+constexpr int kRunVersion = 2;
 constexpr std::size_t kLargest = std::size_t{1} << 20;
 constexpr auto kAgain = "plan the experiment again";
 constexpr std::string_view kChecksum = ",\n  \"checksum\": \"";
@@ -254,9 +254,9 @@ void Reader::read_args() {
 
 Result<Run> Reader::read() {
   const auto version = json_.value("version", Json());
-  if (version != 1 && version != kVersion)
+  if (version != 1 && version != kRunVersion)
     return Error{place_, "was written by another version of orch", kAgain};
-  if (version == kVersion) run_.id = text("id");
+  if (version == kRunVersion) run_.id = text("id");
   read_family();
   reject_unknown();
   read_fields();
@@ -284,7 +284,7 @@ std::string_view body_of(std::string_view text) { return text.substr(0, text.rfi
 std::string run_json(const Run& run) {
   JsonWriter to;
   to.begin()
-      .field("version", std::int64_t{kVersion})
+      .field("version", std::int64_t{kRunVersion})
       .field("id", run.id)
       .field("strategy", run.strategy->name)
       .field("backend", run.strategy->backend)

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 
+#include "tests/text.h"
+
 namespace orch {
 namespace {
 
@@ -12,10 +14,6 @@ std::string problems(std::string_view text) {
   const auto csv = parse_csv(text, "rows.csv");
   REQUIRE(!csv);
   return orch::text(csv.error());
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("cells are read with quotes, commas and line ends in them", "[base][csv]") {

@@ -8,8 +8,6 @@
 namespace orch::fuzz {
 namespace {
 
-const std::string& bytes_of(const Input& input) { return input.front().bytes; }
-
 // All ways to show a plan, one of them for each input.
 void plan(const Input& input, const std::string& file) {
   const std::vector<std::vector<std::string>> verbs{

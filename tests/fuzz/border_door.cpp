@@ -163,7 +163,7 @@ class Description {
   orch_backend backend_{};
 };
 
-std::string text_of(const plan::Value& value) {
+std::string value_text(const plan::Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "1" : "0";
   return text ? *text : plan::show(value);
@@ -174,7 +174,7 @@ std::string described(const plan::Strategy& strategy) {
   for (const auto& param : strategy.params) {
     const auto given = plan::is_given(param.default_value);
     text += param.name + "|" + param.doc + "|" + std::to_string(static_cast<int>(param.type)) +
-            "|" + (given ? "1" : "") + "|" + text_of(param.default_value) + "|" +
+            "|" + (given ? "1" : "") + "|" + value_text(param.default_value) + "|" +
             std::to_string(param.min) + "|" + std::to_string(param.max) + "|" + param.parent + "|" +
             param.choice;
     for (const auto& choice : param.choices) text += "|" + choice;

@@ -19,6 +19,9 @@ struct Part {
 };
 using Input = std::vector<Part>;
 
+// Of an input that is one file.
+inline const std::string& bytes_of(const Input& input) { return input.front().bytes; }
+
 // An input as one file, and back.
 std::string pack(const Input& input);
 Input unpack(std::string_view bytes);

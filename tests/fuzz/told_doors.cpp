@@ -5,8 +5,6 @@
 namespace orch::fuzz {
 namespace {
 
-const std::string& bytes_of(const Input& input) { return input.front().bytes; }
-
 const std::array kFormats{"table", "md", "csv", "json"};
 
 }  // namespace

@@ -44,7 +44,7 @@ namespace {
 
 // 18 nodes from the 1st of January (day 0), 48 from the 15th of February (day 45) for four fifths
 // of the time, none of them named from the 1st of June (day 151) on.
-Calendar machine() {
+Calendar slowed_machine() {
   Calendar calendar;
   calendar.start = parse_date("2027-01-01");
   calendar.windows = {{*parse_date("2027-01-01"), 18, 1},
@@ -61,21 +61,21 @@ std::string ends(const Calendar& calendar, const std::vector<Portion>& portions)
 }  // namespace
 
 TEST_CASE("a training waits for its nodes", "[plan][calendar]") {
-  CHECK(machine().calendar_days({{30, 18}}) == 30);
-  CHECK(machine().calendar_days({{30, 48}}) == 45 + 30 / 0.8);  // 82.5
-  CHECK(ends(machine(), {{30, 48}}) == "2027-03-24");  // 45 to the 15th of February, 37.5 on
+  CHECK(slowed_machine().calendar_days({{30, 18}}) == 30);
+  CHECK(slowed_machine().calendar_days({{30, 48}}) == 45 + 30 / 0.8);  // 82.5
+  CHECK(ends(slowed_machine(), {{30, 48}}) == "2027-03-24");  // 45 to the 15th of February, 37.5 on
   // 106 days of the second window are 84.8 of training; 15.2 more take 30.4 at half the time.
-  CHECK(machine().calendar_days({{100, 48}}) == 151 + (100 - 106 * 0.8) / 0.5);
-  CHECK(ends(machine(), {{100, 48}}) == "2027-07-01");
-  CHECK(machine().calendar_days({{10, 64}}) == 151 + 10 / 0.5);
+  CHECK(slowed_machine().calendar_days({{100, 48}}) == 151 + (100 - 106 * 0.8) / 0.5);
+  CHECK(ends(slowed_machine(), {{100, 48}}) == "2027-07-01");
+  CHECK(slowed_machine().calendar_days({{10, 64}}) == 151 + 10 / 0.5);
 }
 
 TEST_CASE("a training that needs few nodes goes on over the change", "[plan][calendar]") {
-  CHECK(machine().calendar_days({{50, 18}}) == 45 + (50 - 45) / 0.8);
+  CHECK(slowed_machine().calendar_days({{50, 18}}) == 45 + (50 - 45) / 0.8);
 }
 
 TEST_CASE("portions follow each other, each on its own nodes", "[plan][calendar]") {
-  const auto spans = machine().spans({{20, 18}, {8, 48}});
+  const auto spans = slowed_machine().spans({{20, 18}, {8, 48}});
   REQUIRE(spans.size() == 2);
   CHECK(spans[0].from == 0);
   CHECK(spans[0].to == 20);
@@ -85,7 +85,7 @@ TEST_CASE("portions follow each other, each on its own nodes", "[plan][calendar]
 
 TEST_CASE("before the first window nothing runs, and too many nodes never come",
           "[plan][calendar]") {
-  auto calendar = machine();
+  auto calendar = slowed_machine();
   calendar.start = parse_date("2026-12-22");  // ten days earlier
   CHECK(calendar.calendar_days({{1, 18}}) == 11);
   CHECK(calendar.spans({{1, 18}}).front().from == 10);
@@ -97,7 +97,7 @@ TEST_CASE("before the first window nothing runs, and too many nodes never come",
   late.windows = {{*parse_date("2027-01-01"), 64, 1}, {*parse_date("2027-02-01"), 2, 1}};
   late.start = parse_date("2027-03-01");
   CHECK(late.most_nodes() == 2);
-  CHECK(machine().most_nodes() == 0);
+  CHECK(slowed_machine().most_nodes() == 0);
 }
 
 TEST_CASE("a deadline before the start is the experiment's mistake", "[plan][calendar]") {

@@ -8,9 +8,9 @@ here=$(realpath -- "$here/../cli")
 . "$here/local.sh"
 export ORCH_PLUGINS
 ORCH_PLUGINS=$(realpath -- "$2")
-name=tokens_per_gpu
-title='tokens per second and GPU'
-head='tokens/s/GPU'
+name=tokens_in_half_a_second
+title='tokens in half a second'
+head='tokens/half s'
 
 # number PATH...: of the JSON that orch printed last.
 number() { python3 -c 'import json, sys
@@ -51,7 +51,7 @@ same "$(half "$(number runs 0 tokens_per_second)")" "$estimated" 'JSON: half of 
 orch plan made.lua --format json --where "$name > 0 and $name < 1e12"
 exits 0 '--where'
 same "$estimated" "$(number runs 0 $name)" '--where'
-orch plan made.lua --where 'tokens_per_gp > 0'
+orch plan made.lua --where 'tokens_in_half_a_secon > 0'
 has "$err" "did you mean '$name'?" 'a typing error'
 orch explain made.lua
 has "$out" "$title" 'explain'
@@ -92,10 +92,10 @@ has "$out" "$title" 'compare'
 cat >mine.lua <<LUA
 return { framework = "mine", lines = {
   { name = "start", has = "mine starts", begins_run = true, match = [[^mine starts on (?<gpus>\\d+) GPUs]] },
-  { name = "rate", has = "each GPU", match = [[each GPU (?<$name>[0-9.]+)]] },
+  { name = "rate", has = "half a second", match = [[half a second (?<$name>[0-9.]+)]] },
   { name = "end", has = "goodbye", finished = true } } }
 LUA
-printf 'mine starts on 4 GPUs\neach GPU 512\ngoodbye\n' >mine.log
+printf 'mine starts on 4 GPUs\nhalf a second 512\ngoodbye\n' >mine.log
 orch ingest mine.log --patterns mine.lua --format json
 exits 0 'ingest'
 same 512 "$(number records 0 measured $name)" 'ingest'

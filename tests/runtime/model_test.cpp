@@ -43,7 +43,7 @@ std::int64_t count(const plan::Model& model) {
 }
 
 // 1e-6 of the largest gradient: what fp32 can tell apart over sums of hundreds.
-double distance(const at::Tensor& a, const at::Tensor& b) {
+double relative_distance(const at::Tensor& a, const at::Tensor& b) {
   return (a - b).abs().max().item<double>() / (b.abs().max().item<double>() + 1e-12);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("loss and gradients are those of autograd on another implementation", 
   CHECK_THAT(setup.model.evaluate(batch).item<double>(), WithinAbs(expected, 1e-5));
   for (const auto& parameter : setup.parameters) {
     INFO(parameter.spec.name);
-    CHECK(distance(parameter.gradient, reference.weights().at(parameter.spec.name).grad()) < 5e-6);
+    CHECK(relative_distance(parameter.gradient, reference.weights().at(parameter.spec.name).grad()) < 5e-6);
   }
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("logits are those of another implementation", "[runtime]") {
   Reference reference(setup.options.config, setup.parameters);
   const auto batch = setup.batch(2);
   const auto expected = reference.logits(batch.tokens).narrow(1, 0, 100).detach();
-  CHECK(distance(setup.model.logits(batch), expected) < 5e-6);
+  CHECK(relative_distance(setup.model.logits(batch), expected) < 5e-6);
 }
 
 TEST_CASE("gradients of micro-batches add up", "[runtime]") {
@@ -108,7 +108,7 @@ TEST_CASE("gradients of micro-batches add up", "[runtime]") {
     parts.model.train({batch.tokens.narrow(0, part * 32, 32),
                        batch.targets.narrow(0, part * 32, 32), 1, 2 * part},
                       0.5, {});
-  CHECK(distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
+  CHECK(relative_distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
 }
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {
@@ -139,12 +139,12 @@ TEST_CASE("dropout depends on the sample, not on the micro-batch it is in", "[ru
     parts.model.train({batch.tokens.narrow(0, part * 16, 16),
                        batch.targets.narrow(0, part * 16, 16), 1, 8 + part},
                       0.25, {});
-  CHECK(distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
+  CHECK(relative_distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
   Setup other(options);
   auto next = batch;
   next.step = 2;
   other.model.train(next, 1, {});
-  CHECK(distance(other.parameters.gradients(), whole.parameters.gradients()) > 1e-2);
+  CHECK(relative_distance(other.parameters.gradients(), whole.parameters.gradients()) > 1e-2);
   CHECK(at::equal(whole.model.evaluate(batch), whole.model.evaluate(next)));  // drops nothing
 }
 

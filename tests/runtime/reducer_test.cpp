@@ -21,7 +21,7 @@ using train::World;
 
 namespace {
 
-const std::vector<std::vector<std::int64_t>> kShapes = {{100}, {40, 30}, {7}, {64, 64}, {3, 5, 11}};
+const std::vector<std::vector<std::int64_t>> kReducedShapes = {{100}, {40, 30}, {7}, {64, 64}, {3, 5, 11}};
 
 ReducerOptions small_buckets() {
   ReducerOptions options;
@@ -30,7 +30,7 @@ ReducerOptions small_buckets() {
   return options;
 }
 
-void set_gradients(Parameters& parameters, int rank, std::int64_t step) {
+void set_all_gradients(Parameters& parameters, int rank, std::int64_t step) {
   for (auto& parameter : parameters) parameter.gradient.copy_(gradient_of(parameter, rank, step));
 }
 
@@ -56,7 +56,7 @@ void reduce_in_disorder(Reducer& reducer, Parameters& parameters, int rank, std:
 
 TEST_CASE("buckets close when they are full, the first one early", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
     // In elements, each parameter at a multiple of 64: 100 (128) fill the first bucket's 400 bytes;
     // 1200 (1216) and 7 (64) are less than 6000 bytes, with 4096 more; 165 (192) are left over.
@@ -64,7 +64,7 @@ TEST_CASE("buckets close when they are full, the first one early", "[ddp]") {
     expect(reducer.bucket_elements(0) == 128, "the first has 128 elements");
     expect(reducer.bucket_elements(1) == 1216 + 64 + 4096, "the second 5376");
     expect(reducer.bucket_elements(2) == 192, "the third 192");
-    set_gradients(parameters, world.rank(), 1);
+    set_all_gradients(parameters, world.rank(), 1);
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
     expect(world.world().traffic().calls == 3, "one collective each");
     expect(reducer.stats().bytes == 4 * (128 + 5376 + 192), "all bytes are counted");
@@ -81,13 +81,13 @@ TEST_CASE("gradients become their mean, whatever order they get ready in", "[ddp
   const auto outcomes = run_worlds(
       ranks,
       [=](World& world) {
-        auto parameters = parameters_of(kShapes);
+        auto parameters = parameters_of(kReducedShapes);
         auto options = small_buckets();
         options.overlap = overlap;
         options.bucket_view = view;
         Reducer reducer(parameters, world.world(), options);
         for (std::int64_t step = 1; step <= 10; ++step) {
-          set_gradients(parameters, world.rank(), step);
+          set_all_gradients(parameters, world.rank(), step);
           reduce_in_disorder(reducer, parameters, world.rank(), step);
           expect_means(parameters, world.size(), step, 2e-7);
         }
@@ -99,9 +99,9 @@ TEST_CASE("gradients become their mean, whatever order they get ready in", "[ddp
 
 TEST_CASE("all ranks have the same bits", "[ddp]") {
   const auto outcomes = run_worlds(4, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
-    set_gradients(parameters, world.rank(), 1);
+    set_all_gradients(parameters, world.rank(), 1);
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
     auto other = parameters.gradients().clone();
     world.world().broadcast(other, 0).wait();
@@ -112,7 +112,7 @@ TEST_CASE("all ranks have the same bits", "[ddp]") {
 
 TEST_CASE("micro-batches without synchronisation send nothing", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
     for (int micro = 0; micro < 3; ++micro) {
       reducer.begin(1, micro == 2);
@@ -131,7 +131,7 @@ TEST_CASE("micro-batches without synchronisation send nothing", "[ddp]") {
 
 TEST_CASE("parameters that are not used do not hold the others up", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
     for (std::int64_t step = 1; step <= 3; ++step) {
       parameters.zero_gradients();
@@ -154,11 +154,11 @@ TEST_CASE("parameters that are not used do not hold the others up", "[ddp]") {
 TEST_CASE("16-bit compression halves the bytes and rounds once or twice", "[ddp]") {
   const bool bf16 = GENERATE(true, false);
   const auto outcomes = run_worlds(2, [=](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     auto options = small_buckets();
     options.compression = parse_compression(bf16 ? "bf16" : "fp16");
     Reducer reducer(parameters, world.world(), options);
-    set_gradients(parameters, world.rank(), 1);
+    set_all_gradients(parameters, world.rank(), 1);
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
     // Each rank's half and the sum are rounded, by at most 2^-9 (bf16) or 2^-12 of their size.
     expect_means(parameters, 2, 1, 2 * (bf16 ? 0x1p-8 : 0x1p-11));
@@ -184,7 +184,7 @@ TEST_CASE("an overflow of fp16 is there for the gradient's norm to see", "[ddp]"
 
 TEST_CASE("gradients that cannot be right are refused", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
     reducer.begin(1, true);
     reducer.ready(4);
@@ -197,12 +197,12 @@ TEST_CASE("gradients that cannot be right are refused", "[ddp]") {
 
 TEST_CASE("a rank alone reduces nothing", "[ddp]") {
   const auto outcomes = run_worlds(1, [](World& world) {
-    auto parameters = parameters_of(kShapes);
+    auto parameters = parameters_of(kReducedShapes);
     ReducerOptions options;
     options.compression = Compression::powersgd;
     options.powersgd.start = 0;
     Reducer reducer(parameters, world.world(), options);
-    set_gradients(parameters, 0, 1);
+    set_all_gradients(parameters, 0, 1);
     const auto before = parameters.gradients().clone();
     reduce_in_disorder(reducer, parameters, 0, 1);
     expect(at::equal(before, parameters.gradients()), "the same gradients");

@@ -11,7 +11,6 @@
 namespace orch::backend {
 namespace {
 
-constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
 constexpr const char* kAuthors = "report this to its authors, or take it out of the folder";
 
 std::string text_or_empty(const char* text) { return text ? text : ""; }

@@ -8,6 +8,9 @@
 
 namespace orch::backend {
 
+// What the author of a plug-in that does not fit can do.
+inline constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
+
 // The handshake: what is wrong with a backend's description before its strategies are looked at.
 Errors check_description(const orch_backend* abi, const std::string& place);
 

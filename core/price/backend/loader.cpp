@@ -5,11 +5,10 @@
 #include <system_error>
 
 #include "core/price/backend/backend.h"
+#include "core/price/backend/describe.h"
 
 namespace orch::backend {
 namespace {
-
-constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
 
 bool is_plugin(const fs::path& file) {
   const auto name = file.filename().string();

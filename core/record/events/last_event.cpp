@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 using record::Failure;
 
 constexpr std::int64_t kEnd = 64 << 10;  // where a failure stands
-constexpr std::int64_t kMost = 4 << 20;
+constexpr std::int64_t kMostOfEvents = 4 << 20;
 constexpr std::size_t kLongest = 200;  // characters of a message
 constexpr std::size_t kMostItems = 1000;
 
@@ -73,7 +73,7 @@ record::Confession read_failure(const fs::path& attempt_folder) {
 }
 
 std::optional<record::Profile> read_profile(const fs::path& attempt_folder) {
-  const auto event = last_event(attempt_folder / "events.jsonl", "profile", kMost);
+  const auto event = last_event(attempt_folder / "events.jsonl", "profile", kMostOfEvents);
   if (event.is_null()) return std::nullopt;
   record::Profile profile;
   const auto step = event.find("step");

@@ -10,6 +10,9 @@
 
 namespace orch::ingest {
 
+// Of ranks, samples and the like: logs are hostile, and products of these must not overflow.
+inline constexpr std::int64_t kMostCount = 1'000'000'000;
+
 // A run as the rest of orch knows it, as its log says it; what was not said of layout and batch and
 // follows from what was is filled in.
 record::Record conclude(const Run& run, const TimerGroups& timers, const std::string& file,

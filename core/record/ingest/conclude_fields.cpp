@@ -15,12 +15,10 @@ namespace {
 using record::Record;
 using Count = std::optional<std::int64_t>;
 
-constexpr std::int64_t kMost = 1'000'000'000;
-
-// A count that can be one: logs are hostile, and products of these must not overflow.
+// A count that can be one.
 Count count(const Run& run, Target target) {
   const auto value = run.settings.whole(target);
-  return value && *value >= 1 && *value <= kMost ? value : std::nullopt;
+  return value && *value >= 1 && *value <= kMostCount ? value : std::nullopt;
 }
 
 // "torch.bfloat16" is bf16.
@@ -104,16 +102,16 @@ void complete_layout(std::int64_t context_parallel, Record& record) {
   auto gpus = record.whole("gpus"), nodes = record.whole("nodes");
   auto per_node = record.whole("gpus_per_node"), dp = record.whole("data_parallel");
   auto tp = record.whole("tensor_parallel"), pp = record.whole("pipeline_parallel");
-  if (!gpus && nodes && per_node && *nodes * *per_node <= kMost) gpus = *nodes * *per_node;
+  if (!gpus && nodes && per_node && *nodes * *per_node <= kMostCount) gpus = *nodes * *per_node;
   if (gpus || dp) {
     if (!tp) tp = 1;
     if (!pp) pp = 1;
   }
   const auto model = static_cast<double>(tp.value_or(1)) * static_cast<double>(pp.value_or(1)) *
                      static_cast<double>(context_parallel);
-  if (!gpus && dp && model * static_cast<double>(*dp) <= kMost)
+  if (!gpus && dp && model * static_cast<double>(*dp) <= kMostCount)
     gpus = static_cast<std::int64_t>(model) * *dp;
-  if (gpus && !dp && model <= kMost && *gpus % static_cast<std::int64_t>(model) == 0)
+  if (gpus && !dp && model <= kMostCount && *gpus % static_cast<std::int64_t>(model) == 0)
     dp = *gpus / static_cast<std::int64_t>(model);
   if (gpus && nodes && !per_node && *gpus % *nodes == 0) per_node = *gpus / *nodes;
   if (gpus && !nodes && per_node && *gpus % *per_node == 0) nodes = *gpus / *per_node;
@@ -135,9 +133,9 @@ void fill_interleave(const Run& run, Record& record) {
 void fill_batch(const Run& run, Record& record) {
   if (const double each = run.micro_batches.each(); !record.field("accumulate") &&
                                                     !run.counts_micro_batches && each >= 1 &&
-                                                    each == std::floor(each) && each <= kMost)
+                                                    each == std::floor(each) && each <= kMostCount)
     record.set("accumulate", static_cast<std::int64_t>(each));
-  if (run.batch >= 1 && run.batch <= kMost && !run.settings.is_given(Target::gbs)) {
+  if (run.batch >= 1 && run.batch <= kMostCount && !run.settings.is_given(Target::gbs)) {
     const auto stepped = static_cast<std::int64_t>(run.batch);
     if (record.whole("global_batch").value_or(stepped) != stepped)
       record.set("accumulate", {});  // of another part of a ramp
@@ -150,7 +148,7 @@ void complete_batch(Record& record) {
   auto dp = record.whole("data_parallel"), micro = record.whole("micro_batch");
   auto steps = record.whole("accumulate"), batch = record.whole("global_batch");
   const auto times = [](const Count& a, const Count& b) -> Count {
-    if (!a || !b || static_cast<double>(*a) * static_cast<double>(*b) > kMost) return std::nullopt;
+    if (!a || !b || static_cast<double>(*a) * static_cast<double>(*b) > kMostCount) return std::nullopt;
     return *a * *b;
   };
   if (const auto share = times(micro, steps); !dp && share && batch && *batch % *share == 0)
@@ -178,7 +176,7 @@ void fill_layout_from_batch(std::int64_t context_parallel, Record& record) {
   record.set("pipeline_parallel", pp);
   const double ranks = *dp * static_cast<double>(tp) * static_cast<double>(pp) *
                        static_cast<double>(context_parallel);
-  if (ranks <= kMost) record.set("gpus", static_cast<std::int64_t>(ranks));
+  if (ranks <= kMostCount) record.set("gpus", static_cast<std::int64_t>(ranks));
 }
 
 // The ranks of all stages together; where they are tied, the last stage has a copy of the

@@ -10,13 +10,12 @@ namespace {
 using record::Record;
 using Words = std::vector<std::string>;
 
-constexpr double kMost = 1e9;
 constexpr double kNear = 0.02;  // of a rate that a log rounds, and of the time between two lines
 
 // A count that a quotient of rounded numbers stands for; nothing: several may be meant.
 std::optional<std::int64_t> near_count(double value) {
   const double count = std::round(value);
-  if (!(count >= 1) || count > kMost) return std::nullopt;
+  if (!(count >= 1) || count > kMostCount) return std::nullopt;
   const bool sure = std::abs(value - count) <= std::min(kNear * count, 0.25);
   return sure ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
@@ -27,13 +26,13 @@ std::optional<std::int64_t> near_gpus(double value) {
   for (const double node : {8.0, 4.0}) {
     const double count = std::round(value / node) * node;
     const bool sure = count >= node && std::abs(value - count) <= std::min(0.01 * count, node / 4);
-    if (sure && count <= kMost) return static_cast<std::int64_t>(count);
+    if (sure && count <= kMostCount) return static_cast<std::int64_t>(count);
   }
   return std::nullopt;
 }
 
 std::optional<std::int64_t> whole_count(double value) {
-  if (!(value >= 1) || value > kMost || value != std::floor(value)) return std::nullopt;
+  if (!(value >= 1) || value > kMostCount || value != std::floor(value)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
 

@@ -19,7 +19,7 @@ bool is_positive(const std::optional<double>& cell) {
   return cell && *cell > 0 && std::isfinite(*cell);
 }
 
-plan::Model model_of(const Record& row) {
+plan::Model padded_model(const Record& row) {
   const auto vocab =
       padded_vocab(row.whole("vocab").value_or(0), row.whole("tensor_parallel").value_or(1));
   return plan::sized("gpt", "", row.whole("layers").value_or(0), row.whole("hidden").value_or(0), 1,
@@ -36,7 +36,7 @@ void add(const Record& row, const std::string& formula, Counted counted, bool re
          std::vector<Convention>& out) {
   if (!allows(row, formula, counted)) return;
   const auto params = row.field_number("params").value_or(0);
-  const auto flops = formula_flops(formula, model_of(row), params, counted, 1, recompute);
+  const auto flops = formula_flops(formula, padded_model(row), params, counted, 1, recompute);
   if (flops && *flops > 0) out.push_back({formula, counted, recompute, *flops});
 }
 

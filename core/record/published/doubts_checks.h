@@ -41,6 +41,7 @@ bool has_usual_size(const record::Record& row);
 
 // Rows of one source that have the same configuration but for some columns; rows that do not say
 // enough to be sure are in none. Sets of one row are left out.
+inline const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
 std::vector<std::vector<std::size_t>> alike(const Inquiry& inquiry,
                                             const std::vector<std::string>& but_for);
 

@@ -12,8 +12,6 @@ namespace {
 
 using record::Record;
 
-const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
-
 constexpr double kRoom = 0.85;        // of a GPU's memory: what used less should fit
 constexpr double kLessMemory = 0.95;  // besides 1 GB of rounding
 constexpr double kSameSize = 1.15, kSameMemory = 0.1;

@@ -15,7 +15,7 @@ namespace {
 
 using record::Record;
 
-constexpr double kApart = 1.3;        // times of one configuration that are further apart are odd
+constexpr double kOddFactor = 1.3;        // times of one configuration that are further apart are odd
 constexpr double kMemoryApart = 0.1;  // the same of memory, besides 1 GB of rounding
 
 double apart(double a, double b) { return std::max(a, b) / std::min(a, b); }
@@ -127,11 +127,11 @@ void doubt_repeats(Inquiry& inquiry) {
   for (const auto& set : alike(inquiry, {})) {
     const auto times = points(set, [&](std::size_t i) { return step_seconds(inquiry.rows[i]); });
     doubt_set(inquiry, times, "step_seconds", "s",
-              [](double a, double b) { return apart(a, b) > kApart; });
+              [](double a, double b) { return apart(a, b) > kOddFactor; });
     const auto days =
         points(set, [&](std::size_t i) { return inquiry.rows[i].measured.days_per_100b_tokens; });
     doubt_set(inquiry, days, "days_per_100b_tokens", "days",
-              [](double a, double b) { return apart(a, b) > kApart; });
+              [](double a, double b) { return apart(a, b) > kOddFactor; });
     const auto memory = points(set, [&](std::size_t i) { return memory_gib(inquiry.rows[i]); });
     doubt_set(inquiry, memory, "peak_memory", "GB", [](double a, double b) {
       return std::abs(a - b) > kMemoryApart * std::min(a, b) + 1;

@@ -25,14 +25,14 @@ constexpr double kFarMore = 64;    // beyond any mixture of experts: one of 1T i
 constexpr double kInGb = 1.08;     // GB where GiB was meant
 constexpr double kLeastKept = 16;  // bytes of a layer's activations per token and width: half of 34
 
-plan::Model model_of(const Record& row) {
+plan::Model gpt_model(const Record& row) {
   return plan::sized("gpt", "", *row.whole("layers"), *row.whole("hidden"), 1,
                      row.whole("vocab").value_or(0), 0);
 }
 
 // Layers alone; with embeddings; with an output of its own besides.
-std::vector<double> sizes(const Record& row) {
-  const auto model = model_of(row);
+std::vector<double> params_by_count(const Record& row) {
+  const auto model = gpt_model(row);
   const double layers = static_cast<double>(model.layers) * model.layer_params();
   if (!row.whole("vocab")) return {layers};
   return {layers, layers + model.embedding_params(), layers + 2 * model.embedding_params()};
@@ -67,7 +67,7 @@ bool says_size(const Record& row) {
 
 void add_size(Inquiry& inquiry, std::size_t i) {
   const auto& row = inquiry.rows[i];
-  const auto found = sizes(row);
+  const auto found = params_by_count(row);
   auto reason = fmt::format("{} layers of width {} are {:.1f}B parameters", *row.whole("layers"),
                             *row.whole("hidden"), found.front() / 1e9);
   if (found.size() > 1)
@@ -80,7 +80,7 @@ void add_size(Inquiry& inquiry, std::size_t i) {
 
 bool has_usual_size(const Record& row) {
   if (!says_size(row)) return false;
-  const auto found = sizes(row);
+  const auto found = params_by_count(row);
   return std::any_of(found.begin(), found.end(),
                      [&](double params) { return is_label_of(params, *billions(row)); });
 }
@@ -98,7 +98,7 @@ void doubt_sizes(Inquiry& inquiry) {
     if (!says_size(row) || has_usual_size(row)) continue;
     const auto [fits, all] = usual[row.source];
     const bool like_gpt = fits >= kEnoughRows && kMostRows * all <= fits;
-    const double layers = sizes(row).front(), most = sizes(row).back();
+    const double layers = params_by_count(row).front(), most = params_by_count(row).back();
     const double said = *row.field_number("params");
     if (like_gpt ? row.whole("vocab") || layers > said
                  : kFarLess * layers > said || said > kFarMore * most)

@@ -11,8 +11,6 @@ namespace {
 
 using record::Record;
 
-const std::vector<std::string> kBatch{"mbs", "gas", "gbs", "pp_chunks", "grad_accum"};
-
 constexpr double kNoise = 0.02;       // of two step times on one machine
 constexpr double kMoreSamples = 1.2;  // fewer are lost in the noise
 constexpr double kSlower = 1.1;       // with another micro-batch

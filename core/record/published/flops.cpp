@@ -16,11 +16,11 @@ namespace {
 
 using record::Record;
 
-bool is_megatron(const std::string& formula) { return formula.starts_with("megatron"); }
+bool is_megatron_formula(const std::string& formula) { return formula.starts_with("megatron"); }
 
-std::int64_t padded_vocab(const Record& row) {
-  return published::padded_vocab(row.whole("vocab").value_or(kUsualVocab),
-                                 row.whole("tensor_parallel").value_or(1));
+std::int64_t given_padded_vocab(const Record& row) {
+  return padded_vocab(row.whole("vocab").value_or(kUsualVocab),
+                      row.whole("tensor_parallel").value_or(1));
 }
 
 bool recomputes(const Record& row) { return recompute_of(row) == "full"; }
@@ -36,21 +36,21 @@ std::optional<double> solved_hidden(const Record& row, const std::string& formul
   const auto rate = samples_per_second(row), tflops = stated_tflops(row);
   const auto gpus = row.field_number("gpus");
   const auto layers = row.whole("layers");
-  if (!layers || !tflops || !gpus || !rate || !is_megatron(formula)) return std::nullopt;
-  return solve_hidden(*tflops * 1e12 * *gpus / *rate, *layers, padded_vocab(row),
+  if (!layers || !tflops || !gpus || !rate || !is_megatron_formula(formula)) return std::nullopt;
+  return solve_hidden(*tflops * 1e12 * *gpus / *rate, *layers, given_padded_vocab(row),
                       row.whole("seq").value_or(kUsualSeq), recomputes(row));
 }
 
-std::optional<plan::Model> sizes(const Record& row) {
+std::optional<plan::Model> given_model(const Record& row) {
   const auto layers = row.whole("layers"), hidden = row.whole("hidden");
   if (!layers || !hidden) return std::nullopt;
-  return shaped(row, {*layers, *hidden, row.whole("heads").value_or(1), padded_vocab(row),
+  return shaped(row, {*layers, *hidden, row.whole("heads").value_or(1), given_padded_vocab(row),
                       row.whole("seq").value_or(kUsualSeq)});
 }
 
 // How far a row's TFLOPs are from its own step time, by one way to count.
 std::optional<double> disagreement(const Record& row, const std::string& formula, Counted counted) {
-  const auto model = sizes(row);
+  const auto model = given_model(row);
   const auto seconds = step_time(row), tflops = stated_tflops(row);
   const auto gpus = row.field_number("gpus"), batch = row.field_number("global_batch");
   const auto params = row.field_number("params");
@@ -161,7 +161,7 @@ std::optional<bool> Peers::tied(const Record& row) const {
 std::optional<double> formula_flops(const std::string& formula, const plan::Model& model,
                                     double stated_params, Counted counted, double global_batch,
                                     bool recompute) {
-  if (is_megatron(formula)) return plan::megatron_flops(model, global_batch, recompute);
+  if (is_megatron_formula(formula)) return plan::megatron_flops(model, global_batch, recompute);
   if (formula != "simple8" && formula != "simple6") return std::nullopt;
   double params = model.params();
   if (counted == Counted::stated && stated_params > 0) params = stated_params;

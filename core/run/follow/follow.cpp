@@ -119,6 +119,15 @@ class Doubt {
   double since_ = -1;  // it is answered
 };
 
+// How often to look: runs of this machine alone are no load on anybody's scheduler.
+Pace::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
+  const auto& all = campaign.ledger().all();
+  const bool here = !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& entry) {
+    return entry.submission.executor == "local";
+  });
+  return here ? Pace::Limits{0.2, 2} : options.pace;
+}
+
 // Until the next poll; what trainers write is looked at more often, for it is no load on SLURM.
 void wait_and_look(Campaign& campaign, const FollowOptions& options, double seconds) {
   const auto& world = campaign.world();
@@ -135,7 +144,7 @@ void wait_and_look(Campaign& campaign, const FollowOptions& options, double seco
 
 bool follow(Campaign& campaign, const FollowOptions& options) {
   const auto& world = campaign.world();
-  Pace pace(options.pace);
+  Pace pace(limits_of(campaign, options));
   Troubles troubles(campaign);
   bool silent = false;
   std::set<std::string> cancelled;  // jobs that hung

@@ -77,9 +77,9 @@ Result<Streams> open_streams(const Command& command) {
 }
 
 // By hand: Boost's own compares short variables beyond their ends (1.74).
-class Environment {
+class EnvironmentBlock {
  public:
-  explicit Environment(const Command& command) {
+  explicit EnvironmentBlock(const Command& command) {
     for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
       const std::string_view text = *variable;
       const auto name = text.substr(0, text.find('='));
@@ -90,8 +90,8 @@ class Environment {
     for (auto& text : texts_) pointers_.push_back(text.data());
     pointers_.push_back(nullptr);
   }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
+  EnvironmentBlock(const EnvironmentBlock&) = delete;
+  EnvironmentBlock& operator=(const EnvironmentBlock&) = delete;
   char** get() { return pointers_.data(); }
 
  private:
@@ -121,7 +121,7 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
   // Boost does not tell when it cannot go there.
   if (!command.directory.empty() && !fs::is_directory(command.directory, code))
     return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
-  Environment environment(command);
+  EnvironmentBlock environment(command);
   bp::child child(
       bp::exe = boost::filesystem::absolute(program).string(), bp::args = words,
       bp::start_dir = command.directory.empty() ? "." : command.directory.string(),

@@ -9,7 +9,7 @@ namespace orch::compare {
 namespace {
 
 constexpr std::size_t kFewest = 4;   // points of a fit
-constexpr std::size_t kEnough = 12;  // points that tell noise
+constexpr std::size_t kEnoughResiduals = 12;  // points that tell noise
 
 std::vector<double> sums(const std::vector<CurvePoint>& points, double (*of)(const CurvePoint&)) {
   std::vector<double> out(points.size() + 1, 0.0);
@@ -83,7 +83,7 @@ void Curve::measure_noise() {
     if (fitted.n < kFewest || fitted.leverage > 0.8) continue;
     residuals.push_back((point.y - fitted.value) / std::sqrt(1 - fitted.leverage));
   }
-  if (residuals.size() < kEnough) return;
+  if (residuals.size() < kEnoughResiduals) return;
   const double sigma = statistics::spread(residuals);
   const double alike = likeness(std::move(residuals), sigma);
   noise_ = sigma * std::sqrt((1 + alike) / (1 - alike));

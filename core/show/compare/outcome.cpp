@@ -15,8 +15,6 @@ using record::Record;
 using record::State;
 
 // A run that lost its loss went on for nothing.
-bool lost(const Record& record) { return record::lost_loss(record.measured); }
-
 // A job that met its time limit ran until then, and its steps have a speed.
 bool met_its_limit(const Record& record) {
   const auto& m = record.measured;
@@ -25,7 +23,7 @@ bool met_its_limit(const Record& record) {
 }
 
 bool failed(const Record& record) {
-  return (record.state == State::failed && !met_its_limit(record)) || lost(record);
+  return (record.state == State::failed && !met_its_limit(record)) || record::lost_loss(record.measured);
 }
 
 bool ran(const Record& record) {
@@ -52,7 +50,7 @@ std::string failure_words(const Record& record) {
 
 std::string words(const Record& record) {
   const auto nan = record::nan_text(record.measured);
-  if (lost(record)) return "lost its loss (" + nan + ")";
+  if (record::lost_loss(record.measured)) return "lost its loss (" + nan + ")";
   if (failed(record)) return failure_words(record);
   if (met_its_limit(record)) return "ran until its time limit";
   if (!nan.empty()) return "ran (loss " + nan + ")";

@@ -11,10 +11,10 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr std::size_t kShown = 4;  // ids of a group
+constexpr std::size_t kShownIds = 4;  // ids of a group
 
 std::string ids_text(const std::vector<std::string>& ids) {
-  const auto shown = std::min(ids.size(), kShown);
+  const auto shown = std::min(ids.size(), kShownIds);
   auto out = join(std::span(ids).first(shown), ", ");
   return shown < ids.size() ? out + fmt::format(" and {} more", ids.size() - shown) : out;
 }
@@ -84,7 +84,7 @@ std::string places_text(const LikeForLike& pairs) {
   };
   if (counts.size() == places.size() && std::all_of(counts.begin(), counts.end(), plain))
     return "on " + join(counts, counts.size() == 2 ? " and " : ", ") + std::string(kGpus);
-  if (places.size() > kShown) return "";
+  if (places.size() > kShownIds) return "";
   return "(" + join(places, "; ") + ")";
 }
 

@@ -15,7 +15,7 @@ using record::Spike;
 
 constexpr std::size_t kLevel = 8;       // points that make the level before a jump
 constexpr std::size_t kMemory = 64;     // points that make its noise
-constexpr std::size_t kEnough = 16;     // points before anything can be said
+constexpr std::size_t kEnoughPoints = 16;     // points before anything can be said
 constexpr std::size_t kNearResume = 5;  // points after a resume that belong to it
 constexpr double kJump = 6;             // in deviations; at a resume, where one is expected:
 constexpr double kResumeJump = 4;
@@ -29,7 +29,7 @@ class Past {
     held_.push_back(loss);
     if (held_.size() > kMemory) held_.pop_front();
   }
-  bool enough() const { return held_.size() >= kEnough; }
+  bool enough() const { return held_.size() >= kEnoughPoints; }
   double level() const {
     return statistics::median({held_.end() - static_cast<std::ptrdiff_t>(kLevel), held_.end()});
   }

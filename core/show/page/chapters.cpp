@@ -16,7 +16,7 @@ using record::Origin;
 using record::Record;
 
 constexpr std::size_t kMostFull = 200;  // runs that are written in full for who has no scripts
-constexpr std::size_t kMostNames = 40;  // nodes, odd steps and the like
+constexpr std::size_t kMostInList = 40;  // nodes, odd steps and the like
 
 void add(Pairs& out, std::string name, std::string value) {
   if (!value.empty()) out.emplace_back(std::move(name), std::move(value));
@@ -44,7 +44,7 @@ std::string number_with(const std::optional<double>& value, const char* unit, do
 }
 
 std::string few(const std::vector<std::string>& names) {
-  const auto n = std::min(names.size(), kMostNames);
+  const auto n = std::min(names.size(), kMostInList);
   auto out = join({names.data(), n}, ", ");
   if (n < names.size())
     out += fmt::format(" and {} more", group_digits(static_cast<double>(names.size() - n)));

@@ -12,14 +12,14 @@ bool any(const std::vector<Line>& lines, const std::function<bool(const Line&)>&
   return std::any_of(lines.begin(), lines.end(), has);
 }
 
-bool has_days(const Line& line) {
+bool has_place_by_gpus(const Line& line) {
   return line.numbers.best_days() && gpus_of(line) > 0 && counts_for_speed(*line.record);
 }
 
 bool differ(const std::vector<Line>& lines) {
   std::set<double> counts;
   for (const auto& line : lines)
-    if (has_days(line)) counts.insert(gpus_of(line));
+    if (has_place_by_gpus(line)) counts.insert(gpus_of(line));
   return counts.size() > 1;
 }
 
@@ -37,7 +37,7 @@ bool has_items(const Line& line) {
 std::vector<Chart> charts_of(const std::vector<Line>& lines) {
   return {
       {"days", std::string("Days per 100B tokens") + (differ(lines) ? " by number of GPUs" : ""),
-       any(lines, has_days)},
+       any(lines, has_place_by_gpus)},
       {"sweep", "Days by two parameters", has_sweep(lines)},
       {"scaling", "Scaling efficiency",
        has_scaling(lines, &Numbers::tokens_per_second) ||

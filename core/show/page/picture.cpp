@@ -26,7 +26,7 @@ constexpr std::array kShapes{"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
                              "M-6 -2.5h12v5h-12z"};
 static_assert(kColours.size() == kMostSeries && kShapes.size() == kMostSeries);
 
-bool is_better(const Line* a, const Line* b) {
+bool is_better_place(const Line* a, const Line* b) {
   const auto rank = [](const Line& line) {
     return std::tuple(!line.numbers.days, line.numbers.best_days()->value);
   };
@@ -54,7 +54,7 @@ std::vector<Series> series_of(const std::vector<Line>& lines) {
     if (gpus_of(line) > 0 && has_days(line) && counts_for_speed(*line.record))
       usable.push_back(&line);
   }
-  std::stable_sort(usable.begin(), usable.end(), is_better);
+  std::stable_sort(usable.begin(), usable.end(), is_better_place);
   std::vector<Series> out;
   for (const auto* line : usable) {
     auto name = strategy_of(*line->record);

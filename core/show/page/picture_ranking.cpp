@@ -12,7 +12,7 @@ namespace orch::page {
 namespace {
 
 constexpr std::size_t kMostRuns = 20;
-constexpr double kLeft = 330, kRight = kPictureWidth - 30, kTop = 104, kRow = 26;
+constexpr double kBarsLeft = 330, kBarsRight = kPictureWidth - 30, kBarsTop = 104, kRow = 26;
 
 struct Ranked {
   const Line* line = nullptr;
@@ -43,7 +43,7 @@ double most_days(const std::vector<Ranked>& runs) {
 }
 
 double x_of(double days, double most) {
-  return kLeft + (most > 0 ? (kRight - kLeft) * std::min(days, most) / most : 0);
+  return kBarsLeft + (most > 0 ? (kBarsRight - kBarsLeft) * std::min(days, most) / most : 0);
 }
 
 // 1, 2 or 5 times a power of ten, so that there are four to nine of them.
@@ -60,16 +60,16 @@ std::string grid(double most, double bottom) {
     out += fmt::format(
         R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:g}</text>)"
         "\n",
-        x_of(tick, most), kTop - 14, bottom, bottom + 18, tick);
+        x_of(tick, most), kBarsTop - 14, bottom, bottom + 18, tick);
   }
   return out + fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">days per 100B tokens</text>)"
                            "\n",
-                           (kLeft + kRight) / 2, bottom + 40);
+                           (kBarsLeft + kBarsRight) / 2, bottom + 40);
 }
 
 std::string row(const Ranked& run, double y, double most) {
   const auto& numbers = run.line->numbers;
-  auto out = fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 14,
+  auto out = fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kBarsLeft - 14,
                          y + 5, escape(run_name(*run.line->record), 38));
   out += colour_group(run.place);
   for (const auto& range : {numbers.estimated_days, numbers.days})
@@ -88,7 +88,7 @@ std::string row(const Ranked& run, double y, double most) {
 std::string picture_ranking(const Page& page, const std::vector<Series>& all,
                             const std::string& note) {
   const auto runs = ranked(all);
-  const double bottom = kTop + kRow * static_cast<double>(runs.size());
+  const double bottom = kBarsTop + kRow * static_cast<double>(runs.size());
   auto out = picture_head(page, "Days per 100B tokens", bottom + 60);
   const double most = 1.03 * most_days(runs);
   const auto shown = std::min(all.size(), kMostSeries);
@@ -98,7 +98,7 @@ std::string picture_ranking(const Page& page, const std::vector<Series>& all,
                         static_cast<std::size_t>(step / 8) - 3);
   out += grid(most, bottom);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    out += row(runs[i], kTop + kRow * static_cast<double>(i), most);
+    out += row(runs[i], kBarsTop + kRow * static_cast<double>(i), most);
   return out + picture_foot(note, bottom + 60);
 }
 

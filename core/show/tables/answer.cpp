@@ -41,7 +41,7 @@ std::string who(const Planned& planned, const Runs& runs) {
 }
 
 // "300B tokens in 106 days (90–124), 974,760 GPU-hours (32 % of the budget), done 2027-03-14".
-std::string price(const Planned& planned, const plan::Experiment& experiment) {
+std::string price_and_end(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
   auto out = run.steps > 0
                  ? plural(run.steps, "step") + " in " +
@@ -141,7 +141,7 @@ Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
     parts.push_back(plural(ties, "more run") + " may be as fast");
   for (auto part : {change(best, other, ties), tightness(best.estimate), limits(best, experiment)})
     if (!part.empty()) parts.push_back(std::move(part));
-  return {fmt::format("{} is best: {}{}.", who(best, runs), price(best, experiment), lead(best, other)),
+  return {fmt::format("{} is best: {}{}.", who(best, runs), price_and_end(best, experiment), lead(best, other)),
           join(parts, "; ") + "."};
 }
 
@@ -159,7 +159,7 @@ Answer answer(const RankedRuns& result) {
     const auto found = answer_of(runs, *result.experiment);
     const auto& model = (*first)->run.model.name;
     bests.push_back(fits(*first) ? fmt::format("{}: {}, {}", model, who(**first, runs),
-                                               price(**first, *result.experiment))
+                                               price_and_end(**first, *result.experiment))
                                  : model + ": nothing fits");
     if (!found.sure.empty()) sure = model + ": " + found.sure;
   }

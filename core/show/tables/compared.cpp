@@ -73,7 +73,7 @@ void add(std::optional<double>& sum, const std::optional<double>& more) {
   if (more) sum = sum.value_or(0) + *more;
 }
 
-Comparison join(const std::vector<plan::Item>& estimated,
+Comparison beside(const std::vector<plan::Item>& estimated,
                 const std::map<std::string, double>& measured, const Names& names,
                 std::string_view (*own)(std::string_view)) {
   Comparison out;
@@ -92,7 +92,7 @@ Comparison join(const std::vector<plan::Item>& estimated,
   return out;
 }
 
-std::optional<double> known(double amount) {
+std::optional<double> if_any(double amount) {
   return amount > 0 ? std::optional(amount) : std::nullopt;
 }
 
@@ -132,7 +132,7 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
 }
 
 Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured) {
-  auto out = join(estimate.time, measured.profile.time_items, kTime, operation);
+  auto out = beside(estimate.time, measured.profile.time_items, kTime, operation);
   const auto& step = measured.run.step_seconds;
   out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
   return out;
@@ -145,7 +145,7 @@ Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& mea
   auto items = measured.profile.memory_items;
   items.erase(kHostPeak);
   if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
-  auto out = join(stage.items, items, kMemory, kind_of_memory);
+  auto out = beside(stage.items, items, kMemory, kind_of_memory);
   out.total = {"peak", measured.run.peak_memory_bytes, estimate.peak_memory};
   return out;
 }
@@ -156,8 +156,8 @@ Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun
   auto items = measured.profile.memory_items;
   std::erase_if(items, [](const auto& item) { return !is_on_host(item.first); });
   const auto peak = items.extract(kHostPeak);
-  auto out = join(stage.host, items, kMemory, kind_of_memory);
-  out.total = {"peak of the process", peak ? known(peak.mapped()) : std::nullopt, out.sum.estimated};
+  auto out = beside(stage.host, items, kMemory, kind_of_memory);
+  out.total = {"peak of the process", peak ? if_any(peak.mapped()) : std::nullopt, out.sum.estimated};
   return out;
 }
 

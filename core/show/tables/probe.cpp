@@ -12,7 +12,7 @@ std::string stages_of(const Slice& slice) {
                                          : fmt::format("{} to {}", slice.stage, slice.last_stage);
 }
 
-std::string error_text(const Compared& total) {
+std::string percent_off(const Compared& total) {
   const auto error = total.error();
   return error ? fmt::format("{:+.1f} %", *error) : "";
 }
@@ -29,8 +29,8 @@ Rows summary(const std::vector<Slice>& slices) {
     const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };
     row.insert(row.end(),
                {memory.measured ? format_gib(*memory.measured) : "", format_gib(*memory.estimated),
-                error_text(memory), time.measured ? milliseconds(*time.measured) : "",
-                milliseconds(*time.estimated), error_text(time),
+                percent_off(memory), time.measured ? milliseconds(*time.measured) : "",
+                milliseconds(*time.estimated), percent_off(time),
                 slice.failure.empty() ? slice.device : slice.failure});
     rows.push_back(std::move(row));
   }

@@ -19,6 +19,6 @@ std::string records_csv(const std::vector<record::Record>& records);
 // "52.0B", or "64 x 8192" where nobody said the size.
 std::string model_text(const record::Record& record);
 // "finished", "failed: gpu_memory", "running".
-std::string state_text(const record::Record& record);
+std::string verdict_text(const record::Record& record);
 
 }  // namespace orch::tables

@@ -14,7 +14,7 @@ namespace orch::tables {
 namespace {
 
 using record::State;
-using Runs = std::vector<const RunStatus*>;
+using RunStatuses = std::vector<const RunStatus*>;
 
 // What needs a look first: troubles, then what runs, then what waits, then what is done.
 int urgency(const RunStatus& run) {
@@ -52,7 +52,7 @@ std::string prefix_note(const Standings& standings) {
 }
 
 // What all of them share and no column says.
-std::string measured_note(const Runs& runs) {
+std::string measured_note(const RunStatuses& runs) {
   const auto& first = runs.front()->facts;
   for (const auto* run : runs)
     if (run->facts.cluster != first.cluster) return "measured; est.: as estimated\n";

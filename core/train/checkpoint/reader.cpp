@@ -11,7 +11,6 @@
 namespace orch::checkpoint {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{1} << 20;
 constexpr const char* kUseOlder = "use an older checkpoint";
 
 Status check_shard(const fs::path& path, const Shard& shard, bool checksums) {

@@ -12,8 +12,6 @@
 namespace orch::checkpoint {
 namespace {
 
-// Summed up while in the cache, then written; large enough for one call to be cheap.
-constexpr std::size_t kChunk = std::size_t{1} << 20;
 // The disk begins with these while we go on; otherwise all waits for the last sync.
 constexpr std::uint64_t kFlush = std::uint64_t{32} << 20;
 constexpr std::size_t kWindow = std::size_t{1} << 20;

@@ -10,7 +10,7 @@
 namespace orch::tokenize {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 16;  // tokens that are handed on at a time
+constexpr std::size_t kTokensAtOnce = 1 << 16;  // tokens that are handed on at a time
 
 // As the models that have them end a document, in their pre-training.
 constexpr std::string_view kEnds[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>",
@@ -80,7 +80,7 @@ class BpeTokenizer : public Tokenizer {
 
   bool encode_word(std::string_view word, const Sink& sink) {
     bpe_.encode(word, tokens_);
-    if (tokens_.size() < kBlock) return true;
+    if (tokens_.size() < kTokensAtOnce) return true;
     const bool more = sink(tokens_);
     tokens_.clear();
     return more;

@@ -30,7 +30,7 @@ std::string calibrated(const std::string& fitted) {
   return replaced(kCluster, "    slurm:\n", fitted + "    slurm:\n");
 }
 
-std::string complaint(const std::string& from, const std::string& to) {
+std::string complaint_of_fit(const std::string& from, const std::string& to) {
   const auto read = toy::cluster(calibrated(replaced(kFitted, from, to)));
   return read ? "" : text(read.error());
 }
@@ -85,20 +85,20 @@ TEST_CASE("the block may come before what it corrects", "[hardware][calibration]
 }
 
 TEST_CASE("an unknown constant is named with a guess", "[hardware][calibration]") {
-  CHECK(complaint("gemm:", "gem:") ==
+  CHECK(complaint_of_fit("gemm:", "gem:") ==
         "toy.yaml:25: partitions[1].fitted.gem: no such field\n  did you mean 'gemm'?");
   // What cannot be fitted is none of its fields.
-  CHECK_THAT(complaint("gemm:", "tight:"),
+  CHECK_THAT(complaint_of_fit("gemm:", "tight:"),
              ContainsSubstring("toy.yaml:25: partitions[1].fitted.tight: no such field"));
-  CHECK_THAT(complaint("until:", "untill:"), ContainsSubstring("did you mean 'until'?"));
+  CHECK_THAT(complaint_of_fit("until:", "untill:"), ContainsSubstring("did you mean 'until'?"));
 }
 
 TEST_CASE("a fitted constant needs value, unit and origin", "[hardware][calibration]") {
-  CHECK_THAT(complaint("{ value: 0.55, origin: \"fitted: 9 rows of mine\" }", "0.55"),
+  CHECK_THAT(complaint_of_fit("{ value: 0.55, origin: \"fitted: 9 rows of mine\" }", "0.55"),
              ContainsSubstring("partitions[1].fitted.gemm: '0.55' does not say where it"));
-  CHECK_THAT(complaint("value: 0.55", "value: 55"), ContainsSubstring("55 is out of range"));
-  CHECK_THAT(complaint("value: 12 ms", "value: 12"), ContainsSubstring("'12' is not a time"));
-  CHECK_THAT(complaint("value: 1.05", "value: 50"),
+  CHECK_THAT(complaint_of_fit("value: 0.55", "value: 55"), ContainsSubstring("55 is out of range"));
+  CHECK_THAT(complaint_of_fit("value: 12 ms", "value: 12"), ContainsSubstring("'12' is not a time"));
+  CHECK_THAT(complaint_of_fit("value: 1.05", "value: 50"),
              ContainsSubstring("50 is out of range\n  give a value from 0.1 to 10"));
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("an era ends on a day", "[hardware][calibration]") {
   for (const char* bad :
        {"2022-2-18", "soon", "2022-02", "18.02.2022", "2022/02/18", "2022-02-30"}) {
     CAPTURE(bad);
-    CHECK(complaint("2022-02-18", bad) == "toy.yaml:33: partitions[1].fitted.eras[1].until: '" +
+    CHECK(complaint_of_fit("2022-02-18", bad) == "toy.yaml:33: partitions[1].fitted.eras[1].until: '" +
                                               std::string(bad) +
                                               "' is not a day\n  write it like \"2022-02-25\"");
   }
@@ -114,7 +114,7 @@ TEST_CASE("an era ends on a day", "[hardware][calibration]") {
 
 TEST_CASE("eras follow each other", "[hardware][calibration]") {
   for (const char* day : {"2022-02-26", "2022-02-25"})
-    CHECK(complaint("2022-02-18", day) ==
+    CHECK(complaint_of_fit("2022-02-18", day) ==
           "toy.yaml:34: partitions[1].fitted.eras[2].until: the eras are not in order\n"
           "  put the earliest first");
 }
@@ -130,7 +130,7 @@ TEST_CASE("a list for backends is of an older orch", "[hardware][calibration]") 
 TEST_CASE("what was seen has a least and a most", "[hardware][calibration]") {
   for (const char* bad : {"[64, 8]", "[8]", "8", "[a, b]", "[0, 8]"}) {
     CAPTURE(bad);
-    CHECK_THAT(complaint("[8, 64]", bad), ContainsSubstring("partitions[1].fitted.seen.gpus"));
+    CHECK_THAT(complaint_of_fit("[8, 64]", bad), ContainsSubstring("partitions[1].fitted.seen.gpus"));
   }
 }
 

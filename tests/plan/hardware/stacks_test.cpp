@@ -26,7 +26,7 @@ other:
   tuned: false
 )";
 
-std::string complaint(const std::string& from, const std::string& to) {
+std::string complaint_of_stacks(const std::string& from, const std::string& to) {
   const auto read = parse_stacks(toy::replaced(kStacks, from, to), "stacks.yaml");
   return read ? "" : text(read.error());
 }
@@ -60,15 +60,15 @@ TEST_CASE("a file that is read over another counts first", "[hardware][stack]") 
 }
 
 TEST_CASE("mistakes in stacks are named with their place", "[hardware][stack]") {
-  CHECK_THAT(complaint("gemm:", "gem:"),
+  CHECK_THAT(complaint_of_stacks("gemm:", "gem:"),
              ContainsSubstring("stacks.yaml:7: some-2022.factors.gem: no such field\n"
                                "  did you mean 'gemm'?"));
-  CHECK_THAT(complaint("value: 0.9", "value: 900"), ContainsSubstring("900 is out of range"));
-  CHECK_THAT(complaint("gemm:", "pcie.efficiency:"),  // the machine's alone
+  CHECK_THAT(complaint_of_stacks("value: 0.9", "value: 900"), ContainsSubstring("900 is out of range"));
+  CHECK_THAT(complaint_of_stacks("gemm:", "pcie.efficiency:"),  // the machine's alone
              ContainsSubstring("no such field"));
-  CHECK_THAT(complaint("  date: \"2022-03\"\n", ""), ContainsSubstring("'date' is missing"));
-  CHECK_THAT(complaint("tuned: false", "tuned: no"), ContainsSubstring("is not true or false"));
-  CHECK_THAT(complaint("like: some-2022", "like: som-2022"),
+  CHECK_THAT(complaint_of_stacks("  date: \"2022-03\"\n", ""), ContainsSubstring("'date' is missing"));
+  CHECK_THAT(complaint_of_stacks("tuned: false", "tuned: no"), ContainsSubstring("is not true or false"));
+  CHECK_THAT(complaint_of_stacks("like: some-2022", "like: som-2022"),
              ContainsSubstring("no stack is called 'som-2022' so far"));
 }
 

@@ -8,6 +8,7 @@
 #include "core/price/backend/backend.h"
 #include "core/price/backend/ops.h"
 #include "core/plan/family.h"
+#include "tests/text.h"
 
 namespace orch::test {
 
@@ -79,10 +80,6 @@ inline Error about(const std::vector<Error>& problems, const std::string& field)
     if (problem.place == field) return problem;
   FAIL("no problem with " + field + " in:\n" + text(problems));
   return {};
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline const backend::Block& block(const backend::Work& work, const std::string& name) {

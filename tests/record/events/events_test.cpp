@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/place.h"
+#include "tests/record/events/lines.h"
 #include "core/record/events/collect.h"
 
 using namespace orch;
@@ -14,10 +15,6 @@ using namespace orch::events;
 using Catch::Approx;
 
 namespace {
-
-std::string step(int number, const std::string& rest) {
-  return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
-}
 
 std::optional<record::Progress> progress_of(const std::string& events) {
   const Place place;

@@ -14,7 +14,7 @@ Record record_of(Record said) {
   return said;
 }
 
-Record row() {
+Record whole_row() {
   Record row;
   row.id = "jz-v100-0022";
   cell(row, "framework") = "megatron";
@@ -40,7 +40,7 @@ Record row() {
 }
 
 TEST_CASE("a row's cells have the names that Lua has for them") {
-  const auto record = record_of(row());
+  const auto record = record_of(whole_row());
   CHECK(record.field_text("strategy") == "megatron");
   CHECK(record.field_text("cluster") == "jean-zay");
   CHECK(record.field_text("tensor_parallel") == "4");
@@ -53,7 +53,7 @@ TEST_CASE("a row's cells have the names that Lua has for them") {
 }
 
 TEST_CASE("what a row measured is in its record") {
-  const auto record = record_of(row());
+  const auto record = record_of(whole_row());
   REQUIRE(record.measured.step_seconds);
   CHECK(record.measured.step_seconds->value == 129);
   CHECK_FALSE(record.measured.step_seconds->has_limits());
@@ -106,7 +106,7 @@ TEST_CASE("a row that ran out of memory failed, and an empty one was never run")
 }
 
 TEST_CASE("a cell is set by its column or by its field, and a wrong one is told") {
-  auto changed = row();
+  auto changed = whole_row();
   CHECK(set_cell(changed, "gpu", "v100-32g"));
   CHECK(set_cell(changed, "tensor_parallel", " 8 "));
   CHECK(changed.whole("tensor_parallel") == 8);
@@ -122,7 +122,7 @@ TEST_CASE("a cell is set by its column or by its field, and a wrong one is told"
 }
 
 TEST_CASE("rows that are written are read again as they were") {
-  auto one = row(), two = Record();
+  auto one = whole_row(), two = Record();
   two.id = "a,b \"c\"";
   cell(two, "gpu") = "h100";
   cell(two, "flash_attn") = true;

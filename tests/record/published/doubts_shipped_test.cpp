@@ -155,21 +155,21 @@ TEST_CASE("reasons have the numbers, and the reading that would fit", "[measured
   CHECK(reasons("jz-v100-0011") ==
         "data 1 x tensor 4 x pipeline 8 = 32 ranks, the row says 16 GPUs; "
         "tensor_parallel 2 or pipeline_parallel 4 would fit\n");
-  CHECK(test::has(reasons("jz-v100-0005"), "= 16 samples, the row says a global batch of 4"));
-  CHECK(test::has(reasons("jz-v100-0005"), "data_parallel 1 would fit"));
-  CHECK(test::has(reasons("jz-v100-0035"), "34.19 TFLOPs"));
-  CHECK(test::has(reasons("jz-v100-0035"), "179.8 s would fit"));
-  CHECK(test::has(reasons("jz-v100-0038"), "158.4 s would fit"));
-  CHECK(test::has(reasons("jz-v100-0039"), "2.00 times as much; 8 GPUs or"));
-  CHECK(test::has(reasons("jz-a100-0064"), "573.9"));
-  CHECK(test::has(reasons("jz-a100-0064"), "global_batch 512"));
-  CHECK(test::has(reasons("jz-a100-0065"), "628.0"));
-  CHECK(test::has(reasons("jz-a100-0066"), "28.2B"));
-  CHECK(test::has(reasons("jz-a100-0066"), "570.35"));
-  CHECK(test::has(reasons("jz-a100-0067"), "jz-a100-0053"));
-  CHECK(test::has(reasons("jz-a100-0068"), "117.38"));
-  CHECK(test::has(reasons("pm-a100-0026"), "26.60"));
-  CHECK(test::has(reasons("b7b-0020"), "55.7"));
+  CHECK(has(reasons("jz-v100-0005"), "= 16 samples, the row says a global batch of 4"));
+  CHECK(has(reasons("jz-v100-0005"), "data_parallel 1 would fit"));
+  CHECK(has(reasons("jz-v100-0035"), "34.19 TFLOPs"));
+  CHECK(has(reasons("jz-v100-0035"), "179.8 s would fit"));
+  CHECK(has(reasons("jz-v100-0038"), "158.4 s would fit"));
+  CHECK(has(reasons("jz-v100-0039"), "2.00 times as much; 8 GPUs or"));
+  CHECK(has(reasons("jz-a100-0064"), "573.9"));
+  CHECK(has(reasons("jz-a100-0064"), "global_batch 512"));
+  CHECK(has(reasons("jz-a100-0065"), "628.0"));
+  CHECK(has(reasons("jz-a100-0066"), "28.2B"));
+  CHECK(has(reasons("jz-a100-0066"), "570.35"));
+  CHECK(has(reasons("jz-a100-0067"), "jz-a100-0053"));
+  CHECK(has(reasons("jz-a100-0068"), "117.38"));
+  CHECK(has(reasons("pm-a100-0026"), "26.60"));
+  CHECK(has(reasons("b7b-0020"), "55.7"));
 }
 
 TEST_CASE("the rows from elsewhere have no doubts", "[measured][doubts]") {

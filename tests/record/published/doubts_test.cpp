@@ -10,7 +10,6 @@
 namespace orch::published {
 namespace {
 
-using test::has;
 
 std::optional<GpuFacts> a100(const Record&) { return GpuFacts{312, 80}; }
 

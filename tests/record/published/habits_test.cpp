@@ -4,13 +4,10 @@
 
 #include "core/record/published/table.h"
 #include "tests/record/published/cell.h"
+#include "tests/text.h"
 
 namespace orch::published {
 namespace {
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::string kHabits =
     "source,gpu,column,value,reason\n"
@@ -26,7 +23,7 @@ std::vector<Habit> habits(const std::string& text = kHabits) {
 
 const std::string kHead = "id,source,gpu,gpus,framework,layers,hidden,seq,offload,step_time_s\n";
 
-Record row(const std::string& line, const std::vector<Habit>& known = habits()) {
+Record row_of_line(const std::string& line, const std::vector<Habit>& known = habits()) {
   const auto read = parse_rows(kHead + line + "\n", "rows.csv", known);
   if (!read) FAIL(orch::text(read.error()));
   return read->front();
@@ -51,7 +48,7 @@ TEST_CASE("a habit has a source, a column and a reason, and a GPU if it is one's
 }
 
 TEST_CASE("habits fill what is empty and say so", "[measured][habits]") {
-  const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5");
+  const auto filled = row_of_line("r1,pp,a100-80g,8,megatron,24,2048,,,1.5");
   CHECK(filled.field_text("offload") == "optimizer");
   CHECK(filled.flag("master_weights") == false);
   CHECK(filled.whole("seq") == 4096);
@@ -62,17 +59,17 @@ TEST_CASE("habits fill what is empty and say so", "[measured][habits]") {
 }
 
 TEST_CASE("what a row says itself stays", "[measured][habits]") {
-  const auto said = row("r1,pp,a100-80g,8,megatron,24,2048,1024,none,1.5");
+  const auto said = row_of_line("r1,pp,a100-80g,8,megatron,24,2048,1024,none,1.5");
   CHECK(said.field_text("offload") == "none");
   CHECK(said.whole("seq") == 1024);
   CHECK(said.assumptions == std::vector<std::string>{"master_weights false (they would not fit)"});
 }
 
 TEST_CASE("a habit holds for its source and its GPU only", "[measured][habits]") {
-  const auto other_gpu = row("r1,pp,v100-32g,8,megatron,24,2048,,,1.5");
+  const auto other_gpu = row_of_line("r1,pp,v100-32g,8,megatron,24,2048,,,1.5");
   CHECK(other_gpu.field_text("offload").empty());
   CHECK(other_gpu.flag("master_weights") == false);
-  const auto other_source = row("r1,ppp,a100-80g,8,megatron,24,2048,,,1.5");
+  const auto other_source = row_of_line("r1,ppp,a100-80g,8,megatron,24,2048,,,1.5");
   CHECK(other_source.field_text("offload").empty());
   CHECK_FALSE(other_source.flag("master_weights"));
   CHECK_FALSE(other_source.whole("seq"));
@@ -82,14 +79,14 @@ TEST_CASE("a habit holds for its source and its GPU only", "[measured][habits]")
 TEST_CASE("of two habits the first fills", "[measured][habits]") {
   const auto twice =
       habits("source,gpu,column,value,reason\npp,,seq,4096,first\npp,,seq,8192,second\n");
-  const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", twice);
+  const auto filled = row_of_line("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", twice);
   CHECK(filled.whole("seq") == 4096);
   CHECK(filled.assumptions.size() == 1);
 }
 
 TEST_CASE("a value that its column cannot hold fills nothing", "[measured][habits]") {
   const auto wrong = habits("source,gpu,column,value,reason\npp,,seq,many,x\npp,,sequ,4096,x\n");
-  const auto filled = row("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", wrong);
+  const auto filled = row_of_line("r1,pp,a100-80g,8,megatron,24,2048,,,1.5", wrong);
   CHECK_FALSE(filled.whole("seq"));
   CHECK(filled.assumptions.empty());
 }

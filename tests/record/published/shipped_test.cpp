@@ -106,7 +106,7 @@ TEST_CASE("a broken list of unexplained rows is told", "[measured][shipped]") {
   CHECK_FALSE(parse_unexplained("id,reason\nx,y\n", "u.csv"));
   const auto bad = parse_unexplained("id,reason,apart\nx,y,perhaps\n", "u.csv");
   REQUIRE(!bad);
-  CHECK(test::has(orch::text(bad.error()), "u.csv:2: apart: 'perhaps' is not true or false"));
+  CHECK(has(orch::text(bad.error()), "u.csv:2: apart: 'perhaps' is not true or false"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/price/backend/backend.h"
 #include "core/record/published/samples.h"
 #include "tests/record/published/cell.h"
+#include "tests/text.h"
 
 // Rows on the shipped clusters with the built-in backends.
 namespace orch::published::test {
@@ -78,10 +79,6 @@ inline std::string reason(const Record& row, const std::string& otherwise = "") 
   REQUIRE(made.skipped.size() == 1);
   CHECK(made.skipped.front().id == row.id);
   return made.skipped.front().reason;
-}
-
-inline bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline bool assumes(const Sample& sample, std::string_view part) {

@@ -3,13 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "core/record/published/said.h"
+#include "tests/text.h"
 
 namespace orch::published {
 namespace {
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::string problems(std::string_view text) {
   const auto rows = parse_rows(text, "rows.csv");
@@ -25,7 +22,7 @@ std::string flaws(std::string_view text) {
   return out;
 }
 
-const std::string kHead = "id,gpu,gpus,framework,layers,hidden,step_time_s,mem_gb,status\n";
+const std::string kTableHead = "id,gpu,gpus,framework,layers,hidden,step_time_s,mem_gb,status\n";
 
 TEST_CASE("columns come in any order, and unknown ones are ignored", "[measured][row]") {
   const auto rows = parse_rows(
@@ -49,7 +46,7 @@ TEST_CASE("columns come in any order, and unknown ones are ignored", "[measured]
 }
 
 TEST_CASE("a row without source and table is its file's", "[measured][row]") {
-  const auto rows = parse_rows(kHead + "r1,v100-32g,8,ddp,24,2048,1.5,,\n", "some/mine.csv");
+  const auto rows = parse_rows(kTableHead + "r1,v100-32g,8,ddp,24,2048,1.5,,\n", "some/mine.csv");
   REQUIRE(rows);
   CHECK((*rows)[0].source == "mine");
   CHECK((*rows)[0].table == "mine");
@@ -64,7 +61,7 @@ TEST_CASE("columns that must be there are missed all at once, with a guess", "[m
 }
 
 TEST_CASE("every bad cell is a flaw of its row, with line and column", "[measured][row]") {
-  const auto text = flaws(kHead +
+  const auto text = flaws(kTableHead +
                           "r1,a100,\"1,024\",ddp,24,2048,nan,,ok\n"
                           "r2,a100,-8,ddp,24.5,99999999999,inf,0,oks\n"
                           "r3,a100,8x,ddp,1e300,2048,-1,,\n"
@@ -95,12 +92,12 @@ TEST_CASE("dates and flags have few forms", "[measured][row]") {
 }
 
 TEST_CASE("an id names one row", "[measured][row]") {
-  const auto text = problems(kHead + "r1,,,,,,,,\nr2,,,,,,,,\nr1,,,,,,,,\n");
+  const auto text = problems(kTableHead + "r1,,,,,,,,\nr2,,,,,,,,\nr1,,,,,,,,\n");
   CHECK(has(text, "rows.csv:4: id: 'r1' is the id of line 2 already"));
 }
 
 TEST_CASE("a hostile cell is shown without its control characters", "[measured][row]") {
-  CHECK_FALSE(has(flaws(kHead + "r1,a,\"8\n\t9\",,,,,,\n"), "8\n"));
+  CHECK_FALSE(has(flaws(kTableHead + "r1,a,\"8\n\t9\",,,,,,\n"), "8\n"));
 }
 
 }  // namespace

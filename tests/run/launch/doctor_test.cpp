@@ -15,7 +15,7 @@ using test::PlainShell;
 
 namespace {
 
-class FakeShell : public Shell {
+class AnsweringShell : public Shell {
  public:
   Result<Output> run(const Command& command) override { return answer(command); }
   std::function<Result<Output>(const Command&)> answer;
@@ -100,7 +100,7 @@ TEST_CASE("the doctor says what each thing is and what to do next", "[launch][do
 
 TEST_CASE("the doctor tells SLURM that is absent, silent and well apart", "[launch][doctor]") {
   LocalExperiment experiment;
-  FakeShell shell;
+  AnsweringShell shell;
   shell.answer = [](const Command& command) -> Result<Output> {
     if (command.argv[0] == "sbatch") return Output{0, "slurm-wlm 22.05.8\n", "", false};
     if (command.argv[0] == "scontrol")
@@ -134,7 +134,7 @@ TEST_CASE("the doctor tells SLURM that is absent, silent and well apart", "[laun
 }
 
 TEST_CASE("the doctor reads libraries and GPUs from what the system says", "[launch][doctor]") {
-  FakeShell shell;
+  AnsweringShell shell;
   shell.answer = [](const Command& command) -> Result<Output> {
     if (command.argv[0] == "nvidia-smi")
       return Output{0, "NVIDIA H200, 143771 MiB, 570.1\nNVIDIA H200, 143771 MiB, 570.1\n", "",

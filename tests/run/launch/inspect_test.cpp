@@ -20,7 +20,7 @@ using test::PlainShell;
 namespace {
 
 // Notes what it was asked, and answers what it was told.
-class FakeShell : public Shell {
+class RecordingShell : public Shell {
  public:
   Result<Output> run(const Command& command) override {
     asked = command;
@@ -174,7 +174,7 @@ TEST_CASE("inspect looks at the processes of a local run", "[launch][inspect]") 
 TEST_CASE("inspect asks a job's nodes through a step that overlaps", "[launch][inspect]") {
   LocalExperiment experiment;
   const auto run = make_attempt(experiment.folder() / "a", {{3, "all_reduce"}, {3, "all_reduce"}});
-  FakeShell shell;
+  RecordingShell shell;
   shell.answer.out =
       "orch-probe 1 4711 a100-2 info D 12 4096000 nvidia_ioctl\n"
       "orch-probe 0 4711 a100-1 info S 3 1024 0\n"

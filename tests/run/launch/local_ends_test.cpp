@@ -22,7 +22,7 @@ namespace {
 // A trainer that saves when it is told to.
 constexpr auto kSaves = "trap 'echo saved; : >\"$attempt/saved.$RANK\"; exit 0' USR1; train";
 
-nlohmann::json status_of(const fs::path& run) {
+nlohmann::json written_status(const fs::path& run) {
   return nlohmann::json::parse(slurp(run / "attempts/1/status.json"));
 }
 
@@ -62,9 +62,9 @@ TEST_CASE("one rank of four fails: the others end, and the message names it", "[
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "FAILED");
   CHECK(fact.exit_code == 3);
-  CHECK(status_of(run)["state"] == "failed");
-  CHECK(status_of(run)["exit_code"] == 3);
-  CHECK(status_of(run)["message"] == "rank 2: exited with code 3; see stdout.log");
+  CHECK(written_status(run)["state"] == "failed");
+  CHECK(written_status(run)["exit_code"] == 3);
+  CHECK(written_status(run)["message"] == "rank 2: exited with code 3; see stdout.log");
   for (int rank = 0; rank < 4; ++rank) CHECK(is_gone(pid_of(run, rank)));
 }
 
@@ -115,8 +115,8 @@ TEST_CASE("ranks that all leave with 0 and say nothing are not called finished",
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "FAILED");
   CHECK(fact.exit_code == 76);
-  CHECK(status_of(run)["state"] == "left");
-  CHECK(status_of(run)["message"] == "the trainer left with code 0, not saying that it is done");
+  CHECK(written_status(run)["state"] == "left");
+  CHECK(written_status(run)["message"] == "the trainer left with code 0, not saying that it is done");
 }
 
 TEST_CASE("ranks that use too much memory are killed", "[launch][local]") {
@@ -130,8 +130,8 @@ TEST_CASE("ranks that use too much memory are killed", "[launch][local]") {
   CHECK(fact.state == "OUT_OF_MEMORY");
   CHECK(fact.out_of_memory);
   CHECK(fact.exit_code == 137);
-  CHECK(status_of(run)["state"] == "failed");
-  const auto message = status_of(run)["message"].get<std::string>();
+  CHECK(written_status(run)["state"] == "failed");
+  const auto message = written_status(run)["message"].get<std::string>();
   CHECK(message.find("out of memory: the ranks use ") == 0);
   CHECK(message.find("the limit is 67.1 MB") != std::string::npos);
 }
@@ -147,8 +147,8 @@ TEST_CASE("before the time limit a run saves and stops", "[launch][local]") {
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "FAILED");
   CHECK(fact.exit_code == 75);
-  CHECK(status_of(run)["state"] == "stopped");
-  CHECK(status_of(run)["signal"] == "USR1");
+  CHECK(written_status(run)["state"] == "stopped");
+  CHECK(written_status(run)["signal"] == "USR1");
   CHECK(fs::exists(run / "attempts/1/saved.0"));
   CHECK(fs::exists(run / "attempts/1/saved.1"));
 }
@@ -161,7 +161,7 @@ TEST_CASE("a run that finishes when it is told to stop is finished", "[launch][l
   const auto run = experiment.add_run("a", "trap finish USR1; train", job);
   experiment.submit("0001-s", {"a"});
   CHECK(experiment.wait("0001-s").state == "COMPLETED");
-  CHECK(status_of(run)["state"] == "finished");
+  CHECK(written_status(run)["state"] == "finished");
 }
 
 TEST_CASE("a run that does not save is ended at the time limit", "[launch][local]") {
@@ -175,8 +175,8 @@ TEST_CASE("a run that does not save is ended at the time limit", "[launch][local
   const auto fact = experiment.wait("0001-s");
   CHECK(fact.state == "TIMEOUT");
   CHECK(fact.exit_code == 137);
-  CHECK(status_of(run)["state"] == "cancelled");
-  CHECK(status_of(run)["signal"] == "TERM");
+  CHECK(written_status(run)["state"] == "cancelled");
+  CHECK(written_status(run)["signal"] == "TERM");
 }
 
 TEST_CASE("a time limit that leaves no time to train is an error", "[launch][local]") {
@@ -197,11 +197,11 @@ TEST_CASE("the stop file of a run, or of the experiment, stops it", "[launch][lo
   REQUIRE(started(run, 2));
   std::ofstream(experiment.folder() / "stop") << "";
   CHECK(experiment.wait("0001-s", 0).exit_code == 75);
-  CHECK(status_of(run)["message"] == "the stop file is there");
+  CHECK(written_status(run)["message"] == "the stop file is there");
   CHECK(fs::exists(run / "attempts/1/saved.1"));
   CHECK(experiment.wait("0001-s", 1).exit_code == 75);
   CHECK_FALSE(fs::exists(second / "attempts/1/pid.0"));
-  CHECK(status_of(second)["state"] == "stopped");
+  CHECK(written_status(second)["state"] == "stopped");
 }
 
 TEST_CASE("USR1 to the supervisor saves the run at hand only", "[launch][local]") {
@@ -229,7 +229,7 @@ TEST_CASE("cancel ends a running run and skips one that waits", "[launch][local]
   CHECK(experiment.wait("0001-s", 2).state == "COMPLETED");
   CHECK(experiment.poll("0001-s", 0).state == "CANCELLED");
   CHECK(experiment.poll("0001-s", 1).state == "CANCELLED");
-  CHECK(status_of(first)["state"] == "cancelled");
+  CHECK(written_status(first)["state"] == "cancelled");
   CHECK_FALSE(fs::exists(second / "attempts"));
   CHECK(experiment.executor().cancel({experiment.poll("0001-s", 0)}));
 }
@@ -243,7 +243,7 @@ TEST_CASE("TERM to the supervisor cancels all", "[launch][local]") {
   ::kill(launch::parse_supervisor_id(job)->pid, SIGTERM);
   CHECK(experiment.wait("0001-s", 0).state == "CANCELLED");
   CHECK(experiment.wait("0001-s", 1).state == "CANCELLED");
-  CHECK(status_of(run)["state"] == "cancelled");
+  CHECK(written_status(run)["state"] == "cancelled");
 }
 
 // As orch cancel and rm -rf do it: the mark is gone before anyone has looked.
@@ -262,7 +262,7 @@ TEST_CASE("a supervisor whose folder is deleted ends, whether it works or waits"
   fs::remove_all(experiment.submission("0001-s"));
   CHECK(eventually([&] { return !launch::is_alive(*works); }));
   for (const int rank : {0, 1}) CHECK(is_gone(pid_of(run, rank)));
-  CHECK(status_of(run)["message"] == "the submission's folder was deleted");
+  CHECK(written_status(run)["message"] == "the submission's folder was deleted");
   for (const auto* id : {"b", "c"}) CHECK_FALSE(fs::exists(experiment.folder() / id / "attempts"));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/show/compare/compare.h"
+#include "tests/text.h"
 
 namespace orch::compare {
 
@@ -69,10 +70,6 @@ inline const Explanation* explanation(const Comparison& c, Aspect aspect, std::s
   for (const auto& held : c.against.at(group - 1).explanations)
     if (held.aspect == aspect) return &held;
   return nullptr;
-}
-
-inline bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 // The sentences of a section, or all of them.

@@ -39,7 +39,7 @@ plan::Planned ddp() {
   return planned;
 }
 
-MeasuredRun measured() {
+MeasuredRun measured_run() {
   MeasuredRun out;
   out.run.steps = 30;
   out.run.step_seconds = statistics::Interval{8, {}, {}, 1};
@@ -62,7 +62,7 @@ std::map<std::string, Compared> by_name(const Comparison& comparison) {
 }  // namespace
 
 TEST_CASE("items of the estimate are joined to what a trainer can measure", "[report][compared]") {
-  const auto comparison = compare_time(ddp().estimate, measured());
+  const auto comparison = compare_time(ddp().estimate, measured_run());
   const auto items = by_name(comparison);
   CHECK(items.at("QKV").estimated == 1);
   CHECK(items.at("QKV").error() == Approx(-50));
@@ -78,7 +78,7 @@ TEST_CASE("items of the estimate are joined to what a trainer can measure", "[re
 }
 
 TEST_CASE("what only one side knows is shown, never dropped", "[report][compared]") {
-  const auto comparison = compare_time(ddp().estimate, measured());
+  const auto comparison = compare_time(ddp().estimate, measured_run());
   const auto items = by_name(comparison);
   CHECK(items.at("pipeline bubble").estimated == 4);
   CHECK_FALSE(items.at("pipeline bubble").measured);
@@ -96,7 +96,7 @@ TEST_CASE("what only one side knows is shown, never dropped", "[report][compared
 }
 
 TEST_CASE("memory is compared item by item, and the peak by itself", "[report][compared]") {
-  const auto comparison = compare_memory(ddp().estimate, measured());
+  const auto comparison = compare_memory(ddp().estimate, measured_run());
   const auto items = by_name(comparison);
   CHECK(items.at("weights").error() == Approx(0));
   CHECK(items.at("activations").estimated == 50);  // with the layer that is recomputed
@@ -109,7 +109,7 @@ TEST_CASE("memory is compared item by item, and the peak by itself", "[report][c
 
 TEST_CASE("explain shows measured beside estimated in every format", "[report][compared]") {
   const auto planned = ddp();
-  const auto with = measured();
+  const auto with = measured_run();
   const auto text = explain(planned, {}, {}, &with);
   CHECK(text.find("Measured: seconds of one step") != std::string::npos);
   CHECK(text.find("pipeline bubble (not measured)") != std::string::npos);

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "tests/text.h"
+
 namespace orch::tables {
 namespace {
 
@@ -17,10 +19,6 @@ record::Record record(const std::string& id, double seconds) {
   out.estimated->step_seconds = seconds * 1.1;
   out.state = record::State::finished;
   return out;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("the estimate stands beside what was measured, with the error") {

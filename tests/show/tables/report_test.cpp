@@ -30,12 +30,12 @@ plan::Planned planned(const std::string& note) {
   return made;
 }
 
-const plan::Experiment kExperiment;
+const plan::Experiment kPlain;
 const std::vector<plan::Rejected> kNone;
 
 tables::RankedRuns result_of(const plan::Planned& run) {
   tables::RankedRuns result;
-  result.experiment = &kExperiment;
+  result.experiment = &kPlain;
   result.runs = {&run};
   result.rejected = &kNone;
   return result;

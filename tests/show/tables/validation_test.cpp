@@ -7,13 +7,10 @@
 
 #include "core/base/csv.h"
 #include "core/base/units.h"
+#include "tests/text.h"
 
 namespace orch::tables {
 namespace {
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count(const std::string& text, std::string_view part) {
   std::size_t n = 0;

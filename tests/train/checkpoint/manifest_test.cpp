@@ -15,7 +15,7 @@ using checkpoint::Manifest;
 
 namespace {
 
-constexpr std::int64_t kRanks = 4096;
+constexpr std::int64_t kManyRanks = 4096;
 using Shares = std::vector<std::vector<Piece>>;  // by rank
 
 // Boxes in a row, cut over so many ranks from `first` on.
@@ -93,42 +93,42 @@ TEST_CASE("a thousand tensors in a row over 4,096 ranks take what both take", "[
   std::vector<Piece> row;
   for (int i = 0; i < 1000; ++i)
     row.push_back(Piece::whole(numbered("weights/", i), Dtype::f32, {4096, 1000 + i}));
-  Shares shares(kRanks);
-  cut_row(row, 0, kRanks, shares);
+  Shares shares(kManyRanks);
+  cut_row(row, 0, kManyRanks, shares);
   const auto manifest = manifest_of(shares);
   CHECK(manifest.state.boxes().size() == 1000);
-  CHECK(manifest.state.segments().size() == kRanks);
+  CHECK(manifest.state.segments().size() == kManyRanks);
   CHECK(check_text(shares) < 500'000);
 }
 
 TEST_CASE("flat buffers of tensor-parallel slices over 4,096 ranks stay small", "[checkpoint]") {
   constexpr std::int64_t kSlices = 8, kKinds = 3;
-  Shares shares(kRanks);
+  Shares shares(kManyRanks);
   for (std::int64_t slice = 0; slice < kSlices; ++slice)
     for (std::int64_t kind = 0; kind < kKinds; ++kind) {
       std::vector<Piece> row;
       for (int i = 0; i < 300; ++i)
         row.push_back(box(numbered("kind", kind) + numbered("/", i), {1000 + i, 4096},
                           {0, slice * 512}, {1000 + i, 512}));
-      cut_row(row, static_cast<std::size_t>(slice) * 512, kRanks / kSlices, shares);
+      cut_row(row, static_cast<std::size_t>(slice) * 512, kManyRanks / kSlices, shares);
     }
   const auto manifest = manifest_of(shares);
   CHECK(manifest.state.boxes().size() == kSlices * kKinds * 300);
-  CHECK(manifest.state.segments().size() < 2 * kKinds * kRanks);
+  CHECK(manifest.state.segments().size() < 2 * kKinds * kManyRanks);
   CHECK(check_text(shares) < 1'200'000);
 }
 
 TEST_CASE("layers that are all cut alike over 4,096 ranks take one entry a rank", "[checkpoint]") {
   constexpr std::int64_t kLayers = 16;
-  Shares shares(kRanks);
+  Shares shares(kManyRanks);
   for (std::int64_t layer = 0; layer < kLayers; ++layer) {
     std::vector<Piece> row;
     for (int i = 0; i < 12; ++i)
       row.push_back(Piece::whole(numbered("layers.", layer) + numbered(".", i), Dtype::f32,
                                  {1000 + 500 * i, 64}));
-    cut_row(row, 0, kRanks, shares);
+    cut_row(row, 0, kManyRanks, shares);
   }
-  CHECK(manifest_of(shares).state.segments().size() >= kLayers * kRanks);
+  CHECK(manifest_of(shares).state.segments().size() >= kLayers * kManyRanks);
   CHECK(check_text(shares) < 500'000);
 }
 

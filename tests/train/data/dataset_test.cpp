@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/train/data/folder.h"
+#include "tests/text.h"
 
 using namespace orch;
 using namespace orch::data;
@@ -24,19 +25,9 @@ Documents counting(const std::vector<std::size_t>& sizes) {
   return out;
 }
 
-std::vector<std::int32_t> sample(const Dataset& data, std::int64_t i, std::size_t size) {
-  std::vector<std::int32_t> out(size);
-  data.read(i, out);
-  return out;
-}
-
 std::string error_of(const Options& options) {
   const auto data = open_dataset(options);
   return data ? "opened" : text(data.error());
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/files.h"
+#include "core/train/data/dataset.h"
 #include "core/train/data/indexed_writer.h"
 #include "tests/place.h"
 
@@ -27,6 +28,12 @@ inline Status write(const std::string& prefix, const Documents& documents, Dtype
     if (auto status = writer->end_document(); !status) return status;
   }
   return writer->finish();
+}
+
+inline std::vector<std::int32_t> sample(const Dataset& data, std::int64_t i, std::size_t size) {
+  std::vector<std::int32_t> out(size);
+  data.read(i, out);
+  return out;
 }
 
 inline std::string bytes_in(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/train/data/folder.h"
+#include "tests/text.h"
 
 using namespace orch;
 using namespace orch::data;
@@ -55,10 +56,6 @@ std::string error_of(const Folder& folder, const std::string& index,
   put_bytes(folder.prefix() + ".bin", tokens);
   const auto file = IndexedFile::open(folder.prefix());
   return file ? "opened" : text(file.error());
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 int files_in(const Folder& folder) {

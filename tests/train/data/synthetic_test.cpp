@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/train/data/entropy.h"
+#include "tests/train/data/folder.h"
 
 using namespace orch::data;
 
@@ -18,12 +19,6 @@ std::unique_ptr<Dataset> open(const Options& options) {
   auto data = open_dataset(options);
   REQUIRE(data);
   return std::move(*data);
-}
-
-std::vector<std::int32_t> sample(const Dataset& data, std::int64_t i, std::size_t size) {
-  std::vector<std::int32_t> out(size);
-  data.read(i, out);
-  return out;
 }
 
 }  // namespace

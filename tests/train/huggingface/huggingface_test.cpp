@@ -151,7 +151,7 @@ TEST_CASE("a large model goes into several files, and comes back in several shar
           "[huggingface]") {
   const Place place;
   const auto before = opened(written(place, "gpt"));
-  const auto exported = export_model(before, place.root() / "out", {Dtype::f32, 1000});
+  const auto exported = export_model(before, place.root() / "out", {Dtype::f32, 1000, ""});
   REQUIRE(exported);
   CHECK(exported->files > 3);
   CHECK(fs::exists(place.root() / "out/model.safetensors.index.json"));
@@ -171,7 +171,7 @@ TEST_CASE("half the bytes in 16 bits, rounded", "[huggingface]") {
   const auto full = export_model(before, place.root() / "f32");
   for (const auto dtype : {Dtype::bf16, Dtype::f16}) {
     const auto out = place.root() / (dtype == Dtype::f16 ? "f16" : "bf16");
-    const auto exported = export_model(before, out, {dtype});
+    const auto exported = export_model(before, out, {dtype, 5'000'000'000, ""});
     REQUIRE(exported);
     CHECK(exported->bytes * 2 == full->bytes);
     REQUIRE(import_model(out, out / "back"));

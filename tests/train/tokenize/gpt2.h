@@ -7,6 +7,7 @@
 
 #include "core/train/tokenize/byte_alphabet.h"
 #include "core/train/tokenize/tokenizer.h"
+#include "tests/text.h"
 
 namespace orch::tokenize {
 
@@ -89,10 +90,6 @@ inline std::unique_ptr<Tokenizer> open(const Json& json) {
 inline std::string error_of(const Json& json) {
   const auto tokenizer = parse_tokenizer_json(json.dump(), "tokenizer.json");
   return tokenizer ? "opened" : text(tokenizer.error());
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace orch::tokenize

@@ -14,7 +14,7 @@
 namespace orch::launch {
 namespace {
 
-constexpr std::size_t kTail = 1000;  // characters of the output that a message quotes
+constexpr std::size_t kQuoted = 1000;  // characters of the output that a message quotes
 constexpr int kStep = 50;            // milliseconds
 
 std::string why_over(const Together& program, const Ranks& ranks, double seconds) {
@@ -29,7 +29,7 @@ std::string why_over(const Together& program, const Ranks& ranks, double seconds
 Error failure(const Together& program, const std::string& why) {
   const auto log = read_file(program.folder / "output.log");
   const auto said = log ? trim(*log) : std::string_view();
-  const auto end = said.substr(said.size() > kTail ? said.size() - kTail : 0);
+  const auto end = said.substr(said.size() > kQuoted ? said.size() - kQuoted : 0);
   return {printable(program.argv.front()), why, end.empty() ? "" : "it said:\n" + std::string(end)};
 }
 

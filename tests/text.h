@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+namespace orch {
+
+// Whether a text has a part.
+inline bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace orch
