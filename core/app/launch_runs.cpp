@@ -221,7 +221,7 @@ namespace {
 
 // Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
 // contradiction with the cluster's file, before anything is submitted.
-Status preflight(Session& session, const Chosen& runs) {
+Status preflight(Session& session, const ChosenRuns& runs) {
   std::set<launch::Ask> asks;
   for (const auto* planned : runs) {
     const auto& run = planned->run;

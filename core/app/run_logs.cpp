@@ -16,7 +16,7 @@
 namespace orch::app {
 namespace {
 
-using Json = nlohmann::json;
+using RunJson = nlohmann::json;
 using record::Failure;
 
 constexpr const char* kLog = "stdout.log";
@@ -29,16 +29,16 @@ double written(const fs::path& file) {
          static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-std::string text_of(const Json& value) {
+std::string text_of(const RunJson& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   return value.is_number() ? value.dump() : "";
 }
 
 // By the names that tables and patterns have for the fields; of two for one the last counts.
-ingest::Known known_of(const Json& run) {
+ingest::Known known_of(const RunJson& run) {
   ingest::Known out;
-  const auto add = [&](const Json& section, const std::string& name, const std::string& column) {
+  const auto add = [&](const RunJson& section, const std::string& name, const std::string& column) {
     if (!section.is_object() || !section.contains(name)) return;
     auto text = text_of(section[name]);
     if (text.empty() || (column == "steps_planned" && text == "0")) return;
@@ -46,8 +46,8 @@ ingest::Known known_of(const Json& run) {
     if (column == "act_ckpt" && text == "none") text = "false";
     out.emplace_back(column, std::move(text));
   };
-  const auto model = run.value("model", Json::object());
-  const auto settings = run.value("settings", Json::object());
+  const auto model = run.value("model", RunJson::object());
+  const auto settings = run.value("settings", RunJson::object());
   // Other settings are of a strategy of ours, which the log need not be of.
   const std::set<std::string_view> said{"zero_stage", "interleave", "dtype", "optimizer",
                                         "recompute", "flash_attention", "sequence_parallel"};

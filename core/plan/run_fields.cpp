@@ -35,7 +35,7 @@ RunField job_word(const char* name) {
   return {"job", params::text(name, ""), at<&Run::job, member>};
 }
 
-std::vector<RunField> make_fields() {
+std::vector<RunField> make_run_fields() {
   const auto word = [](const char* name, std::string& (*held)(Run&)) {
     return RunField{"", params::text(name, ""), held};
   };
@@ -103,7 +103,7 @@ std::string RunField::path() const {
 }
 
 const std::vector<RunField>& run_fields() {
-  static const auto kAll = make_fields();
+  static const auto kAll = make_run_fields();
   return kAll;
 }
 

@@ -56,7 +56,7 @@ bool is_option_name(std::string_view name) {
 
 // Options with a field of their own, and options that the job script decides: given again they
 // would silently win or lose against what orch writes.
-constexpr std::array<std::string_view, 10> kFields{
+constexpr std::array<std::string_view, 10> kOptionsOfFields{
     "partition",   "account", "qos",  "constraint", "hint",
     "reservation", "gres",    "time", "signal",     "cpus-per-task"};
 constexpr std::array<std::string_view, 14> kOurs{
@@ -75,7 +75,7 @@ Status check_option(std::string_view value, const std::string& place) {
     return Error{place, fmt::format("'{}' is not an option of sbatch", printable(value)),
                  "write it as --name or --name=value"};
   const auto bare = name.substr(2);
-  if (contains(kFields, bare)) {
+  if (contains(kOptionsOfFields, bare)) {
     const auto field = bare == "signal"          ? "signal_seconds"
                        : bare == "cpus-per-task" ? "cpus_per_gpu"
                                                  : bare;

@@ -22,7 +22,7 @@ Param steps(const char* name, const char* doc, double least = 0) {
   return integer(name, doc).range(least, kMostSteps);
 }
 
-std::vector<TrainingField> make_fields() {
+std::vector<TrainingField> make_training_fields() {
   std::vector<TrainingField> fields{
       {real("learning_rate", "at its peak, after the warm-up").range(kLeast, 100), &T::learning_rate},
       {real("min_learning_rate", "where the schedule ends").range(0, 100), &T::min_learning_rate},
@@ -116,8 +116,8 @@ void check_split(const Training& training, const std::string& place, Errors& err
 }  // namespace
 
 const std::vector<TrainingField>& training_fields() {
-  static const auto kFields = make_fields();
-  return kFields;
+  static const auto kAll = make_training_fields();
+  return kAll;
 }
 
 const TrainingField* find_training_field(std::string_view name) {

@@ -24,7 +24,7 @@ Constant& context_memory(Partition& partition) { return partition.gpu.context_me
 // The doubts say how far the assumed values of gpus.yaml have been off where rows showed it: a few
 // tens of percent for rates, factors for fixed costs and for networks. How fast a chip multiplies
 // is the machine's, what is launched and waited for is the stack's.
-const std::array<Tunable, 20> kAll{{
+const std::array<Tunable, 20> kTunables{{
     // Of the step time.
     {"gemm", of_efficiency<&Efficiency::gemm>, 0.15, 0.3, 0.02, 1},
     {"attention", of_efficiency<&Efficiency::attention>, 0.3, 0.3, 0.01, 1},
@@ -52,7 +52,7 @@ const std::array<Tunable, 20> kAll{{
 
 }  // namespace
 
-std::span<const Tunable> all_tunables() { return kAll; }
+std::span<const Tunable> all_tunables() { return kTunables; }
 std::span<const Tunable> time_tunables() { return all_tunables().first(16); }
 std::span<const Tunable> memory_tunables() { return all_tunables().subspan(16, 2); }
 std::span<const Tunable> spread_tunables() { return all_tunables().last(2); }
@@ -68,7 +68,7 @@ std::string shown(std::string_view name, double value) {
 }
 
 const Tunable* find_tunable(std::string_view name) {
-  for (const auto& tunable : kAll)
+  for (const auto& tunable : kTunables)
     if (tunable.name == name) return &tunable;
   return nullptr;
 }

@@ -14,7 +14,7 @@
 namespace orch::events {
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 20;
+constexpr std::int64_t kHistoryChunk = 1 << 20;
 constexpr std::int64_t kUsualEnd = 32 << 10;  // some hundred steps: enough for a median
 constexpr std::int64_t kMostOfEnd = 4 << 20;  // where few of the last lines are steps
 constexpr std::size_t kFew = 16;
@@ -29,7 +29,7 @@ void each_line(const Window& file, std::int64_t from, Visit&& visit) {
   std::string rest;
   bool cut = from > 0;  // the first line
   while (from < file.size()) {
-    const auto part = file.read(from, std::min(kChunk, file.size() - from));
+    const auto part = file.read(from, std::min(kHistoryChunk, file.size() - from));
     if (part.empty()) break;
     from += static_cast<std::int64_t>(part.size());
     rest += part;

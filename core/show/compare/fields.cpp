@@ -37,7 +37,7 @@ struct Reading {
   std::string text;
   bool assumed = false;
 };
-using Read = std::function<Reading(const Record&)>;
+using ReadField = std::function<Reading(const Record&)>;
 
 std::string folded(std::string text) {
   for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -50,7 +50,7 @@ bool has(const std::vector<std::string>& values, const std::string& value) {
                      [&](const std::string& held) { return folded(held) == folded(value); });
 }
 
-Said said_by(const Cohort& group, const Read& read) {
+Said said_by(const Cohort& group, const ReadField& read) {
   Said said;
   for (const auto* record : group.records) {
     const auto reading = read(*record);
@@ -74,7 +74,7 @@ Standing stand(const Said& base, const Said& other) {
   return base.partly == other.partly ? Standing::same : Standing::one_sided;
 }
 
-Difference look(const std::vector<Cohort>& groups, const std::string& field, const Read& read) {
+Difference look(const std::vector<Cohort>& groups, const std::string& field, const ReadField& read) {
   Difference found;
   found.field = field;
   for (const auto& group : groups) {
@@ -128,7 +128,7 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
 struct Circumstance {
   std::string name;
   Effect effect;
-  Read read;
+  ReadField read;
 };
 
 std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {

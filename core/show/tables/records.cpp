@@ -19,7 +19,7 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-using Columns = std::vector<Column<Record>>;
+using RecordColumns = std::vector<Column<Record>>;
 
 bool is_assumed(const Record& record, std::string_view name) {
   return std::any_of(record.fields.begin(), record.fields.end(), [&](const record::Field& field) {
@@ -28,7 +28,7 @@ bool is_assumed(const Record& record, std::string_view name) {
 }
 
 // What nobody said has a star.
-Column<Record> field_column(std::string_view name, int rank) {
+Column<Record> starred_column(std::string_view name, int rank) {
   return {std::string(plan::find_term(name)->head), rank, [name](const Record& r) {
             return r.field_text(name) + (is_assumed(r, name) ? "*" : "");
           }};
@@ -52,7 +52,7 @@ std::string short_id(const Record& record) {
 }
 
 // The error of whatever both sides have, the step's time before the rate.
-std::string error_text(const Record& record) {
+std::string error_cell(const Record& record) {
   if (!record.estimated) return "";
   const auto& measured = record.measured;
   if (measured.step_seconds && record.estimated->step_seconds > 0)
@@ -75,7 +75,7 @@ std::string text_of(const record::Quantity& quantity, const record::Quantity::Va
 }
 
 // What was measured, and the estimate beside it.
-void add_quantity(const record::Quantity& quantity, Columns& to) {
+void add_quantity(const record::Quantity& quantity, RecordColumns& to) {
   const std::string head(quantity.head);
   if (quantity.name == "tflops_per_gpu")
     to.push_back({head, quantity.rank, tflops_text});
@@ -88,26 +88,26 @@ void add_quantity(const record::Quantity& quantity, Columns& to) {
     to.push_back({"est. " + head, quantity.rank + 4, [&quantity](const Record& r) {
                     return text_of(quantity, estimated(quantity, r));
                   }});
-  if (quantity.name == "step_seconds") to.push_back({"error", 3, error_text});
+  if (quantity.name == "step_seconds") to.push_back({"error", 3, error_cell});
 }
 
-Columns columns() {
-  Columns out;
+RecordColumns columns() {
+  RecordColumns out;
   out.push_back({"id", 0, short_id});
-  out.push_back(field_column("strategy", 3));
-  out.push_back(field_column("framework", 12));
+  out.push_back(starred_column("strategy", 3));
+  out.push_back(starred_column("framework", 12));
   out.push_back({"model", 5, model_text});
-  out.push_back(field_column("gpu", 14));
-  out.push_back(field_column("gpus", 1));
+  out.push_back(starred_column("gpu", 14));
+  out.push_back(starred_column("gpus", 1));
   for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
-    out.push_back(field_column(name, 2));
-  out.push_back(field_column("micro_batch", 4));
-  out.push_back(field_column("accumulate", 13));
-  out.push_back(field_column("global_batch", 4));
-  out.push_back(field_column("zero_stage", 11));
+    out.push_back(starred_column(name, 2));
+  out.push_back(starred_column("micro_batch", 4));
+  out.push_back(starred_column("accumulate", 13));
+  out.push_back(starred_column("global_batch", 4));
+  out.push_back(starred_column("zero_stage", 11));
   for (const auto& quantity : record::quantities())
     if (quantity.rank != record::kUnshown && !quantity.planned) add_quantity(quantity, out);
-  out.push_back({"state", 1, state_text});
+  out.push_back({"state", 1, verdict_text});
   out.push_back({"?", 1, [](const Record& r) { return r.doubts.empty() ? "" : "?"; }});
   return out;
 }
@@ -247,7 +247,7 @@ std::string model_text(const Record& record) {
   return layers.empty() || hidden.empty() ? "" : layers + " x " + hidden;
 }
 
-std::string state_text(const Record& record) {
+std::string verdict_text(const Record& record) {
   std::string out(name(record.state));
   if (record.failure != record::Failure::none) out += ": " + std::string(name(record.failure));
   return out;

@@ -15,7 +15,7 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-using Columns = std::vector<Column<Record>>;
+using RecordColumns = std::vector<Column<Record>>;
 
 std::string exact(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
@@ -41,7 +41,7 @@ Value estimated_of(const record::Quantity& quantity, const Record& r) {
 
 // A quantity with its limits, where any record has it.
 void add_quantity(const Records& records, const record::Quantity& quantity,
-                  const std::string& prefix, Read read, Columns& to) {
+                  const std::string& prefix, Read read, RecordColumns& to) {
   const auto has = [&](const Record& r) { return read(quantity, r).has_value(); };
   if (std::none_of(records.begin(), records.end(), has)) return;
   to.push_back({prefix + std::string(quantity.name), 0, [&quantity, read](const Record& r) {
@@ -60,7 +60,7 @@ void add_quantity(const Records& records, const record::Quantity& quantity,
 }
 
 // As the source says them, by the convention that stands beside.
-void add_tflops(Columns& to) {
+void add_tflops(RecordColumns& to) {
   to.push_back({"tflops_per_gpu", 0, [](const Record& r) {
                   return r.measured.tflops.empty() ? "" : exact(r.measured.tflops[0].value);
                 }});
@@ -69,8 +69,8 @@ void add_tflops(Columns& to) {
                 }});
 }
 
-Columns csv_columns(const Records& records) {
-  Columns out;
+RecordColumns csv_columns(const Records& records) {
+  RecordColumns out;
   out.push_back({"id", 0, [](const Record& r) { return r.id; }});
   out.push_back({"source", 0, [](const Record& r) { return r.source; }});
   out.push_back({"state", 0, [](const Record& r) { return std::string(name(r.state)); }});

@@ -8,16 +8,16 @@
 namespace orch::tables {
 namespace {
 
-using Runs = std::vector<const RunStatus*>;
-using Columns = std::vector<Column<RunStatus>>;
+using RunStatuses = std::vector<const RunStatus*>;
+using StatusColumns = std::vector<Column<RunStatus>>;
 
 // All in one unit, that of the largest.
-struct Scale {
+struct ByteScale {
   double bytes = 1;
   std::string name = "B";
 };
 
-Scale scale_of(double largest, bool binary) {
+ByteScale scale_of(double largest, bool binary) {
   const double k = binary ? 1024 : 1000;
   if (largest >= k * k * k) return {k * k * k, binary ? "GiB" : "GB"};
   if (largest >= k * k) return {k * k, binary ? "MiB" : "MB"};
@@ -31,7 +31,7 @@ bool in_bytes(const Quantity& quantity) {
   return quantity.unit == Dimension::memory || quantity.unit == Dimension::traffic;
 }
 
-Scale scale_of(const Quantity& quantity, const Runs& runs) {
+ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
   double largest = 0;
   for (const auto* run : runs)
     for (const auto& value : {run->measured(quantity), run->estimated(quantity)})
@@ -44,7 +44,7 @@ Scale scale_of(const Quantity& quantity, const Runs& runs) {
 using Text = std::function<std::string(double)>;
 
 // What was measured, and the estimate where there is something to hold against it.
-Columns beside(const Quantity& quantity, std::string title, int rank,
+StatusColumns beside(const Quantity& quantity, std::string title, int rank,
                                  int estimate_rank, const Text& text) {
   return {{std::move(title), rank,
            [=](const RunStatus& run) {
@@ -57,22 +57,22 @@ Columns beside(const Quantity& quantity, std::string title, int rank,
            }}};
 }
 
-Columns beside(std::string_view name, int rank) {
+StatusColumns beside(std::string_view name, int rank) {
   const auto& quantity = *record::find_quantity(name);
   return beside(quantity, std::string(quantity.head), rank, rank + 1,
                 [unit = quantity.unit](double value) { return quantity_text(unit, value); });
 }
 
-void add(Columns more, Columns& to) {
+void add(StatusColumns more, StatusColumns& to) {
   for (auto& column : more) to.push_back(std::move(column));
 }
 
 // Every other quantity that somebody measured, with its estimate.
-Columns amount_columns(const Runs& runs, int rank) {
+StatusColumns amount_columns(const RunStatuses& runs, int rank) {
   static const std::set<std::string_view> kOwn{"step_seconds",         "tokens_per_second",
                                                "days_per_100b_tokens", "gpu_hours",
                                                "last_loss",            "evaluation_loss"};
-  Columns out;
+  StatusColumns out;
   for (const auto& quantity : record::quantities()) {
     if (kOwn.contains(quantity.name)) continue;
     if (!in_bytes(quantity)) {
@@ -95,9 +95,9 @@ Columns amount_columns(const Runs& runs, int rank) {
 
 }  // namespace
 
-Columns status_columns(const Standings& standings, const Runs& runs) {
+StatusColumns status_columns(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
-  Columns columns = {
+  StatusColumns columns = {
       {"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
       {"state", 0, state_text},
       {"job", 4, [](const RunStatus& run) { return run.job; }},
@@ -114,12 +114,12 @@ Columns status_columns(const Standings& standings, const Runs& runs) {
   return columns;
 }
 
-Columns measured_columns(const Runs& runs, const Screen& screen) {
+StatusColumns measured_columns(const RunStatuses& runs, const Screen& screen) {
   // What is measured stays in sight, however long a strategy's name is.
   const std::size_t longest =
       screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;
   const auto shared = shared_settings(runs);
-  Columns columns = {
+  StatusColumns columns = {
       {"strategy", 0,
        [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
       {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.facts.gpus); }},

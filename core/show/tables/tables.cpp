@@ -17,7 +17,7 @@ namespace orch::tables {
 namespace {
 
 using plan::Planned;
-using Columns = std::vector<Column<Planned>>;
+using PlannedColumns = std::vector<Column<Planned>>;
 
 constexpr std::string_view kStrategy = "strategy";
 
@@ -62,8 +62,8 @@ std::function<std::string(const Planned&)> rank_column(const RankedRuns& result)
 }
 
 // All columns of a result. The strategy's leaves out the settings that are said already.
-Columns columns(const RankedRuns& result, const Common& common) {
-  Columns made{
+PlannedColumns columns(const RankedRuns& result, const Common& common) {
+  PlannedColumns made{
       {"#", 0, rank_column(result)},
       {std::string(kStrategy), 0,
        [common](const Planned& p) { return strategy_text(p, common); }},
@@ -109,7 +109,7 @@ Common common_settings(const std::vector<const Planned*>& runs) {
 }
 
 // Takes out the inputs that are the same in every run: "title text" of each.
-std::vector<std::string> take_common(Columns& columns, const std::vector<const Planned*>& runs) {
+std::vector<std::string> take_common(PlannedColumns& columns, const std::vector<const Planned*>& runs) {
   std::vector<std::string> common;
   std::erase_if(columns, [&](const auto& column) {
     const auto first = column.text(*runs.front());
