@@ -2,16 +2,13 @@
 
 #include "tests/place.h"
 #include "core/record/events/collect.h"
+#include "tests/record/events/lines.h"
 
 using namespace orch;
 using namespace orch::events;
 using record::Failure;
 
 namespace {
-
-std::string step(int number, const std::string& rest) {
-  return R"({"event":"step","step":)" + std::to_string(number) + rest + "}\n";
-}
 
 record::Confession confession_of(const std::string& events) {
   const Place place;
