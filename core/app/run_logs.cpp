@@ -122,14 +122,18 @@ std::optional<record::Progress> RunLogs::progress(const fs::path& attempt_folder
 record::Confession RunLogs::log_confession(const fs::path& attempt_folder) {
   auto* watched = look(attempt_folder);
   if (watched) watched->log.end_file();  // a last line that has no end counts
-  const auto found = watched ? watched->log.found("") : std::nullopt;
-  if (!found) return {};
+  if (!watched) return {};
+  auto sign = watched->log.confession();
   // What the clock or others end is the scheduler's to tell.
-  const bool ours = found->failure != Failure::timeout && found->failure != Failure::preempted;
-  if (found->state == record::State::failed)
-    return {ours ? found->failure : Failure::none, found->reason};
+  if (sign.failure == Failure::timeout || sign.failure == Failure::preempted)
+    return {Failure::none, sign.line};
+  if (sign.failure != Failure::none && sign.failure != Failure::bad_exit) return sign;
+  // A traceback alone may be a warning that someone printed: it counts where it ended a run.
+  const auto found = watched->log.found("");
+  if (found && found->state == record::State::failed) return {found->failure, found->reason};
   // One that lost its loss and left says so by its steps.
-  if (found->reason.find("loss is ") != std::string::npos) return {Failure::nan, found->reason};
+  if (found && found->reason.find("loss is ") != std::string::npos)
+    return {Failure::nan, found->reason};
   return {};
 }
 

@@ -118,7 +118,8 @@ std::optional<Verdict> final_word(const JobFact& job) {
 }
 
 std::optional<Verdict> confessed(const Evidence& evidence) {
-  const auto& [failure, line] = evidence.confession;
+  if (!evidence.confession) return std::nullopt;
+  const auto [failure, line] = evidence.confession();
   if (failure == Failure::none) return std::nullopt;
   return Verdict{State::failed, failure, line};
 }

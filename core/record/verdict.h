@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct Evidence {
   bool executor_answered = false;          // whether it could be asked at all
   std::vector<const Attempt*> attempts;    // of this phase and submission, in order
   std::optional<Progress> progress;        // of the last attempt
-  Confession confession;                   // of the last attempt's log
+  std::function<Confession()> confession;  // of the last attempt's log, which may be long; may be null
   std::int64_t steps = 0;                  // that the run has, over all phases
   double step_seconds = 0;                 // as estimated, for the hang
   double hang_steps = 20;                  // without progress for so many steps' time (and at

@@ -191,3 +191,29 @@ TEST_CASE("what is not a plain file confesses nothing", "[app][log]") {
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   CHECK(read_confession(place.root()).failure == Failure::none);
 }
+
+TEST_CASE("what comes after a failure does not take it back, but steps do", "[app][log]") {
+  const std::string memory = "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB\n";
+  const std::string network = "RuntimeError: NCCL Error 2: unhandled system error\n";
+  for (const std::string good_bye :
+       {"[rank0]:[W1117 ProcessGroupNCCL.cpp:1575] Warning: WARNING: destroy_process_group() was not "
+        "called before program exit, which can leak resources.\n",
+        "wandb: Synced 5 W&B file(s), 0 media file(s), 0 artifact file(s) and 0 other file(s)\n"}) {
+    INFO(good_bye);
+    CHECK(confession_of(memory + good_bye).failure == Failure::gpu_memory);
+    CHECK(confession_of(network + good_bye).failure == Failure::nccl);
+  }
+  // While it saves, after its last step.
+  CHECK(confession_of("[after training is done] datetime: 2022-03-01 10:00:00\n" + memory).failure ==
+        Failure::gpu_memory);
+  // The second start of one log.
+  const auto step = [](int number) {
+    return " iteration " + std::to_string(number) +
+           "/ 100 | consumed samples: 8 | elapsed time per iteration (ms): 500.0 | learning rate: "
+           "1.0E-04 | global batch size: 8 | lm loss: 9.1E+00 |\n";
+  };
+  const auto first = "using world size: 4, data-parallel-size: 4\n" + step(1) + step(2);
+  CHECK(confession_of(first + "using world size: 4, data-parallel-size: 4\n" + memory).failure ==
+        Failure::gpu_memory);
+  CHECK(confession_of(first + memory + step(3) + step(4)).failure == Failure::none);
+}

@@ -34,7 +34,7 @@ struct Case {
     return *this;
   }
   Case& log_says(Failure failure, const std::string& line) {
-    evidence.confession = {failure, line};
+    evidence.confession = [failure, line] { return record::Confession{failure, line}; };
     return *this;
   }
   Verdict verdict() const { return judge(evidence); }

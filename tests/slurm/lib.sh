@@ -117,3 +117,10 @@ run_cases() {
   printf '%d checks, %d failed\n' "$checks" "$failures"
   [ "$failures" = 0 ]
 }
+
+# Whether the controller has saved its state since a file was made. It saves what has changed, and a
+# job that trains need not change again: the administrator's comment does.
+is_saved() {
+  scontrol update JobId="$(squeue --noheader --format=%A | head -n 1)" AdminComment="$RANDOM" 2>/dev/null || true
+  [ "$work/cluster/state/job_state" -nt "$1" ]
+}

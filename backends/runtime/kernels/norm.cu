@@ -374,7 +374,7 @@ at::Tensor norm_backward(const at::Tensor& dy, const at::Tensor& x, const Normed
   at::Tensor parts;
   ORCH_DISPATCH(x.scalar_type(), "norm_backward", [&] {
     const auto launch = [&](auto kernel, int threads, std::size_t bytes, int vectors) {
-      if (bytes > 48 * 1024)
+      if (bytes + 1024 > 48 * 1024)  // with what is shared besides
         C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(bytes)));
       // As many blocks as run at once: one more would begin when all others have ended.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -56,9 +57,13 @@ std::map<std::string, double> items_of(const Json& json, const char* key) {
   return items;
 }
 
+// What a trainer can know of itself; the rest is the scheduler's to tell.
 Failure failure_of(std::string_view kind) {
-  const auto failure = record::parse_failure(kind).value_or(Failure::none);
-  return failure == Failure::none ? Failure::bad_exit : failure;
+  constexpr std::array kKnown{Failure::gpu_memory, Failure::host_memory, Failure::nccl,
+                              Failure::node,       Failure::nan,         Failure::data,
+                              Failure::disk};
+  const auto failure = record::parse_failure(kind).value_or(Failure::bad_exit);
+  return contains(kKnown, failure) ? failure : Failure::bad_exit;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ bool is_key_character(char c) {
 }
 
 // GPT-NeoX says of each value where it is from: "44..........updated".
-std::string_view without_mark(std::string_view value) {
+std::string_view without_origin(std::string_view value) {
   for (const std::string_view mark : {"..updated", "..default"}) {
     if (!value.ends_with(mark)) continue;
     value.remove_suffix(mark.size());
@@ -46,7 +46,7 @@ bool split_argument(std::string_view text, std::string_view& key, std::string_vi
   while (at < text.size() && (text[at] == '.' || text[at] == ' ')) ++at;
   // Not the point of ".5".
   if (at < text.size() && text[at - 1] == '.' && number_detail::is_digit(text[at])) --at;
-  value = without_mark(trim(text.substr(at)));
+  value = without_origin(trim(text.substr(at)));
   // "….: 12.3" is a timer of today's Megatron.
   return at - gap >= 2 && !value.starts_with(':');
 }

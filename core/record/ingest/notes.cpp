@@ -24,8 +24,6 @@ constexpr std::size_t kMostSizes = 4;
 constexpr int kSureWeight = 2;  // of settings that are in one framework's words alone
 constexpr int kKnowsGpus = 5;   // the weight of rules that tell the world size of the program
 
-std::string words_of(std::string_view line) { return record::shortened(trim(line), kMostWords); }
-
 template <class Map>
 void keep(Map& map, std::string_view name, std::string_view value) {
   if (map.size() >= kMostNames && map.find(std::string(name)) == map.end()) return;
@@ -198,7 +196,8 @@ void note_step(const Rule& rule, const Values& values, const Where& where, std::
     run.start_waits = true;
   }
   run.resume_waits = false;
-  if (run.failure_priority >= 0 && ++run.steps_since_failure >= 2) run.clear_failure();
+  if (run.failure_priority >= 0 && ++run.steps_since_failure >= kStepsThatOvercome)
+    run.clear_failure();
   note_place(rule, where, run);
   if (run.first_step < 0) {
     run.first_step = step;
@@ -278,6 +277,8 @@ void note_totals(const Values& values, Run& run) {
   }
   if (values.has(Target::skipped)) ++run.overflows;
 }
+
+std::string words_of(std::string_view line) { return record::shortened(trim(line), kMostWords); }
 
 void note_end(const Rule& rule, const Where& where, Run& run) {
   if (rule.failure != record::Failure::none || rule.cancelled) {

@@ -86,6 +86,11 @@ void RunLog::end_file() {
   impl_->matcher.finish();
 }
 
+record::Confession RunLog::confession() const {
+  const auto* sign = impl_->session.confession();
+  return sign ? *sign : record::Confession();
+}
+
 std::optional<record::Record> RunLog::found(const std::string& id) const {
   const Run* run = impl_->session.latest();
   if (run == nullptr || !run->says_anything()) run = impl_->done.get();

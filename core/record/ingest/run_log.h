@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/files.h"
+#include "core/record/facts.h"
 #include "core/record/ingest/ingest.h"
 
 namespace orch::ingest {
@@ -24,6 +25,9 @@ class RunLog {
   void read(const fs::path& file);
   // The file before is at its end: what waits for more lines counts as it is.
   void end_file();
+  // The gravest sign of a failure that no steps came after: also of a start without a step, and of
+  // a program that said good-bye then. None: there is none.
+  record::Confession confession() const;
   // The last run in it so far; nothing: there is none yet.
   std::optional<record::Record> found(const std::string& id) const;
 

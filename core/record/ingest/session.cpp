@@ -46,7 +46,15 @@ void Session::take(const Rule& rule, const Values& values, const Where& where) {
       note_settings(rule, values, run);
       note_totals(values, run);
       note_end(rule, where, run);
+      note_sign(rule, where);
   }
+}
+
+void Session::note_sign(const Rule& rule, const Where& where) {
+  if (rule.failure == record::Failure::none && !rule.cancelled) return;
+  if (sign_ && rule.priority <= sign_->priority) return;
+  const auto failure = rule.cancelled ? record::Failure::none : rule.failure;
+  sign_ = Sign{{failure, words_of(where.text)}, rule.priority};
 }
 
 void Session::begin(const Rule& rule, const Where& where) {
@@ -113,6 +121,7 @@ void Session::take_step(const Rule& rule, const Values& values, const Where& whe
     run.copying = run.resume_waits = false;  // the copy is over, and the run goes on
   }
   note_step(rule, values, where, step, pace, *open_);
+  if (sign_ && ++sign_->steps_since >= kStepsThatOvercome) sign_.reset();
 }
 
 void Session::fall_back(const Rule& rule, const Values& values, const Where& where,

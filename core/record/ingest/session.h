@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/record/facts.h"
 #include "core/record/ingest/notes.h"
 
 namespace orch::ingest {
@@ -32,6 +34,9 @@ class Session {
     const bool begun = open_ && (open_->has_steps() || waiting_.empty());
     return begun ? open_.get() : waiting_.empty() ? nullptr : waiting_.back().get();
   }
+  // The gravest sign of a failure that no steps came after, whatever run it is of and however that
+  // ended; none where it was cancelled. Null: there is no sign.
+  const record::Confession* confession() const { return sign_ ? &sign_->confession : nullptr; }
   // Frameworks whose lines there were, and of no run that says anything.
   const std::set<std::string>& unread() const { return unread_; }
   std::uint64_t left_out() const { return left_out_; }  // runs, beyond as many as are kept
@@ -39,6 +44,7 @@ class Session {
  private:
   Run& current();
   void begin(const Rule& rule, const Where& where);
+  void note_sign(const Rule& rule, const Where& where);
   void take_step(const Rule& rule, const Values& values, const Where& where);
   // Steps that fall back: a run of its own, or the same one resumed.
   void fall_back(const Rule& rule, const Values& values, const Where& where, std::int64_t step);
@@ -58,6 +64,12 @@ class Session {
   std::set<std::string> unread_;
   bool with_ends_;
   std::uint64_t done_ = 0, left_out_ = 0;
+  struct Sign {
+    record::Confession confession;
+    int priority = 0;
+    int steps_since = 0;
+  };
+  std::optional<Sign> sign_;
 };
 
 }  // namespace orch::ingest

@@ -35,6 +35,7 @@ class Pace {
 
   // After a poll that took so long: whether something changed.
   double next(bool changed, double poll_seconds);
+  void set(Limits limits) { limits_ = limits; }
 
  private:
   Limits limits_;

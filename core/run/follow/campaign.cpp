@@ -313,7 +313,9 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
     const auto& last = *evidence.attempts.back();
     if (last.state == "running" || last.state == "left") evidence.progress = read_progress(view);
     if ((last.state == "failed" || last.state == "left") && world_.confession)
-      evidence.confession = world_.confession(attempt_folder(view, last));
+      evidence.confession = [this, folder = attempt_folder(view, last)] {
+        return world_.confession(folder);
+      };
   }
   return record::judge(evidence);
 }

@@ -144,7 +144,7 @@ void wait_and_look(Campaign& campaign, const FollowOptions& options, double seco
 
 bool follow(Campaign& campaign, const FollowOptions& options) {
   const auto& world = campaign.world();
-  Pace pace(limits_of(campaign, options));
+  Pace pace(options.pace);
   Troubles troubles(campaign);
   bool silent = false;
   std::set<std::string> cancelled;  // jobs that hung
@@ -178,6 +178,7 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
     if (open == 0 && (stuck || due().empty())) return true;
     const auto now = digest(campaign);
     // How long we waited in vain for an answer says nothing of what an answer costs.
+    pace.set(limits_of(campaign, options));
     wait_and_look(campaign, options, pace.next(now != seen || turned, silent ? 0 : took));
     seen = now;
     if (world.interrupted()) return false;

@@ -85,6 +85,9 @@ TEST_CASE("a trainer that knows why it failed is believed", "[collect][events]")
   CHECK(confession_of(failed("gpu_memory", "a")).failure == Failure::gpu_memory);
   CHECK(confession_of(failed("bad_exit", "a")).failure == Failure::bad_exit);
   CHECK(confession_of(failed("something new", "a")).failure == Failure::bad_exit);
+  // No trainer knows these of itself.
+  for (const auto* kind : {"preempted", "timeout", "hang", "lost", "refused", "none"})
+    CHECK(confession_of(failed(kind, "a")).failure == Failure::bad_exit);
   CHECK(confession_of(step(3, "")).failure == Failure::none);
 }
 

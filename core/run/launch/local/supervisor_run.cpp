@@ -61,7 +61,7 @@ record::JobFact SupervisedRun::conclude(const char* word, const char* state, int
   task_.reason = json_safe(message);
   task_.exit_code = code;
   task_.end = clock_.now();
-  task_.gpu_hours = (task_.end - task_.start) * static_cast<double>(run_.run.gpus) / 3600;
+  task_.gpu_hours = std::max(0.0, task_.end - task_.start) * static_cast<double>(run_.run.gpus) / 3600;
   if (attempt_) {
     attempt_->state = state;
     attempt_->message = message;
