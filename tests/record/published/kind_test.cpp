@@ -102,11 +102,7 @@ TEST_CASE("nanotron deals by costs, and FSDP shards as it says", "[measured][kin
   CHECK(run.setting("partition_rule") == text("costs"));
   auto fsdp = row();
   cell(fsdp, "framework") = "fsdp";
-  cell(fsdp, "tp") = cell(fsdp, "pp") = 1;
-  cell(fsdp, "dp") = 384;
-  cell(fsdp, "mbs") = 1;
-  cell(fsdp, "gas") = 1;
-  cell(fsdp, "gbs") = 384;
+  lay_flat(fsdp);
   for (const auto& [said, meant] : {std::pair{"FULL_SHARD", "full"}, std::pair{"HSDP", "hybrid"},
                                     std::pair{"SHARD_GRAD_OP", "grad_op"}, std::pair{"", "full"}}) {
     cell(fsdp, "sharding") = said;

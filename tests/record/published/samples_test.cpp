@@ -182,11 +182,7 @@ TEST_CASE("rows in days per 100B tokens", "[measured][samples]") {
 TEST_CASE("master weights that a strategy has anyway are no mistake of a row", "[measured][samples]") {
   auto fsdp = row();
   cell(fsdp, "framework") = "fsdp";
-  cell(fsdp, "tp") = cell(fsdp, "pp") = 1;
-  cell(fsdp, "dp") = 384;
-  cell(fsdp, "mbs") = 1;
-  cell(fsdp, "gas") = 1;
-  cell(fsdp, "gbs") = 384;
+  lay_flat(fsdp);
   cell(fsdp, "zero_stage").reset();
   for (const bool said : {true, false}) {
     cell(fsdp, "master_weights") = said;
@@ -199,11 +195,7 @@ TEST_CASE("ZeRO-3 of several kinds", "[measured][samples]") {
   cell(zero, "framework") = "hf-deepspeed-zero3";
   cell(zero, "zero_stage") = 3;
   cell(zero, "offload") = "full";
-  cell(zero, "tp") = cell(zero, "pp") = 1;
-  cell(zero, "dp") = 384;
-  cell(zero, "mbs") = 1;
-  cell(zero, "gas") = 1;
-  cell(zero, "gbs") = 384;
+  lay_flat(zero);
   const auto sample = one(zero);
   CHECK(sample.run.strategy->name == "deepspeed");
   CHECK(sample.run.setting("stage") == Value(std::int64_t{3}));

@@ -66,6 +66,15 @@ inline Record row() {
   return row;
 }
 
+// Over data alone, one sample a GPU.
+inline void lay_flat(Record& record) {
+  cell(record, "tp") = cell(record, "pp") = 1;
+  cell(record, "dp") = 384;
+  cell(record, "mbs") = 1;
+  cell(record, "gas") = 1;
+  cell(record, "gbs") = 384;
+}
+
 inline Sample one(const Record& row, const std::string& otherwise = "") {
   auto made = samples({row}, otherwise);
   if (!made.skipped.empty()) FAIL(made.skipped.front().reason);
