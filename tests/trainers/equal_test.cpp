@@ -10,7 +10,9 @@ using namespace orch::test;
 TEST_CASE("ranks that were forked train as programs that were started, to the bit", "[train]") {
   for (const auto& json : {small_run(2), megatron_run(2, 2, 1), zero_run("zero3", 2)}) {
     TrainerRun run(json);
-    const auto started = run.attempt();
+    AttemptOptions options;
+    options.started = true;
+    const auto started = run.attempt(options);
     INFO(started.output);
     REQUIRE(started.ok());
     const auto forked = train(json);

@@ -144,7 +144,9 @@ TEST_CASE("a disk that is full at a checkpoint is told, and the last good one ke
 TEST_CASE("a wrong call or a run.json that cannot be read", "[train]") {
   TrainerRun run(small_run(1));
   std::ofstream(run.folder() / "run.json") << "{ \"version\": ";
-  const auto attempt = run.attempt();
+  AttemptOptions options;
+  options.started = true;
+  const auto attempt = run.attempt(options);
   CHECK(attempt.exit_codes[0] == 1);
   CHECK(contains(attempt.output, "run.json"));
 }

@@ -228,7 +228,7 @@ Attempt TrainerRun::attempt(const AttemptOptions& options) {
     pids.push_back(start({program_, "--run", (folder() / "run.json").string(),
                           "--attempt", attempt.folder.string()},
                          variables, attempt.folder / fmt::format("rank-{}.log", rank),
-                         options.forked ? backend_ : ""));
+                         options.started ? "" : backend_));
   }
   if (options.meanwhile) options.meanwhile(pids, attempt.folder);
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -307,8 +307,7 @@ double distance(const std::map<std::string, std::vector<float>>& a,
   return most;
 }
 
-Trained train(const nlohmann::ordered_json& json, AttemptOptions options) {
-  options.forked = true;
+Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options) {
   TrainerRun run(json);
   const auto attempt = run.attempt(options);
   if (!attempt.ok()) throw std::runtime_error(attempt.output);

@@ -49,11 +49,12 @@ struct AttemptOptions {
   std::map<std::string, std::string> environment;
   // While they run, in the test's own process.
   std::function<void(const std::vector<pid_t>&, const fs::path& attempt)> meanwhile;
-  // Ranks are forked from this process and call the trainer's main(), which is half of the time.
-  bool forked = false;
+  // The program is started, as a job script does it. Else ranks are forked from this process and call
+  // the trainer's main(), which takes a third of the time.
+  bool started = false;
 };
 
-// A run folder, in which real trainers are started as the job script would start them.
+// A run folder, in which real trainers run, a process for each rank.
 class TrainerRun {
  public:
   explicit TrainerRun(nlohmann::ordered_json run_json);
@@ -97,8 +98,7 @@ struct Trained {
     return losses == other.losses && weights == other.weights;
   }
 };
-// With forked ranks: what a training comes to does not depend on how it was started.
-Trained train(const nlohmann::ordered_json& json, AttemptOptions options = {});
+Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
 // Once for all cases that ask for it.
 const Trained& trained(const nlohmann::ordered_json& json);
 double worst_loss(const Trained& a, const Trained& b);
