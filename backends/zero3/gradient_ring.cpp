@@ -76,13 +76,16 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
   take(buffer);
   if (!buffer.flat.defined()) buffer = make_buffer(layer);
   buffer.unit = unit_of(layer, options_.layers);
-  buffer.flat.zero_();
   const auto& unit = units_[buffer.unit];
   for (auto i = unit.first; i < unit.end; ++i) {
     auto& parameter = parameters_[i];
     parameter.gradient = buffer.flat.narrow(0, parameter.offset - unit.range.begin, parameter.count)
                              .view(parameter.shape);
   }
+  if (layer == -1)
+    buffer.flat.zero_();  // it may be sent when the head alone has added to it
+  else
+    parameters_.zero_gradients(unit.first, unit.end);
 }
 
 void GradientRing::before(std::int64_t layer) {

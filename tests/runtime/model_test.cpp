@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -109,6 +110,16 @@ TEST_CASE("gradients of micro-batches add up", "[runtime]") {
                        batch.targets.narrow(0, part * 32, 32), 1, 2 * part},
                       0.5, {});
   CHECK(relative_distance(parts.parameters.gradients(), whole.parameters.gradients()) < 2e-6);
+}
+
+TEST_CASE("a step's gradients do not know those of the step before", "[runtime]") {
+  const auto family = GENERATE(Family::gpt, Family::bloom, Family::llama, Family::qwen3);
+  Setup once(options_of(family)), again(options_of(family));
+  once.model.train(once.batch(4), 1, {});
+  for (auto& parameter : again.parameters) parameter.gradient.fill_(NAN);
+  again.parameters.zero_gradients();
+  again.model.train(again.batch(4), 1, {});
+  CHECK(at::equal(once.parameters.gradients(), again.parameters.gradients()));
 }
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {

@@ -205,7 +205,7 @@ TEST_CASE("a parameter that was not used for a while comes back", "[ddp][powersg
     auto parameters = parameters_of({{48, 32}});
     Reducer reducer(parameters, world.world(), low_rank(1));
     for (std::int64_t step = 1; step <= 3; ++step) {
-      parameters.zero_gradients();
+      parameters.gradients().zero_();
       reducer.begin(step, true);
       reducer.finish();
     }

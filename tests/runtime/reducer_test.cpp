@@ -134,7 +134,7 @@ TEST_CASE("parameters that are not used do not hold the others up", "[ddp]") {
     auto parameters = parameters_of(kReducedShapes);
     Reducer reducer(parameters, world.world(), small_buckets());
     for (std::int64_t step = 1; step <= 3; ++step) {
-      parameters.zero_gradients();
+      parameters.gradients().zero_();
       reducer.begin(step, true);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
         if (i == 1 && world.rank() == 0) continue;  // by rank 0 alone

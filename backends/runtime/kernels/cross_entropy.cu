@@ -30,11 +30,9 @@ __device__ void add_exponentials(const float (&values)[N], float& highest, float
   for (int i = 0; i < N; ++i) sum += power_of_two(fmaf(values[i], kLog2e, -less));
 }
 
-// Vectors of a row that a thread has on their way before it uses one.
-constexpr int kAtOnce = 4;
-
-// Gives use(at, vector) a thread's vectors of a row: kept ones from shared memory.
-template <class T, class Use>
+// Gives use(at, vector) a thread's vectors of a row: kept ones from shared memory. kAtOnce of them are
+// on their way before it uses one.
+template <int kAtOnce, class T, class Use>
 __device__ void each_vector(const T* row, const T* own, int kept, int columns, const Use& use) {
   constexpr int kSize = Vector<T>::kSize;
   const int step = blockDim.x * kSize;
@@ -51,19 +49,20 @@ __device__ void each_vector(const T* row, const T* own, int kept, int columns, c
 }
 
 // A block has a row. It reads it once, for the sum, and keeps the first `kept` numbers for the
-// gradient; the rest, of a very wide row, it reads again.
-template <class T>
-__global__ void __launch_bounds__(1024)
+// gradient; the rest, of a very wide row, it reads again. Where two rows fit, two blocks are side by
+// side with half the registers: one reads while the other writes.
+template <class T, bool kInPairs>
+__global__ void __launch_bounds__(1024, kInPairs ? 2 : 1)
     cross_entropy_kernel(T* logits, const std::int64_t* targets, int columns, int vocab, int kept,
                          float scale, float* losses) {
-  constexpr int kSize = Vector<T>::kSize;
+  constexpr int kSize = Vector<T>::kSize, kAtOnce = kInPairs ? 1 : 4;
   extern __shared__ uint4 shared[];
   T* row = logits + static_cast<std::int64_t>(blockIdx.x) * columns;
   T* own = reinterpret_cast<T*>(shared);
   const int target = static_cast<int>(targets[blockIdx.x]);
   const float wanted = static_cast<float>(row[target]);
   float highest = -INFINITY, sum = 0;
-  each_vector(row, own, 0, columns, [&](int at, const Vector<T>& vector) {
+  each_vector<kAtOnce>(row, own, 0, columns, [&](int at, const Vector<T>& vector) {
     if (at < kept) store_vector(own + at, vector);
     float values[kSize];
 #pragma unroll
@@ -78,7 +77,7 @@ __global__ void __launch_bounds__(1024)
   if (threadIdx.x == 0) losses[blockIdx.x] = logf(sum) + (top - wanted);
   if (scale == 0) return;
   const float factor = scale / sum, less = top * kLog2e;
-  each_vector(row, own, kept, columns, [&](int at, Vector<T> vector) {
+  each_vector<kAtOnce>(row, own, kept, columns, [&](int at, Vector<T> vector) {
     float shares[kSize];
 #pragma unroll
     for (int i = 0; i < kSize; ++i)
@@ -102,15 +101,14 @@ void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int
   const auto columns = logits.size(1), element = logits.element_size();
   const auto most = static_cast<std::int64_t>(device.sharedMemPerBlockOptin) - 1024;
   const auto kept = std::min(columns * element, most / 16 * 16);
-  // Two blocks side by side where they fit: one reads while the other writes.
   const bool in_pairs =
       2 * (kept + 2048) <= static_cast<std::int64_t>(device.sharedMemPerMultiprocessor);
   ORCH_DISPATCH(logits.scalar_type(), "cross_entropy", [&] {
-    const auto kernel = cross_entropy_kernel<scalar_t>;
+    const auto kernel =
+        in_pairs ? cross_entropy_kernel<scalar_t, true> : cross_entropy_kernel<scalar_t, false>;
     C10_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(kept)));
-    kernel<<<static_cast<unsigned>(logits.size(0)), in_pairs ? 512 : 1024,
-             static_cast<std::size_t>(kept), stream()>>>(
+    kernel<<<static_cast<unsigned>(logits.size(0)), 1024, static_cast<std::size_t>(kept), stream()>>>(
         logits.data_ptr<scalar_t>(), targets.data_ptr<std::int64_t>(), static_cast<int>(columns),
         static_cast<int>(vocab), static_cast<int>(kept / element), static_cast<float>(scale),
         losses.data_ptr<float>());

@@ -14,8 +14,9 @@
 // stream, and give the same bits every time.
 namespace orch::train::cuda {
 
-// gradient += dy' x in fp32, from 16-bit factors, in one product.
-void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
+// gradient += dy' x in fp32, or = where it is the first, from 16-bit factors, in one product.
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
+                         bool is_first);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 // Whether the three below can do it: 16-bit types, widths of whole vectors.
 bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other);

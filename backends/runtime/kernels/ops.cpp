@@ -129,16 +129,18 @@ at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight) {
   return narrow(at::mm(wide(dy), wide(weight)), dy);
 }
 
-void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x) {
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
+                         bool is_first) {
 #ifdef ORCH_CUDA
   if (x.is_cuda() && gradient.scalar_type() != x.scalar_type())
-    return cuda::add_weight_gradient(gradient, dy, x);
+    return cuda::add_weight_gradient(gradient, dy, x, is_first);
 #endif
   if (gradient.scalar_type() != at::kFloat && x.is_cpu()) {
-    gradient.add_(at::mm(wide(dy).t(), wide(x)));
+    const auto product = at::mm(wide(dy).t(), wide(x));
+    is_first ? gradient.copy_(product) : gradient.add_(product);
     return;
   }
-  gradient.addmm_(wide(dy).t(), wide(x));
+  gradient.addmm_(wide(dy).t(), wide(x), is_first ? 0 : 1);
 }
 
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {

@@ -76,7 +76,9 @@ void fill_normal(const at::Tensor& to, double std, const Drawn& drawn);
 // y = x W' + b, W [out, in]; bias may be undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight);  // dx
-void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x);
+// is_first: writes, whatever was there.
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
+                         bool is_first = false);
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy);
 
 Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,

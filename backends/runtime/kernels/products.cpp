@@ -52,11 +52,16 @@ struct Product {
   bool operator<(const Product& other) const { return key() < other.key(); }
 };
 
+struct Algorithm {
+  cublasLtMatmulAlgo_t how;
+  std::size_t workspace = 0;
+};
+
 struct Plan {
   cublasLtMatmulDesc_t description = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, d = nullptr;
-  cublasLtMatmulAlgo_t algorithm;
-  std::vector<cublasLtMatmulAlgo_t> others;  // not yet tried
+  Algorithm algorithm;
+  std::vector<Algorithm> others;  // not yet tried
 };
 
 template <class T>
@@ -72,6 +77,33 @@ cublasLtMatrixLayout_t layout(cudaDataType type, std::int64_t rows, std::int64_t
   return out;
 }
 
+// What cublasLt proposes, the likely fastest first.
+std::vector<Algorithm> proposals(cublasLtHandle_t handle, const Plan& plan, std::size_t workspace) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference), "preference");
+  check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &workspace, sizeof workspace),
+        "workspace");
+  // Nobody's place in memory may choose another algorithm.
+  for (const auto who :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    check(cublasLtMatmulPreferenceSetAttribute(preference, who, &kAlignment, sizeof kAlignment),
+          "alignment");
+  std::array<cublasLtMatmulHeuristicResult_t, 16> found = {};
+  int count = 0;
+  const auto status =
+      cublasLtMatmulAlgoGetHeuristic(handle, plan.description, plan.a, plan.b, plan.d, plan.d,
+                                     preference, static_cast<int>(found.size()), found.data(), &count);
+  cublasLtMatmulPreferenceDestroy(preference);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) count = 0;
+  else check(status, "algorithms");
+  std::vector<Algorithm> all;
+  for (int i = 0; i < count; ++i)
+    all.push_back({found[static_cast<std::size_t>(i)].algo, workspace});
+  return all;
+}
+
 Plan make_plan(cublasLtHandle_t handle, const Product& product) {
   Plan plan;
   check(cublasLtMatmulDescCreate(&plan.description, CUBLAS_COMPUTE_32F, CUDA_R_32F), "description");
@@ -85,27 +117,12 @@ Plan make_plan(cublasLtHandle_t handle, const Product& product) {
   plan.a = layout(product.in, a_rows, product.m + product.k - a_rows);
   plan.b = layout(product.in, b_rows, product.k + product.n - b_rows);
   plan.d = layout(product.out, product.m, product.n);
-  cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), "preference");
-  check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                             &kWorkspace, sizeof kWorkspace),
-        "workspace");
-  // Nobody's place in memory may choose another algorithm.
-  for (const auto who :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    check(cublasLtMatmulPreferenceSetAttribute(preference, who, &kAlignment, sizeof kAlignment),
-          "alignment");
-  std::array<cublasLtMatmulHeuristicResult_t, 16> found = {};
-  int count = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(handle, plan.description, plan.a, plan.b, plan.d, plan.d,
-                                       preference, static_cast<int>(found.size()), found.data(),
-                                       &count),
-        "no algorithm");
-  cublasLtMatmulPreferenceDestroy(preference);
-  if (count == 0) throw std::runtime_error("cublasLt: no algorithm for a product");
-  plan.algorithm = found[0].algo;
-  for (int i = 1; i < count; ++i) plan.others.push_back(found[static_cast<std::size_t>(i)].algo);
+  plan.others = proposals(handle, plan, kWorkspace);
+  if (plan.others.empty()) throw std::runtime_error("cublasLt: no algorithm for a product");
+  plan.algorithm = plan.others.front();
+  plan.others.erase(plan.others.begin());
+  // Without a workspace there is nothing to clear first, which costs as much as a small kernel.
+  for (const auto& other : proposals(handle, plan, 0)) plan.others.push_back(other);
   return plan;
 }
 
@@ -132,16 +149,17 @@ struct Call {
   const at::Tensor &a, &b, &d;
   float beta;
 
-  cublasStatus_t operator()(const cublasLtMatmulAlgo_t& algorithm) const {
+  cublasStatus_t operator()(const Algorithm& algorithm) const {
     const float alpha = 1;
     return cublasLtMatmul(handle, plan.description, &alpha, a.data_ptr(), plan.a, b.data_ptr(),
-                          plan.b, &beta, d.data_ptr(), plan.d, d.data_ptr(), plan.d, &algorithm,
-                          workspace(), kWorkspace, at::cuda::getCurrentCUDAStream());
+                          plan.b, &beta, d.data_ptr(), plan.d, d.data_ptr(), plan.d,
+                          &algorithm.how, workspace(), algorithm.workspace,
+                          at::cuda::getCurrentCUDAStream());
   }
 };
 
-float milliseconds(const Call& call, const cublasLtMatmulAlgo_t& algorithm) {
-  constexpr int kTimes = 5;
+float milliseconds(const Call& call, const Algorithm& algorithm) {
+  constexpr int kTimes = 10;
   at::cuda::CUDAEvent begin(cudaEventDefault), end(cudaEventDefault);
   call(algorithm);
   begin.record();
@@ -152,8 +170,7 @@ float milliseconds(const Call& call, const cublasLtMatmulAlgo_t& algorithm) {
 }
 
 // What a product gives, a number for each row of it. Undefined: the algorithm cannot do it.
-at::Tensor bits_of(const Call& call, const cublasLtMatmulAlgo_t& algorithm,
-                   const at::Tensor& kept) {
+at::Tensor bits_of(const Call& call, const Algorithm& algorithm, const at::Tensor& kept) {
   if (kept.defined()) call.d.copy_(kept);
   if (call(algorithm) != CUBLAS_STATUS_SUCCESS) return {};
   const auto bits = call.d.view(call.d.element_size() == 4 ? at::kInt : at::kShort);
@@ -165,7 +182,7 @@ at::Tensor bits_of(const Call& call, const cublasLtMatmulAlgo_t& algorithm,
 
 // The fastest of those that give the same bits as the first: results do not depend on what a
 // machine was busy with when they were timed.
-cublasLtMatmulAlgo_t fastest(const Call& call) {
+Algorithm fastest(const Call& call) {
   auto best = call.plan.algorithm;
   if (call.beta != 0 && call.d.nbytes() > kMostKept) return best;
   const auto kept = call.beta != 0 ? call.d.clone() : at::Tensor();
@@ -175,7 +192,7 @@ cublasLtMatmulAlgo_t fastest(const Call& call) {
     const auto bits = bits_of(call, other, kept);
     if (!bits.defined() || !at::equal(bits, expected)) continue;
     const auto needed = milliseconds(call, other);
-    if (needed > 0.98F * least) continue;
+    if (needed >= least) continue;
     least = needed;
     best = other;
   }
@@ -207,10 +224,11 @@ bool is_ready(const at::Tensor& tensor) {
 }  // namespace
 
 // Row-major gradient [out, in] is column-major [in, out] = x' [in, tokens] times dy [tokens, out].
-void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x) {
+void add_weight_gradient(const at::Tensor& gradient, const at::Tensor& dy, const at::Tensor& x,
+                         bool is_first) {
   const Product product{CUBLAS_OP_N, CUBLAS_OP_T, x.size(1),         dy.size(1),
                         x.size(0),   type_of(x),  type_of(gradient), CUBLASLT_EPILOGUE_DEFAULT};
-  multiply(product, x, dy, gradient, 1);
+  multiply(product, x, dy, gradient, is_first ? 0 : 1);
 }
 
 bool products_work(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& other) {

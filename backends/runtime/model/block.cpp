@@ -189,7 +189,7 @@ void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, con
     gradients.put_off->push_back({parameter, dy, x});
     return;
   }
-  ops::add_weight_gradient(gradient(parameter), dy, x);
+  ops::add_weight_gradient(gradient(parameter), dy, x, parameters_->is_first(parameter));
   gradients.tell(parameter);
 }
 

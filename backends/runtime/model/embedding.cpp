@@ -78,6 +78,7 @@ Stream Embedding::forward(const MicroBatch& batch, bool drops, Saved& saved) con
 }
 
 void Embedding::add_positions_gradient(const at::Tensor& dy, std::int64_t all) const {
+  if (parameters_->is_first(*position_)) gradient(*position_).zero_();
   if (options_.axis.shares_rows()) {
     ops::add_embedding_gradient(gradient(*position_), dy, positions(dy.size(0), all));
     return;
@@ -95,6 +96,7 @@ void Embedding::backward(at::Tensor dy, const MicroBatch& batch, const Saved& sa
     add_positions_gradient(dy, batch.rows);
     gradients.tell(*position_);
   }
+  if (parameters_->is_first(word_)) gradient(word_).zero_();
   if (options_.axis.is_alone()) {
     ops::add_embedding_gradient(gradient(word_), dy, batch.tokens);
   } else {

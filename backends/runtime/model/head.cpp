@@ -71,7 +71,7 @@ at::Tensor Head::losses(const at::Tensor& x, const MicroBatch& batch, double sca
     all.push_back(cross_entropy(logits, batch.targets.narrow(0, first, rows), dx ? scale : 0));
     if (!dx) continue;
     Profile::Scope scope(profile_, "logits");
-    ops::add_weight_gradient(gradient(word_), logits, part);
+    ops::add_weight_gradient(gradient(word_), logits, part, parameters_->is_first(word_));
     dx->narrow(0, first, rows).copy_(ops::linear_backward(logits, weight(word_)));
   }
   return at::cat(all).mean();

@@ -154,7 +154,14 @@ bool Parameters::has(const std::string& name) const {
   return std::any_of(all_.begin(), all_.end(), [&](const auto& p) { return p.spec.name == name; });
 }
 
-void Parameters::zero_gradients() { gradients_.zero_(); }
+void Parameters::zero_gradients(std::size_t first, std::size_t end) {
+  std::vector<at::Tensor> others;
+  for (auto i = first; i < end; ++i) {
+    all_[i].is_stale = all_[i].shape.size() > 1;
+    if (!all_[i].is_stale) others.push_back(all_[i].gradient);
+  }
+  if (!others.empty()) at::_foreach_zero_(others);
+}
 
 void Parameters::copy_masters_to_weights() {
   for (const auto& owned : owned_)

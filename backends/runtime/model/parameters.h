@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace orch::train {
@@ -47,6 +48,7 @@ struct Parameter {
   at::Tensor master;        // the same in fp32, or the weight itself; undefined where only some of
                             // it is on this rank
   at::Tensor gradient;      // summed over micro-batches
+  bool is_stale = false;    // the gradient is of the step before: see zero_gradients()
 };
 
 // Where the parameters of a rank lie in its flat buffers: in the order in which backward completes
@@ -125,7 +127,12 @@ class Parameters {
   bool has_masters() const { return !masters_.is_same(weights_); }
   const std::vector<Owned>& owned() const { return owned_; }
 
-  void zero_gradients();
+  // Sums begin anew: gradients are zero, but for matrices, which who adds first writes instead. All
+  // are used in every step.
+  void zero_gradients() { zero_gradients(0, all_.size()); }
+  void zero_gradients(std::size_t first, std::size_t end);
+  // Asked by who adds to a matrix's gradient.
+  bool is_first(std::size_t parameter) { return std::exchange(all_[parameter].is_stale, false); }
   void copy_masters_to_weights();  // after a load: of what is owned
 
   // The same values on every device and for every layout: an element depends on the seed, the

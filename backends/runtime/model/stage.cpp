@@ -191,7 +191,8 @@ void Stage::add_put_off(std::vector<WeightProduct>& products, const Gradients& g
   c10::NoGradGuard no_grad;
   Profile::Scope scope(profile_, "put-off weight gradients");
   for (auto& [parameter, dy, x] : products) {
-    ops::add_weight_gradient((*parameters_)[parameter].gradient, dy, x);
+    ops::add_weight_gradient((*parameters_)[parameter].gradient, dy, x,
+                             parameters_->is_first(parameter));
     gradients.tell(parameter);
   }
   products.clear();
