@@ -15,9 +15,9 @@ using namespace orch::test;
 namespace {
 
 // Long enough that kills meet it in the middle, and a checkpoint always being written.
-nlohmann::ordered_json long_run(int ranks) {
+nlohmann::ordered_json long_run(int ranks, int steps) {
   auto json = small_run(ranks);
-  json["steps"] = 150;
+  json["steps"] = steps;
   json["training"]["checkpoint_every"] = 3;
   json["training"]["dropout"] = 0.1;
   return json;
@@ -32,7 +32,8 @@ void kill_all(const std::vector<pid_t>& pids) {
 TEST_CASE("killed at random moments it ends as if it never had been", "[train]") {
   const std::string backend = GENERATE("ddp", "megatron", "zero3");
   CAPTURE(backend);
-  auto json = long_run(2);
+  const int most = backend == "megatron" ? 20 : 10, steps = 8 * most;
+  auto json = long_run(2, steps);
   if (backend == "ddp") {
     json["settings"]["compression"] = "powersgd";
   } else {
@@ -40,9 +41,8 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
     json = backend == "megatron" ? megatron_run(2, 2, 1)
                                  : zero_run("zero3", 2, {{"offload", "full"}, {"offload_fraction", 0.5}});
     json["training"] = training;
-    json["steps"] = 150;
+    json["steps"] = steps;
   }
-  const int most = backend == "megatron" ? 20 : 10;
   TrainerRun whole(json);
   REQUIRE(whole.attempt().ok());
 
@@ -58,7 +58,7 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
     AttemptOptions options;
     options.meanwhile = [&](const std::vector<pid_t>& pids, const fs::path& attempt) {
       const auto done = static_cast<int>(broken.losses().size());
-      if (after >= 0) wait_for_step(attempt, std::min(done + after, 140), 60);
+      if (after >= 0) wait_for_step(attempt, std::min(done + after, steps - 10), 60);
       std::this_thread::sleep_for(
           std::chrono::microseconds(std::uniform_int_distribution(0, 30000)(random)));
       kill_all(pids);
@@ -119,8 +119,7 @@ TEST_CASE("SIGUSR1 saves and leaves; another number of ranks goes on from there"
 }
 
 TEST_CASE("a corrupt checkpoint is passed over for the one before it", "[train]") {
-  auto json = long_run(2);
-  json["steps"] = 12;
+  const auto json = long_run(2, 12);
   TrainerRun run(json);
   REQUIRE(run.attempt().ok());
   const auto losses = run.losses();

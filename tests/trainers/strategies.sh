@@ -4,7 +4,7 @@
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 
-orch run "$ORCH_HOME/experiments/strategies.lua" --runs runs \
+orch run "$ORCH_HOME/experiments/strategies.lua" --runs runs --set steps=8 \
   --where 'strategy == "zero3" or zero_stage == 1 or pipeline_parallel * tensor_parallel == 4 or (backend == "ddp" and compression == "none")'
 exits 0 'run strategies'
 has "$(cat "$work/out")" '5 finished' 'five of them finish'
