@@ -176,7 +176,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
       ++order.failed;
     else {
       order.runs.push_back(*place);
-      order.gpu_hours += view.facts.estimated.gpu_hours;
+      order.gpu_hours += view.facts.estimated_hours();
     }
   }
   return order;

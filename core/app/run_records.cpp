@@ -78,7 +78,7 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   }
   auto history = events::read_history(folders);
   record.measured = std::move(history.measured);
-  for (auto& item : record.measured.time_items) item.group = group_of_measured(item.name);
+  for (auto& item : record.measured.time_items) item.kind = group_of_measured(item.name);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
   record.origin.job = join(jobs, ", ");
   record.origin.start = attempts.empty() ? history.start : attempts.front().start;
@@ -90,11 +90,11 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
 }
 
 // What was estimated before the run counts; the items are of now, and only if it is the same.
-void keep_frozen(const record::Estimated& frozen, record::Estimated& now) {
+void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
   if (frozen.step_seconds <= 0) return;
   const bool same =
       std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
-      std::abs(now.peak_memory_bytes / std::max(frozen.peak_memory_bytes, 1.0) - 1) < kSame;
+      std::abs(now.peak_memory / std::max(frozen.peak_memory, 1.0) - 1) < kSame;
   if (!same) now = frozen;
 }
 
@@ -109,7 +109,8 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
     auto planned = app.explain(std::move(*run));
     if (planned) out = record::planned_record(*planned, "");
     out.fields = fields;
-    if (out.estimated) keep_frozen(view.facts.estimated, *out.estimated);
+    if (out.estimated && view.facts.estimated)
+      keep_frozen(*view.facts.estimated, *out.estimated);
   } else {
     troubles.insert(troubles.end(), run.error().begin(), run.error().end());
   }

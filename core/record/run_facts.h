@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/record/record.h"
@@ -19,9 +20,12 @@ struct RunFacts {
   std::int64_t nodes = 0;
   std::int64_t accumulate = 1;
   std::int64_t steps = 0;      // that the job does: asked for, or all the tokens
-  double tokens_per_step = 0;  // at the full batch
   int phases = 0;              // job scripts: job.sbatch, job-2.sbatch, ...; 0: none, a local run
-  Estimated estimated;         // before it ran; gpu_hours are of the job: its steps, or all of it
+  // Before it ran; gpu_hours are of the job: its steps, or all of it.
+  std::optional<plan::Estimate> estimated;
+
+  double estimated_hours() const { return estimated ? estimated->gpu_hours : 0; }
+  double estimated_step() const { return estimated ? estimated->step_seconds : 0; }
 };
 
 }  // namespace orch::record

@@ -307,7 +307,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
         (!entry || attempt.state == "finished" || belongs(attempt, *evidence.submission)))
       evidence.attempts.push_back(&attempt);
   evidence.steps = view.facts.steps;
-  evidence.step_seconds = view.facts.estimated.step_seconds;
+  evidence.step_seconds = view.facts.estimated_step();
   evidence.hang_seconds = options_.hang_seconds;
   if (!evidence.attempts.empty()) {
     const auto& last = *evidence.attempts.back();
@@ -405,7 +405,8 @@ double Campaign::gpu_hours_used() const {
 double Campaign::gpu_hours_left(std::size_t run) const {
   const auto& view = runs_[run];
   const bool anew = !is_open(view) && !view.has_checkpoint;
-  return anew ? view.facts.estimated.gpu_hours : std::max(0.0, view.facts.estimated.gpu_hours - view.outcome.gpu_hours);
+  const double whole = view.facts.estimated_hours();
+  return anew ? whole : std::max(0.0, whole - view.outcome.gpu_hours);
 }
 
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {

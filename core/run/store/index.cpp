@@ -8,7 +8,7 @@
 #include "core/base/draft.h"
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
-#include "core/record/json_names.h"
+#include "core/plan/estimate_json.h"
 #include "core/run/store/outcome_json.h"
 #include "core/run/store/run_folder.h"
 
@@ -18,16 +18,19 @@ namespace {
 using Json = nlohmann::json;
 using Rows = std::vector<Index::Row>;
 
-constexpr std::string_view kHead = "{\"orch_index\":6}\n";  // its version
+constexpr std::string_view kHead = "{\"orch_index\":7}\n";  // its version
 constexpr std::size_t kLargestIndex = std::size_t{1} << 30;
 
 fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 
 std::string line_of(const Index::Row& row) {
   const auto& facts = row.facts;
-  Json estimated{{"fit", facts.estimated.fit}};
-  for (const auto& [name, member] : record::kEstimated)
-    if (const double value = facts.estimated.*member; value != 0) estimated[name] = value;
+  Json estimated;
+  if (facts.estimated) {
+    estimated["fit"] = name(facts.estimated->fit);
+    for (const auto& [name, member] : plan::kEstimateNumbers)
+      estimated[name] = (*facts.estimated).*member;
+  }
   const Json json{{"experiment", facts.experiment},
                   {"id", facts.id},
                   {"strategy", facts.strategy},
@@ -37,7 +40,6 @@ std::string line_of(const Index::Row& row) {
                   {"nodes", facts.nodes},
                   {"accumulate", facts.accumulate},
                   {"steps", facts.steps},
-                  {"tokens_per_step", facts.tokens_per_step},
                   {"phases", facts.phases},
                   {"estimated", std::move(estimated)},
                   {"outcome", Json::parse(outcome_json(row.outcome))},
@@ -57,12 +59,11 @@ Index::Row read_row(Fields& fields) {
   facts.nodes = fields.whole("nodes");
   facts.accumulate = fields.whole("accumulate");
   facts.steps = fields.whole("steps");
-  facts.tokens_per_step = fields.number("tokens_per_step");
   facts.phases = static_cast<int>(fields.whole("phases", 0, 1'000'000));
-  auto estimated = fields.object("estimated");
-  facts.estimated.fit = estimated.text("fit");
-  for (const auto& [name, member] : record::kEstimated)
-    facts.estimated.*member = estimated.number_or(name, 0);
+  if (fields.has("estimated")) {
+    auto estimated = fields.object("estimated");
+    facts.estimated = plan::parse_estimate(estimated);
+  }
   auto outcome = fields.object("outcome");
   row.outcome = parse_outcome(outcome);
   row.stamp = fields.text("stamp");

@@ -12,9 +12,9 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/plan/estimate_json.h"
 #include "core/plan/planned.h"
 #include "core/plan/run_json.h"
-#include "core/record/json_names.h"
 #include "core/run/store/entries.h"
 
 namespace orch::store {
@@ -48,16 +48,6 @@ void take_run(const plan::Run& run, record::RunFacts& facts) {
   facts.nodes = run.nodes;
   facts.accumulate = run.batch.accumulate;
   facts.steps = run.total_steps();
-  facts.tokens_per_step = run.tokens_per_step();
-}
-
-void read_estimate(Fields& fields, record::RunFacts& facts) {
-  facts.variant += fields.text_or("variant", "");
-  facts.estimated.fit = fields.text("fit");
-  for (const auto& [name, member] : record::kEstimated)
-    facts.estimated.*member = fields.number_or(name, 0);
-  for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
-    fields.number(name);  // without these it is no estimate
 }
 
 }  // namespace
@@ -72,10 +62,11 @@ Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
   if (!estimate_json) return estimate_json.error();
   if (*estimate_json) {
     Fields estimate(**estimate_json);
-    read_estimate(estimate, facts);
+    facts.variant += estimate.text_or("variant", "");
+    facts.estimated = plan::parse_estimate(estimate);
     if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
     if (run->steps > 0)
-      facts.estimated.gpu_hours = plan::hours_of_steps(*run, facts.estimated.step_seconds);
+      facts.estimated->gpu_hours = plan::hours_of_steps(*run, facts.estimated->step_seconds);
   }
   // The folders may have been renamed.
   facts.id = run_folder.filename().string();

@@ -18,7 +18,7 @@ namespace orch::store {
 // it, one that is missing is nothing.
 
 // Without a run.json there is no run: that is an error too. Without an estimate.json nothing is
-// estimated: its numbers are 0 and fit is empty.
+// estimated.
 Result<record::RunFacts> read_run_facts(const fs::path& run_folder);
 
 // attempts/<n>/status.json in the order of their numbers; an attempt that has none yet is "running"

@@ -2,7 +2,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -133,7 +133,7 @@ std::string measured_text(const plan::Planned& p, const MeasuredRun& measured,
 Rows quantity_rows(const plan::Planned& p) {
   Rows rows{{"quantity", "estimated", "90 % range", "name"}};
   for (const auto& quantity : record::quantities()) {
-    const auto value = record::estimated(quantity, p);
+    const auto value = record::estimated(quantity, p.estimate);
     if (!value) continue;
     const auto text = [&](double number) { return quantity_text(quantity.unit, number); };
     rows.push_back({std::string(quantity.title), text(value->value),

@@ -5,7 +5,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
@@ -86,7 +86,7 @@ Json number(const record::Quantity& quantity, double value) {
 }
 
 void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json& json) {
-  const auto value = record::estimated(quantity, p);
+  const auto value = record::estimated(quantity, p.estimate);
   json[std::string(quantity.name)] = value ? number(quantity, value->value) : Json();
   if (quantity.range.empty() || !value || !value->has_limits()) return;
   json[std::string(quantity.range) + "_low"] = number(quantity, *value->low);

@@ -128,11 +128,11 @@ StatusColumns measured_columns(const RunStatuses& runs, const Screen& screen) {
       {"step s", 0, measured_step_text},
       {"est.", 1,
        [](const RunStatus& run) {
-         const double guess = run.facts.estimated.step_seconds;
+         const double guess = run.facts.estimated_step();
          return guess > 0 ? significant(guess) : "";
        }},
       {"error", 0, [](const RunStatus& run) {
-         return error_text(run.facts.estimated.step_seconds, run.outcome.measured.step_seconds->value);
+         return error_text(run.facts.estimated_step(), run.outcome.measured.step_seconds->value);
        }}};
   add(beside("tokens_per_second", 2), columns);
   add(amount_columns(runs, 2), columns);

@@ -19,7 +19,7 @@ void put(const record::Quantity& quantity, const record::Quantity::Value& value,
 }
 
 Json estimate(const RunStatus& run) {
-  Json out{{"fit", run.facts.estimated.fit}};
+  Json out{{"fit", run.facts.estimated ? plan::name(run.facts.estimated->fit) : ""}};
   for (const auto& quantity : record::quantities())
     if (quantity.estimated) put(quantity, run.estimated(quantity), out);
   return out;

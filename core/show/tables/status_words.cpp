@@ -32,7 +32,7 @@ record::Quantity::Value RunStatus::measured(const record::Quantity& quantity) co
 }
 
 record::Quantity::Value RunStatus::estimated(const record::Quantity& quantity) const {
-  return record::estimated(quantity, facts.estimated);
+  return facts.estimated ? record::estimated(quantity, *facts.estimated) : std::nullopt;
 }
 
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {
@@ -135,7 +135,7 @@ std::string rate_text(const RunStatus& run) {
 std::string left_text(const RunStatus& run) {
   const auto done = run.outcome.measured.steps;
   if (run.outcome.verdict.state != State::running || done <= 0) return "";
-  const double step = step_of(run) > 0 ? step_of(run) : run.facts.estimated.step_seconds;
+  const double step = step_of(run) > 0 ? step_of(run) : run.facts.estimated_step();
   return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - done) * step));
 }
 
@@ -144,15 +144,15 @@ std::string measured_step_text(const RunStatus& run) {
 }
 
 std::string estimated_step_text(const RunStatus& run) {
-  const auto& guess = run.facts.estimated;
-  if (!(guess.step_seconds > 0)) return "";
+  if (!(run.facts.estimated_step() > 0)) return "";
+  const auto& guess = *run.facts.estimated;
   if (!(guess.step_high > guess.step_low)) return significant(guess.step_seconds);
   return fmt::format("{} ({})", significant(guess.step_seconds),
                      range_text({guess.step_low, guess.step_high}));
 }
 
 std::string ratio_text(const RunStatus& run) {
-  const double guess = run.facts.estimated.step_seconds;
+  const double guess = run.facts.estimated_step();
   return step_of(run) > 0 && guess > 0 ? fmt::format("{:.2f}", step_of(run) / guess) : "";
 }
 

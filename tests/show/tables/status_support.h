@@ -15,11 +15,11 @@ inline RunStatus run_status(const std::string& id, record::State state,
   run.facts.id = id;
   run.facts.gpus = 4;
   run.facts.steps = 500;
-  run.facts.estimated.step_seconds = 0.5;
-  run.facts.estimated.step_low = 0.4;
-  run.facts.estimated.step_high = 0.6;
-  run.facts.estimated.days_per_100b_tokens = 20;
-  run.facts.estimated.gpu_hours = 2;
+  run.facts.estimated.emplace().step_seconds = 0.5;
+  run.facts.estimated->step_low = 0.4;
+  run.facts.estimated->step_high = 0.6;
+  run.facts.estimated->days_per_100b_tokens = 20;
+  run.facts.estimated->gpu_hours = 2;
   run.outcome.verdict = {state, record::Failure::none, reason};
   return run;
 }

@@ -100,9 +100,9 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   fast.facts.strategy = "ddp";
   fast.facts.variant = "dtype=fp32 compression=powersgd";
   fast.facts.cluster = "local";
-  fast.facts.estimated.tokens_per_second = 50000;
-  fast.facts.estimated.peak_memory_bytes = 16.0 * (1 << 30);
-  fast.facts.estimated.communicated_bytes = 2.5e6;
+  fast.facts.estimated->tokens_per_second = 50000;
+  fast.facts.estimated->peak_memory = 16.0 * (1 << 30);
+  fast.facts.estimated->communicated = 2.5e6;
   auto& measured_fast = fast.outcome.measured;
   *measured_fast.tokens_per_second *= 2;
   measured_fast.peak_memory_bytes = 12.0 * (1 << 30);
@@ -130,7 +130,7 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
   auto run = measured("a", State::finished, 5);
   run.outcome.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
-  run.facts.estimated.peak_memory_bytes = 30.0 * 1024 * 1024;
+  run.facts.estimated->peak_memory = 30.0 * 1024 * 1024;
   run.outcome.measured.stated["communicated_bytes"] = 4000;
   const auto head = lines_of(measured_table(standings_of({run}), {}))[1];
   CHECK(head.find("MiB") != std::string::npos);
@@ -151,8 +151,8 @@ TEST_CASE("one run alone shows all its settings, several what tells them apart",
 
 TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.facts.estimated.step_seconds = run.facts.estimated.step_low = run.facts.estimated.step_high = 0;
-  run.facts.estimated.gpu_hours = run.facts.estimated.days_per_100b_tokens = 0;
+  run.facts.estimated->step_seconds = run.facts.estimated->step_low = run.facts.estimated->step_high = 0;
+  run.facts.estimated->gpu_hours = run.facts.estimated->days_per_100b_tokens = 0;
   run.facts.steps = 0;
   const auto table = measured_table(standings_of({run}), {});
   CHECK(lines_of(table)[1].find("est.") == std::string::npos);
@@ -186,8 +186,8 @@ TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][
 TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
   auto run = measured("a", State::running, 7);
   run.outcome.elapsed_seconds = kNan;
-  run.facts.estimated.step_seconds = kNan;
-  run.facts.estimated.gpu_hours = std::numeric_limits<double>::infinity();
+  run.facts.estimated->step_seconds = kNan;
+  run.facts.estimated->gpu_hours = std::numeric_limits<double>::infinity();
   run.outcome.measured.step_seconds = statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
   run.outcome.measured.steps = 1'000'000;  // of 500
   run.outcome.gpu_hours = kNan;
@@ -233,9 +233,9 @@ TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]")
 TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
-  other.runs[0].facts.estimated.peak_memory_bytes = 5;
-  other.runs[0].facts.estimated.communicated_bytes = 7;
-  other.runs[0].facts.estimated.bubble = 0.25;
+  other.runs[0].facts.estimated->peak_memory = 5;
+  other.runs[0].facts.estimated->communicated = 7;
+  other.runs[0].facts.estimated->bubble = 0.25;
   other.runs[0].outcome.measured.stated["bubble"] = 0.125;
   other.runs[0].outcome.measured.stated["evaluation_loss"] = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
@@ -259,7 +259,7 @@ TEST_CASE("JSON is one document for all experiments", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
   other.silent_seconds = 12;
-  other.runs[0].facts.estimated.communicated_bytes = 8192;
+  other.runs[0].facts.estimated->communicated = 8192;
   other.runs[0].outcome.measured.stated["communicated_bytes"] = 4096;
   const auto json = nlohmann::json::parse(status_json({mixed(), other}));
   CHECK(json["version"] == 1);

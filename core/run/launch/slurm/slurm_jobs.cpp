@@ -87,9 +87,9 @@ record::JobFact queue_fact(const QueueLine& line) {
   fact.nodes = known(line[q_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
   // Before a job starts these are what the scheduler hopes for, and its end until it ends.
-  if (fact.state != "PENDING") fact.start = parse_moment(line[q_start]);
+  if (fact.state != "PENDING") fact.start = parse_slurm_moment(line[q_start]);
   if (has_ended(fact.state)) {
-    fact.end = parse_moment(line[q_end]);
+    fact.end = parse_slurm_moment(line[q_end]);
     fact.exit_code = exit_of_wait(line[q_exit]);
   }
   fact.elapsed_seconds = plan::parse_slurm_time(line[q_used]).value_or(0);
@@ -135,8 +135,8 @@ record::JobFact account_fact(const AccountLine& line) {
   if (!has_ended(fact.state)) fact.reason = known(line[a_reason]);
   fact.nodes = known(line[a_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
-  fact.start = parse_moment(line[a_start]);
-  fact.end = parse_moment(line[a_end]);
+  fact.start = parse_slurm_moment(line[a_start]);
+  fact.end = parse_slurm_moment(line[a_end]);
   if (has_ended(fact.state)) fact.exit_code = exit_of_pair(line[a_exit]);
   fact.elapsed_seconds = number<double>(line[a_elapsed]).value_or(0);
   fact.gpu_hours = static_cast<double>(gpus_in(line[a_resources])) * fact.elapsed_seconds / 3600;
@@ -250,7 +250,7 @@ bool has_ended(std::string_view state) {
   return std::ranges::find(kEnds, state) != kEnds.end();
 }
 
-double parse_moment(std::string_view text) {
+double parse_slurm_moment(std::string_view text) {
   if (const auto seconds = number<double>(text)) return *seconds;
   std::tm parts{};
   const std::string whole(text);

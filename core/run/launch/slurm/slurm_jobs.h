@@ -46,7 +46,7 @@ bool carries(std::string_view marks, std::string_view submission_id);
 bool has_ended(std::string_view state);
 
 // "1794729257" or "2026-11-15T07:54:17" (local time); 0 for N/A, Unknown and the like.
-double parse_moment(std::string_view text);
+double parse_slurm_moment(std::string_view text);
 
 // "0-2,5,7-11:2%4" as numbers; at most a million. Empty if it is not of that kind.
 std::vector<std::size_t> parse_tasks(std::string_view text);
