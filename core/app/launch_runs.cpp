@@ -167,7 +167,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
     const auto place = campaign.find(run->run.id);
     if (!place) continue;
     const auto& view = campaign.runs()[*place];
-    const auto state = view.verdict().state;
+    const auto state = view.record.state;
     if (state == record::State::finished)
       ++order.finished;
     else if (follow::is_open(view))
@@ -176,7 +176,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
       ++order.failed;
     else {
       order.runs.push_back(*place);
-      order.gpu_hours += view.facts.estimated_hours();
+      order.gpu_hours += view.estimated_hours();
     }
   }
   return order;

@@ -100,27 +100,23 @@ void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
 
 Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
                  Errors& troubles) {
-  const auto folder = root / view.facts.experiment / view.facts.id;
-  Record out;
-  out.id = view.facts.id;
+  auto out = view.record;
+  const auto frozen = std::exchange(out.estimated, std::nullopt);
+  const auto seen = std::exchange(out.measured, {});
+  out.fields.clear();
+  const auto folder = root / out.source / out.id;
   auto run = app.read_run(folder);
   if (run) {
-    const auto fields = record::fields_of(*run, true);
-    auto planned = app.explain(std::move(*run));
-    if (planned) out = record::planned_record(*planned, "");
-    out.fields = fields;
-    if (out.estimated && view.facts.estimated)
-      keep_frozen(*view.facts.estimated, *out.estimated);
+    out.fields = record::fields_of(*run, true);
+    if (const auto planned = app.explain(std::move(*run)))
+      out.estimated = record::estimated_of(planned->estimate);
+    if (out.estimated && frozen) keep_frozen(*frozen, *out.estimated);
   } else {
     troubles.insert(troubles.end(), run.error().begin(), run.error().end());
   }
-  out.source = view.facts.experiment;
   out.origin.kind = "run";
   out.origin.file = folder.string();
-  out.origin.experiment = view.facts.experiment;
-  out.state = view.verdict().state;
-  out.failure = view.verdict().failure;
-  out.reason = view.verdict().reason;
+  out.origin.experiment = out.source;
   const auto attempts = store::read_attempts(folder);
   if (attempts)
     add_history(folder, *attempts, logs, out);
@@ -131,8 +127,8 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
   if (const auto& step = out.measured.step_seconds; step && out.estimated)
     if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)
       out.measured.tflops.push_back({work / step->value, "megatron", true});
-  out.measured.steps_planned = view.facts.steps;
-  if (view.outcome.gpu_hours > 0) out.measured.gpu_hours = view.outcome.gpu_hours;
+  out.measured.steps_planned = seen.steps_planned;
+  if (seen.gpu_hours > 0) out.measured.gpu_hours = seen.gpu_hours;
   return out;
 }
 
@@ -149,7 +145,7 @@ Result<std::vector<Record>> run_records(App& app, const fs::path& root,
   troubles.insert(troubles.end(), told.begin(), told.end());
   std::vector<Record> out;
   for (const auto& view : campaign.runs())
-    if (ids.empty() || std::find(ids.begin(), ids.end(), view.facts.id) != ids.end())
+    if (ids.empty() || std::find(ids.begin(), ids.end(), view.record.id) != ids.end())
       out.push_back(record_of(app, root, view, session.logs(), troubles));
   return out;
 }

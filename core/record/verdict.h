@@ -16,9 +16,6 @@ struct Verdict {
   Failure failure = Failure::none;
   std::string reason;  // a short text for people: why it pends, why it failed
   bool heard = true;   // false: the script should have said so itself; its file may only be late
-  bool is_final() const {
-    return state == State::finished || state == State::failed || state == State::cancelled;
-  }
 };
 
 // Everything known of one phase of a run since it was last submitted.

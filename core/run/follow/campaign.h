@@ -108,7 +108,7 @@ class Campaign {
   void merge_orders(RunView& view);
   void read_marks(RunView& view);
   void look_at_ledger();
-  Status note_outcomes();  // state.json of the runs in unnoted_
+  Status note_states();  // state.json of the runs in unnoted_
   double file_system_now();
 
   fs::path folder_;
@@ -119,7 +119,7 @@ class Campaign {
   Ledger ledger_;
   std::vector<RunView> runs_;
   std::map<std::string, std::size_t> place_;  // by id
-  std::set<std::size_t> unnoted_;             // places of runs whose outcome changed
+  std::set<std::size_t> unnoted_;             // places of runs whose state changed
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;

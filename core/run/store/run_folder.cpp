@@ -37,42 +37,42 @@ Error first_of(const Errors& errors) {
   return error;
 }
 
-void take_run(const plan::Run& run, record::RunFacts& facts) {
+void take_run(const plan::Run& run, record::LiveRun& out) {
   if (const auto ranks = run.layout.tensor_parallel; ranks > 1)
-    facts.variant += fmt::format("tensor_parallel={} ", ranks);
+    out.variant += fmt::format("tensor_parallel={} ", ranks);
   if (const auto stages = run.layout.pipeline_parallel; stages > 1)
-    facts.variant += fmt::format("pipeline_parallel={} ", stages);
-  facts.strategy = run.strategy->name;
-  facts.cluster = run.cluster->name;
-  facts.gpus = run.gpus;
-  facts.nodes = run.nodes;
-  facts.accumulate = run.batch.accumulate;
-  facts.steps = run.total_steps();
+    out.variant += fmt::format("pipeline_parallel={} ", stages);
+  out.record.set("strategy", run.strategy->name);
+  out.record.set("cluster", run.cluster->name);
+  out.record.set("gpus", run.gpus);
+  out.record.set("nodes", run.nodes);
+  out.record.set("accumulate", run.batch.accumulate);
+  out.record.measured.steps_planned = run.total_steps();
+  out.record.measured.gpu_hours = 0;
 }
 
 }  // namespace
 
-Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
+Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
   const auto run = plan::read_run(run_folder / "run.json");
   if (!run) return first_of(run.error());
-  record::RunFacts facts;
-  take_run(*run, facts);
+  record::LiveRun out;
+  take_run(*run, out);
   const auto estimate_path = run_folder / "estimate.json";
   const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
   if (!estimate_json) return estimate_json.error();
   if (*estimate_json) {
-    Fields estimate(**estimate_json);
-    facts.variant += estimate.text_or("variant", "");
-    facts.estimated = plan::parse_estimate(estimate);
-    if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
-    if (run->steps > 0)
-      facts.estimated->gpu_hours = plan::hours_of_steps(*run, facts.estimated->step_seconds);
+    Fields fields(**estimate_json);
+    out.variant += fields.text_or("variant", "");
+    auto& estimate = out.record.estimated.emplace(plan::parse_estimate(fields));
+    if (!fields.problem().empty()) return damaged(estimate_path, fields.problem(), kPlanAgain);
+    if (run->steps > 0) estimate.gpu_hours = plan::hours_of_steps(*run, estimate.step_seconds);
   }
   // The folders may have been renamed.
-  facts.id = run_folder.filename().string();
-  facts.experiment = run_folder.parent_path().filename().string();
-  facts.phases = count_scripts(run_folder);
-  return facts;
+  out.record.id = run_folder.filename().string();
+  out.record.source = run_folder.parent_path().filename().string();
+  out.phases = count_scripts(run_folder);
+  return out;
 }
 
 namespace {

@@ -145,7 +145,7 @@ std::string dump(const Json& json) {
 std::string json(const RankedRuns& result, const Standings* standings) {
   std::map<std::string, const RunStatus*> ran;
   if (standings)
-    for (const auto& run : standings->runs) ran[run.facts.id] = &run;
+    for (const auto& run : standings->runs) ran[run.record.id] = &run;
   Json runs = Json::array();
   const auto places = ranks(result);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
