@@ -100,7 +100,8 @@ struct Measurement {
   std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, where they rise
   std::vector<std::int64_t> resumes;  // steps at which the run was resumed
   std::vector<Spike> spikes;
-  std::vector<plan::Item> time_items;  // seconds of one step
+  std::vector<plan::Item> time_items;    // seconds of one step
+  std::vector<plan::Item> memory_items;  // bytes of one rank; not in records' JSON
   // Quantities (quantities.h) that the source states and no member holds, by name.
   std::map<std::string, double, std::less<>> stated;
 };

@@ -5,7 +5,6 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/outcome.h"
 #include "core/record/records_json.h"
 
 using namespace orch;

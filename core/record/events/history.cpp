@@ -244,13 +244,8 @@ History read_history(const std::vector<fs::path>& attempt_folders) {
   Reader reader;
   for (const auto& folder : attempt_folders) reader.read(folder);
   auto out = std::move(reader).finish();
-  for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder) {
-    const auto profile = read_profile(*folder);
-    if (!profile) continue;
-    for (const auto& [name, seconds] : profile->time_items)
-      out.measured.time_items.push_back({name, "", seconds});
-    break;
-  }
+  for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder)
+    if (read_profile(*folder, out.measured)) break;
   return out;
 }
 

@@ -192,7 +192,7 @@ Json comparison_json(const Comparison& comparison) {
 }  // namespace
 
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const MeasuredRun* measured) {
+                         const record::Measurement* measured) {
   Json json = run_fields(run);
   add_dates(run.estimate, calendar, json);
   json["time"] = items_json(run.estimate.time, "seconds");

@@ -22,7 +22,7 @@ TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
   REQUIRE(rows.size() == 7);
   CHECK(rows[0].job == "94");
   CHECK(rows[0].task == 0u);
-  CHECK(rows[0].comment == "orch:9");
+  CHECK(rows[0].marks == "orch:9");
   CHECK(rows[0].fact.job == "94_0");
   CHECK(rows[0].fact.state == "CANCELLED");
   CHECK(rows[0].fact.reason.empty());
@@ -44,7 +44,7 @@ TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
   CHECK(rows[3].fact.gpu_hours == 0);
   CHECK(rows[4].fact.job == "5_4");
   CHECK(rows[6].fact.job == "5_6");
-  CHECK(rows[6].comment == "orch:7|with|bars");
+  CHECK(rows[6].marks == "orch:7|with|bars");
 }
 
 namespace {

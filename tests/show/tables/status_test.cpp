@@ -97,9 +97,9 @@ TEST_CASE("a narrow screen has no empty line below what has no reason", "[report
 
 TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   auto fast = measured("x-fast", State::finished, 500);
-  fast.record.field_text("strategy") = "ddp";
+  fast.record.set("strategy", std::string("ddp"));
   fast.variant = "dtype=fp32 compression=powersgd";
-  fast.record.field_text("cluster") = "local";
+  fast.record.set("cluster", std::string("local"));
   fast.record.estimated->tokens_per_second = 50000;
   fast.record.estimated->peak_memory = 16.0 * (1 << 30);
   fast.record.estimated->communicated = 2.5e6;
@@ -109,10 +109,10 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   measured_fast.stated["communicated_bytes"] = 2e6;
   measured_fast.stated["evaluation_loss"] = 3.5;
   auto slow = measured("x-slow", State::finished, 500);
-  slow.record.field_text("strategy") = "ddp";
+  slow.record.set("strategy", std::string("ddp"));
   slow.variant = "dtype=fp32";
   slow.record.set("accumulate", std::int64_t{4});
-  slow.record.field_text("cluster") = "local";
+  slow.record.set("cluster", std::string("local"));
   const auto table =
       measured_table(standings_of({slow, fast, run_status("x-none", State::pending)}), {});
   CHECK(
@@ -141,7 +141,7 @@ TEST_CASE("small amounts are in units that show them", "[report][status]") {
 TEST_CASE("one run alone shows all its settings, several what tells them apart",
           "[report][status]") {
   auto a = run_status("a", State::finished), b = a;
-  a.record.field_text("strategy") = b.record.field_text("strategy") = "ddp";
+  for (auto* run : {&a, &b}) run->record.set("strategy", std::string("ddp"));
   a.variant = "dtype=fp32 optimizer=adafactor";
   b.variant = "dtype=fp32";
   CHECK(strategy_text(a, shared_settings({&a})) == "ddp dtype=fp32 optimizer=adafactor");

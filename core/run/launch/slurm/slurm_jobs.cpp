@@ -186,13 +186,13 @@ const std::string_view kQueueFields =
 const std::string_view kAccountingFields =
     "JobID,State,ExitCode,Start,End,ElapsedRaw,AllocTRES,NodeList,Reason,JobName,Comment";
 
-std::vector<QueueRow> parse_queue(std::string_view text, std::string_view comment_prefix) {
-  std::vector<QueueRow> rows;
+std::vector<JobRow> parse_queue(std::string_view text, std::string_view comment_prefix) {
+  std::vector<JobRow> rows;
   QueueLine line;
   while (!text.empty()) {
     if (!cut_fields(cut(text, '\n'), '|', line)) continue;
     if (!line[q_comment].starts_with(comment_prefix) || !is_number(line[q_job])) continue;
-    QueueRow row{std::string(line[q_job]), {}, std::string(line[q_comment]), queue_fact(line)};
+    JobRow row{std::string(line[q_job]), {}, std::string(line[q_comment]), queue_fact(line)};
     const auto add = [&](std::optional<std::size_t> task) {
       rows.push_back(row);
       rows.back().task = task;
@@ -207,8 +207,8 @@ std::vector<QueueRow> parse_queue(std::string_view text, std::string_view commen
   return rows;
 }
 
-std::vector<AccountRow> parse_accounting(std::string_view text) {
-  std::vector<AccountRow> rows;
+std::vector<JobRow> parse_accounting(std::string_view text) {
+  std::vector<JobRow> rows;
   std::size_t of_last_job = 0;  // rows that the steps below it belong to
   AccountLine line;
   while (!text.empty()) {
