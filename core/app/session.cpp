@@ -135,7 +135,7 @@ std::string job_of(const record::Submission& submission, std::size_t task) {
 tables::Standings standings(const follow::Campaign& campaign, const Target& target) {
   tables::Standings out;
   out.experiment = campaign.experiment().name;
-  out.budget_gpu_hours = campaign.experiment().gpu_hours;
+  out.budget_gpu_hours = campaign.experiment().budget.gpu_hours;
   out.used_gpu_hours = campaign.gpu_hours_used();
   out.committed_gpu_hours = campaign.gpu_hours_committed();
   if (const auto since = campaign.silent_since())

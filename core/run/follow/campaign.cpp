@@ -26,12 +26,12 @@ Campaign::Campaign(const fs::path& root, const std::string& experiment, World wo
 
 Status Campaign::open() {
   damaged_.clear();
-  auto facts = store::read_experiment(folder_);
-  if (facts && *facts) {
-    experiment_ = **facts;
+  auto asked = store::read_experiment(folder_);
+  if (asked && *asked) {
+    experiment_ = std::move(**asked);
     experiment_.name = folder_.filename().string();  // it may have been renamed
   }
-  if (!facts) damaged_ = facts.error();
+  if (!asked) damaged_ = asked.error();
   if (auto status = ledger_.read(damaged_); !status) return status;
   if (auto status = read_runs(); !status) return status;
   note_trouble(damaged_);
@@ -408,7 +408,7 @@ double Campaign::gpu_hours_left(std::size_t run) const {
 }
 
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
-  const double budget = experiment_.gpu_hours;
+  const double budget = experiment_.budget.gpu_hours;
   if (budget <= 0 || options_.over_budget) return {};
   // What is due is committed already; the rest comes on top.
   double spent = gpu_hours_used() + gpu_hours_committed(), asked = 0;

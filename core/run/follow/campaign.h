@@ -32,7 +32,7 @@ class Campaign {
   Errors take_troubles();
 
   const fs::path& folder() const { return folder_; }
-  const store::ExperimentFacts& experiment() const { return experiment_; }
+  const plan::Experiment& experiment() const { return experiment_; }
   const std::vector<RunView>& runs() const { return runs_; }
   std::optional<std::size_t> find(const std::string& id) const;
   const Ledger& ledger() const { return ledger_; }
@@ -114,7 +114,7 @@ class Campaign {
   fs::path folder_;
   World world_;
   Options options_;
-  store::ExperimentFacts experiment_;
+  plan::Experiment experiment_;
   store::Index index_;
   Ledger ledger_;
   std::vector<RunView> runs_;

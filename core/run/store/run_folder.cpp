@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 
+#include "core/base/date.h"
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
@@ -108,28 +109,33 @@ void write_expected(const std::vector<plan::Expectation>& expected, JsonWriter& 
 
 }  // namespace
 
-Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder) {
+Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experiment_folder) {
   const auto path = experiment_folder / "experiment.json";
   constexpr auto fix = "plan the experiment again";
   const auto json = read_json(path, {.fix = fix});
   if (!json) return json.error();
-  if (!*json) return std::optional<ExperimentFacts>();
+  if (!*json) return std::optional<plan::Experiment>();
   Fields fields(**json);
-  ExperimentFacts facts{fields.text("name"), fields.text("file"), fields.number("gpu_hours"),
-                        fields.text("deadline"), read_expected(fields)};
+  plan::Experiment out;
+  out.name = fields.text("name");
+  out.file = fields.text("file");
+  out.budget.gpu_hours = fields.number("gpu_hours");
+  out.budget.deadline = parse_date(fields.text("deadline"));
+  out.expect = read_expected(fields);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
-  return std::optional(std::move(facts));
+  return std::optional(std::move(out));
 }
 
-Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts) {
+Status write_experiment(const fs::path& experiment_folder, const plan::Experiment& experiment) {
+  const auto& budget = experiment.budget;
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{1})
-      .field("name", printable(facts.name))
-      .field("file", printable(facts.file))
-      .field("gpu_hours", facts.gpu_hours)
-      .field("deadline", printable(facts.deadline));
-  if (!facts.expect.empty()) write_expected(facts.expect, to);
+      .field("name", printable(experiment.name))
+      .field("file", printable(experiment.file))
+      .field("gpu_hours", budget.gpu_hours)
+      .field("deadline", budget.deadline ? format_date(*budget.deadline) : "");
+  if (!experiment.expect.empty()) write_expected(experiment.expect, to);
   return write_file_atomically(experiment_folder / "experiment.json", std::move(to.end()).text());
 }
 

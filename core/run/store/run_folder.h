@@ -7,7 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/plan/expectation.h"
+#include "core/plan/experiment.h"
 #include "core/record/facts.h"
 #include "core/record/live_run.h"
 
@@ -32,16 +32,10 @@ Status write_states(const fs::path& experiment_folder,
 // with nothing else known. From: only those with a number of at least this.
 Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
 
-// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file.
-struct ExperimentFacts {
-  std::string name;
-  std::string file;      // as it was given
-  double gpu_hours = 0;  // the budget; 0: none
-  std::string deadline;  // a date; empty: none
-  std::vector<plan::Expectation> expect = {};
-};
-Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder);
-Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts);
+// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file,
+// which are its name, file, budget and what it expects.
+Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experiment_folder);
+Status write_experiment(const fs::path& experiment_folder, const plan::Experiment& experiment);
 
 // runs/<experiment>/<id>/provenance.json: where a run is from, as its folder was written.
 struct Provenance {

@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "core/base/date.h"
 #include "tests/place.h"
 
 using namespace orch;
@@ -316,18 +317,6 @@ TEST_CASE("many states are written at once, and nothing is left beside them", "[
   CHECK(std::distance(fs::directory_iterator(place.root() / "0"), fs::directory_iterator()) == 1);
 }
 
-TEST_CASE("what an experiment expects comes back from its folder", "[store][folder]") {
-  Place place;
-  ExperimentFacts facts{"night", "night.lua", 0, "", {}};
-  facts.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
-  facts.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
-  REQUIRE(write_experiment(place.root(), facts));
-  const auto back = read_experiment(place.root());
-  REQUIRE(back.has_value());
-  REQUIRE(back->has_value());
-  CHECK((*back)->expect == facts.expect);
-}
-
 TEST_CASE("a damaged state.json or experiment.json is named", "[store][folder]") {
   const Place place;
   record::LiveRun run;
@@ -335,16 +324,25 @@ TEST_CASE("a damaged state.json or experiment.json is named", "[store][folder]")
   check_rubbish(place.root() / "experiment.json", [&] { return read_experiment(place.root()); });
 }
 
-TEST_CASE("the facts of an experiment are read as they were written", "[store][folder]") {
+TEST_CASE("what a follower needs of an experiment is read as it was written", "[store][folder]") {
   const Place place;
   CHECK_FALSE(read_experiment(place.root())->has_value());
-  REQUIRE(write_experiment(place.root(), {"gpt", "a \"b\".lua", 1000.5, "2026-12-01"}));
-  const auto facts = read_experiment(place.root());
-  REQUIRE(facts);
-  CHECK((*facts)->name == "gpt");
-  CHECK((*facts)->file == "a \"b\".lua");
-  CHECK((*facts)->gpu_hours == 1000.5);
-  CHECK((*facts)->deadline == "2026-12-01");
+  plan::Experiment asked;
+  asked.name = "gpt";
+  asked.file = "a \"b\".lua";
+  asked.budget.gpu_hours = 1000.5;
+  asked.budget.deadline = parse_date("2026-12-01");
+  asked.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
+  asked.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
+  REQUIRE(write_experiment(place.root(), asked));
+  const auto back = read_experiment(place.root());
+  REQUIRE(back);
+  REQUIRE(*back);
+  CHECK((*back)->name == "gpt");
+  CHECK((*back)->file == "a \"b\".lua");
+  CHECK((*back)->budget.gpu_hours == 1000.5);
+  CHECK((*back)->budget.deadline == asked.budget.deadline);
+  CHECK((*back)->expect == asked.expect);
 }
 
 TEST_CASE("runs and experiments are found by what they hold", "[store][folder]") {
