@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/app/run_logs.h"
 #include "core/record/events/collect.h"
-#include "core/record/events/history.h"
 #include "core/price/estimate/slice.h"
 #include "core/run/launch/local/together.h"
 #include "core/plan/run_json.h"
@@ -38,8 +37,8 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   return run;
 }
 
-std::string device_of(const events::History& history) {
-  for (const auto& [name, version] : history.versions)
+std::string device_of(const record::Record& history) {
+  for (const auto& [name, version] : history.origin.versions)
     if (name == "device") return version;
   return {};
 }

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/app/gather.h"
 #include "core/app/session.h"
-#include "core/record/events/history.h"
+#include "core/record/events/collect.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/planned.h"
 #include "core/record/published/complete.h"
@@ -27,20 +27,6 @@ std::string group_of_measured(const std::string& name) {
   if (name.find("all-reduce") != std::string::npos || name.find("gather") != std::string::npos)
     return "communication";
   return name == "other" ? "other" : "compute";
-}
-
-void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
-  const auto provenance = store::read_provenance(folder);
-  if (!provenance) {
-    troubles.insert(troubles.end(), provenance.error().begin(), provenance.error().end());
-    return;
-  }
-  if (!*provenance) return;
-  auto& origin = record.origin;
-  origin.experiment_file = (*provenance)->experiment_file;
-  origin.cluster_file = (*provenance)->cluster_file;
-  origin.commit = (*provenance)->commit + ((*provenance)->changed ? " (changed)" : "");
-  if (!(*provenance)->orch.empty()) origin.versions.emplace_back("orch", (*provenance)->orch);
 }
 
 // A trainer that writes no events: what its log says counts, and where that contradicts run.json.
@@ -81,11 +67,11 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   for (auto& item : record.measured.time_items) item.kind = group_of_measured(item.name);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
   record.origin.job = join(jobs, ", ");
-  record.origin.start = attempts.empty() ? history.start : attempts.front().start;
-  record.origin.end = attempts.empty() ? history.end : attempts.back().end;
+  record.origin.start = attempts.empty() ? history.origin.start : attempts.front().start;
+  record.origin.end = attempts.empty() ? history.origin.end : attempts.back().end;
   if (record.origin.start > 0) record.origin.date = format_day(record.origin.start);
   auto& versions = record.origin.versions;
-  versions.insert(versions.end(), history.versions.begin(), history.versions.end());
+  versions.insert(versions.end(), history.origin.versions.begin(), history.origin.versions.end());
   if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
 }
 
@@ -122,7 +108,8 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
     add_history(folder, *attempts, logs, out);
   else
     troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
-  add_provenance(folder, out, troubles);
+  if (const auto status = store::read_provenance(folder, out.origin); !status)
+    troubles.insert(troubles.end(), status.error().begin(), status.error().end());
   // The same work in the measured time.
   if (const auto& step = out.measured.step_seconds; step && out.estimated)
     if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)

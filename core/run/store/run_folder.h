@@ -47,7 +47,7 @@ struct Provenance {
   std::vector<std::string> includes;  // files that it includes, from its folder
   std::vector<std::string> set;       // what the command line changed in it
 };
-Result<std::optional<Provenance>> read_provenance(const fs::path& run_folder);
+Status read_provenance(const fs::path& run_folder, record::Origin& into);
 std::string provenance_json(const Provenance& provenance);
 
 // runs/<experiment>/wanted: the runs that someone asked to be submitted, one id per line, so that a
