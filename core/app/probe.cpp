@@ -55,8 +55,8 @@ void forget_talk(std::vector<plan::Item>& items) {
     sum += is_talk(item.name) ? item.amount : 0;
     return is_talk(item.name);
   });
-  const auto other =
-      std::find_if(items.begin(), items.end(), [](const auto& item) { return item.name == "other"; });
+  const auto other = std::find_if(items.begin(), items.end(),
+                                  [](const auto& item) { return item.name == "other"; });
   if (other == items.end())
     items.push_back({"other", "", sum});
   else

@@ -10,8 +10,8 @@ namespace orch::record {
 
 // A run in its folder: what happened to it so far, and what going on with it takes.
 struct LiveRun {
-  // Its fields are strategy, cluster, gpus, nodes and accumulate. What is measured has the steps that
-  // the job does and the GPU-hours used so far; those of the estimate are of the job.
+  // Its fields are strategy, cluster, gpus, nodes and accumulate. What is measured has the steps
+  // that the job does and the GPU-hours used so far; those of the estimate are of the job.
   Record record;
   // "tensor_parallel=2 dtype=fp32": its layout, and settings other than the defaults.
   std::string variant;

@@ -48,8 +48,7 @@ plan::Estimate estimated_of(plan::Estimate estimate, double era) {
   for (double* time : {&e.step_seconds, &e.step_low, &e.step_high, &e.days_per_100b_tokens,
                        &e.gpu_hours, &e.days_to_train})
     *time *= era;
-  for (double* rate :
-       {&e.tokens_per_second, &e.tflops_per_gpu, &e.tflops_per_gpu_simple, &e.mfu})
+  for (double* rate : {&e.tokens_per_second, &e.tflops_per_gpu, &e.tflops_per_gpu_simple, &e.mfu})
     *rate /= era;
   for (auto& item : e.time) {
     item.kind = group_of(item);

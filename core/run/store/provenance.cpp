@@ -17,7 +17,8 @@ Status read_provenance(const fs::path& run_folder, record::Origin& into) {
   found.cluster_file = fields.text("cluster_file");
   found.commit = fields.text("commit");
   if (fields.flag("changed")) found.commit += " (changed)";
-  if (const auto orch = fields.text("orch"); !orch.empty()) found.versions.emplace_back("orch", orch);
+  const auto orch = fields.text("orch");
+  if (!orch.empty()) found.versions.emplace_back("orch", orch);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
   into = std::move(found);
   return {};

@@ -122,7 +122,8 @@ Status write_states(const fs::path& experiment_folder, const std::vector<const L
     drafts.push_back(std::move(*draft));
   }
   if (runs.empty()) return {};
-  if (auto status = sync_disk_of(experiment_folder / runs.front()->record.id); !status) return status;
+  const auto first = experiment_folder / runs.front()->record.id;
+  if (auto status = sync_disk_of(first); !status) return status;
   for (auto& draft : drafts)
     if (auto status = draft.publish(); !status) return status;
   return {};

@@ -52,7 +52,8 @@ std::string_view kind_of_memory(std::string_view name) { return name.substr(0, n
 using Items = std::vector<plan::Item>;
 
 bool has(const Items& items, std::string_view name) {
-  return std::any_of(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  return std::any_of(items.begin(), items.end(),
+                     [&](const auto& item) { return item.name == name; });
 }
 
 std::string target(std::string_view own, const Names& names, const Items& measured) {
@@ -154,7 +155,8 @@ Comparison compare_memory(const plan::Estimate& estimate, const record::Measurem
   return out;
 }
 
-Comparison compare_host_memory(const plan::Estimate& estimate, const record::Measurement& measured) {
+Comparison compare_host_memory(const plan::Estimate& estimate,
+                               const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   if (stage.host.empty()) return {};
   auto items = measured.memory_items;

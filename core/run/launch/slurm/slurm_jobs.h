@@ -21,7 +21,8 @@ inline constexpr char kAccountingSeparator = '\x1f';
 struct JobRow {
   std::string job;                  // the array's id, or the job's
   std::optional<std::size_t> task;  // of an array
-  std::string marks;  // where a submission's id can be: the comment; of sacct, name and command line too
+  // Where a submission's id can be: the comment; of sacct, the name and the command line too.
+  std::string marks;
   record::JobFact fact;
 };
 
