@@ -104,13 +104,13 @@ void settle_trainer(plan::Experiment& experiment) {
 
 // All phases of a run that has some.
 bool has_finished(const fs::path& run_folder) {
-  const auto facts = store::read_run_facts(run_folder);
+  const auto run = store::read_live_run(run_folder);
   const auto attempts = store::read_attempts(run_folder);
-  if (!facts || !attempts) return false;
+  if (!run || !attempts) return false;
   std::set<int> finished;
   for (const auto& attempt : *attempts)
     if (attempt.state == "finished") finished.insert(attempt.phase);
-  return std::ssize(finished) >= std::max(1, facts->phases);
+  return std::ssize(finished) >= std::max(1, run->phases);
 }
 
 // A deadline counts from today where nobody says when the training begins.

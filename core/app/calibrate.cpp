@@ -6,11 +6,12 @@
 
 #include "core/price/estimate/estimate.h"
 #include "core/plan/stack.h"
+#include "core/record/planned.h"
 
 namespace orch::app {
 namespace {
 
-using published::Judged, published::Prediction, published::Sample;
+using published::Judged, published::Sample;
 
 // The same chips, nodes and links: what is measured on one holds for the other.
 bool alike(const plan::Partition& a, const plan::Partition& b) {
@@ -54,21 +55,6 @@ Status work_of(const App& app, const plan::Run& run, const estimate::Without& wi
 }
 
 }  // namespace
-
-published::Prediction prediction_of(const plan::Estimate& estimate, const Sample& sample,
-                                   double era) {
-  published::Prediction out;
-  out.step_seconds = estimate.step_seconds * era;
-  out.step_low = estimate.step_low * era;
-  out.step_high = estimate.step_high * era;
-  const double share = sample.first_stage ? estimate.first_stage_memory / estimate.peak_memory : 1;
-  out.memory_bytes = share * estimate.peak_memory;
-  out.memory_low = share * estimate.memory_low;
-  out.memory_high = share * estimate.memory_high;
-  out.peak_bytes = estimate.peak_memory;
-  out.fit = estimate.fit;
-  return out;
-}
 
 plan::Partition Study::place(const calibrate::Fitted& fitted, std::size_t sample) const {
   const auto& o = observations[sample];
@@ -163,8 +149,8 @@ Result<std::vector<Judged>> judge_left_out(const App& app, const std::vector<Sam
       if (folds[i] != fold) continue;
       const auto& o = all->observations[i];
       judged[i] = {&samples[i],
-                   prediction_of(estimator.estimate(o.run, o.work, all->place(fitted, i)),
-                                 samples[i], fitted.machines[o.machine].era(o.day))};
+                   record::estimated_of(estimator.estimate(o.run, o.work, all->place(fitted, i)),
+                                        fitted.machines[o.machine].era(o.day))};
     }
   }
   return judged;
@@ -175,13 +161,12 @@ Result<std::vector<Judged>> judge_as_is(const App& app, const std::vector<Sample
   return published::judge(
       samples,
       [&, estimator = estimate::Estimator(),
-       work = backend::Work()](const Sample& sample) mutable -> Result<Prediction> {
+       work = backend::Work()](const Sample& sample) mutable -> Result<plan::Estimate> {
         const auto& run = sample.run;
         if (auto status = work_of(app, run, without, work); !status) return status.error();
-        if (!with_fitted)
-          return prediction_of(estimator.estimate(run, work, *run.partition), sample, 1);
+        if (!with_fitted) return estimator.estimate(run, work, *run.partition);
         const double era = without.has("eras") ? 1 : run.partition->era(sample.date);
-        return prediction_of(estimator.estimate(run, work), sample, era);
+        return record::estimated_of(estimator.estimate(run, work), era);
       });
 }
 

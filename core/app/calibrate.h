@@ -30,10 +30,6 @@ struct Study {
   calibrate::Fitted fit(calibrate::Options options, const std::function<bool(std::size_t)>& use) const;
 };
 
-// An estimate as the prediction of a measurement, at a time when the machine took so much longer.
-published::Prediction prediction_of(const plan::Estimate& estimate, const published::Sample& sample,
-                                   double era);
-
 // What some of the samples' works are made of, by name.
 Result<std::set<std::string>> ingredients(const App& app,
                                           const std::vector<published::Sample>& samples);

@@ -39,8 +39,8 @@ published::Score score_of(const std::vector<published::Sample>& samples, const S
   std::vector<published::Judged> judged;
   for (const auto i : members) {
     const auto& o = study.observations[i];
-    judged.push_back({&samples[i], prediction_of(estimator.estimate(o.run, o.work, place(i)),
-                                                 samples[i], era(i))});
+    judged.push_back(
+        {&samples[i], record::estimated_of(estimator.estimate(o.run, o.work, place(i)), era(i))});
   }
   std::vector<const published::Judged*> rows;
   for (const auto& row : judged) rows.push_back(&row);

@@ -24,9 +24,9 @@ Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer,
   for (const auto& outcome : gatherer.experiments())
     if (outcome.experiment.name == name) return outcome.experiment.expect;
   if (record.origin.kind != "run") return std::vector<plan::Expectation>();
-  const auto facts = store::read_experiment(fs::path(record.origin.file).parent_path());
-  if (!facts) return facts.error();
-  return *facts ? (*facts)->expect : std::vector<plan::Expectation>();
+  const auto asked = store::read_experiment(fs::path(record.origin.file).parent_path());
+  if (!asked) return asked.error();
+  return *asked ? (*asked)->expect : std::vector<plan::Expectation>();
 }
 
 Result<Judgements> judge(const Gatherer& gatherer, const Records& records) {

@@ -13,7 +13,7 @@ namespace orch::app {
 namespace {
 
 // Of the last attempt that got so far; nothing of a run that nobody has run.
-std::optional<tables::MeasuredRun> measured_in(const fs::path& folder) {
+std::optional<record::Measurement> measured_in(const fs::path& folder) {
   const auto attempts = store::read_attempts(folder);
   if (!attempts) return std::nullopt;
   for (auto attempt = attempts->rbegin(); attempt != attempts->rend(); ++attempt) {
@@ -21,8 +21,9 @@ std::optional<tables::MeasuredRun> measured_in(const fs::path& folder) {
     auto progress = events::read_progress(place, 0);
     if (!progress) progress = RunLogs().progress(place, 0);
     if (!progress) continue;
-    return tables::MeasuredRun{progress->measured,
-                               events::read_profile(place).value_or(record::Profile())};
+    progress->measured.time_items.clear();  // a log's timers have names of their own
+    events::read_profile(place, progress->measured);
+    return progress->measured;
   }
   return std::nullopt;
 }
@@ -37,7 +38,7 @@ std::string version_said(const fs::path& folder) {
 }
 
 std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
-                    const tables::MeasuredRun* measured, const Common& common) {
+                    const record::Measurement* measured, const Common& common) {
   if (common.format == "json") return tables::explain_json(planned, calendar, measured);
   return tables::explain(planned, calendar, common.screen, measured);
 }

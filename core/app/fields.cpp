@@ -4,7 +4,7 @@
 #include "core/app/app.h"
 #include "core/base/text.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 
 namespace orch::app {
 namespace {
@@ -40,7 +40,7 @@ Result<Value> field(const Planned& planned, std::string_view name,
                     const std::vector<plan::StrategyPtr>& strategies) {
   if (const auto* term = plan::find_term(name); term && term->read) return term->read(planned.run);
   if (const auto* quantity = record::find_quantity(name); quantity && quantity->estimated) {
-    const auto value = record::estimated(*quantity, planned);
+    const auto value = record::estimated(*quantity, planned.estimate);
     return Value(value ? value->value : 0);
   }
   if (const auto other = kOthers.find(name); other != kOthers.end()) return other->second(planned);

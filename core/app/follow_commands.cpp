@@ -72,7 +72,7 @@ std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& targe
   std::vector<std::size_t> out;
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
-    const auto state = view.verdict().state;
+    const auto state = view.record.state;
     const bool again = retry && view.damage.empty() && view.settled &&
                        (state == record::State::failed || state == record::State::cancelled);
     if (campaign.would_be_due(place) || again) out.push_back(place);
@@ -185,8 +185,7 @@ void Live::show(const tables::Standings& standings) {
 std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
-    return run.outcome.verdict.state == record::State::finished &&
-           run.outcome.measured.step_seconds;
+    return run.record.state == record::State::finished && run.record.measured.step_seconds;
   });
   const auto measured = tables::measured_table(standings, screen);
   std::string out;

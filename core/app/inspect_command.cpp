@@ -119,16 +119,16 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   const auto place = campaign.find(*target.runs.begin());
   if (!place) return Exit::error;
   const auto& view = campaign.runs()[*place];
-  const auto attempts = store::read_attempts(folder / view.facts.id);
+  const auto attempts = store::read_attempts(folder / view.record.id);
   if (!attempts) return attempts.error();
   if (attempts->empty())
-    return Error{view.facts.id, "has not started", "orch status shows what it waits for"};
+    return Error{view.record.id, "has not started", "orch status shows what it waits for"};
   launch::InspectRequest request;
-  request.run_folder = fs::absolute(folder / view.facts.id);
+  request.run_folder = fs::absolute(folder / view.record.id);
   request.attempt = attempts->back().number;
-  request.ranks = static_cast<int>(view.facts.gpus);
+  request.ranks = static_cast<int>(view.gpus());
   request.nodes = attempts->back().nodes.size();
-  request.executor = view.facts.phases > 0 ? "slurm" : "local";
+  request.executor = view.phases > 0 ? "slurm" : "local";
   if (view.job) request.job = *view.job;
   request.now = session.clock().now();
   const auto inspection = launch::inspect_run(session.shell(), request);

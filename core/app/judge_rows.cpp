@@ -28,9 +28,9 @@ void note_assumed(const published::Sample& sample, record::Record& record) {
 }
 
 // Where people looked at the first stage, that is what the estimate is held against.
-void of_first_stage(const plan::Estimate& estimate, record::Estimated& out) {
-  const double share = estimate.first_stage_memory / estimate.peak_memory;
-  out.peak_memory_bytes *= share;
+void of_first_stage(plan::Estimate& out) {
+  const double share = out.first_stage_memory / out.peak_memory;
+  out.peak_memory *= share;
   out.memory_low *= share;
   out.memory_high *= share;
 }
@@ -48,7 +48,7 @@ void add_estimate(App& app, const Result<published::Sample>& sample, record::Rec
   // A machine has eras; a table's rows are held against the machine as it was on their days.
   const double era = sample->run.partition->era(sample->date);
   record.estimated = record::estimated_of(planned->estimate, era);
-  if (sample->first_stage) of_first_stage(planned->estimate, *record.estimated);
+  if (sample->first_stage) of_first_stage(*record.estimated);
   record.origin.cluster_file = sample->run.cluster->file;
   // Nobody said how long they would train: 100B tokens are only a measure.
   record.estimated->gpu_hours = record.estimated->days_to_train = 0;

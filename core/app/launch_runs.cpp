@@ -142,16 +142,6 @@ Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen, const 
   return arguments.yes ? Exit::error : Exit::ok;  // who said yes wanted more than folders
 }
 
-store::ExperimentFacts facts_of(const plan::Experiment& experiment) {
-  store::ExperimentFacts facts;
-  facts.name = experiment.name;
-  facts.file = experiment.file;
-  facts.gpu_hours = experiment.budget.gpu_hours;
-  facts.expect = experiment.expect;
-  if (experiment.budget.deadline) facts.deadline = format_date(*experiment.budget.deadline);
-  return facts;
-}
-
 // Those that nobody has started yet, and what they will take.
 struct Order {
   std::vector<std::size_t> runs;  // places in the campaign
@@ -167,7 +157,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
     const auto place = campaign.find(run->run.id);
     if (!place) continue;
     const auto& view = campaign.runs()[*place];
-    const auto state = view.verdict().state;
+    const auto state = view.record.state;
     if (state == record::State::finished)
       ++order.finished;
     else if (follow::is_open(view))
@@ -176,7 +166,7 @@ Order order_of(const follow::Campaign& campaign, const ChosenRuns& chosen) {
       ++order.failed;
     else {
       order.runs.push_back(*place);
-      order.gpu_hours += view.facts.estimated.gpu_hours;
+      order.gpu_hours += view.estimated_hours();
     }
   }
   return order;
@@ -204,7 +194,7 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   auto out = fmt::format("submit {} as {} ({}), up to {} GPU-hours",
                          plural(order.runs.size(), "run"), plural(jobs, "job"),
                          join(where, ", "), tables::significant(order.gpu_hours));
-  if (const double budget = campaign.experiment().gpu_hours; budget > 0)
+  if (const double budget = campaign.experiment().budget.gpu_hours; budget > 0)
     out += fmt::format(", {} % of the budget", tables::significant(100 * order.gpu_hours / budget));
   return out + "?";
 }
@@ -258,7 +248,7 @@ bool comes_back(Session& session, const RunArguments& arguments) {
 Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
                const RunArguments& arguments) {
   const auto folder = fs::path(arguments.plan.options.runs) / planned.experiment.name;
-  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
+  if (auto status = store::write_experiment(folder, planned.experiment); !status)
     return status;
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
   if (!lock) return lock.error();
@@ -333,7 +323,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
 
   const auto& name = planned.experiment.name;
   const auto folder = fs::path(arguments.plan.options.runs) / name;
-  if (auto status = store::write_experiment(folder, facts_of(planned.experiment)); !status)
+  if (auto status = store::write_experiment(folder, planned.experiment); !status)
     return status.error();
   follow::Campaign campaign(arguments.plan.options.runs, name, session.world(folder),
                             arguments.options);

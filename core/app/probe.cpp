@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
 #include "core/base/text.h"
 #include "core/app/run_logs.h"
 #include "core/record/events/collect.h"
-#include "core/record/events/history.h"
 #include "core/price/estimate/slice.h"
 #include "core/run/launch/local/together.h"
 #include "core/plan/run_json.h"
@@ -38,14 +37,14 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   return run;
 }
 
-std::string device_of(const events::History& history) {
-  for (const auto& [name, version] : history.versions)
+std::string device_of(const record::Record& history) {
+  for (const auto& [name, version] : history.origin.versions)
     if (name == "device") return version;
   return {};
 }
 
 // What is left of it, where all of it returns at once, is time like any other.
-void forget_talk(std::map<std::string, double>& items) {
+void forget_talk(std::vector<plan::Item>& items) {
   const auto is_talk = [](const std::string& name) {
     for (const char* end : {"all-reduce", "all-gather", "reduce-scatter"})
       if (name.ends_with(end)) return true;
@@ -53,10 +52,15 @@ void forget_talk(std::map<std::string, double>& items) {
   };
   double sum = 0;
   std::erase_if(items, [&](const auto& item) {
-    sum += is_talk(item.first) ? item.second : 0;
-    return is_talk(item.first);
+    sum += is_talk(item.name) ? item.amount : 0;
+    return is_talk(item.name);
   });
-  items["other"] += sum;
+  const auto other = std::find_if(items.begin(), items.end(),
+                                  [](const auto& item) { return item.name == "other"; });
+  if (other == items.end())
+    items.push_back({"other", "", sum});
+  else
+    other->amount += sum;
 }
 
 }  // namespace
@@ -173,9 +177,9 @@ Status Probe::read() {
     slice.estimate = estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
     const auto progress = events::read_progress(attempt, 0);
     if (progress && fs::exists(attempt / "finished", ignored)) {
-      auto profile = events::read_profile(attempt).value_or(record::Profile());
-      forget_talk(profile.time_items);
-      slice.measured = tables::MeasuredRun{progress->measured, std::move(profile)};
+      slice.measured = progress->measured;
+      events::read_profile(attempt, *slice.measured);
+      forget_talk(slice.measured->time_items);
       continue;
     }
     const auto confession = RunLogs().confession(attempt);

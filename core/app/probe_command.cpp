@@ -28,13 +28,12 @@ record::Record record_of(const Probe& probe, const tables::Slice& slice) {
   out.state = slice.measured ? record::State::finished : record::State::failed;
   out.reason = slice.failure;
   if (!slice.measured) return out;
-  const auto& of_slice = slice.measured->run;
-  out.measured.step_seconds = of_slice.step_seconds;
-  out.measured.peak_memory_bytes = of_slice.peak_memory_bytes;
+  out.measured.step_seconds = slice.measured->step_seconds;
+  out.measured.peak_memory_bytes = slice.measured->peak_memory_bytes;
   out.measured.peak_memory_from = "max reserved";
-  out.measured.steps = of_slice.steps;
-  for (const auto& [name, amount] : slice.measured->profile.time_items)
-    out.measured.time_items.push_back({name, "compute", amount});
+  out.measured.steps = slice.measured->steps;
+  out.measured.time_items = slice.measured->time_items;
+  for (auto& item : out.measured.time_items) item.kind = "compute";
   return out;
 }
 

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/app/gather.h"
 #include "core/app/session.h"
-#include "core/record/events/history.h"
+#include "core/record/events/collect.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/planned.h"
 #include "core/record/published/complete.h"
@@ -27,20 +27,6 @@ std::string group_of_measured(const std::string& name) {
   if (name.find("all-reduce") != std::string::npos || name.find("gather") != std::string::npos)
     return "communication";
   return name == "other" ? "other" : "compute";
-}
-
-void add_provenance(const fs::path& folder, Record& record, Errors& troubles) {
-  const auto provenance = store::read_provenance(folder);
-  if (!provenance) {
-    troubles.insert(troubles.end(), provenance.error().begin(), provenance.error().end());
-    return;
-  }
-  if (!*provenance) return;
-  auto& origin = record.origin;
-  origin.experiment_file = (*provenance)->experiment_file;
-  origin.cluster_file = (*provenance)->cluster_file;
-  origin.commit = (*provenance)->commit + ((*provenance)->changed ? " (changed)" : "");
-  if (!(*provenance)->orch.empty()) origin.versions.emplace_back("orch", (*provenance)->orch);
 }
 
 // A trainer that writes no events: what its log says counts, and where that contradicts run.json.
@@ -78,60 +64,58 @@ void add_history(const fs::path& folder, const std::vector<record::Attempt>& att
   }
   auto history = events::read_history(folders);
   record.measured = std::move(history.measured);
-  for (auto& item : record.measured.time_items) item.group = group_of_measured(item.name);
+  for (auto& item : record.measured.time_items) item.kind = group_of_measured(item.name);
   record.measured.spikes = compare::find_spikes(record.measured.losses, record.measured.resumes);
   record.origin.job = join(jobs, ", ");
-  record.origin.start = attempts.empty() ? history.start : attempts.front().start;
-  record.origin.end = attempts.empty() ? history.end : attempts.back().end;
+  record.origin.start = attempts.empty() ? history.origin.start : attempts.front().start;
+  record.origin.end = attempts.empty() ? history.origin.end : attempts.back().end;
   if (record.origin.start > 0) record.origin.date = format_day(record.origin.start);
   auto& versions = record.origin.versions;
-  versions.insert(versions.end(), history.versions.begin(), history.versions.end());
+  versions.insert(versions.end(), history.origin.versions.begin(), history.origin.versions.end());
   if (record.measured.steps == 0 && !record.measured.step_seconds) add_log(folders, logs, record);
 }
 
 // What was estimated before the run counts; the items are of now, and only if it is the same.
-void keep_frozen(const record::Estimated& frozen, record::Estimated& now) {
+void keep_frozen(const plan::Estimate& frozen, plan::Estimate& now) {
   if (frozen.step_seconds <= 0) return;
   const bool same =
       std::abs(now.step_seconds / frozen.step_seconds - 1) < kSame &&
-      std::abs(now.peak_memory_bytes / std::max(frozen.peak_memory_bytes, 1.0) - 1) < kSame;
+      std::abs(now.peak_memory / std::max(frozen.peak_memory, 1.0) - 1) < kSame;
   if (!same) now = frozen;
 }
 
 Record record_of(App& app, const fs::path& root, const follow::RunView& view, RunLogs& logs,
                  Errors& troubles) {
-  const auto folder = root / view.facts.experiment / view.facts.id;
-  Record out;
-  out.id = view.facts.id;
+  auto out = view.record;
+  const auto frozen = std::exchange(out.estimated, std::nullopt);
+  const auto seen = std::exchange(out.measured, {});
+  out.fields.clear();
+  const auto folder = root / out.source / out.id;
   auto run = app.read_run(folder);
   if (run) {
-    const auto fields = record::fields_of(*run, true);
-    auto planned = app.explain(std::move(*run));
-    if (planned) out = record::planned_record(*planned, "");
-    out.fields = fields;
-    if (out.estimated) keep_frozen(view.facts.estimated, *out.estimated);
+    out.fields = record::fields_of(*run, true);
+    if (const auto planned = app.explain(std::move(*run)))
+      out.estimated = record::estimated_of(planned->estimate);
+    if (out.estimated && frozen) keep_frozen(*frozen, *out.estimated);
   } else {
     troubles.insert(troubles.end(), run.error().begin(), run.error().end());
   }
-  out.source = view.facts.experiment;
   out.origin.kind = "run";
   out.origin.file = folder.string();
-  out.origin.experiment = view.facts.experiment;
-  out.state = view.verdict().state;
-  out.failure = view.verdict().failure;
-  out.reason = view.verdict().reason;
+  out.origin.experiment = out.source;
   const auto attempts = store::read_attempts(folder);
   if (attempts)
     add_history(folder, *attempts, logs, out);
   else
     troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
-  add_provenance(folder, out, troubles);
+  if (const auto status = store::read_provenance(folder, out.origin); !status)
+    troubles.insert(troubles.end(), status.error().begin(), status.error().end());
   // The same work in the measured time.
   if (const auto& step = out.measured.step_seconds; step && out.estimated)
     if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)
       out.measured.tflops.push_back({work / step->value, "megatron", true});
-  out.measured.steps_planned = view.facts.steps;
-  if (view.outcome.gpu_hours > 0) out.measured.gpu_hours = view.outcome.gpu_hours;
+  out.measured.steps_planned = seen.steps_planned;
+  if (seen.gpu_hours > 0) out.measured.gpu_hours = seen.gpu_hours;
   return out;
 }
 
@@ -148,7 +132,7 @@ Result<std::vector<Record>> run_records(App& app, const fs::path& root,
   troubles.insert(troubles.end(), told.begin(), told.end());
   std::vector<Record> out;
   for (const auto& view : campaign.runs())
-    if (ids.empty() || std::find(ids.begin(), ids.end(), view.facts.id) != ids.end())
+    if (ids.empty() || std::find(ids.begin(), ids.end(), view.record.id) != ids.end())
       out.push_back(record_of(app, root, view, session.logs(), troubles));
   return out;
 }

@@ -82,9 +82,9 @@ std::set<std::string> local_backends(const follow::Campaign& campaign,
                                      const std::vector<std::size_t>& runs) {
   std::set<std::string> backends;
   for (const auto place : runs) {
-    const auto& facts = campaign.runs()[place].facts;
-    if (facts.phases > 0) continue;  // it has a job script: SLURM's
-    const auto run = plan::read_run(campaign.folder() / facts.id / "run.json");
+    const auto& view = campaign.runs()[place];
+    if (view.phases > 0) continue;  // it has a job script: SLURM's
+    const auto run = plan::read_run(campaign.folder() / view.record.id / "run.json");
     if (run && run->trainer.empty() && run->framework.empty()) backends.insert(run->strategy->backend);
   }
   return backends;

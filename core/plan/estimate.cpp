@@ -1,12 +1,22 @@
 #include "core/plan/estimate.h"
 
+#include <algorithm>
 #include <array>
 
 namespace orch::plan {
 
-std::string_view name(Fit fit) {
-  static constexpr std::array kNames{"fits", "tight", "oom"};
-  return kNames[static_cast<std::size_t>(fit)];
+namespace {
+
+constexpr std::array<std::string_view, 3> kFits{"fits", "tight", "oom"};
+
+}  // namespace
+
+std::string_view name(Fit fit) { return kFits[static_cast<std::size_t>(fit)]; }
+
+std::optional<Fit> parse_fit(std::string_view text) {
+  const auto found = std::find(kFits.begin(), kFits.end(), text);
+  if (found == kFits.end()) return std::nullopt;
+  return static_cast<Fit>(found - kFits.begin());
 }
 
 Range Estimate::range_of(double amount) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,16 @@ namespace orch::plan {
 enum class Fit { fits, tight, oom };
 
 std::string_view name(Fit fit);
+std::optional<Fit> parse_fit(std::string_view text);
 
 // A part of the step time or of the memory, with the formula and its numbers.
 struct Item {
   std::string name;
-  std::string kind;   // gemm, memory, collective, copy, host, bubble, overhead; device, host
+  // gemm, memory, collective, copy, host, bubble, overhead; device, host. Of a record's time what
+  // people sum up: compute, bubble, communication, optimizer, other.
+  std::string kind;
   double amount = 0;  // seconds or bytes
-  std::string formula;
+  std::string formula = {};
 };
 
 struct StageMemory {

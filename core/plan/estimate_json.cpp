@@ -31,24 +31,8 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
   to.begin()
       .field("version", std::int64_t{kEstimateVersion})
       .field("variant", variant(run))
-      .field("fit", name(estimate.fit))
-      .field("peak_memory_bytes", estimate.peak_memory)
-      .field("memory_low", estimate.memory_low)
-      .field("memory_high", estimate.memory_high)
-      .field("usable_memory_bytes", estimate.usable_memory)
-      .field("host_memory_bytes", estimate.host_memory)
-      .field("step_seconds", estimate.step_seconds)
-      .field("step_low", estimate.step_low)
-      .field("step_high", estimate.step_high)
-      .field("tflops_per_gpu", estimate.tflops_per_gpu)
-      .field("tflops_per_gpu_simple", estimate.tflops_per_gpu_simple)
-      .field("mfu", estimate.mfu)
-      .field("tokens_per_second", estimate.tokens_per_second)
-      .field("days_per_100b_tokens", estimate.days_per_100b_tokens)
-      .field("days_to_train", estimate.days_to_train)
-      .field("gpu_hours", estimate.gpu_hours)
-      .field("communicated_bytes", estimate.communicated)
-      .field("bubble", estimate.bubble);
+      .field("fit", name(estimate.fit));
+  for (const auto& [name, member] : kEstimateNumbers) to.field(name, estimate.*member);
   if (!estimate.stack.empty()) to.field("priced_as", estimate.stack);
   if (!estimate.remarks.empty()) {
     to.begin_list("remarks");
@@ -59,6 +43,17 @@ std::string estimate_json(const Run& run, const Estimate& estimate) {
   for (const auto& stretch : estimate.schedule) write(to, stretch);
   to.end_list();
   return std::move(to.end()).text();
+}
+
+Estimate parse_estimate(Fields& fields) {
+  Estimate out;
+  const auto fit = parse_fit(fields.text("fit"));
+  if (!fit) fields.complain("'fit' is none that a run has");
+  out.fit = fit.value_or(Fit::fits);
+  for (const auto& [name, member] : kEstimateNumbers) out.*member = fields.number_or(name, 0);
+  for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
+    fields.number(name);  // without these it is no estimate
+  return out;
 }
 
 }  // namespace orch::plan

@@ -1,13 +1,39 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
+#include "core/base/json_fields.h"
 #include "core/plan/estimate.h"
 #include "core/plan/run.h"
 
 namespace orch::plan {
 
+// The numbers of an estimate, as JSON calls them.
+inline constexpr std::pair<const char*, double Estimate::*> kEstimateNumbers[] = {
+    {"peak_memory_bytes", &Estimate::peak_memory},
+    {"memory_low", &Estimate::memory_low},
+    {"memory_high", &Estimate::memory_high},
+    {"usable_memory_bytes", &Estimate::usable_memory},
+    {"host_memory_bytes", &Estimate::host_memory},
+    {"step_seconds", &Estimate::step_seconds},
+    {"step_low", &Estimate::step_low},
+    {"step_high", &Estimate::step_high},
+    {"tflops_per_gpu", &Estimate::tflops_per_gpu},
+    {"tflops_per_gpu_simple", &Estimate::tflops_per_gpu_simple},
+    {"mfu", &Estimate::mfu},
+    {"tokens_per_second", &Estimate::tokens_per_second},
+    {"days_per_100b_tokens", &Estimate::days_per_100b_tokens},
+    {"days_to_train", &Estimate::days_to_train},
+    {"gpu_hours", &Estimate::gpu_hours},
+    {"communicated_bytes", &Estimate::communicated},
+    {"bubble", &Estimate::bubble},
+};
+
 // estimate.json: the totals, without the items, and the run's variant, which tables show.
 std::string estimate_json(const Run& run, const Estimate& estimate);
+
+// The fit and the numbers, back from it; problems are the fields'.
+Estimate parse_estimate(Fields& fields);
 
 }  // namespace orch::plan

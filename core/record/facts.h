@@ -59,13 +59,6 @@ struct Progress {
   double age = 0;  // seconds
 };
 
-// What a trainer measured of its own steps, by the estimator's names.
-struct Profile {
-  std::int64_t step = 0;
-  std::map<std::string, double> time_items;    // seconds of one step
-  std::map<std::string, double> memory_items;  // bytes
-};
-
 // What the tail of a log, or the trainer's last event, confesses.
 struct Confession {
   Failure failure = Failure::none;

@@ -43,29 +43,18 @@ std::vector<Field> fields_of(const plan::Run& run, bool training) {
   return out.fields;
 }
 
-Estimated estimated_of(const plan::Estimate& estimate, double era) {
-  Estimated out;
-  out.fit = name(estimate.fit);
-  out.step_seconds = estimate.step_seconds * era;
-  out.step_low = estimate.step_low * era;
-  out.step_high = estimate.step_high * era;
-  out.peak_memory_bytes = estimate.peak_memory;
-  out.memory_low = estimate.memory_low;
-  out.memory_high = estimate.memory_high;
-  out.usable_memory_bytes = estimate.usable_memory;
-  out.tokens_per_second = estimate.tokens_per_second / era;
-  out.days_per_100b_tokens = estimate.days_per_100b_tokens * era;
-  out.tflops_per_gpu = estimate.tflops_per_gpu / era;
-  out.tflops_per_gpu_simple = estimate.tflops_per_gpu_simple / era;
-  out.mfu = estimate.mfu / era;
-  out.gpu_hours = estimate.gpu_hours * era;
-  out.days_to_train = estimate.days_to_train * era;
-  out.host_memory_bytes = estimate.host_memory;
-  out.communicated_bytes = estimate.communicated;
-  out.bubble = estimate.bubble;
-  for (const auto& item : estimate.time)
-    out.time_items.push_back({item.name, group_of(item), item.amount * era});
-  return out;
+plan::Estimate estimated_of(plan::Estimate estimate, double era) {
+  auto& e = estimate;
+  for (double* time : {&e.step_seconds, &e.step_low, &e.step_high, &e.days_per_100b_tokens,
+                       &e.gpu_hours, &e.days_to_train})
+    *time *= era;
+  for (double* rate : {&e.tokens_per_second, &e.tflops_per_gpu, &e.tflops_per_gpu_simple, &e.mfu})
+    *rate /= era;
+  for (auto& item : e.time) {
+    item.kind = group_of(item);
+    item.amount *= era;
+  }
+  return estimate;
 }
 
 Record planned_record(const plan::Planned& planned, const std::string& experiment_file) {
@@ -78,10 +67,6 @@ Record planned_record(const plan::Planned& planned, const std::string& experimen
   out.origin.experiment = planned.run.experiment;
   out.origin.experiment_file = experiment_file;
   return out;
-}
-
-Quantity::Value estimated(const Quantity& quantity, const plan::Planned& planned) {
-  return estimated(quantity, estimated_of(planned.estimate));
 }
 
 }  // namespace orch::record

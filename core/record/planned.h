@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/plan/planned.h"
-#include "core/record/quantities.h"
 #include "core/record/record.h"
 
 namespace orch::record {
@@ -13,13 +12,11 @@ namespace orch::record {
 // comparing losses.
 std::vector<Field> fields_of(const plan::Run& run, bool training);
 
-// An estimate as a record has it. Times are multiplied by a machine's factor of those days.
-Estimated estimated_of(const plan::Estimate& estimate, double era = 1);
+// An estimate as a record has it: its items by group, its times multiplied by a machine's factor of
+// those days.
+plan::Estimate estimated_of(plan::Estimate estimate, double era = 1);
 
 // A run that nobody has run yet. Its estimate has items where the plan's had them.
 Record planned_record(const plan::Planned& planned, const std::string& experiment_file);
-
-// An estimated quantity of a run, without a record of all the rest.
-Quantity::Value estimated(const Quantity& quantity, const plan::Planned& planned);
 
 }  // namespace orch::record

@@ -7,6 +7,7 @@
 namespace orch::record {
 namespace {
 
+using plan::Estimate;
 using Value = Quantity::Value;
 
 constexpr bool kPlanned = true;
@@ -15,7 +16,7 @@ Value just(double value) { return statistics::Interval{value, {}, {}, 1}; }
 // Of an estimate, 0 is not known.
 Value known(double value) { return value > 0 ? just(value) : std::nullopt; }
 // What an estimate always tells: 0 is 0.
-Value told(double value, const Estimated& e) {
+Value told(double value, const Estimate& e) {
   return e.step_seconds > 0 ? just(value) : std::nullopt;
 }
 Value maybe(const std::optional<double>& value) { return value ? just(*value) : std::nullopt; }
@@ -40,21 +41,22 @@ Value days_per_100b_tokens(const Measurement& measured) {
 }
 
 // What grows with the step time has its range.
-Value with_step_range(double value, const Estimated& e) {
+Value with_step_range(double value, const Estimate& e) {
   if (!(e.step_seconds > 0)) return known(value);
-  return ranged(value, value * e.step_low / e.step_seconds, value * e.step_high / e.step_seconds);
+  const auto range = e.range_of(value);
+  return ranged(value, range.low, range.high);
 }
 
 }  // namespace
 
 const std::vector<Quantity>& quantities() {
   using M = Measurement;
-  using E = Estimated;
+  using E = Estimate;
   static const std::vector<Quantity> kAll{
       {"peak_memory_bytes", "peak memory (GiB)", "peak GiB", Dimension::memory, Better::lower, 4,
        [](const M& m) { return maybe(m.peak_memory_bytes); },
        [](const E& e) {
-         return ranged(e.peak_memory_bytes, e.memory_low, e.memory_high);
+         return ranged(e.peak_memory, e.memory_low, e.memory_high);
        },
        "memory"},
       {"step_seconds", "seconds per step", "step s", Dimension::seconds, Better::lower, 3,
@@ -80,16 +82,16 @@ const std::vector<Quantity>& quantities() {
       {"evaluation_loss", "loss on held-out data", "eval loss", Dimension::loss, Better::lower, 10},
       {"communicated_bytes", "bytes given to collectives in a step (GB)", "GB/step", Dimension::traffic,
        Better::lower, kUnshown, nullptr,
-       [](const E& e) { return told(e.communicated_bytes, e); }},
+       [](const E& e) { return told(e.communicated, e); }},
       {"bubble", "share of a step that stages are idle (%)", "bubble", Dimension::share,
        Better::lower, kUnshown, nullptr,
        [](const E& e) { return told(e.bubble, e); }},
       {"host_memory_bytes", "memory of the host (GiB)", "host GiB", Dimension::memory, Better::lower,
        kUnshown, [](const M& m) { return maybe(m.host_memory_bytes); },
-       [](const E& e) { return told(e.host_memory_bytes, e); }},
+       [](const E& e) { return told(e.host_memory, e); }},
       {"usable_memory_bytes", "memory that a run can use (GiB)", "usable GiB", Dimension::memory,
        Better::neither, kUnshown, nullptr,
-       [](const E& e) { return known(e.usable_memory_bytes); }, "", kPlanned},
+       [](const E& e) { return known(e.usable_memory); }, "", kPlanned},
       {"tflops_per_gpu_simple", "TFLOPs per GPU (simple)", "TFLOPs", Dimension::tflops, Better::higher,
        kUnshown, nullptr, [](const E& e) { return known(e.tflops_per_gpu_simple); }, "",
        kPlanned},
@@ -127,7 +129,7 @@ Value measured(const Quantity& quantity, const Measurement& from) {
   return stated != from.stated.end() ? finite(just(stated->second)) : std::nullopt;
 }
 
-Value estimated(const Quantity& quantity, const Estimated& from) {
+Value estimated(const Quantity& quantity, const Estimate& from) {
   return quantity.estimated ? finite(quantity.estimated(from)) : std::nullopt;
 }
 

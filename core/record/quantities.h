@@ -27,7 +27,7 @@ struct Quantity {
   // How it is read. Without a function, what is measured is what the source states by this name,
   // and nothing is estimated.
   Value (*measured)(const Measurement&) = nullptr;
-  Value (*estimated)(const Estimated&) = nullptr;
+  Value (*estimated)(const plan::Estimate&) = nullptr;
   std::string_view range = "";  // "step": its limits are step_low and step_high in CSV and JSON
   bool planned = false;         // nobody can measure it
 };
@@ -42,7 +42,7 @@ std::vector<std::string> measured_names();
 
 // Values are finite; nothing where it is not known.
 Quantity::Value measured(const Quantity& quantity, const Measurement& from);
-Quantity::Value estimated(const Quantity& quantity, const Estimated& from);
+Quantity::Value estimated(const Quantity& quantity, const plan::Estimate& from);
 Quantity::Value measured(const Quantity& quantity, const Record& record);
 Quantity::Value estimated(const Quantity& quantity, const Record& record);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/estimate.h"
 #include "core/plan/value.h"
 #include "core/record/statistics/interval.h"
 #include "core/record/statistics/steps.h"
@@ -65,12 +66,6 @@ struct Tflops {
   bool computed = false;  // by us, from time and size; else it was stated
 };
 
-struct TimeItem {
-  std::string name;
-  std::string group;  // compute, bubble, communication, optimizer, other
-  double seconds = 0;
-};
-
 // A node or rank that is slower, or fuller, than the others.
 struct OddNode {
   std::string name;  // as the log calls it
@@ -105,25 +100,10 @@ struct Measurement {
   std::vector<StepPoint> peaks;       // bytes of the fullest rank so far, where they rise
   std::vector<std::int64_t> resumes;  // steps at which the run was resumed
   std::vector<Spike> spikes;
-  std::vector<TimeItem> time_items;  // of one step
+  std::vector<plan::Item> time_items;    // seconds of one step
+  std::vector<plan::Item> memory_items;  // bytes of one rank; not in records' JSON
   // Quantities (quantities.h) that the source states and no member holds, by name.
   std::map<std::string, double, std::less<>> stated;
-};
-
-// What the estimator says of the same run.
-struct Estimated {
-  std::string fit;                                       // fits, tight, oom
-  double step_seconds = 0, step_low = 0, step_high = 0;  // 90 % range
-  double peak_memory_bytes = 0, memory_low = 0, memory_high = 0, usable_memory_bytes = 0;
-  double tokens_per_second = 0, days_per_100b_tokens = 0;
-  double tflops_per_gpu = 0;         // megatron convention
-  double tflops_per_gpu_simple = 0;  // simple convention
-  double mfu = 0;
-  double gpu_hours = 0, days_to_train = 0;  // 0: no tokens were given
-  double host_memory_bytes = 0;             // per node
-  double communicated_bytes = 0;            // given to collectives in a step, by one rank
-  double bubble = 0;                        // share of a step that stages are idle
-  std::vector<TimeItem> time_items;         // of one step
 };
 
 // Why a number is not to be believed.
@@ -145,7 +125,7 @@ struct Record {
   Failure failure = Failure::none;
   std::string reason;  // the line or the words that say so, printable
   Measurement measured;
-  std::optional<Estimated> estimated;
+  std::optional<plan::Estimate> estimated;
   std::string not_estimated;  // why there is no estimate
   std::vector<Doubt> doubts;
   std::string notes;

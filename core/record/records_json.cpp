@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/base/json_fields.h"
-#include "core/record/json_names.h"
+#include "core/plan/estimate_json.h"
 #include "core/record/quantities.h"
 
 // What is written and what is read is one list of members for each struct: members(io, held) calls
@@ -18,13 +18,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int kRecordsVersion = 1;
+
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
-void members(auto& io, Is<TimeItem> auto& item) {
+void members(auto& io, Is<plan::Item> auto& item) {
   io("name", item.name);
-  io("group", item.group);
-  io("seconds", item.seconds);
+  io("group", item.kind);
+  io("seconds", item.amount);
 }
 void members(auto& io, Is<statistics::OddStep> auto& step) {
   io("step", step.step);
@@ -111,10 +113,10 @@ void members(auto& io, Is<Measurement> auto& measured) {
   io("spikes", measured.spikes);
   io("time_items", measured.time_items);
 }
-void members(auto& io, Is<Estimated> auto& estimated) {
+void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);
-  for (const auto& [name, member] : kEstimated) io(name, estimated.*member);
-  io("time_items", estimated.time_items);
+  for (const auto& [name, member] : plan::kEstimateNumbers) io(name, estimated.*member);
+  io("time_items", estimated.time);
 }
 
 // Leaves out what is not known, unless all is asked for; JSON has no word for what is not a number.
@@ -131,6 +133,7 @@ struct Writer {
   void operator()(const char* name, const std::optional<double>& value) {
     if (value && std::isfinite(*value)) to[name] = *value;
   }
+  void operator()(const char* name, plan::Fit fit) { to[name] = plan::name(fit); }
   template <std::integral T>
   void operator()(const char* name, T count) {
     if (all || count != 0) to[name] = count;
@@ -194,6 +197,9 @@ struct Reader {
   }
   static void read(const Json& json, std::optional<double>& to) {
     if (json.is_number()) to = json.get<double>();
+  }
+  static void read(const Json& json, plan::Fit& to) {
+    if (json.is_string()) to = plan::parse_fit(json.get<std::string>()).value_or(to);
   }
   static void read(const Json& json, bool& to) { to = json.is_boolean() && json.get<bool>(); }
   static void read(const Json& json, std::int64_t& to) {
@@ -274,7 +280,7 @@ Json json_of(const Record& record) {
   Writer measurement{out["measured"] = Json::object()};
   members(measurement, record.measured);
   if (record.estimated) {
-    Writer estimate{out["estimated"] = Json{{"fit", record.estimated->fit}}};
+    Writer estimate{out["estimated"] = Json::object()};
     members(estimate, *record.estimated);
   }
   // What follows from others is written, too: a reader need not know how.

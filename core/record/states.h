@@ -34,6 +34,11 @@ enum class Failure {
   lost,        // gone without a trace: neither SLURM nor the folder knows how it ended
 };
 
+// Whether it has ended, and will not go on by itself.
+inline bool is_final(State state) {
+  return state == State::finished || state == State::failed || state == State::cancelled;
+}
+
 std::string_view name(State state);
 std::string_view name(Failure failure);
 std::optional<State> parse_state(std::string_view text);

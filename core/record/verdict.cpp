@@ -40,6 +40,8 @@ bool runs(const JobFact& job) {
                                "STAGE_OUT", "STOPPED"});
 }
 
+constexpr double kHangSteps = 20;  // without one in the time of so many, a run hangs
+
 // Exit codes of the job script.
 constexpr int kBadNodes = 69;
 constexpr int kStopped = 75;
@@ -81,14 +83,14 @@ std::optional<Verdict> hang(const Evidence& evidence) {
   if (progress) {
     const auto& measured = progress->measured;
     if (measured.step_seconds) step = std::max(step, measured.step_seconds->value);
-    const double limit = std::max(evidence.hang_seconds, evidence.hang_steps * step);
+    const double limit = std::max(evidence.hang_seconds, kHangSteps * step);
     if (progress->age <= limit) return std::nullopt;
     return Verdict{State::running, Failure::hang,
                    fmt::format("no step for {}, since step {}", format_seconds(progress->age),
                                measured.steps)};
   }
   // Before the first step come start-up, data and the first collectives.
-  const double limit = std::max(3 * evidence.hang_seconds, evidence.hang_steps * step);
+  const double limit = std::max(3 * evidence.hang_seconds, kHangSteps * step);
   if (!evidence.job || evidence.job->elapsed_seconds <= limit) return std::nullopt;
   return Verdict{
       State::running, Failure::hang,

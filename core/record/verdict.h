@@ -16,9 +16,6 @@ struct Verdict {
   Failure failure = Failure::none;
   std::string reason;  // a short text for people: why it pends, why it failed
   bool heard = true;   // false: the script should have said so itself; its file may only be late
-  bool is_final() const {
-    return state == State::finished || state == State::failed || state == State::cancelled;
-  }
 };
 
 // Everything known of one phase of a run since it was last submitted.
@@ -31,8 +28,7 @@ struct Evidence {
   std::function<Confession()> confession;  // of the last attempt's log, which may be long; may be null
   std::int64_t steps = 0;                  // that the run has, over all phases
   double step_seconds = 0;                 // as estimated, for the hang
-  double hang_steps = 20;                  // without progress for so many steps' time (and at
-  double hang_seconds = 600;               // least so long), it hangs
+  double hang_seconds = 600;               // without a step for so long and many steps' time, it hangs
 };
 
 // What became of the phase. Absence is never success: finished is what a status.json calls

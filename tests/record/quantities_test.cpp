@@ -5,7 +5,6 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/outcome.h"
 #include "core/record/records_json.h"
 
 using namespace orch;
@@ -31,7 +30,7 @@ TEST_CASE("a quantity is read from members, or from what the source states", "[r
   CHECK_FALSE(estimated(memory, record));
   record.measured.peak_memory_bytes = 3 * kGiB;
   record.measured.stated["bubble"] = 0.25;
-  record.estimated.emplace().peak_memory_bytes = 4 * kGiB;
+  record.estimated.emplace().peak_memory = 4 * kGiB;
   record.estimated->memory_low = 3.5 * kGiB;
   record.estimated->memory_high = 5 * kGiB;
   CHECK(measured(memory, record)->value == 3 * kGiB);
@@ -44,7 +43,7 @@ TEST_CASE("a quantity is read from members, or from what the source states", "[r
 }
 
 TEST_CASE("days to train have the range of the step", "[record]") {
-  Estimated guess;
+  plan::Estimate guess;
   guess.step_seconds = 2;
   guess.step_low = 1.5;
   guess.step_high = 3;
@@ -71,7 +70,7 @@ TEST_CASE("JSON has every quantity, and gives it back", "[record]") {
   record.id = "a";
   record.measured.stated["bubble"] = 0.25;
   record.measured.tflops.push_back({150, "megatron", true});
-  record.estimated.emplace().communicated_bytes = 4096;
+  record.estimated.emplace().communicated = 4096;
   const auto read = parse_records_json(records_json({record}), "x.json");
   REQUIRE(read);
   for (const auto& quantity : quantities()) {

@@ -35,7 +35,7 @@ Record full() {
   measured.spikes = {{2, 9.1, 9.9, 4, true}};
   measured.time_items = {{"forward", "compute", 40}};
   record.estimated.emplace();
-  record.estimated->fit = "tight";
+  record.estimated->fit = plan::Fit::tight;
   record.estimated->step_seconds = 131;
   record.doubts = {{"tflops", "tflops_per_gpu", "34.99 does not follow from 184 s"}};
   return record;

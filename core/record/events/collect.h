@@ -41,8 +41,15 @@ namespace orch::events {
 // however long it is. now: the file system's own time (see file_system_now), for the age.
 std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now);
 
-// The last profile that the attempt's trainer wrote in the last 4 MiB of its events.
-std::optional<record::Profile> read_profile(const fs::path& attempt_folder);
+// The items of the last profile that the attempt's trainer wrote in the last 4 MiB of its events,
+// by the estimator's names and of no kind. False: there is none.
+bool read_profile(const fs::path& attempt_folder, record::Measurement& into);
+
+// What the events of all attempts tell together, each read from beginning to end, in their order. A
+// step that a later attempt did again counts as that one did it. Of the record that is what was
+// measured, with the items of the last profile, its start and end, and the versions of torch and
+// device.
+record::Record read_history(const std::vector<fs::path>& attempt_folders);
 
 // The last event "failed" of an attempt, its message printable and cut to about 200 characters;
 // none if there is no such event. One that blames the others (nccl) counts after all that do not.

@@ -1,4 +1,4 @@
-#include "core/record/events/history.h"
+#include "core/record/events/collect.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/json_fields.h"
-#include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
 #include "core/record/events/window.h"
 #include "core/record/thinned.h"
@@ -106,7 +105,7 @@ class Reader {
     return std::move(measured);
   }
 
-  History finish() && {
+  record::Record finish() && {
     auto& measured = out_.measured;
     std::vector<statistics::TimedStep> timed;
     std::vector<record::LossPoint> losses;
@@ -134,8 +133,8 @@ class Reader {
     const auto event = parse_event(line);
     if (!event) return;
     if (event->time) {
-      if (out_.start == 0) out_.start = *event->time;
-      out_.end = *event->time;
+      if (out_.origin.start == 0) out_.origin.start = *event->time;
+      out_.origin.end = *event->time;
     }
     if (event->name == "start") return begin(line);
     if (event->name == "step" && event->step) return add(*event);
@@ -146,10 +145,10 @@ class Reader {
 
   void begin(std::string_view line) {
     const auto json = parse_json(line);
-    out_.versions.clear();
+    out_.origin.versions.clear();
     for (const auto* name : {"torch", "device"})
       if (json.is_object() && json.contains(name) && json[name].is_string())
-        out_.versions.emplace_back(name, json[name].get<std::string>());
+        out_.origin.versions.emplace_back(name, json[name].get<std::string>());
   }
 
   void add(const Event& event) {
@@ -215,7 +214,7 @@ class Reader {
     measured.days_per_100b_tokens = 100e9 / *measured.tokens_per_second / 86400;
   }
 
-  History out_;
+  record::Record out_;
   std::vector<Step> steps_;
   std::optional<Event> before_;
   std::optional<double> evaluation_;  // the loss of the last one
@@ -240,17 +239,12 @@ std::optional<record::Progress> read_progress(const fs::path& attempt_folder, do
   return std::nullopt;
 }
 
-History read_history(const std::vector<fs::path>& attempt_folders) {
+record::Record read_history(const std::vector<fs::path>& attempt_folders) {
   Reader reader;
   for (const auto& folder : attempt_folders) reader.read(folder);
   auto out = std::move(reader).finish();
-  for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder) {
-    const auto profile = read_profile(*folder);
-    if (!profile) continue;
-    for (const auto& [name, seconds] : profile->time_items)
-      out.measured.time_items.push_back({name, "", seconds});
-    break;
-  }
+  for (auto folder = attempt_folders.rbegin(); folder != attempt_folders.rend(); ++folder)
+    if (read_profile(*folder, out.measured)) break;
   return out;
 }
 

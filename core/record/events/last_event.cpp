@@ -47,13 +47,13 @@ std::string text_of(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::map<std::string, double> items_of(const Json& json, const char* key) {
-  std::map<std::string, double> items;
+std::vector<plan::Item> items_of(const Json& json, const char* key) {
+  std::vector<plan::Item> items;
   const auto found = json.find(key);
   if (found == json.end() || !found->is_object()) return items;
   for (const auto& [name, amount] : found->items())
     if (amount.is_number() && std::isfinite(amount.get<double>()) && items.size() < kMostItems)
-      items[printable(name)] = amount.get<double>();
+      items.push_back({printable(name), "", amount.get<double>()});
   return items;
 }
 
@@ -77,15 +77,12 @@ record::Confession read_failure(const fs::path& attempt_folder) {
   return {failure_of(text_of(event, "class")), record::shortened(text_of(event, "message"), kLongest)};
 }
 
-std::optional<record::Profile> read_profile(const fs::path& attempt_folder) {
+bool read_profile(const fs::path& attempt_folder, record::Measurement& into) {
   const auto event = last_event(attempt_folder / "events.jsonl", "profile", kMostOfEvents);
-  if (event.is_null()) return std::nullopt;
-  record::Profile profile;
-  const auto step = event.find("step");
-  if (step != event.end() && step->is_number_integer()) profile.step = step->get<std::int64_t>();
-  profile.time_items = items_of(event, "time_items");
-  profile.memory_items = items_of(event, "memory_items");
-  return profile;
+  if (event.is_null()) return false;
+  into.time_items = items_of(event, "time_items");
+  into.memory_items = items_of(event, "memory_items");
+  return true;
 }
 
 }  // namespace orch::events

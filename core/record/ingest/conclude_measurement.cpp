@@ -123,7 +123,7 @@ void fill_timers(const Run& run, const TimerGroups& groups, const Counts& counts
     if (!divided && seconds > 0) out.time_items.push_back({printable(name), group, seconds});
   }
   std::stable_sort(out.time_items.begin(), out.time_items.end(),
-                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+                   [](const auto& a, const auto& b) { return a.amount > b.amount; });
 }
 
 void fill_losses(const Run& run, Record& record) {

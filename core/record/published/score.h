@@ -14,23 +14,16 @@
 
 namespace orch::published {
 
-// What the estimate says of a sample's run. The ranges are those in which nine of ten should fall.
-struct Prediction {
-  double step_seconds = 0, step_low = 0, step_high = 0;
-  double memory_bytes = 0, memory_low = 0, memory_high = 0;
-  double peak_bytes = 0;  // on the fullest GPU, wherever memory was measured
-  plan::Fit fit = plan::Fit::fits;
-};
-
-using Predict = std::function<Result<Prediction>(const Sample&)>;
+using Predict = std::function<Result<plan::Estimate>(const Sample&)>;
 
 // A sample beside its prediction.
 struct Judged {
   const Sample* sample = nullptr;
-  Prediction prediction;
+  plan::Estimate prediction;
   bool gave_factor = false;  // used to calibrate: says nothing about the time of others
 
   bool has_time() const { return sample->step_seconds.has_value() && !gave_factor; }
+  double memory_bytes() const;  // predicted, where the sample's was measured
   double error() const;         // of the step time, signed, in percent; has_time()
   double memory_error() const;  // the same of memory; the sample has one
 };

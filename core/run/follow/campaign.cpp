@@ -26,12 +26,12 @@ Campaign::Campaign(const fs::path& root, const std::string& experiment, World wo
 
 Status Campaign::open() {
   damaged_.clear();
-  auto facts = store::read_experiment(folder_);
-  if (facts && *facts) {
-    experiment_ = **facts;
+  auto asked = store::read_experiment(folder_);
+  if (asked && *asked) {
+    experiment_ = std::move(**asked);
     experiment_.name = folder_.filename().string();  // it may have been renamed
   }
-  if (!facts) damaged_ = facts.error();
+  if (!asked) damaged_ = asked.error();
   if (auto status = ledger_.read(damaged_); !status) return status;
   if (auto status = read_runs(); !status) return status;
   note_trouble(damaged_);
@@ -49,7 +49,7 @@ Status Campaign::read_runs() {
   if (!wanted) damaged_.insert(damaged_.end(), wanted.error().begin(), wanted.error().end());
   std::map<std::string, store::Index::Row> known;
   for (auto& row : index_.rows(experiment_.name)) {
-    auto id = row.facts.id;
+    auto id = row.record.id;
     known.emplace(std::move(id), std::move(row));
   }
   std::vector<RunView> runs;
@@ -61,23 +61,22 @@ Status Campaign::read_runs() {
     std::string stamp;
     // What has not ended may have been planned anew since.
     if (const auto row = known.find(id);
-        row != known.end() && row->second.outcome.verdict.is_final()) {
-      view.facts = std::move(row->second.facts);
-      view.outcome = std::move(row->second.outcome);
+        row != known.end() && is_final(row->second.record.state)) {
       stamp = std::move(row->second.stamp);
+      static_cast<record::LiveRun&>(view) = std::move(row->second);
     } else {
       stamp = store::stamp_of(folder_ / id);
-      auto facts = store::read_run_facts(folder_ / id);
-      if (!facts) {
-        note_trouble(facts.error());
+      auto run = store::read_live_run(folder_ / id);
+      if (!run) {
+        note_trouble(run.error());
         continue;
       }
-      view.facts = std::move(*facts);
+      static_cast<record::LiveRun&>(view) = std::move(*run);
     }
     view.wanted = wanted && wanted->contains(id);
     if (const auto before = find(id)) view.unheard_since = runs_[*before].unheard_since;
     read_run(view, folder_ / id);
-    if (view.settled) ended.push_back({view.facts, view.outcome, std::move(stamp)});
+    if (view.settled) ended.push_back({view, std::move(stamp)});
     news = news || (view.settled && !known.contains(id));
     place[id] = runs.size();
     runs.push_back(std::move(view));
@@ -97,22 +96,21 @@ void Campaign::damage(RunView& view, const Errors& errors) {
 
 // Of a run that ended, the index has all that is needed, as long as nobody submitted it again.
 void Campaign::read_run(RunView& view, const fs::path& folder) {
-  const auto& entries = ledger_.of(view.facts.id);
+  const auto& entries = ledger_.of(view.record.id);
   const auto last = entries.empty() ? "" : ledger_.at(entries.back()).submission.id;
-  const auto ended = [&] { return view.verdict().is_final() && view.outcome.submission == last; };
+  const auto ended = [&] { return is_final(view.record.state) && view.submission == last; };
   if (!ended()) {
-    auto outcome = store::read_outcome(folder);
-    view.outcome = outcome && *outcome ? **outcome : record::Outcome{};
-    if (!outcome) damage(view, outcome.error());
-    view.damage_stays = !outcome;
+    const auto status = store::read_state(folder, view);
+    if (!status) damage(view, status.error());
+    view.damage_stays = !status;
   }
   view.settled = ended();
   read_marks(view);
-  if (!view.settled || record::is_transient(view.verdict().failure)) read_attempts(view);
+  if (!view.settled || record::is_transient(view.record.failure)) read_attempts(view);
 }
 
 void Campaign::read_marks(RunView& view) {
-  const auto folder = folder_ / view.facts.id;
+  const auto folder = folder_ / view.record.id;
   std::error_code ignored;
   view.stop_file = fs::exists(folder / "stop", ignored) || fs::exists(folder_ / "stop", ignored);
   const auto checkpoints = fs::directory_iterator(folder / "checkpoints", ignored);
@@ -132,7 +130,7 @@ void Campaign::read_attempts(RunView& view) {
   if (!view.damage_stays) view.damage.clear();
   while (!attempts.empty() && attempts.back().state == "running") attempts.pop_back();
   const int from = attempts.empty() ? 1 : attempts.back().number + 1;
-  auto more = store::read_attempts(folder_ / view.facts.id, from);
+  auto more = store::read_attempts(folder_ / view.record.id, from);
   if (!more) {
     damage(view, more.error());
     return;
@@ -144,7 +142,7 @@ void Campaign::read_attempts(RunView& view) {
     });
   };
   view.phase = 1;
-  while (view.phase < view.facts.phases && has_finished(view.phase)) ++view.phase;
+  while (view.phase < view.phases && has_finished(view.phase)) ++view.phase;
 }
 
 double Campaign::file_system_now() {
@@ -153,7 +151,7 @@ double Campaign::file_system_now() {
 }
 
 fs::path Campaign::attempt_folder(const RunView& view, const record::Attempt& attempt) const {
-  return folder_ / view.facts.id / "attempts" / std::to_string(attempt.number);
+  return folder_ / view.record.id / "attempts" / std::to_string(attempt.number);
 }
 
 // Of the last attempt; what an earlier one reached stays until this one has made a step.
@@ -162,7 +160,7 @@ std::optional<record::Progress> Campaign::read_progress(RunView& view) {
   const auto folder = attempt_folder(view, view.attempts.back());
   auto progress = events::read_progress(folder, file_system_now());
   if (!progress && world_.log_progress) progress = world_.log_progress(folder, file_system_now());
-  if (progress) view.outcome.measured = progress->measured;
+  if (progress) view.take(progress->measured);
   return progress;
 }
 
@@ -172,7 +170,7 @@ record::JobFacts Campaign::poll(bool& answered) {
   std::map<std::string, std::set<std::size_t>> asked;  // executor -> submissions
   for (const auto& view : runs_) {
     if (view.settled) continue;
-    for (const auto& entry : ledger_.of(view.facts.id))
+    for (const auto& entry : ledger_.of(view.record.id))
       if (const auto& submission = ledger_.at(entry).submission;
           !submission.job.empty() && submission.phase >= view.phase)
         asked[submission.executor].insert(entry.submission);
@@ -202,8 +200,8 @@ void Campaign::look_at_ledger() {
   Errors damaged;
   if (auto status = ledger_.read(damaged); !status) note_trouble(status.error());
   for (auto& view : runs_) {
-    const auto& entries = ledger_.of(view.facts.id);
-    if (!entries.empty() && ledger_.at(entries.back()).submission.id != view.outcome.submission)
+    const auto& entries = ledger_.of(view.record.id);
+    if (!entries.empty() && ledger_.at(entries.back()).submission.id != view.submission)
       view.settled = false;
   }
 }
@@ -219,7 +217,7 @@ void Campaign::refresh() {
     silent_since_ = world_.clock->steady();
   for (auto& view : runs_)
     if (!view.settled) judge(view, facts);
-  if (auto status = note_outcomes(); !status) note_trouble(status.error());
+  if (auto status = note_states(); !status) note_trouble(status.error());
 }
 
 void Campaign::settle_lost() {
@@ -237,7 +235,7 @@ Errors Campaign::take_troubles() { return std::exchange(trouble_, {}); }
 
 const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
                                          const record::JobFacts& facts) const {
-  const auto entry = ledger_.last(view.facts.id, phase);
+  const auto entry = ledger_.last(view.record.id, phase);
   if (!entry) return nullptr;
   const auto found = facts.find({ledger_.at(*entry).submission.id, entry->task});
   return found == facts.end() ? nullptr : &found->second;
@@ -248,28 +246,29 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   // Thousands may wait: as long as one does, its folder does not change.
   const bool still_waits = view.judged && view.job && fact && view.job->state == "PENDING" &&
                            fact->state == "PENDING" && view.job->job == fact->job;
-  const bool never_submitted = view.judged && ledger_.of(view.facts.id).empty();
+  const bool never_submitted = view.judged && ledger_.of(view.record.id).empty();
   if (!still_waits && !never_submitted) read_attempts(view);
   view.judged = true;
 
-  const auto before = view.outcome.verdict;
+  const auto failed_before = view.record.failure;
+  const auto why_before = view.record.reason;
   auto verdict = judge_phase(view, view.phase, facts);
   // We cancelled it because it hung; SLURM only knows that it was cancelled.
-  if (verdict.state == State::cancelled && !view.outcome.cancel_asked &&
-      before.failure == record::Failure::hang)
-    verdict = {State::failed, record::Failure::hang, before.reason + "; cancelled"};
+  if (verdict.state == State::cancelled && !view.cancel_asked &&
+      failed_before == record::Failure::hang)
+    verdict = {State::failed, record::Failure::hang, why_before + "; cancelled"};
   // SLURM forgets a task that is cancelled before it starts.
-  if (view.outcome.cancel_asked &&
+  if (view.cancel_asked &&
       (verdict.state == State::cancelled || verdict.state == State::stopped ||
        verdict.failure == record::Failure::lost))
     verdict = {State::cancelled, record::Failure::none, "orch cancel"};
   // What is still in the queue can be told without its files; how it ended cannot.
   if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
     verdict = {State::failed, record::Failure::none, view.damage};
-  view.outcome.verdict = verdict;
+  view.take(verdict);
   if (verdict.state == State::finished || verdict.state == State::stopped) read_progress(view);
-  view.outcome.elapsed_seconds = elapsed(view, world_.clock->now());
-  view.outcome.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
+  view.elapsed_seconds = elapsed(view, world_.clock->now());
+  view.record.measured.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
   settle(view);
 }
 
@@ -286,7 +285,7 @@ bool belongs(const record::Attempt& attempt, const record::Submission& submissio
 
 record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::JobFacts& facts) {
   record::Evidence evidence;
-  const auto entry = ledger_.last(view.facts.id, phase);
+  const auto entry = ledger_.last(view.record.id, phase);
   const auto* fact = fact_of(view, phase, facts);
   if (fact)
     view.job = *fact;
@@ -306,8 +305,8 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
     if (attempt.phase == phase &&
         (!entry || attempt.state == "finished" || belongs(attempt, *evidence.submission)))
       evidence.attempts.push_back(&attempt);
-  evidence.steps = view.facts.steps;
-  evidence.step_seconds = view.facts.estimated.step_seconds;
+  evidence.steps = view.record.measured.steps_planned;
+  evidence.step_seconds = view.estimated_step();
   evidence.hang_seconds = options_.hang_seconds;
   if (!evidence.attempts.empty()) {
     const auto& last = *evidence.attempts.back();
@@ -322,7 +321,7 @@ record::Verdict Campaign::judge_phase(RunView& view, int phase, const record::Jo
 
 // What the script did not say itself may only not be seen yet: files of other hosts come late.
 bool Campaign::is_certain(RunView& view) {
-  if (view.verdict().heard) return true;
+  if (view.heard) return true;
   if (view.unheard_since < 0) view.unheard_since = world_.clock->steady();
   const bool long_ago =
       view.job && view.job->end > 0 &&
@@ -331,7 +330,7 @@ bool Campaign::is_certain(RunView& view) {
 }
 
 void Campaign::settle(RunView& view) {
-  const bool ended = view.verdict().is_final() || !view.verdict().heard;
+  const bool ended = is_final(view.record.state) || !view.heard;
   if (!ended || !view.damage.empty()) {
     view.unheard_since = -1;
     return;
@@ -340,32 +339,31 @@ void Campaign::settle(RunView& view) {
   if (!is_certain(view)) return;
   read_progress(view);
   read_marks(view);
-  if (const auto& entries = ledger_.of(view.facts.id); !entries.empty())
-    view.outcome.submission = ledger_.at(entries.back()).submission.id;
+  if (const auto& entries = ledger_.of(view.record.id); !entries.empty())
+    view.submission = ledger_.at(entries.back()).submission.id;
   for (const auto& attempt : view.attempts)
-    view.outcome.end = std::max({view.outcome.end, attempt.end, attempt.seen});
+    view.record.origin.end = std::max({view.record.origin.end, attempt.end, attempt.seen});
   view.settled = true;
-  unnoted_.insert(place_.at(view.facts.id));
+  unnoted_.insert(place_.at(view.record.id));
 }
 
 // Another orch may have cancelled it, or given it new tries, since we read the folder.
 void Campaign::merge_orders(RunView& view) {
-  const auto noted = store::read_outcome(folder_ / view.facts.id);
-  if (!noted || !*noted) return;
-  const bool newer = (*noted)->retries_from >= view.outcome.retries_from;
-  view.outcome.retries_from = std::max(view.outcome.retries_from, (*noted)->retries_from);
-  if (!(*noted)->cancel_asked || !newer) return;
-  view.outcome.cancel_asked = true;
-  if (view.verdict().failure == record::Failure::lost || view.verdict().state == State::stopped)
-    view.outcome.verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+  record::LiveRun noted;
+  if (!store::read_state(folder_ / view.record.id, noted)) return;
+  const bool newer = noted.retries_from >= view.retries_from;
+  view.retries_from = std::max(view.retries_from, noted.retries_from);
+  if (!noted.cancel_asked || !newer) return;
+  view.cancel_asked = true;
+  if (view.record.failure == record::Failure::lost || view.record.state == State::stopped)
+    view.take(record::Verdict{State::cancelled, record::Failure::none, "orch cancel"});
 }
 
 // All at once: the disk is waited for but once.
-Status Campaign::note_outcomes() {
-  std::vector<store::OutcomeOf> outcomes;
-  for (const auto place : unnoted_)
-    outcomes.push_back({folder_ / runs_[place].facts.id, runs_[place].outcome});
-  if (auto status = outcomes.empty() ? Status() : store::write_outcomes(outcomes); !status)
+Status Campaign::note_states() {
+  std::vector<const record::LiveRun*> changed;
+  for (const auto place : unnoted_) changed.push_back(&runs_[place]);
+  if (auto status = store::write_states(folder_, changed); !status)
     return status;  // again with the next look
   unnoted_.clear();
   return {};
@@ -377,7 +375,7 @@ void Campaign::submitted(std::size_t run) {
   view.unheard_since = -1;
   view.job.reset();
   view.attempts.clear();
-  view.outcome.verdict = {State::pending, record::Failure::none, ""};
+  view.take(record::Verdict{State::pending, record::Failure::none, ""});
 }
 
 // --- sums ---
@@ -397,7 +395,7 @@ std::vector<std::size_t> Campaign::due() const {
 
 double Campaign::gpu_hours_used() const {
   double hours = 0;
-  for (const auto& view : runs_) hours += view.outcome.gpu_hours;
+  for (const auto& view : runs_) hours += view.gpu_hours();
   return hours;
 }
 
@@ -405,11 +403,12 @@ double Campaign::gpu_hours_used() const {
 double Campaign::gpu_hours_left(std::size_t run) const {
   const auto& view = runs_[run];
   const bool anew = !is_open(view) && !view.has_checkpoint;
-  return anew ? view.facts.estimated.gpu_hours : std::max(0.0, view.facts.estimated.gpu_hours - view.outcome.gpu_hours);
+  const double whole = view.estimated_hours();
+  return anew ? whole : std::max(0.0, whole - view.gpu_hours());
 }
 
 Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
-  const double budget = experiment_.gpu_hours;
+  const double budget = experiment_.budget.gpu_hours;
   if (budget <= 0 || options_.over_budget) return {};
   // What is due is committed already; the rest comes on top.
   double spent = gpu_hours_used() + gpu_hours_committed(), asked = 0;
@@ -434,7 +433,7 @@ Status Campaign::check_budget(const std::vector<std::size_t>& more) const {
 void Campaign::look_at_progress() {
   now_.reset();
   for (auto& view : runs_)
-    if (view.verdict().state == State::running) read_progress(view);
+    if (view.record.state == State::running) read_progress(view);
 }
 
 double Campaign::gpu_hours_committed() const {

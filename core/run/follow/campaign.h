@@ -32,7 +32,7 @@ class Campaign {
   Errors take_troubles();
 
   const fs::path& folder() const { return folder_; }
-  const store::ExperimentFacts& experiment() const { return experiment_; }
+  const plan::Experiment& experiment() const { return experiment_; }
   const std::vector<RunView>& runs() const { return runs_; }
   std::optional<std::size_t> find(const std::string& id) const;
   const Ledger& ledger() const { return ledger_; }
@@ -108,18 +108,18 @@ class Campaign {
   void merge_orders(RunView& view);
   void read_marks(RunView& view);
   void look_at_ledger();
-  Status note_outcomes();  // state.json of the runs in unnoted_
+  Status note_states();  // state.json of the runs in unnoted_
   double file_system_now();
 
   fs::path folder_;
   World world_;
   Options options_;
-  store::ExperimentFacts experiment_;
+  plan::Experiment experiment_;
   store::Index index_;
   Ledger ledger_;
   std::vector<RunView> runs_;
   std::map<std::string, std::size_t> place_;  // by id
-  std::set<std::size_t> unnoted_;             // places of runs whose outcome changed
+  std::set<std::size_t> unnoted_;             // places of runs whose state changed
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;

@@ -81,13 +81,13 @@ std::optional<std::string> Campaign::job_by_attempts(const record::Submission& s
 }
 
 launch::Executor* Campaign::executor_of(const RunView& view) const {
-  return view.facts.phases > 0 ? world_.slurm : world_.local;
+  return view.phases > 0 ? world_.slurm : world_.local;
 }
 
 Status Campaign::want(const std::vector<std::size_t>& which) {
   std::vector<std::string> ids;
   for (const auto run : which) {
-    ids.push_back(runs_[run].facts.id);
+    ids.push_back(runs_[run].record.id);
     runs_[run].wanted = true;
   }
   return store::add_wanted(folder_, ids);
@@ -98,19 +98,19 @@ Status Campaign::cancel(const std::vector<std::size_t>& which) {
   std::vector<Ledger::Entry> entries;
   for (const auto run : which) {
     auto& view = runs_[run];
-    if (view.verdict().state == State::finished) continue;
-    view.outcome.cancel_asked = true;
-    if (ledger_.of(view.facts.id).empty()) {
-      view.outcome.verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+    if (view.record.state == State::finished) continue;
+    view.cancel_asked = true;
+    if (ledger_.of(view.record.id).empty()) {
+      view.take(record::Verdict{State::cancelled, record::Failure::none, "orch cancel"});
       view.settled = true;
     }
     unnoted_.insert(run);
-    for (const auto& entry : ledger_.of(view.facts.id)) {
+    for (const auto& entry : ledger_.of(view.record.id)) {
       const auto& submission = ledger_.at(entry).submission;
       if (!submission.job.empty() && submission.phase >= view.phase) entries.push_back(entry);
     }
   }
-  if (auto status = note_outcomes(); !status) return status;
+  if (auto status = note_states(); !status) return status;
   return cancel_jobs(entries);
 }
 
@@ -118,10 +118,10 @@ Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
   std::vector<Ledger::Entry> entries;
   for (const auto run : which) {
     unnoted_.insert(run);
-    if (const auto entry = ledger_.last(runs_[run].facts.id, runs_[run].phase))
+    if (const auto entry = ledger_.last(runs_[run].record.id, runs_[run].phase))
       entries.push_back(*entry);
   }
-  if (auto status = note_outcomes(); !status) return status;
+  if (auto status = note_states(); !status) return status;
   return cancel_jobs(entries);
 }
 
@@ -150,7 +150,7 @@ Status Campaign::cancel_jobs(const std::vector<Ledger::Entry>& entries) {
 
 Status Campaign::ask_to_stop(const std::vector<std::size_t>& which) {
   for (const auto run : which) {
-    if (auto status = write_file_atomically(folder_ / runs_[run].facts.id / "stop", ""); !status)
+    if (auto status = write_file_atomically(folder_ / runs_[run].record.id / "stop", ""); !status)
       return status;
     runs_[run].stop_file = true;
   }
@@ -160,18 +160,15 @@ Status Campaign::ask_to_stop(const std::vector<std::size_t>& which) {
 Status Campaign::forget_failures(const std::vector<std::size_t>& which) {
   for (const auto run : which) {
     auto& view = runs_[run];
-    if (view.verdict().state == State::finished) continue;
+    if (view.record.state == State::finished) continue;
     read_attempts(view);
-    const auto tries = static_cast<int>(ledger_.of(view.facts.id).size());
-    record::Outcome fresh;
-    fresh.retries_from = tries;
-    fresh.gpu_hours = view.outcome.gpu_hours;
-    fresh.measured = view.outcome.measured;
-    view.outcome = fresh;
+    const auto tries = static_cast<int>(ledger_.of(view.record.id).size());
+    view.forget();
+    view.retries_from = tries;
     view.settled = false;
     unnoted_.insert(run);
   }
-  if (auto status = note_outcomes(); !status) return status;
+  if (auto status = note_states(); !status) return status;
   return want(which);
 }
 
@@ -179,7 +176,7 @@ void Campaign::clear_stop_files(const std::vector<std::size_t>& which) {
   std::error_code ignored;
   if (which.size() == runs_.size()) fs::remove(folder_ / "stop", ignored);
   for (const auto run : which) {
-    fs::remove(folder_ / runs_[run].facts.id / "stop", ignored);
+    fs::remove(folder_ / runs_[run].record.id / "stop", ignored);
     runs_[run].stop_file = false;
   }
 }

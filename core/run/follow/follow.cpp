@@ -16,7 +16,7 @@ using record::State;
 std::size_t digest(const Campaign& campaign) {
   std::size_t out = 0;
   for (const auto& view : campaign.runs()) {
-    out = out * 31 + static_cast<std::size_t>(view.verdict().state);
+    out = out * 31 + static_cast<std::size_t>(view.record.state);
     out = out * 31 + view.attempts.size();
   }
   return out;
@@ -30,14 +30,14 @@ std::size_t count_open(const Campaign& campaign) {
 void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   for (const auto run : due) {
     const auto& view = campaign.runs()[run];
-    if (view.verdict().state == State::failed)
-      campaign.world().say(fmt::format("{}: {} ({}); try {} of {}", view.facts.id,
-                                       name(view.verdict().failure), view.verdict().reason,
+    if (view.record.state == State::failed)
+      campaign.world().say(fmt::format("{}: {} ({}); try {} of {}", view.record.id,
+                                       name(view.record.failure), view.record.reason,
                                        tries(view, campaign.ledger()) + 1,
                                        campaign.options().retries + 1));
-    if (view.verdict().state == State::stopped)
+    if (view.record.state == State::stopped)
       campaign.world().say(
-          fmt::format("{}: goes on after: {}", view.facts.id, view.verdict().reason));
+          fmt::format("{}: goes on after: {}", view.record.id, view.record.reason));
   }
 }
 
@@ -46,11 +46,11 @@ Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
   std::vector<std::size_t> hung;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
     const auto& view = campaign.runs()[i];
-    if (view.verdict().state != State::running || !view.job ||
-        view.verdict().failure != record::Failure::hang || !cancelled.insert(view.job->job).second)
+    if (view.record.state != State::running || !view.job ||
+        view.record.failure != record::Failure::hang || !cancelled.insert(view.job->job).second)
       continue;
     campaign.world().say(
-        fmt::format("{}: hangs ({}); cancelled", view.facts.id, view.verdict().reason));
+        fmt::format("{}: hangs ({}); cancelled", view.record.id, view.record.reason));
     hung.push_back(i);
   }
   return hung.empty() ? Status() : campaign.cancel_hung(hung);
@@ -59,7 +59,7 @@ Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
 std::vector<std::size_t> due_of(const Campaign& campaign, const std::set<std::string>& only) {
   auto due = campaign.due();
   std::erase_if(due, [&](std::size_t run) {
-    return !only.empty() && !only.contains(campaign.runs()[run].facts.id);
+    return !only.empty() && !only.contains(campaign.runs()[run].record.id);
   });
   return due;
 }

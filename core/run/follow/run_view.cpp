@@ -8,15 +8,15 @@ using record::Failure;
 using record::State;
 
 bool is_open(const RunView& view) {
-  const auto& verdict = view.verdict();
-  return verdict.state == State::pending || verdict.state == State::running ||
-         ((verdict.is_final() || !verdict.heard) && !view.settled && view.damage.empty());
+  const auto state = view.record.state;
+  return state == State::pending || state == State::running ||
+         ((is_final(state) || !view.heard) && !view.settled && view.damage.empty());
 }
 
 int tries(const RunView& view, const Ledger& ledger) {
-  const auto& entries = ledger.of(view.facts.id);
+  const auto& entries = ledger.of(view.record.id);
   int count = 0;
-  for (auto i = static_cast<std::size_t>(view.outcome.retries_from); i < entries.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(view.retries_from); i < entries.size(); ++i) {
     const auto& submission = ledger.at(entries[i]).submission;
     if (submission.phase != view.phase) continue;
     const bool saved = std::any_of(
@@ -33,20 +33,19 @@ namespace {
 
 // After a time limit only what was saved gives another try a chance to get further.
 bool may_succeed(const RunView& view) {
-  const auto failure = view.verdict().failure;
+  const auto failure = view.record.failure;
   return record::is_transient(failure) || (failure == Failure::timeout && view.has_checkpoint);
 }
 
 }  // namespace
 
 bool is_due(const RunView& view, const Ledger& ledger, const Options& options) {
-  if (view.outcome.cancel_asked || view.stop_file || !view.damage.empty()) return false;
-  const auto& verdict = view.verdict();
-  switch (verdict.state) {
+  if (view.cancel_asked || view.stop_file || !view.damage.empty()) return false;
+  switch (view.record.state) {
     case State::planned:
       return view.wanted;
     case State::stopped:
-      return (verdict.heard || view.settled) && tries(view, ledger) <= options.retries;
+      return (view.heard || view.settled) && tries(view, ledger) <= options.retries;
     case State::failed:
       if (!view.settled) return false;
       return may_succeed(view) && tries(view, ledger) <= options.retries;
@@ -59,7 +58,7 @@ namespace {
 
 // Clocks of hosts differ: never less than nothing.
 double seconds_of(const RunView& view, const record::Attempt& attempt, double now) {
-  const bool runs = view.verdict().state == State::running && &attempt == &view.attempts.back();
+  const bool runs = view.record.state == State::running && &attempt == &view.attempts.back();
   const double end = attempt.end > 0 ? attempt.end : runs ? now : attempt.seen;
   return attempt.start > 0 ? std::max(0.0, end - attempt.start) : 0;
 }
@@ -73,7 +72,7 @@ double elapsed(const RunView& view, double now) {
 double gpu_hours_used(const RunView& view, double now) {
   double hours = 0;
   for (const auto& attempt : view.attempts) {
-    const auto gpus = attempt.gpus > 0 ? attempt.gpus : view.facts.gpus;
+    const auto gpus = attempt.gpus > 0 ? attempt.gpus : view.gpus();
     hours += seconds_of(view, attempt, now) / 3600 * static_cast<double>(gpus);
   }
   return std::max(hours, view.job ? view.job->gpu_hours : 0);

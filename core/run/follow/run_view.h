@@ -5,15 +5,12 @@
 
 #include "core/run/follow/ledger.h"
 #include "core/run/follow/options.h"
-#include "core/record/outcome.h"
-#include "core/record/run_facts.h"
+#include "core/record/live_run.h"
 
 namespace orch::follow {
 
 // A run as it stands.
-struct RunView {
-  record::RunFacts facts;
-  record::Outcome outcome;
+struct RunView : record::LiveRun {
   std::vector<record::Attempt> attempts;
   int phase = 1;                       // the one that the verdict speaks of
   std::optional<record::JobFact> job;  // as last polled
@@ -25,8 +22,6 @@ struct RunView {
   bool damage_stays = false;  // the damaged file is not looked at again
   std::string damage;         // which file of its folder cannot be read; empty: none
   double unheard_since = -1;  // steady clock: its end came without a word of the script; -1: no
-
-  const record::Verdict& verdict() const { return outcome.verdict; }
 };
 
 // Whether it waits, runs, or its end is not yet certain.

@@ -54,7 +54,7 @@ std::vector<Turn> deal_turns(const std::vector<std::size_t>& sizes, int limit) {
 }
 
 fs::path Submitter::folder(std::size_t run) const {
-  return fs::absolute(campaign_.folder() / campaign_.runs()[run].facts.id);
+  return fs::absolute(campaign_.folder() / campaign_.runs()[run].record.id);
 }
 
 Status Submitter::submit(const std::vector<std::size_t>& runs) {
@@ -62,7 +62,7 @@ Status Submitter::submit(const std::vector<std::size_t>& runs) {
   if (!made) return made.error();
   take_turns(*made);
   for (const auto& group : *made) {
-    const bool phases = view(group).facts.phases > 1;
+    const bool phases = view(group).phases > 1;
     if (auto status = phases ? submit_phases(group) : submit_array(group); !status) return status;
     if (campaign_.world().interrupted()) break;
   }
@@ -74,7 +74,7 @@ Result<std::size_t> Submitter::count_jobs(const std::vector<std::size_t>& runs) 
   if (!made) return made.error();
   std::size_t jobs = 0;
   for (const auto& group : *made) {
-    const auto phases = static_cast<std::size_t>(view(group).facts.phases);
+    const auto phases = static_cast<std::size_t>(view(group).phases);
     const auto largest =
         std::max<std::size_t>(1, campaign_.executor_of(view(group))->largest_array());
     jobs += phases > 1 ? phases : (group.runs.size() + largest - 1) / largest;
@@ -89,7 +89,7 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
   std::set<std::string> tested;  // what is asked for, once each
   for (const auto& group : *made) {
     auto* executor = campaign_.executor_of(view(group));
-    for (int phase = 1; phase <= std::max(1, view(group).facts.phases); ++phase) {
+    for (int phase = 1; phase <= std::max(1, view(group).phases); ++phase) {
       const auto script = read_file(folder(group.runs.front()) / script_name(phase));
       if (script && !tested.insert(launch::header_of(*script)).second) continue;
       Group one = group;
@@ -97,7 +97,7 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
       one.phase = phase;
       record::Submission submission;
       submission.executor = executor->name();
-      submission.runs = {view(one).facts.id};
+      submission.runs = {view(one).record.id};
       auto asked = request(one, folder(one.runs.front()));
       asked.submission = &submission;
       const auto status = executor->test(asked);
@@ -113,16 +113,16 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
   std::vector<Group> out;
   std::map<std::tuple<std::string, std::vector<std::string>>, std::size_t> known;
   for (const auto run : runs) {
-    const auto& facts = campaign_.runs()[run].facts;
-    if (!campaign_.executor_of(campaign_.runs()[run]))
-      return Error{facts.id, "there is no SLURM here", "submit it on the cluster"};
+    const auto& view = campaign_.runs()[run];
+    if (!campaign_.executor_of(view))
+      return Error{view.record.id, "there is no SLURM here", "submit it on the cluster"};
     Group group;
     group.runs = {run};
-    if (facts.phases > 1) {
+    if (view.phases > 1) {
       out.push_back(std::move(group));
       continue;
     }
-    if (facts.phases == 1) {
+    if (view.phases == 1) {
       const auto script = read_file(folder(run) / script_name(1));
       if (!script) return script.error();
       group.header = launch::header_of(*script);
@@ -142,16 +142,16 @@ Submitter::UnderWay Submitter::under_way() const {
   UnderWay out;
   const auto& ledger = campaign_.ledger();
   for (const auto& run : campaign_.runs()) {
-    auto entry = ledger.last(run.facts.id, std::max(1, run.facts.phases));
+    auto entry = ledger.last(run.record.id, std::max(1, run.phases));
     if (!entry || ledger.at(*entry).submission.job.empty())
-      entry = ledger.last(run.facts.id, run.phase);
+      entry = ledger.last(run.record.id, run.phase);
     if (!entry || !is_open(run)) continue;
     const auto& submission = ledger.at(*entry).submission;
     if (submission.executor != "slurm" || submission.job.empty()) continue;
     out.jobs.insert(submission.job);
     out.tasks.push_back(submission.array ? fmt::format("{}_{}", submission.job, entry->task)
                                          : submission.job);
-    out.all_run = out.all_run && run.verdict().state == record::State::running;
+    out.all_run = out.all_run && run.record.state == record::State::running;
   }
   return out;
 }
@@ -217,14 +217,14 @@ Status Submitter::submit_phases(Group group) {
   const auto& view = campaign_.runs()[run];
   cancel_later_phases(view);
   group.exclude = bad_nodes(folder(run));
-  for (group.phase = view.phase; group.phase <= view.facts.phases; ++group.phase) {
+  for (group.phase = view.phase; group.phase <= view.phases; ++group.phase) {
     const auto result = hand_over(group);
     if (!result) return result.error();
     if (*result != Reply::accepted) {
       handed_.waiting += *result == Reply::no_room;
       return {};
     }
-    const auto entry = campaign_.ledger().last(view.facts.id, group.phase);
+    const auto entry = campaign_.ledger().last(view.record.id, group.phase);
     group.after = campaign_.ledger().at(*entry).submission.id;
     group.after_job = campaign_.ledger().at(*entry).submission.job;
   }
@@ -234,7 +234,7 @@ Status Submitter::submit_phases(Group group) {
 // They wait for a job that will not come back.
 void Submitter::cancel_later_phases(const RunView& view) {
   std::vector<Ledger::Entry> later;
-  for (const auto& entry : campaign_.ledger().of(view.facts.id)) {
+  for (const auto& entry : campaign_.ledger().of(view.record.id)) {
     const auto& submission = campaign_.ledger().at(entry).submission;
     if (submission.phase > view.phase && !submission.job.empty()) later.push_back(entry);
   }
@@ -250,7 +250,7 @@ launch::Request Submitter::request(const Group& group, const fs::path& at) const
   const bool array = group.runs.size() > 1;
   out.directory = array ? at : folder(group.runs.front());
   out.script = array ? at / "array.sbatch" : folder(group.runs.front()) / script_name(group.phase);
-  out.job_name = array ? campaign_.experiment().name : view(group).facts.id;
+  out.job_name = array ? campaign_.experiment().name : view(group).record.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
   if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
   if (group.turn) {
@@ -270,7 +270,7 @@ Result<std::size_t> Submitter::write(const Group& group) {
   submission.after = group.after;
   std::vector<fs::path> folders;
   for (const auto run : group.runs) {
-    submission.runs.push_back(campaign_.runs()[run].facts.id);
+    submission.runs.push_back(campaign_.runs()[run].record.id);
     folders.push_back(folder(run));
   }
   std::string script;
@@ -338,7 +338,7 @@ Result<launch::Submitted::Reply> Submitter::settle(std::size_t place, const Grou
   if (answer.reply == Reply::refused) {
     if (auto status = ledger.note_refusal(place, answer.message); !status) return status.error();
     world.say(fmt::format("{} refused {}: {}", campaign_.executor_of(view(group))->name(),
-                          printable(view(group).facts.id), printable(answer.message)));
+                          printable(view(group).record.id), printable(answer.message)));
     handed_.refused += group.runs.size();
     return Reply::refused;
   }

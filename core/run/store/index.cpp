@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <string_view>
 
 #include "core/base/draft.h"
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
-#include "core/record/json_names.h"
-#include "core/run/store/outcome_json.h"
+#include "core/plan/estimate_json.h"
+#include "core/run/store/state_json.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {
@@ -18,53 +19,49 @@ namespace {
 using Json = nlohmann::json;
 using Rows = std::vector<Index::Row>;
 
-constexpr std::string_view kHead = "{\"orch_index\":6}\n";  // its version
+constexpr std::string_view kHead = "{\"orch_index\":7}\n";  // its version
 constexpr std::size_t kLargestIndex = std::size_t{1} << 30;
 
 fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 
+constexpr std::array kTexts{"strategy", "cluster"};
+constexpr std::array kCounts{"gpus", "nodes", "accumulate"};
+
 std::string line_of(const Index::Row& row) {
-  const auto& facts = row.facts;
-  Json estimated{{"fit", facts.estimated.fit}};
-  for (const auto& [name, member] : record::kEstimated)
-    if (const double value = facts.estimated.*member; value != 0) estimated[name] = value;
-  const Json json{{"experiment", facts.experiment},
-                  {"id", facts.id},
-                  {"strategy", facts.strategy},
-                  {"variant", facts.variant},
-                  {"cluster", facts.cluster},
-                  {"gpus", facts.gpus},
-                  {"nodes", facts.nodes},
-                  {"accumulate", facts.accumulate},
-                  {"steps", facts.steps},
-                  {"tokens_per_step", facts.tokens_per_step},
-                  {"phases", facts.phases},
-                  {"estimated", std::move(estimated)},
-                  {"outcome", Json::parse(outcome_json(row.outcome))},
-                  {"stamp", row.stamp}};
+  const auto& record = row.record;
+  Json json{{"experiment", record.source},
+            {"id", record.id},
+            {"variant", row.variant},
+            {"steps", record.measured.steps_planned},
+            {"phases", row.phases},
+            {"state", Json::parse(state_json(row))},
+            {"stamp", row.stamp}};
+  for (const auto* name : kTexts) json[name] = record.field_text(name);
+  for (const auto* name : kCounts) json[name] = record.whole(name).value_or(0);
+  if (record.estimated) {
+    json["estimated"]["fit"] = name(record.estimated->fit);
+    for (const auto& [name, member] : plan::kEstimateNumbers)
+      json["estimated"][name] = (*record.estimated).*member;
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Index::Row read_row(Fields& fields) {
   Index::Row row;
-  auto& facts = row.facts;
-  facts.experiment = fields.text("experiment");
-  facts.id = fields.text("id");
-  facts.strategy = fields.text("strategy");
-  facts.variant = fields.text("variant");
-  facts.cluster = fields.text("cluster");
-  facts.gpus = fields.whole("gpus");
-  facts.nodes = fields.whole("nodes");
-  facts.accumulate = fields.whole("accumulate");
-  facts.steps = fields.whole("steps");
-  facts.tokens_per_step = fields.number("tokens_per_step");
-  facts.phases = static_cast<int>(fields.whole("phases", 0, 1'000'000));
-  auto estimated = fields.object("estimated");
-  facts.estimated.fit = estimated.text("fit");
-  for (const auto& [name, member] : record::kEstimated)
-    facts.estimated.*member = estimated.number_or(name, 0);
-  auto outcome = fields.object("outcome");
-  row.outcome = parse_outcome(outcome);
+  auto& record = row.record;
+  record.source = fields.text("experiment");
+  record.id = fields.text("id");
+  for (const auto* name : kTexts) record.set(name, fields.text(name));
+  for (const auto* name : kCounts) record.set(name, fields.whole(name));
+  row.variant = fields.text("variant");
+  record.measured.steps_planned = fields.whole("steps");
+  row.phases = static_cast<int>(fields.whole("phases", 0, 1'000'000));
+  if (fields.has("estimated")) {
+    auto estimated = fields.object("estimated");
+    record.estimated = plan::parse_estimate(estimated);
+  }
+  auto state = fields.object("state");
+  parse_state(state, row);
   row.stamp = fields.text("stamp");
   return row;
 }
@@ -97,11 +94,10 @@ Status write_rows(const fs::path& root, const Rows& rows) {
 
 Result<Index::Row> row_of(const fs::path& folder) {
   auto stamp = stamp_of(folder);
-  auto facts = read_run_facts(folder);
-  if (!facts) return facts.error();
-  auto outcome = read_outcome(folder);
-  if (!outcome) return outcome.error();
-  return Index::Row{std::move(*facts), outcome->value_or(record::Outcome()), std::move(stamp)};
+  auto run = read_live_run(folder);
+  if (!run) return run.error();
+  if (auto status = read_state(folder, *run); !status) return status.error();
+  return Index::Row{std::move(*run), std::move(stamp)};
 }
 
 }  // namespace
@@ -111,8 +107,8 @@ std::vector<Index::Row> Index::rows(const std::string& experiment) {
   why_ = rows ? "" : rows.error().front().text();
   if (!rows) return {};
   std::erase_if(*rows, [&](const Row& row) {
-    return row.facts.experiment != experiment ||
-           row.stamp != stamp_of(root_ / experiment / row.facts.id);
+    return row.record.source != experiment ||
+           row.stamp != stamp_of(root_ / experiment / row.record.id);
   });
   return std::move(*rows);
 }
@@ -120,7 +116,7 @@ std::vector<Index::Row> Index::rows(const std::string& experiment) {
 Status Index::put(const std::string& experiment, std::vector<Row> rows) const {
   auto all = read_rows(root_);
   if (!all) return all.error();
-  std::erase_if(*all, [&](const Row& row) { return row.facts.experiment == experiment; });
+  std::erase_if(*all, [&](const Row& row) { return row.record.source == experiment; });
   std::move(rows.begin(), rows.end(), std::back_inserter(*all));
   return write_rows(root_, *all);
 }

@@ -5,8 +5,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/record/outcome.h"
-#include "core/record/run_facts.h"
+#include "core/record/live_run.h"
 
 namespace orch::store {
 
@@ -16,9 +15,7 @@ namespace orch::store {
 // another had found is found again.
 class Index {
  public:
-  struct Row {
-    record::RunFacts facts;
-    record::Outcome outcome;
+  struct Row : record::LiveRun {
     std::string stamp;  // of its state.json, see stamp_of
   };
 

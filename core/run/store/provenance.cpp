@@ -5,22 +5,23 @@
 
 namespace orch::store {
 
-Result<std::optional<Provenance>> read_provenance(const fs::path& run_folder) {
+Status read_provenance(const fs::path& run_folder, record::Origin& into) {
   constexpr auto fix = "nothing depends on it: remove it";
   const auto path = run_folder / "provenance.json";
   const auto json = read_json(path, {.fix = fix});
   if (!json) return json.error();
-  if (!*json) return std::optional<Provenance>();
+  if (!*json) return {};
   Fields fields(**json);
-  Provenance out{fields.text("orch"),
-                 fields.text("experiment_file"),
-                 fields.text("cluster_file"),
-                 fields.text("commit"),
-                 fields.flag("changed"),
-                 {},
-                 {}};
+  auto found = into;
+  found.experiment_file = fields.text("experiment_file");
+  found.cluster_file = fields.text("cluster_file");
+  found.commit = fields.text("commit");
+  if (fields.flag("changed")) found.commit += " (changed)";
+  const auto orch = fields.text("orch");
+  if (!orch.empty()) found.versions.emplace_back("orch", orch);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
-  return std::optional(std::move(out));
+  into = std::move(found);
+  return {};
 }
 
 std::string provenance_json(const Provenance& provenance) {

@@ -9,12 +9,13 @@
 #include <cerrno>
 #include <cmath>
 
+#include "core/base/date.h"
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
+#include "core/plan/estimate_json.h"
 #include "core/plan/planned.h"
 #include "core/plan/run_json.h"
-#include "core/record/json_names.h"
 #include "core/run/store/entries.h"
 
 namespace orch::store {
@@ -37,51 +38,42 @@ Error first_of(const Errors& errors) {
   return error;
 }
 
-void take_run(const plan::Run& run, record::RunFacts& facts) {
+void take_run(const plan::Run& run, record::LiveRun& out) {
   if (const auto ranks = run.layout.tensor_parallel; ranks > 1)
-    facts.variant += fmt::format("tensor_parallel={} ", ranks);
+    out.variant += fmt::format("tensor_parallel={} ", ranks);
   if (const auto stages = run.layout.pipeline_parallel; stages > 1)
-    facts.variant += fmt::format("pipeline_parallel={} ", stages);
-  facts.strategy = run.strategy->name;
-  facts.cluster = run.cluster->name;
-  facts.gpus = run.gpus;
-  facts.nodes = run.nodes;
-  facts.accumulate = run.batch.accumulate;
-  facts.steps = run.total_steps();
-  facts.tokens_per_step = run.tokens_per_step();
-}
-
-void read_estimate(Fields& fields, record::RunFacts& facts) {
-  facts.variant += fields.text_or("variant", "");
-  facts.estimated.fit = fields.text("fit");
-  for (const auto& [name, member] : record::kEstimated)
-    facts.estimated.*member = fields.number_or(name, 0);
-  for (const auto* name : {"step_seconds", "tokens_per_second", "peak_memory_bytes", "gpu_hours"})
-    fields.number(name);  // without these it is no estimate
+    out.variant += fmt::format("pipeline_parallel={} ", stages);
+  out.record.set("strategy", run.strategy->name);
+  out.record.set("cluster", run.cluster->name);
+  out.record.set("gpus", run.gpus);
+  out.record.set("nodes", run.nodes);
+  out.record.set("accumulate", run.batch.accumulate);
+  out.record.measured.steps_planned = run.total_steps();
+  out.record.measured.gpu_hours = 0;
 }
 
 }  // namespace
 
-Result<record::RunFacts> read_run_facts(const fs::path& run_folder) {
+Result<record::LiveRun> read_live_run(const fs::path& run_folder) {
   const auto run = plan::read_run(run_folder / "run.json");
   if (!run) return first_of(run.error());
-  record::RunFacts facts;
-  take_run(*run, facts);
+  record::LiveRun out;
+  take_run(*run, out);
   const auto estimate_path = run_folder / "estimate.json";
   const auto estimate_json = read_json(estimate_path, {.fix = kPlanAgain});
   if (!estimate_json) return estimate_json.error();
   if (*estimate_json) {
-    Fields estimate(**estimate_json);
-    read_estimate(estimate, facts);
-    if (!estimate.problem().empty()) return damaged(estimate_path, estimate.problem(), kPlanAgain);
-    if (run->steps > 0)
-      facts.estimated.gpu_hours = plan::hours_of_steps(*run, facts.estimated.step_seconds);
+    Fields fields(**estimate_json);
+    out.variant += fields.text_or("variant", "");
+    auto& estimate = out.record.estimated.emplace(plan::parse_estimate(fields));
+    if (!fields.problem().empty()) return damaged(estimate_path, fields.problem(), kPlanAgain);
+    if (run->steps > 0) estimate.gpu_hours = plan::hours_of_steps(*run, estimate.step_seconds);
   }
   // The folders may have been renamed.
-  facts.id = run_folder.filename().string();
-  facts.experiment = run_folder.parent_path().filename().string();
-  facts.phases = count_scripts(run_folder);
-  return facts;
+  out.record.id = run_folder.filename().string();
+  out.record.source = run_folder.parent_path().filename().string();
+  out.phases = count_scripts(run_folder);
+  return out;
 }
 
 namespace {
@@ -117,28 +109,33 @@ void write_expected(const std::vector<plan::Expectation>& expected, JsonWriter& 
 
 }  // namespace
 
-Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder) {
+Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experiment_folder) {
   const auto path = experiment_folder / "experiment.json";
   constexpr auto fix = "plan the experiment again";
   const auto json = read_json(path, {.fix = fix});
   if (!json) return json.error();
-  if (!*json) return std::optional<ExperimentFacts>();
+  if (!*json) return std::optional<plan::Experiment>();
   Fields fields(**json);
-  ExperimentFacts facts{fields.text("name"), fields.text("file"), fields.number("gpu_hours"),
-                        fields.text("deadline"), read_expected(fields)};
+  plan::Experiment out;
+  out.name = fields.text("name");
+  out.file = fields.text("file");
+  out.budget.gpu_hours = fields.number("gpu_hours");
+  out.budget.deadline = parse_date(fields.text("deadline"));
+  out.expect = read_expected(fields);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
-  return std::optional(std::move(facts));
+  return std::optional(std::move(out));
 }
 
-Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts) {
+Status write_experiment(const fs::path& experiment_folder, const plan::Experiment& experiment) {
+  const auto& budget = experiment.budget;
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{1})
-      .field("name", printable(facts.name))
-      .field("file", printable(facts.file))
-      .field("gpu_hours", facts.gpu_hours)
-      .field("deadline", printable(facts.deadline));
-  if (!facts.expect.empty()) write_expected(facts.expect, to);
+      .field("name", printable(experiment.name))
+      .field("file", printable(experiment.file))
+      .field("gpu_hours", budget.gpu_hours)
+      .field("deadline", budget.deadline ? format_date(*budget.deadline) : "");
+  if (!experiment.expect.empty()) write_expected(experiment.expect, to);
   return write_file_atomically(experiment_folder / "experiment.json", std::move(to.end()).text());
 }
 

@@ -7,43 +7,35 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/plan/expectation.h"
+#include "core/plan/experiment.h"
 #include "core/record/facts.h"
-#include "core/record/outcome.h"
-#include "core/record/run_facts.h"
+#include "core/record/live_run.h"
 
 namespace orch::store {
 
 // Reads what a run folder holds. None of them trusts a file: a damaged one is an error that names
 // it, one that is missing is nothing.
 
-// Without a run.json there is no run: that is an error too. Without an estimate.json nothing is
-// estimated: its numbers are 0 and fit is empty.
-Result<record::RunFacts> read_run_facts(const fs::path& run_folder);
+// As it was planned, from run.json, estimate.json and the scripts beside them. Without a run.json
+// there is no run: that is an error too. Without an estimate.json nothing is estimated.
+Result<record::LiveRun> read_live_run(const fs::path& run_folder);
+
+// What became of it, from state.json: without one, nothing yet.
+Status read_state(const fs::path& run_folder, record::LiveRun& run);
+
+// state.json of many runs of an experiment at once: the disk is waited for once instead of for
+// each. After an error some are written.
+Status write_states(const fs::path& experiment_folder,
+                    const std::vector<const record::LiveRun*>& runs);
 
 // attempts/<n>/status.json in the order of their numbers; an attempt that has none yet is "running"
 // with nothing else known. From: only those with a number of at least this.
 Result<std::vector<record::Attempt>> read_attempts(const fs::path& run_folder, int from = 1);
 
-Result<std::optional<record::Outcome>> read_outcome(const fs::path& run_folder);
-
-// Many at once: the disk is waited for once instead of for each. After an error some are written.
-struct OutcomeOf {
-  fs::path run_folder;
-  record::Outcome outcome;
-};
-Status write_outcomes(const std::vector<OutcomeOf>& outcomes);
-
-// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file.
-struct ExperimentFacts {
-  std::string name;
-  std::string file;      // as it was given
-  double gpu_hours = 0;  // the budget; 0: none
-  std::string deadline;  // a date; empty: none
-  std::vector<plan::Expectation> expect = {};
-};
-Result<std::optional<ExperimentFacts>> read_experiment(const fs::path& experiment_folder);
-Status write_experiment(const fs::path& experiment_folder, const ExperimentFacts& facts);
+// runs/<experiment>/experiment.json: what a follower must know of the experiment without its file,
+// which are its name, file, budget and what it expects.
+Result<std::optional<plan::Experiment>> read_experiment(const fs::path& experiment_folder);
+Status write_experiment(const fs::path& experiment_folder, const plan::Experiment& experiment);
 
 // runs/<experiment>/<id>/provenance.json: where a run is from, as its folder was written.
 struct Provenance {
@@ -55,7 +47,7 @@ struct Provenance {
   std::vector<std::string> includes;  // files that it includes, from its folder
   std::vector<std::string> set;       // what the command line changed in it
 };
-Result<std::optional<Provenance>> read_provenance(const fs::path& run_folder);
+Status read_provenance(const fs::path& run_folder, record::Origin& into);
 std::string provenance_json(const Provenance& provenance);
 
 // runs/<experiment>/wanted: the runs that someone asked to be submitted, one id per line, so that a

@@ -8,7 +8,7 @@ namespace {
 using record::Record;
 
 bool is_misfit(const Record& record) {
-  return record.estimated && record.estimated->fit == "oom" && !record.has_measurement() &&
+  return record.estimated && record.estimated->fit == plan::Fit::oom && !record.has_measurement() &&
          record.state != record::State::failed;
 }
 

@@ -62,7 +62,7 @@ std::string hours(const Line& line) {
 std::string what_to_know(const Line& line) {
   const auto& record = *line.record;
   std::string out = line.numbers.days ? "measured" : "estimated";
-  if (record.estimated && record.estimated->fit == "tight") out += ", memory tight";
+  if (record.estimated && record.estimated->fit == plan::Fit::tight) out += ", memory tight";
   if (!record.doubts.empty()) out += ", doubtful";
   return out;
 }

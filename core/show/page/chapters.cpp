@@ -133,7 +133,7 @@ Pairs estimated_pairs(const Line& line) {
   if (!line.record->estimated) return out;
   const auto& guess = *line.record->estimated;
   const auto some = [](double value) { return value > 0 ? shown(value) : std::string(); };
-  add(out, "fit", guess.fit);
+  add(out, "fit", std::string(name(guess.fit)));
   add(out, "step", ranged(numbers.estimated_step, "s", kEstimated));
   if (numbers.error) add(out, "error of the step", fmt::format("{:+.1f} %", *numbers.error));
   add(out, "tokens per second", some(guess.tokens_per_second));
@@ -151,10 +151,10 @@ Pairs estimated_pairs(const Line& line) {
 // "communication: tensor-parallel all-reduce": what was measured and what was estimated of it.
 Pairs item_pairs(const Record& record) {
   Pairs out;
-  const auto add_all = [&](const char* kind, const std::vector<record::TimeItem>& items) {
+  const auto add_all = [&](const char* kind, const std::vector<plan::Item>& items) {
     for (const auto& item : items) {
-      const auto name = fmt::format("{}: {}", item.group, item.name);
-      const auto value = fmt::format("{} {}", format_seconds(item.seconds), kind);
+      const auto name = fmt::format("{}: {}", item.kind, item.name);
+      const auto value = fmt::format("{} {}", format_seconds(item.amount), kind);
       const auto held = std::find_if(out.begin(), out.end(),
                                      [&](const auto& pair) { return pair.first == name; });
       if (held == out.end())
@@ -164,7 +164,7 @@ Pairs item_pairs(const Record& record) {
     }
   };
   add_all("measured", record.measured.time_items);
-  if (record.estimated) add_all("estimated", record.estimated->time_items);
+  if (record.estimated) add_all("estimated", record.estimated->time);
   return out;
 }
 

@@ -24,12 +24,12 @@ bool differ(const std::vector<Line>& lines) {
 }
 
 bool has_items(const Line& line) {
-  const auto some = [](const std::vector<record::TimeItem>& items) {
+  const auto some = [](const std::vector<plan::Item>& items) {
     return std::any_of(items.begin(), items.end(),
-                       [](const auto& item) { return item.seconds > 0; });
+                       [](const auto& item) { return item.amount > 0; });
   };
   const auto& guess = line.record->estimated;
-  return some(line.record->measured.time_items) || (guess && some(guess->time_items));
+  return some(line.record->measured.time_items) || (guess && some(guess->time));
 }
 
 }  // namespace

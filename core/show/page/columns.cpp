@@ -130,7 +130,7 @@ void add_layout(std::vector<Column>& out) {
 
 void add_outcome(std::vector<Column>& out) {
   out.push_back(words("fit", "Fit", [](const Line& line) {
-    return plain(line.record->estimated ? line.record->estimated->fit : "");
+    return plain(line.record->estimated ? std::string(name(line.record->estimated->fit)) : "");
   }));
   out.push_back(words("state", "State", state_cell));
 }
@@ -173,7 +173,7 @@ Cell tflops_cell(const Record& record, const std::string& convention) {
   return {};
 }
 
-Column estimated_tflops(const char* convention, double record::Estimated::*member) {
+Column estimated_tflops(const char* convention, double plan::Estimate::*member) {
   return measure("estimated_tflops", "TFLOPs", std::string("estimated, ") + convention,
                  std::string("TFLOPs per GPU by the convention ") + convention, {},
                  [member](const Line& line) {
@@ -195,9 +195,9 @@ void add_tflops(std::vector<Column>& out, const std::vector<Line>& lines) {
                 {"tflops_per_gpu", "tflops"},
                 [convention](const Line& line) { return tflops_cell(*line.record, convention); }));
   }
-  out.push_back(estimated_tflops("megatron", &record::Estimated::tflops_per_gpu));
+  out.push_back(estimated_tflops("megatron", &plan::Estimate::tflops_per_gpu));
   if (conventions.contains("simple6") || conventions.contains("simple8"))
-    out.push_back(estimated_tflops("simple", &record::Estimated::tflops_per_gpu_simple));
+    out.push_back(estimated_tflops("simple", &plan::Estimate::tflops_per_gpu_simple));
 }
 
 void add_memory(std::vector<Column>& out) {

@@ -55,14 +55,14 @@ void put(Json& out, const char* key, const std::string& text) {
 }
 
 // Seconds by group; an unknown group is other.
-void put(Json& out, const char* key, const std::vector<record::TimeItem>& items) {
+void put(Json& out, const char* key, const std::vector<plan::Item>& items) {
   static const std::vector<std::string> kGroups{"compute", "bubble", "communication", "optimizer"};
   Json sums = Json::object();
   for (const auto& item : items) {
-    if (!std::isfinite(item.seconds) || item.seconds <= 0) continue;
-    const bool known = std::find(kGroups.begin(), kGroups.end(), item.group) != kGroups.end();
-    const auto group = known ? item.group : "other";
-    sums[group] = sums.value(group, 0.0) + item.seconds;
+    if (!std::isfinite(item.amount) || item.amount <= 0) continue;
+    const bool known = std::find(kGroups.begin(), kGroups.end(), item.kind) != kGroups.end();
+    const auto group = known ? item.kind : "other";
+    sums[group] = sums.value(group, 0.0) + item.amount;
   }
   if (!sums.empty()) out[key] = std::move(sums);
 }
@@ -138,7 +138,7 @@ Json run_json(const Line& line) {
   put(out, "estimatedMemory", numbers.estimated_memory);
   if (numbers.memory_limit) out["limit"] = rounded(*numbers.memory_limit);
   put(out, "items", record.measured.time_items);
-  if (record.estimated) put(out, "estimatedItems", record.estimated->time_items);
+  if (record.estimated) put(out, "estimatedItems", record.estimated->time);
   return out;
 }
 

@@ -137,7 +137,7 @@ std::string counts(const Page& page, const std::vector<Line>& lines) {
   words(count(state(record::State::running)), "running");
   words(count(state(record::State::failed)), "failed");
   words(count([](const Line& line) {
-          return line.record->estimated && line.record->estimated->fit == "oom";
+          return line.record->estimated && line.record->estimated->fit == plan::Fit::oom;
         }),
         "do not fit");
   words(count([](const Line& line) { return !line.record->doubts.empty(); }), "doubtful");

@@ -70,7 +70,7 @@ Numbers numbers_of(const Record& record) {
   out.estimated_memory = estimated(record, "peak_memory_bytes");
   add_speed(record::estimated_seconds_per_token(record), out.estimated_days,
             out.estimated_tokens_per_second);
-  if (record.estimated) out.memory_limit = positive(record.estimated->usable_memory_bytes);
+  if (record.estimated) out.memory_limit = positive(record.estimated->usable_memory);
   out.error = error_of(out);
   return out;
 }
@@ -133,7 +133,7 @@ std::string not_counted(const Record& record) {
                   [](const record::Doubt& doubt) { return doubt.kind != "disagree"; }))
     return "are doubtful";
   if (record.state == record::State::failed && !timed) return "failed before a step was timed";
-  const bool too_large = record.estimated && record.estimated->fit == "oom";
+  const bool too_large = record.estimated && record.estimated->fit == plan::Fit::oom;
   return too_large && !record.has_measurement() ? "are estimated not to fit" : "";
 }
 

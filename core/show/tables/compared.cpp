@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 #include "core/base/units.h"
@@ -50,11 +49,17 @@ std::string_view operation(std::string_view name) {
 // "weights: layers": what it is comes first.
 std::string_view kind_of_memory(std::string_view name) { return name.substr(0, name.find(": ")); }
 
-std::string target(std::string_view own, const Names& names,
-                   const std::map<std::string, double>& measured) {
-  if (measured.contains(std::string(own))) return std::string(own);
+using Items = std::vector<plan::Item>;
+
+bool has(const Items& items, std::string_view name) {
+  return std::any_of(items.begin(), items.end(),
+                     [&](const auto& item) { return item.name == name; });
+}
+
+std::string target(std::string_view own, const Names& names, const Items& measured) {
+  if (has(measured, own)) return std::string(own);
   for (const auto& [estimated, trainer] : names)
-    if (own == estimated && measured.contains(std::string(trainer))) return std::string(trainer);
+    if (own == estimated && has(measured, trainer)) return std::string(trainer);
   return std::string(own);
 }
 
@@ -73,9 +78,8 @@ void add(std::optional<double>& sum, const std::optional<double>& more) {
   if (more) sum = sum.value_or(0) + *more;
 }
 
-Comparison beside(const std::vector<plan::Item>& estimated,
-                const std::map<std::string, double>& measured, const Names& names,
-                std::string_view (*own)(std::string_view)) {
+Comparison beside(const Items& estimated, const Items& measured, const Names& names,
+                  std::string_view (*own)(std::string_view)) {
   Comparison out;
   for (const auto& item : estimated) {
     auto& row = find_or_add(out.items, target(own(item.name), names, measured));
@@ -83,7 +87,7 @@ Comparison beside(const std::vector<plan::Item>& estimated,
     if (std::find(row.parts.begin(), row.parts.end(), item.name) == row.parts.end())
       row.parts.push_back(item.name);
   }
-  for (const auto& [name, amount] : measured) find_or_add(out.items, name).measured = amount;
+  for (const auto& item : measured) find_or_add(out.items, item.name).measured = item.amount;
   out.sum.name = "sum of the items";
   for (const auto& item : out.items) {
     add(out.sum.measured, item.measured);
@@ -131,33 +135,38 @@ const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {
   });
 }
 
-Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured) {
-  auto out = beside(estimate.time, measured.profile.time_items, kTime, operation);
-  const auto& step = measured.run.step_seconds;
+Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured) {
+  auto out = beside(estimate.time, measured.time_items, kTime, operation);
+  const auto& step = measured.step_seconds;
   out.total = {"one step", step ? std::optional(step->value) : std::nullopt, estimate.step_seconds};
   return out;
 }
 
 // Trainers say of each item on the host that it is there; where the device is the host, the estimate
 // has them among the others.
-Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
+Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
-  auto items = measured.profile.memory_items;
-  items.erase(kHostPeak);
-  if (!stage.host.empty()) std::erase_if(items, [](const auto& item) { return is_on_host(item.first); });
+  auto items = measured.memory_items;
+  std::erase_if(items, [&](const auto& item) {
+    return item.name == kHostPeak || (!stage.host.empty() && is_on_host(item.name));
+  });
   auto out = beside(stage.items, items, kMemory, kind_of_memory);
-  out.total = {"peak", measured.run.peak_memory_bytes, estimate.peak_memory};
+  out.total = {"peak", measured.peak_memory_bytes, estimate.peak_memory};
   return out;
 }
 
-Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun& measured) {
+Comparison compare_host_memory(const plan::Estimate& estimate,
+                               const record::Measurement& measured) {
   const auto& stage = fullest_stage(estimate);
   if (stage.host.empty()) return {};
-  auto items = measured.profile.memory_items;
-  std::erase_if(items, [](const auto& item) { return !is_on_host(item.first); });
-  const auto peak = items.extract(kHostPeak);
+  auto items = measured.memory_items;
+  double peak = 0;
+  std::erase_if(items, [&](const auto& item) {
+    if (item.name == kHostPeak) peak = item.amount;
+    return item.name == kHostPeak || !is_on_host(item.name);
+  });
   auto out = beside(stage.host, items, kMemory, kind_of_memory);
-  out.total = {"peak of the process", peak ? if_any(peak.mapped()) : std::nullopt, out.sum.estimated};
+  out.total = {"peak of the process", if_any(peak), out.sum.estimated};
   return out;
 }
 

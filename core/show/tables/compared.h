@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "core/plan/estimate.h"
-#include "core/record/facts.h"
+#include "core/record/record.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
-
-// What was measured of a run beside its estimate.
-struct MeasuredRun {
-  record::Measurement run;
-  record::Profile profile;
-};
 
 // An item by the trainer's name. Several of the estimate's may make up one of it; an item that only
 // one side has stands alone.
@@ -38,10 +32,10 @@ struct Comparison {
 // As a table: measured, estimated, error, item; seconds or bytes.
 Rows compared_rows(const Comparison& comparison, bool bytes);
 
-Comparison compare_time(const plan::Estimate& estimate, const MeasuredRun& measured);
+Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured);
 // Memory of the fullest stage.
-Comparison compare_memory(const plan::Estimate& estimate, const MeasuredRun& measured);
-Comparison compare_host_memory(const plan::Estimate& estimate, const MeasuredRun& measured);
+Comparison compare_memory(const plan::Estimate& estimate, const record::Measurement& measured);
+Comparison compare_host_memory(const plan::Estimate& estimate, const record::Measurement& measured);
 
 // The stage with the highest peak; the estimate has its items.
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate);

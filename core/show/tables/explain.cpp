@@ -2,7 +2,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -115,13 +115,13 @@ std::string titled(const std::string& title, const Rows& rows, const Screen& scr
   return "\n" + heading(title, screen) + grid(rows, screen);
 }
 
-std::string measured_text(const plan::Planned& p, const MeasuredRun& measured,
+std::string measured_text(const plan::Planned& p, const record::Measurement& measured,
                           const Screen& screen) {
   std::string out;
-  if (!measured.profile.time_items.empty() || measured.run.step_seconds)
+  if (!measured.time_items.empty() || measured.step_seconds)
     out += titled("Measured: seconds of one step",
                   compared_rows(compare_time(p.estimate, measured), false), screen);
-  if (!measured.profile.memory_items.empty() || measured.run.peak_memory_bytes)
+  if (!measured.memory_items.empty() || measured.peak_memory_bytes)
     out += titled("Measured: bytes of one rank",
                   compared_rows(compare_memory(p.estimate, measured), true), screen);
   if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
@@ -133,7 +133,7 @@ std::string measured_text(const plan::Planned& p, const MeasuredRun& measured,
 Rows quantity_rows(const plan::Planned& p) {
   Rows rows{{"quantity", "estimated", "90 % range", "name"}};
   for (const auto& quantity : record::quantities()) {
-    const auto value = record::estimated(quantity, p);
+    const auto value = record::estimated(quantity, p.estimate);
     if (!value) continue;
     const auto text = [&](double number) { return quantity_text(quantity.unit, number); };
     rows.push_back({std::string(quantity.title), text(value->value),
@@ -148,8 +148,8 @@ std::string paragraph(const std::string& lines, const Screen& screen) {
   return screen.markdown ? "\n" + lines : wrap(lines, screen);
 }
 
-std::string body(const plan::Planned& p, const plan::Calendar& calendar, const MeasuredRun* measured,
-                 const Screen& screen) {
+std::string body(const plan::Planned& p, const plan::Calendar& calendar,
+                 const record::Measurement* measured, const Screen& screen) {
   const auto& fullest = fullest_stage(p.estimate);
   auto out = titled("Estimated", quantity_rows(p), screen) +
              titled("Schedule", schedule_rows(p.estimate, calendar), screen) +
@@ -194,7 +194,7 @@ Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calenda
 
 // In Markdown the head is a list: its first line is the run's id.
 std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
-                    const MeasuredRun* measured) {
+                    const record::Measurement* measured) {
   auto top = head(p, screen.markdown ? Screen() : screen);
   if (calendar.start) top += fmt::format("  {}\n", when_text(calendar, p.estimate));
   if (!screen.markdown) return wrap(top, screen) + body(p, calendar, measured, screen);

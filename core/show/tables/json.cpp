@@ -5,7 +5,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
@@ -86,7 +86,7 @@ Json number(const record::Quantity& quantity, double value) {
 }
 
 void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json& json) {
-  const auto value = record::estimated(quantity, p);
+  const auto value = record::estimated(quantity, p.estimate);
   json[std::string(quantity.name)] = value ? number(quantity, value->value) : Json();
   if (quantity.range.empty() || !value || !value->has_limits()) return;
   json[std::string(quantity.range) + "_low"] = number(quantity, *value->low);
@@ -145,7 +145,7 @@ std::string dump(const Json& json) {
 std::string json(const RankedRuns& result, const Standings* standings) {
   std::map<std::string, const RunStatus*> ran;
   if (standings)
-    for (const auto& run : standings->runs) ran[run.facts.id] = &run;
+    for (const auto& run : standings->runs) ran[run.record.id] = &run;
   Json runs = Json::array();
   const auto places = ranks(result);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
@@ -192,7 +192,7 @@ Json comparison_json(const Comparison& comparison) {
 }  // namespace
 
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const MeasuredRun* measured) {
+                         const record::Measurement* measured) {
   Json json = run_fields(run);
   add_dates(run.estimate, calendar, json);
   json["time"] = items_json(run.estimate.time, "seconds");

@@ -23,7 +23,7 @@ Rows summary(const std::vector<Slice>& slices) {
   for (const auto& slice : slices) {
     std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
     const auto m = static_cast<double>(slice.micro_batches);
-    const auto measured = slice.measured.value_or(MeasuredRun());
+    const auto measured = slice.measured.value_or(record::Measurement());
     const auto memory = compare_memory(slice.estimate, measured).total;
     const auto time = compare_time(slice.estimate, measured).total;
     const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };

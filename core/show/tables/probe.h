@@ -17,7 +17,7 @@ struct Slice {
   std::string estimated_for;       // the GPU whose constants the estimate has
   bool is_strange = false;         // which is another one than it ran on
   plan::Estimate estimate;         // of it alone
-  std::optional<MeasuredRun> measured;
+  std::optional<record::Measurement> measured;
   std::string failure;  // why there is nothing
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/plan/experiment.h"
 #include "core/plan/planned.h"
+#include "core/record/record.h"
 
 namespace orch::tables {
 
@@ -101,11 +102,10 @@ Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calenda
 
 // Memory and time of one run, item by item, with formulas; the items add up to the totals. With
 // what was measured of it, where it was run.
-struct MeasuredRun;  // compared.h
 std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
-                    const MeasuredRun* measured = nullptr);
+                    const record::Measurement* measured = nullptr);
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const MeasuredRun* measured = nullptr);
+                         const record::Measurement* measured = nullptr);
 
 // Columns of numbers are set to the right; a last column of text goes below its row where the screen
 // is too narrow for it.

@@ -8,6 +8,7 @@
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/status_words.h"
 
 namespace orch::tables {
@@ -18,11 +19,11 @@ using RunStatuses = std::vector<const RunStatus*>;
 
 // What needs a look first: troubles, then what runs, then what waits, then what is done.
 int urgency(const RunStatus& run) {
-  switch (run.outcome.verdict.state) {
+  switch (run.record.state) {
     case State::failed:
       return 0;
     case State::running:
-      return run.outcome.verdict.failure == record::Failure::hang ? 0 : 1;
+      return run.record.failure == record::Failure::hang ? 0 : 1;
     case State::stopped:
       return 2;
     case State::pending:
@@ -48,15 +49,15 @@ std::vector<const RunStatus*> in_order(const Standings& standings) {
 std::string prefix_note(const Standings& standings) {
   const auto prefix = common_prefix(standings.runs);
   if (prefix == 0) return "";
-  return fmt::format("runs: {}…\n", printable(standings.runs.front().facts.id.substr(0, prefix)));
+  return fmt::format("runs: {}…\n", printable(standings.runs.front().record.id.substr(0, prefix)));
 }
 
 // What all of them share and no column says.
 std::string measured_note(const RunStatuses& runs) {
-  const auto& first = runs.front()->facts;
+  const auto first = runs.front()->record.field_text("cluster");
   for (const auto* run : runs)
-    if (run->facts.cluster != first.cluster) return "measured; est.: as estimated\n";
-  return fmt::format("measured on {}; est.: as estimated\n", printable(first.cluster));
+    if (run->record.field_text("cluster") != first) return "measured; est.: as estimated\n";
+  return fmt::format("measured on {}; est.: as estimated\n", printable(first));
 }
 
 CsvCell cell(const record::Quantity::Value& value) {
@@ -64,20 +65,20 @@ CsvCell cell(const record::Quantity::Value& value) {
 }
 
 std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& run) {
-  const auto& verdict = run.outcome.verdict;
-  const auto steps = run.outcome.measured.steps;
+  const auto& record = run.record;
+  const auto steps = run.record.measured.steps;
   std::vector<CsvCell> out{experiment,
-                           run.facts.id,
-                           name(verdict.state),
-                           name(verdict.failure),
-                           verdict.reason,
+                           run.record.id,
+                           name(record.state),
+                           name(record.failure),
+                           record.reason,
                            run.job,
-                           fmt::format("{:.0f}", run.outcome.elapsed_seconds),
+                           fmt::format("{:.0f}", run.elapsed_seconds),
                            steps > 0 ? CsvCell(steps) : CsvCell(),
-                           run.facts.steps};
+                           run.record.measured.steps_planned};
   for (const auto& quantity : record::quantities()) {
-    if (!quantity.planned) out.push_back(cell(run.measured(quantity)));
-    if (quantity.estimated) out.push_back(cell(run.estimated(quantity)));
+    if (!quantity.planned) out.push_back(cell(record::measured(quantity, run.record)));
+    if (quantity.estimated) out.push_back(cell(record::estimated(quantity, run.record)));
   }
   return out;
 }
@@ -112,7 +113,7 @@ std::string status_csv(const std::vector<Standings>& all) {
 
 std::string status_summary(const Standings& standings) {
   std::map<State, std::size_t> counts;
-  for (const auto& run : standings.runs) ++counts[run.outcome.verdict.state];
+  for (const auto& run : standings.runs) ++counts[run.record.state];
   std::vector<std::string> parts;
   for (const auto state : {State::finished, State::running, State::pending, State::stopped,
                            State::failed, State::cancelled, State::planned})
@@ -127,19 +128,19 @@ std::string status_summary(const Standings& standings) {
 
 std::vector<std::string> changes(const Standings& before, const Standings& now) {
   std::map<std::string, const RunStatus*> old;
-  for (const auto& run : before.runs) old[run.facts.id] = &run;
+  for (const auto& run : before.runs) old[run.record.id] = &run;
   std::vector<std::string> out;
   for (const auto& run : now.runs) {
-    const auto found = old.find(run.facts.id);
-    const auto was = found == old.end() ? State::planned : found->second->outcome.verdict.state;
-    const auto& verdict = run.outcome.verdict;
+    const auto found = old.find(run.record.id);
+    const auto was = found == old.end() ? State::planned : found->second->record.state;
+    const auto& record = run.record;
     const bool hangs =
-        verdict.failure == record::Failure::hang &&
-        (found == old.end() || found->second->outcome.verdict.failure != record::Failure::hang);
-    if (was == verdict.state && !hangs) continue;
+        record.failure == record::Failure::hang &&
+        (found == old.end() || found->second->record.failure != record::Failure::hang);
+    if (was == record.state && !hangs) continue;
     auto line = fmt::format("{}: {}", id_text(run), state_text(run));
     if (const auto reason = reason_text(run); !reason.empty()) line += ": " + reason;
-    if (verdict.state == State::finished && !measured_step_text(run).empty())
+    if (record.state == State::finished && !measured_step_text(run).empty())
       line += fmt::format(", {} s/step ({} estimated)", measured_step_text(run),
                           estimated_step_text(run));
     out.push_back(std::move(line));
@@ -150,10 +151,10 @@ std::vector<std::string> changes(const Standings& before, const Standings& now) 
 std::string measured_table(const Standings& standings, const Screen& screen) {
   std::vector<const RunStatus*> runs;
   for (const auto& run : standings.runs)
-    if (run.outcome.measured.step_seconds) runs.push_back(&run);
+    if (run.record.measured.step_seconds) runs.push_back(&run);
   if (runs.empty()) return "";
   std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
-    return a->outcome.measured.tokens_per_second > b->outcome.measured.tokens_per_second;
+    return a->record.measured.tokens_per_second > b->record.measured.tokens_per_second;
   });
   return measured_note(runs) + grid(fitting_rows(filled(measured_columns(runs, screen), runs), screen), screen);
 }

@@ -3,23 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "core/record/outcome.h"
-#include "core/record/quantities.h"
-#include "core/record/run_facts.h"
+#include "core/record/live_run.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
 
 // A run as a table shows it.
-struct RunStatus {
-  record::RunFacts facts;
-  record::Outcome outcome;
-  std::string job;      // the scheduler's id of it
-  int submissions = 0;  // how often it was handed over
-  bool due = false;     // will be submitted (again)
-
-  record::Quantity::Value measured(const record::Quantity& quantity) const;
-  record::Quantity::Value estimated(const record::Quantity& quantity) const;
+struct RunStatus : record::LiveRun {
+  std::string job = {};  // the scheduler's id of it
+  int submissions = 0;   // how often it was handed over
+  bool due = false;      // will be submitted (again)
 };
 
 // An experiment as it stands.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/record/quantities.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
@@ -34,7 +35,8 @@ bool in_bytes(const Quantity& quantity) {
 ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
   double largest = 0;
   for (const auto* run : runs)
-    for (const auto& value : {run->measured(quantity), run->estimated(quantity)})
+    for (const auto& value :
+         {record::measured(quantity, run->record), record::estimated(quantity, run->record)})
       if (value) largest = std::max(largest, value->value);
   auto scale = scale_of(largest, quantity.unit == Dimension::memory);
   if (quantity.unit == Dimension::traffic) scale.name += "/step";
@@ -48,12 +50,12 @@ StatusColumns beside(const Quantity& quantity, std::string title, int rank,
                                  int estimate_rank, const Text& text) {
   return {{std::move(title), rank,
            [=](const RunStatus& run) {
-             const auto value = run.measured(quantity);
+             const auto value = record::measured(quantity, run.record);
              return value ? text(value->value) : "";
            }},
           {"est.", estimate_rank, [=](const RunStatus& run) {
-             const auto value = run.estimated(quantity);
-             return value && run.measured(quantity) ? text(value->value) : "";
+             const auto value = record::estimated(quantity, run.record);
+             return value && record::measured(quantity, run.record) ? text(value->value) : "";
            }}};
 }
 
@@ -86,7 +88,8 @@ StatusColumns amount_columns(const RunStatuses& runs, int rank) {
         out);
     if (memory)
       out.push_back({"error", rank + 2, [&quantity](const RunStatus& run) {
-                       const auto guess = run.estimated(quantity), truth = run.measured(quantity);
+                       const auto guess = record::estimated(quantity, run.record);
+                       const auto truth = record::measured(quantity, run.record);
                        return guess && truth ? error_text(guess->value, truth->value) : "";
                      }});
   }
@@ -122,17 +125,17 @@ StatusColumns measured_columns(const RunStatuses& runs, const Screen& screen) {
   StatusColumns columns = {
       {"strategy", 0,
        [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
-      {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.facts.gpus); }},
+      {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.gpus()); }},
       {"loss", 1, loss_text},
       {"eval loss", 4, evaluation_text},
       {"step s", 0, measured_step_text},
       {"est.", 1,
        [](const RunStatus& run) {
-         const double guess = run.facts.estimated.step_seconds;
+         const double guess = run.estimated_step();
          return guess > 0 ? significant(guess) : "";
        }},
       {"error", 0, [](const RunStatus& run) {
-         return error_text(run.facts.estimated.step_seconds, run.outcome.measured.step_seconds->value);
+         return error_text(run.estimated_step(), run.record.measured.step_seconds->value);
        }}};
   add(beside("tokens_per_second", 2), columns);
   add(amount_columns(runs, 2), columns);

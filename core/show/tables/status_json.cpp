@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "core/record/quantities.h"
 #include "core/show/tables/json.h"
 #include "core/show/tables/status.h"
 
@@ -19,14 +20,14 @@ void put(const record::Quantity& quantity, const record::Quantity::Value& value,
 }
 
 Json estimate(const RunStatus& run) {
-  Json out{{"fit", run.facts.estimated.fit}};
+  Json out{{"fit", run.record.estimated ? plan::name(run.record.estimated->fit) : ""}};
   for (const auto& quantity : record::quantities())
-    if (quantity.estimated) put(quantity, run.estimated(quantity), out);
+    if (quantity.estimated) put(quantity, record::estimated(quantity, run.record), out);
   return out;
 }
 
 Json measured(const RunStatus& run) {
-  const auto& measured = run.outcome.measured;
+  const auto& measured = run.record.measured;
   if (measured.steps <= 0) return Json();
   const auto stated = [&](const char* name) {
     const auto held = measured.stated.find(name);
@@ -37,21 +38,21 @@ Json measured(const RunStatus& run) {
            {"gradient_norm", stated("gradient_norm")},
            {"learning_rate", stated("learning_rate")}};
   for (const auto& quantity : record::quantities())
-    if (!quantity.planned) put(quantity, run.measured(quantity), out);
+    if (!quantity.planned) put(quantity, record::measured(quantity, run.record), out);
   return out;
 }
 
 }  // namespace
 
 void add_status(const RunStatus& run, Json& json) {
-  const auto& verdict = run.outcome.verdict;
-  json["state"] = name(verdict.state);
-  json["failure"] = name(verdict.failure);
-  json["reason"] = verdict.reason;
+  const auto& record = run.record;
+  json["state"] = name(record.state);
+  json["failure"] = name(record.failure);
+  json["reason"] = record.reason;
   json["due"] = run.due;
   json["job"] = run.job;
   json["submissions"] = run.submissions;
-  json["elapsed_seconds"] = number(run.outcome.elapsed_seconds);
+  json["elapsed_seconds"] = number(run.elapsed_seconds);
   json["measured"] = measured(run);
 }
 
@@ -66,12 +67,12 @@ std::string status_json(const std::vector<Standings>& all) {
                            {"scheduler_silent_seconds", known(standings.silent_seconds)}});
     for (const auto& run : standings.runs) {
       auto& json = runs.emplace_back(Json{{"experiment", standings.experiment},
-                                          {"id", run.facts.id},
-                                          {"strategy", run.facts.strategy},
-                                          {"cluster", run.facts.cluster},
-                                          {"gpus", run.facts.gpus},
-                                          {"nodes", run.facts.nodes},
-                                          {"steps", run.facts.steps},
+                                          {"id", run.record.id},
+                                          {"strategy", run.record.field_text("strategy")},
+                                          {"cluster", run.record.field_text("cluster")},
+                                          {"gpus", run.gpus()},
+                                          {"nodes", run.record.whole("nodes").value_or(0)},
+                                          {"steps", run.record.measured.steps_planned},
                                           {"estimate", estimate(run)}});
       add_status(run, json);
     }

@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
@@ -19,28 +20,18 @@ namespace {
 
 // 0: not known.
 double step_of(const RunStatus& run) {
-  const auto& step = run.outcome.measured.step_seconds;
+  const auto& step = run.record.measured.step_seconds;
   return step ? step->value : 0;
 }
 
 }  // namespace
 
-record::Quantity::Value RunStatus::measured(const record::Quantity& quantity) const {
-  auto measurement = outcome.measured;
-  measurement.gpu_hours = outcome.gpu_hours;
-  return record::measured(quantity, measurement);
-}
-
-record::Quantity::Value RunStatus::estimated(const record::Quantity& quantity) const {
-  return record::estimated(quantity, facts.estimated);
-}
-
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {
   if (runs.size() < 2) return 0;
-  const auto& first = runs.front().facts.id;
+  const auto& first = runs.front().record.id;
   std::size_t length = first.size();
   for (const auto& run : runs) {
-    const auto& id = run.facts.id;
+    const auto& id = run.record.id;
     const auto at = std::mismatch(first.begin(), first.begin() + static_cast<long>(length),
                                   id.begin(), id.end());
     length = static_cast<std::size_t>(at.first - first.begin());
@@ -50,18 +41,18 @@ std::size_t common_prefix(const std::vector<RunStatus>& runs) {
 }
 
 std::string id_text(const RunStatus& run, std::size_t from) {
-  return printable(std::string_view(run.facts.id).substr(from));
+  return printable(std::string_view(run.record.id).substr(from));
 }
 
 std::string hash_text(const RunStatus& run) {
-  const auto dash = run.facts.id.rfind('-');
+  const auto dash = run.record.id.rfind('-');
   return id_text(run, dash == std::string::npos ? 0 : dash + 1);
 }
 
 std::string state_text(const RunStatus& run) {
-  const auto& verdict = run.outcome.verdict;
-  if (verdict.state == State::running && verdict.failure == Failure::hang) return "hangs";
-  return std::string(name(verdict.state));
+  const auto& record = run.record;
+  if (record.state == State::running && record.failure == Failure::hang) return "hangs";
+  return std::string(name(record.state));
 }
 
 std::string duration_text(double seconds) {
@@ -74,22 +65,22 @@ std::string duration_text(double seconds) {
 }
 
 std::string elapsed_text(const RunStatus& run) {
-  return run.outcome.elapsed_seconds > 0 ? duration_text(run.outcome.elapsed_seconds) : "";
+  return run.elapsed_seconds > 0 ? duration_text(run.elapsed_seconds) : "";
 }
 
 std::string step_text(const RunStatus& run) {
-  const auto steps = run.outcome.measured.steps;
-  return steps > 0 ? fmt::format("{}/{}", steps, run.facts.steps) : "";
+  const auto steps = run.record.measured.steps;
+  return steps > 0 ? fmt::format("{}/{}", steps, run.record.measured.steps_planned) : "";
 }
 
 std::string loss_text(const RunStatus& run) {
-  const auto& loss = run.outcome.measured.last_loss;
+  const auto& loss = run.record.measured.last_loss;
   if (!loss) return "";
   return std::isfinite(*loss) ? fmt::format("{:.3f}", *loss) : "not a number";
 }
 
 std::string evaluation_text(const RunStatus& run) {
-  const auto loss = run.measured(*record::find_quantity("evaluation_loss"));
+  const auto loss = record::measured(*record::find_quantity("evaluation_loss"), run.record);
   return loss ? fmt::format("{:.3f}", loss->value) : "";
 }
 
@@ -101,8 +92,9 @@ std::string error_text(double estimated, double measured) {
 namespace {
 
 std::vector<std::string> settings_of(const RunStatus& run) {
-  auto words = split(run.facts.variant, ' ');
-  if (run.facts.accumulate > 1) words.push_back(fmt::format("accumulate={}", run.facts.accumulate));
+  auto words = split(run.variant, ' ');
+  if (const auto steps = run.record.whole("accumulate").value_or(1); steps > 1)
+    words.push_back(fmt::format("accumulate={}", steps));
   std::erase(words, "");
   return words;
 }
@@ -121,22 +113,23 @@ std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs)
 }
 
 std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared) {
-  std::string out = printable(run.facts.strategy);
+  std::string out = printable(run.record.field_text("strategy"));
   for (const auto& word : settings_of(run))
     if (!shared.contains(word)) out += " " + printable(word);
   return out;
 }
 
 std::string rate_text(const RunStatus& run) {
-  const auto& rate = run.outcome.measured.tokens_per_second;
+  const auto& rate = run.record.measured.tokens_per_second;
   return rate ? significant(*rate) : "";
 }
 
 std::string left_text(const RunStatus& run) {
-  const auto done = run.outcome.measured.steps;
-  if (run.outcome.verdict.state != State::running || done <= 0) return "";
-  const double step = step_of(run) > 0 ? step_of(run) : run.facts.estimated.step_seconds;
-  return duration_text(std::max(0.0, static_cast<double>(run.facts.steps - done) * step));
+  const auto done = run.record.measured.steps;
+  if (run.record.state != State::running || done <= 0) return "";
+  const double step = step_of(run) > 0 ? step_of(run) : run.estimated_step();
+  const auto left = run.record.measured.steps_planned - done;
+  return duration_text(std::max(0.0, static_cast<double>(left) * step));
 }
 
 std::string measured_step_text(const RunStatus& run) {
@@ -144,30 +137,30 @@ std::string measured_step_text(const RunStatus& run) {
 }
 
 std::string estimated_step_text(const RunStatus& run) {
-  const auto& guess = run.facts.estimated;
-  if (!(guess.step_seconds > 0)) return "";
+  if (!(run.estimated_step() > 0)) return "";
+  const auto& guess = *run.record.estimated;
   if (!(guess.step_high > guess.step_low)) return significant(guess.step_seconds);
   return fmt::format("{} ({})", significant(guess.step_seconds),
                      range_text({guess.step_low, guess.step_high}));
 }
 
 std::string ratio_text(const RunStatus& run) {
-  const double guess = run.facts.estimated.step_seconds;
+  const double guess = run.estimated_step();
   return step_of(run) > 0 && guess > 0 ? fmt::format("{:.2f}", step_of(run) / guess) : "";
 }
 
 std::string reason_text(const RunStatus& run) {
-  const auto& verdict = run.outcome.verdict;
+  const auto& record = run.record;
   std::string out;
-  if (verdict.state == State::failed && verdict.failure != Failure::none) {
-    out = name(verdict.failure);
+  if (record.state == State::failed && record.failure != Failure::none) {
+    out = name(record.failure);
     std::replace(out.begin(), out.end(), '_', ' ');
-    if (!verdict.reason.empty()) out += ": ";
+    if (!record.reason.empty()) out += ": ";
   }
-  out += printable(verdict.reason);
-  if (run.due && verdict.state != State::planned)
+  out += printable(record.reason);
+  if (run.due && record.state != State::planned)
     out += out.empty() ? "to be submitted again" : "; to be submitted again";
-  if (run.due && verdict.state == State::planned) out = "to be submitted";
+  if (run.due && record.state == State::planned) out = "to be submitted";
   return out;
 }
 
@@ -183,10 +176,10 @@ std::string hours_text(const Standings& standings) {
 }
 
 double share_done(const RunStatus& run) {
-  if (run.outcome.verdict.state == State::finished) return 1;
-  if (run.facts.steps <= 0) return 0;
-  const auto done = static_cast<double>(run.outcome.measured.steps);
-  return std::clamp(done / static_cast<double>(run.facts.steps), 0.0, 1.0);
+  if (run.record.state == State::finished) return 1;
+  if (run.record.measured.steps_planned <= 0) return 0;
+  const auto done = static_cast<double>(run.record.measured.steps);
+  return std::clamp(done / static_cast<double>(run.record.measured.steps_planned), 0.0, 1.0);
 }
 
 }  // namespace orch::tables

@@ -8,7 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/planned.h"
+#include "core/record/quantities.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/words.h"
@@ -39,7 +39,7 @@ Column<Planned> field_column(std::string_view name, int rank) {
 
 Column<Planned> quantity_column(const record::Quantity& quantity) {
   return {std::string(quantity.head), quantity.rank, [&quantity](const Planned& p) {
-            const auto value = record::estimated(quantity, p);
+            const auto value = record::estimated(quantity, p.estimate);
             return value ? quantity_text(quantity.unit, value->value) : "";
           }};
 }
@@ -236,7 +236,7 @@ std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result) {
     row.emplace_back(name(planned.estimate.fit));
     for (const auto& quantity : record::quantities()) {
       if (!quantity.estimated) continue;
-      const auto value = record::estimated(quantity, planned);
+      const auto value = record::estimated(quantity, planned.estimate);
       row.push_back(cell(quantity, value ? std::optional(value->value) : std::nullopt));
       if (quantity.range.empty()) continue;
       row.push_back(cell(quantity, value ? value->low : std::nullopt));

@@ -90,7 +90,7 @@ Rows row_grid(const Validation& v, const std::vector<const Judged*>& rows) {
                     s.step_seconds ? seconds(*s.step_seconds) : "",
                     seconds(row->prediction.step_seconds), range(*row),
                     row->has_time() ? fmt::format("{:+.1f}", row->error()) : "",
-                    gib(s.memory_bytes), format_gib(row->prediction.memory_bytes),
+                    gib(s.memory_bytes), format_gib(row->memory_bytes()),
                     std::string(plan::name(row->prediction.fit)), s.status, remarks(v, *row)});
   }
   return grid;
@@ -122,7 +122,7 @@ std::string wrong_fates(const Validation& v) {
     const auto why = remarks(v, row);
     out += fmt::format("  {}: {}, predicted {} GiB of {}{}\n", printable(row.sample->id),
                        row.sample->oom ? "ran out of memory" : "ran",
-                       format_gib(row.prediction.peak_bytes),
+                       format_gib(row.prediction.peak_memory),
                        format_gib(row.sample->run.partition->gpu.usable_memory.value),
                        why.empty() ? "" : " (" + why + ")");
   }
@@ -186,7 +186,7 @@ std::string validation_csv(const Validation& v) {
     const auto& p = row.prediction;
     out.row({s.id, s.source, s.table, s.step_seconds, p.step_seconds, p.step_low, p.step_high,
              row.has_time() ? CsvCell(row.error()) : CsvCell(), s.memory_bytes,
-             fmt::format("{:.0f}", p.memory_bytes), plan::name(p.fit), s.status,
+             fmt::format("{:.0f}", row.memory_bytes()), plan::name(p.fit), s.status,
              join(s.assumed, "; ")});
   }
   return out.text();

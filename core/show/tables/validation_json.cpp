@@ -46,7 +46,7 @@ Json row_json(const published::Judged& row) {
           {"high", p.step_high},
           {"error", row.has_time() ? Json(row.error()) : Json()},
           {"measured_memory", or_null(s.memory_bytes)},
-          {"predicted_memory", std::llround(p.memory_bytes)},
+          {"predicted_memory", std::llround(row.memory_bytes())},
           {"fit", plan::name(p.fit)},
           {"status", s.status},
           {"assumed", s.assumed}};

@@ -22,20 +22,20 @@ std::string bar(double share, std::size_t width) {
 }
 
 std::string_view color_of(const RunStatus& run) {
-  switch (run.outcome.verdict.state) {
+  switch (run.record.state) {
     case State::failed:
       return "31";
     case State::finished:
       return "32";
     case State::running:
-      return run.outcome.verdict.failure == record::Failure::hang ? "31" : "36";
+      return run.record.failure == record::Failure::hang ? "31" : "36";
     default:
       return "2";
   }
 }
 
 int rank(const RunStatus& run) {
-  const auto state = run.outcome.verdict.state;
+  const auto state = run.record.state;
   if (state == State::running) return 0;
   if (state == State::failed || state == State::stopped) return 1;
   if (state == State::finished) return 2;
@@ -92,8 +92,8 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
   double done = 0;
   std::size_t counted = 0;
   for (const auto& run : standings.runs)
-    if (run.outcome.verdict.state != State::planned || run.due) {
-      done += run.outcome.verdict.is_final() ? 1 : share_done(run);
+    if (run.record.state != State::planned || run.due) {
+      done += is_final(run.record.state) ? 1 : share_done(run);
       ++counted;
     }
   const auto share = counted > 0 ? done / static_cast<double>(counted) : 0;
@@ -107,7 +107,7 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
 
   std::vector<const RunStatus*> runs;
   for (const auto& run : standings.runs)
-    if (run.outcome.verdict.state != State::planned || run.due) runs.push_back(&run);
+    if (run.record.state != State::planned || run.due) runs.push_back(&run);
   std::stable_sort(runs.begin(), runs.end(),
                    [](const auto* a, const auto* b) { return rank(*a) < rank(*b); });
   const auto prefix = common_prefix(standings.runs);

@@ -95,7 +95,7 @@ std::string of_list(const record::Record& found, const std::string& kind, std::s
   rest = rest.substr(end + 1);
   for (const auto& item : found.measured.time_items)
     if (kind == "time" && item.name == wanted)
-      return fmt::format("{} {:.9g}", item.group, item.seconds);
+      return fmt::format("{} {:.9g}", item.kind, item.amount);
   for (const auto& field : found.fields)
     if (kind == "more" && field.name == wanted) return record::text(field.value);
   for (const auto& [name, version] : found.origin.versions)

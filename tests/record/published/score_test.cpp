@@ -26,7 +26,7 @@ struct World {
     sample->run.model = plan::sized("gpt", "m", 10, 1000, 10, 16000, 600);
     sample->run.gpus = 8;
     sample->run.batch.global_batch = 64;
-    Prediction prediction;
+    plan::Estimate prediction;
     prediction.step_seconds = predicted;
     prediction.step_low = 0.9 * predicted;
     prediction.step_high = 1.1 * predicted;
@@ -89,7 +89,7 @@ TEST_CASE("memory is judged by its size and by who ran", "[measured][score]") {
                        double predicted) {
     auto& judged = w.add("t", std::nullopt, 1);
     judged.prediction.fit = fit;
-    judged.prediction.memory_bytes = predicted;
+    judged.prediction.peak_memory = predicted;
     w.samples.back()->status = status;
     w.samples.back()->oom = std::string(status) == "oom";
     w.samples.back()->memory_bytes = bytes;

@@ -20,9 +20,9 @@ TEST_CASE("a trainer that leaves with 0 is finished once its events have all the
     one.look();
     CHECK(one.view().settled);
     CHECK(one.campaign.due().empty());
-    CHECK(one.view().verdict().state == (steps == 10 ? State::finished : State::failed));
+    CHECK(one.view().record.state == (steps == 10 ? State::finished : State::failed));
     if (steps == 9)
-      CHECK(one.view().verdict().reason.starts_with("left with code 0 after 9 of 10 steps"));
+      CHECK(one.view().record.reason.starts_with("left with code 0 after 9 of 10 steps"));
   }
 }
 
@@ -36,18 +36,18 @@ TEST_CASE("where a program writes no events, its log is the witness") {
   progress.age = 30;
   one.place.log = progress;
   one.look();
-  CHECK(one.view().verdict().failure == Failure::none);
-  CHECK(one.view().outcome.measured.steps == 4);
+  CHECK(one.view().record.failure == Failure::none);
+  CHECK(one.view().record.measured.steps == 4);
   one.place.log->age = 1e6;
   one.look();
-  CHECK(one.view().verdict().failure == Failure::hang);
-  CHECK(one.view().verdict().reason.ends_with("since step 4"));
+  CHECK(one.view().record.failure == Failure::hang);
+  CHECK(one.view().record.reason.ends_with("since step 4"));
 
   one.slurm_says("FAILED");
   one.script_says(1, "left");
   one.place.log->measured.steps = 10;
   one.look();
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
 }
 
 TEST_CASE("events count before a log") {
@@ -59,7 +59,7 @@ TEST_CASE("events count before a log") {
   progress.measured.steps = 10;
   one.place.log = progress;
   one.look();
-  CHECK(one.view().verdict().state == State::failed);
+  CHECK(one.view().record.state == State::failed);
 }
 
 TEST_CASE("a run failed of what its attempt confesses") {
@@ -68,23 +68,23 @@ TEST_CASE("a run failed of what its attempt confesses") {
   one.script_says(1, "failed");
   one.place.log_says = {record::Failure::nan, "loss is NaN from step 7 on"};
   one.look();
-  CHECK(one.view().verdict().failure == Failure::nan);
-  CHECK(one.view().verdict().reason == "loss is NaN from step 7 on");
+  CHECK(one.view().record.failure == Failure::nan);
+  CHECK(one.view().record.reason == "loss is NaN from step 7 on");
 }
 
 TEST_CASE("a run goes from pending to running to finished, and its hours are counted") {
   One one;
-  CHECK(one.view().verdict().state == State::pending);
-  CHECK(one.view().verdict().reason == "waiting for free nodes");
+  CHECK(one.view().record.state == State::pending);
+  CHECK(one.view().record.reason == "waiting for free nodes");
   CHECK_THAT(one.campaign.gpu_hours_committed(), WithinRel(10.0));  // 10 steps of 900 s on 4 GPUs
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   one.look();
-  CHECK(one.view().verdict().state == State::running);
+  CHECK(one.view().record.state == State::running);
   one.script_says(1, "finished");
   one.slurm_says("COMPLETED");
   one.look();
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
   CHECK(one.view().settled);
   CHECK_THAT(one.campaign.gpu_hours_used(), WithinRel(4.0));  // an hour on 4 GPUs
   CHECK(one.campaign.gpu_hours_committed() == 0);
@@ -98,7 +98,7 @@ TEST_CASE("what ended is known to the next orch without asking anyone") {
   auto later = one.place.campaign();
   REQUIRE(later.open());
   CHECK(later.runs()[0].settled);
-  CHECK(later.runs()[0].verdict().state == State::finished);
+  CHECK(later.runs()[0].record.state == State::finished);
   const auto polls = one.place.slurm.polls;
   later.refresh();
   CHECK(one.place.slurm.polls == polls);
@@ -113,14 +113,14 @@ TEST_CASE("without an index the folders tell the same") {
   auto later = one.place.campaign();
   REQUIRE(later.open());
   CHECK(later.runs()[0].settled);
-  CHECK(later.runs()[0].verdict().failure == Failure::bad_exit);
+  CHECK(later.runs()[0].record.failure == Failure::bad_exit);
 }
 
 TEST_CASE("a job without a trace is lost only after a while, and then due") {
   One one;
   one.gone();
   one.look();
-  CHECK(one.view().verdict().failure == Failure::lost);
+  CHECK(one.view().record.failure == Failure::lost);
   CHECK_FALSE(one.view().settled);
   CHECK(one.campaign.due().empty());
   one.place.clock.time += 59;
@@ -129,7 +129,7 @@ TEST_CASE("a job without a trace is lost only after a while, and then due") {
   // Its file comes at last.
   one.script_says(1, "finished");
   one.look();
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
 
   One other;
   other.gone();
@@ -158,13 +158,13 @@ TEST_CASE("an attempt of long ago, by hand, says nothing of the job of today") {
   place.clock.time = 86400;
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
-  CHECK(campaign.runs()[0].verdict().failure == Failure::bad_exit);
+  CHECK(campaign.runs()[0].record.failure == Failure::bad_exit);
   REQUIRE(campaign.forget_failures({0}));
   Submitter submitter(campaign);
   REQUIRE(submitter.submit(campaign.due()));
   place.slurm.facts.clear();  // and SLURM forgot it
   campaign.refresh();
-  CHECK(campaign.runs()[0].verdict().failure == Failure::lost);
+  CHECK(campaign.runs()[0].record.failure == Failure::lost);
 }
 
 TEST_CASE("following survives a full disk and says it once") {
@@ -174,7 +174,7 @@ TEST_CASE("following survives a full disk and says it once") {
   one.slurm_says("COMPLETED");
   one.script_says(1, "finished");
   CHECK(follow(one.campaign, {}));
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
   CHECK(std::count_if(one.place.said.begin(), one.place.said.end(), [](const auto& line) {
           return line.find("state.json") != std::string::npos;
         }) == 1);
@@ -192,7 +192,7 @@ TEST_CASE("a job with the number of an old one is not the old one") {
   one.slurm_says("RUNNING");
   auto later = one.place.campaign();
   REQUIRE(later.begin(FileLock::Wait::yes));
-  CHECK(later.runs()[0].verdict().state == State::running);
+  CHECK(later.runs()[0].record.state == State::running);
   CHECK(later.due().empty());
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("what another orch submitted meanwhile is seen") {
   Handed handed;
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
   watching.refresh();
-  CHECK(watching.runs()[0].verdict().state == State::pending);
+  CHECK(watching.runs()[0].record.state == State::pending);
 }
 
 TEST_CASE("what another orch is just submitting is followed once it is answered") {
@@ -231,10 +231,10 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   watching.refresh();
-  CHECK(watching.runs()[0].verdict().state == State::pending);
+  CHECK(watching.runs()[0].record.state == State::pending);
   REQUIRE(store::note_job(submitted.folder, submitted.submission.job));
   watching.refresh();
-  CHECK(watching.runs()[0].verdict().state == State::running);
+  CHECK(watching.runs()[0].record.state == State::running);
 }
 
 TEST_CASE("a silent scheduler changes nothing") {
@@ -244,7 +244,7 @@ TEST_CASE("a silent scheduler changes nothing") {
   one.look();
   one.place.slurm.silent = true;
   one.look();
-  CHECK(one.view().verdict().state == State::running);
+  CHECK(one.view().record.state == State::running);
   CHECK(one.campaign.silent_since());
   one.place.slurm.silent = false;
   one.look();
@@ -261,7 +261,7 @@ TEST_CASE("the phases of a ramp-up make one run") {
   place.status(run, 1, "finished", first, 1);
   place.slurm.facts[{first, 0}] = FakeExecutor::fact("COMPLETED", "", "100");
   campaign.refresh();
-  CHECK(campaign.runs()[0].verdict().state == State::pending);
+  CHECK(campaign.runs()[0].record.state == State::pending);
   CHECK(campaign.runs()[0].phase == 2);
   // The second fails for good: only it is submitted again.
   place.slurm.facts[{second, 0}] = FakeExecutor::fact("NODE_FAIL", "", "101");
@@ -274,7 +274,7 @@ TEST_CASE("the phases of a ramp-up make one run") {
   CHECK(place.slurm.jobs[2].after.empty());
   place.status(run, 3, "finished", campaign.ledger().all()[2].submission.id, 2);
   campaign.refresh();
-  CHECK(campaign.runs()[0].verdict().state == State::finished);
+  CHECK(campaign.runs()[0].record.state == State::finished);
 }
 
 TEST_CASE("when the first phase fails, all phases are submitted anew") {
@@ -309,7 +309,7 @@ TEST_CASE("following ends when every run has ended") {
   options.drawn = [&](const Campaign&) { ++looks; };
   CHECK(follow(one.campaign, options));
   CHECK(looks >= 3);
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
 }
 
 TEST_CASE("a scheduler that does not answer is told once, and asked again before long") {
@@ -326,7 +326,7 @@ TEST_CASE("a scheduler that does not answer is told once, and asked again before
     one.script_says(1, "finished");
   };
   CHECK(follow(one.campaign, {}));
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
   CHECK(one.place.clock.time < 1100);
   CHECK(one.place.said ==
         std::vector<std::string>{"the scheduler does not answer", "the scheduler answers again"});

@@ -18,13 +18,13 @@ TEST_CASE("a transient failure is tried again so many times and no more") {
     one.slurm_says("NODE_FAIL");
     one.script_says(attempt, "running");
     one.look();
-    CHECK(one.view().verdict().failure == Failure::node);
+    CHECK(one.view().record.failure == Failure::node);
     if (attempt == 3) break;
     REQUIRE(one.campaign.due().size() == 1);
     Handed handed;
     REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
     CHECK(handed.runs == 1);
-    CHECK(one.view().verdict().state == State::pending);
+    CHECK(one.view().record.state == State::pending);
   }
   CHECK(one.campaign.due().empty());
   CHECK(one.place.slurm.jobs.size() == 3);
@@ -39,7 +39,7 @@ TEST_CASE("out of memory is not tried again") {
   one.slurm_says("OUT_OF_MEMORY");
   one.script_says(1, "failed");
   one.look();
-  CHECK(one.view().verdict().failure == Failure::host_memory);
+  CHECK(one.view().record.failure == Failure::host_memory);
   CHECK(one.campaign.due().empty());
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("a run that stopped with more to do goes on, as often as it saves") {
     one.slurm_says("FAILED");
     one.script_says(attempt, "stopped");
     one.look();
-    CHECK(one.view().verdict().state == State::stopped);
+    CHECK(one.view().record.state == State::stopped);
     Handed handed;
     REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
     CHECK(handed.runs == 1);
@@ -75,7 +75,7 @@ TEST_CASE("the time limit is a reason to go on only where something was saved") 
   one.slurm_says("TIMEOUT");
   one.script_says(1, "cancelled");
   one.look();
-  CHECK(one.view().verdict().failure == Failure::timeout);
+  CHECK(one.view().record.failure == Failure::timeout);
   CHECK(one.campaign.due().empty());
   one.place.write(one.run + "/checkpoints/step", "5");
   auto later = one.place.campaign();
@@ -92,8 +92,8 @@ TEST_CASE("cancel is noted before it is done, and a resume leaves it alone") {
   one.slurm_says("CANCELLED");
   auto later = one.place.campaign();
   REQUIRE(later.begin(FileLock::Wait::yes));
-  CHECK(later.runs()[0].verdict().state == State::cancelled);
-  CHECK(later.runs()[0].verdict().reason == "orch cancel");
+  CHECK(later.runs()[0].record.state == State::cancelled);
+  CHECK(later.runs()[0].record.reason == "orch cancel");
   CHECK(later.due().empty());
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a cancelled run that SLURM has forgotten is cancelled, not lost") {
   one.campaign.end();
   one.gone();
   one.look();
-  CHECK(one.view().verdict().state == State::cancelled);
+  CHECK(one.view().record.state == State::cancelled);
   CHECK(one.view().settled);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("an order to cancel outlives a watch that did not hear of it") {
   watching.refresh();
   one.place.clock.time += 100;
   watching.refresh();
-  CHECK(watching.runs()[0].verdict().state == State::cancelled);
+  CHECK(watching.runs()[0].record.state == State::cancelled);
   CHECK(watching.due().empty());
   auto later = one.place.campaign();
   REQUIRE(later.open());
@@ -222,7 +222,7 @@ TEST_CASE("a hung run is cancelled and submitted again where that was asked for"
   };
   CHECK(follow(one.campaign, {}));
   CHECK(one.place.slurm.jobs.size() == 2);
-  CHECK(one.view().verdict().state == State::finished);
+  CHECK(one.view().record.state == State::finished);
 }
 
 }  // namespace

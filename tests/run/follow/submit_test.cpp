@@ -228,8 +228,8 @@ TEST_CASE("a refusal is the run's failure, with the scheduler's words, and is no
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).refused == 1);
   campaign.refresh();
-  CHECK(campaign.runs()[0].verdict().failure == record::Failure::refused);
-  CHECK(campaign.runs()[0].verdict().reason == "as told");
+  CHECK(campaign.runs()[0].record.failure == record::Failure::refused);
+  CHECK(campaign.runs()[0].record.reason == "as told");
   CHECK(campaign.due().empty());
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("after a kill between the call and its record, the job is found and no
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
   CHECK(campaign.ledger().all()[0].submission.job == place.slurm.jobs[0].id);
-  CHECK(campaign.runs()[0].verdict().state == State::pending);
+  CHECK(campaign.runs()[0].record.state == State::pending);
 }
 
 TEST_CASE("after a kill before the call was heard, the run is due") {
@@ -286,7 +286,7 @@ TEST_CASE("a job that SLURM has forgotten is known by what it left in the run fo
   auto campaign = place.campaign();
   REQUIRE(campaign.begin(FileLock::Wait::yes));
   CHECK(campaign.due().empty());
-  CHECK(campaign.runs()[0].verdict().state == State::finished);
+  CHECK(campaign.runs()[0].record.state == State::finished);
 }
 
 TEST_CASE("the array of a task that has begun is found by its own id, not by that of the task") {

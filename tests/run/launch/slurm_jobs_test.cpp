@@ -22,7 +22,7 @@ TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
   REQUIRE(rows.size() == 7);
   CHECK(rows[0].job == "94");
   CHECK(rows[0].task == 0u);
-  CHECK(rows[0].comment == "orch:9");
+  CHECK(rows[0].marks == "orch:9");
   CHECK(rows[0].fact.job == "94_0");
   CHECK(rows[0].fact.state == "CANCELLED");
   CHECK(rows[0].fact.reason.empty());
@@ -44,7 +44,7 @@ TEST_CASE("squeue's lines become facts", "[launch][slurm]") {
   CHECK(rows[3].fact.gpu_hours == 0);
   CHECK(rows[4].fact.job == "5_4");
   CHECK(rows[6].fact.job == "5_6");
-  CHECK(rows[6].comment == "orch:7|with|bars");
+  CHECK(rows[6].marks == "orch:7|with|bars");
 }
 
 namespace {
@@ -101,12 +101,12 @@ TEST_CASE("an id counts only as a whole", "[launch][slurm]") {
 }
 
 TEST_CASE("SLURM's ways to write a moment", "[launch][slurm]") {
-  CHECK(parse_moment("1794729257") == 1794729257);
-  CHECK(parse_moment("N/A") == 0);
-  CHECK(parse_moment("Unknown") == 0);
+  CHECK(parse_slurm_moment("1794729257") == 1794729257);
+  CHECK(parse_slurm_moment("N/A") == 0);
+  CHECK(parse_slurm_moment("Unknown") == 0);
   std::tm noon{};
   noon.tm_year = 126, noon.tm_mon = 6, noon.tm_mday = 1, noon.tm_hour = 12, noon.tm_isdst = -1;
-  CHECK(parse_moment("2026-07-01T12:00:00") == static_cast<double>(std::mktime(&noon)));
+  CHECK(parse_slurm_moment("2026-07-01T12:00:00") == static_cast<double>(std::mktime(&noon)));
 }
 
 TEST_CASE("lists of tasks, and GPUs among resources", "[launch][slurm]") {

@@ -20,8 +20,8 @@ using Ids = std::vector<std::string>;
 // As its folder is now: without a state.json.
 Index::Row row(const std::string& experiment, const std::string& id) {
   Index::Row out;
-  out.facts.experiment = experiment;
-  out.facts.id = id;
+  out.record.source = experiment;
+  out.record.id = id;
   return out;
 }
 
@@ -33,7 +33,7 @@ std::vector<Index::Row> many(const std::string& experiment, int from, int to) {
 
 Ids ids(const fs::path& root, const std::string& experiment) {
   Ids out;
-  for (const auto& found : Index(root).rows(experiment)) out.push_back(found.facts.id);
+  for (const auto& found : Index(root).rows(experiment)) out.push_back(found.record.id);
   return out;
 }
 
@@ -56,25 +56,34 @@ int wait_for(pid_t pid) {
 TEST_CASE("a row is read as it was put", "[store][index]") {
   const Place place;
   Index::Row full;
-  full.facts = {"x", "a-1", "zero3", "stage=2", "jz", 16, 2, 4, 286103, 1048576, 3, {}};
-  auto& estimated = full.facts.estimated;
-  estimated.fit = "tight";
+  full.record.source = "x";
+  full.record.id = "a-1";
+  full.record.set("strategy", std::string("zero3"));
+  full.record.set("cluster", std::string("jz"));
+  full.record.set("gpus", std::int64_t{16});
+  full.record.set("nodes", std::int64_t{2});
+  full.record.set("accumulate", std::int64_t{4});
+  full.variant = "stage=2";
+  full.record.measured.steps_planned = 286103;
+  full.phases = 3;
+  auto& estimated = full.record.estimated.emplace();
+  estimated.fit = plan::Fit::tight;
   estimated.step_seconds = 2.5;
   estimated.step_low = 2;
   estimated.step_high = 3;
   estimated.tokens_per_second = 4e5;
-  estimated.peak_memory_bytes = 7.5e10;
+  estimated.peak_memory = 7.5e10;
   estimated.days_per_100b_tokens = 2.75;
-  estimated.communicated_bytes = 4096;
+  estimated.communicated = 4096;
   estimated.gpu_hours = 3178.5;
-  full.outcome.verdict = {record::State::failed, record::Failure::nccl, "it's \"broken\"; --"};
-  full.outcome.cancel_asked = true;
-  full.outcome.retries_from = 7;
-  full.outcome.gpu_hours = 0.125;
-  full.outcome.elapsed_seconds = 3600.5;
-  full.outcome.end = 1763193600.5;
-  full.outcome.submission = "77_x";
-  auto& noted = full.outcome.measured;
+  full.take(record::Verdict{record::State::failed, record::Failure::nccl, "it's \"broken\"; --"});
+  full.cancel_asked = true;
+  full.retries_from = 7;
+  full.record.measured.gpu_hours = 0.125;
+  full.elapsed_seconds = 3600.5;
+  full.record.origin.end = 1763193600.5;
+  full.submission = "77_x";
+  auto& noted = full.record.measured;
   noted.steps = 120;
   noted.last_loss = 2.25;
   noted.step_seconds = statistics::Interval{0.5, {}, {}, 1};
@@ -84,47 +93,42 @@ TEST_CASE("a row is read as it was put", "[store][index]") {
   REQUIRE(Index(place.root()).put("x", {full, row("x", "b-2")}));
   const auto rows = Index(place.root()).rows("x");
   REQUIRE(rows.size() == 2);
-  const auto& [facts, outcome, stamp] = rows[0];
-  CHECK(facts.experiment == "x");
-  CHECK(facts.id == "a-1");
-  CHECK(facts.strategy == "zero3");
-  CHECK(facts.variant == "stage=2");
-  CHECK(facts.cluster == "jz");
-  CHECK(facts.gpus == 16);
-  CHECK(facts.nodes == 2);
-  CHECK(facts.accumulate == 4);
-  CHECK(facts.estimated.communicated_bytes == 4096);
-  CHECK(facts.steps == 286103);
-  CHECK(facts.tokens_per_step == 1048576);
-  CHECK(facts.phases == 3);
-  CHECK(facts.estimated.fit == "tight");
-  CHECK(facts.estimated.step_seconds == 2.5);
-  CHECK(facts.estimated.step_low == 2);
-  CHECK(facts.estimated.step_high == 3);
-  CHECK(facts.estimated.tokens_per_second == 4e5);
-  CHECK(facts.estimated.peak_memory_bytes == 7.5e10);
-  CHECK(facts.estimated.days_per_100b_tokens == 2.75);
-  CHECK(facts.estimated.gpu_hours == 3178.5);
-  CHECK(outcome.verdict.state == record::State::failed);
-  CHECK(outcome.verdict.failure == record::Failure::nccl);
-  CHECK(outcome.verdict.reason == "it's \"broken\"; --");
-  CHECK(outcome.cancel_asked);
-  CHECK(outcome.retries_from == 7);
-  CHECK(outcome.gpu_hours == 0.125);
-  CHECK(outcome.elapsed_seconds == 3600.5);
-  CHECK(outcome.end == 1763193600.5);
-  CHECK(outcome.submission == full.outcome.submission);
-  CHECK(outcome.measured.steps == 120);
-  CHECK(outcome.measured.last_loss == 2.25);
-  CHECK(outcome.measured.step_seconds->value == 0.5);
-  CHECK(outcome.measured.tokens_per_second == 1e6);
-  CHECK(outcome.measured.peak_memory_bytes == 7e10);
-  CHECK(outcome.measured.stated.at("evaluation_loss") == 2.5);
-  CHECK_FALSE(outcome.measured.stated.contains("gradient_norm"));
-  CHECK(outcome.measured.stated.at("learning_rate") == 1e-3);
-  CHECK(outcome.measured.stated.at("communicated_bytes") == 4096);
-  CHECK(rows[1].outcome.measured.steps == 0);
-  CHECK_FALSE(rows[1].outcome.cancel_asked);
+  const auto& found = rows[0];
+  CHECK(found.record.fields == full.record.fields);
+  CHECK(found.record.source == "x");
+  CHECK(found.record.id == "a-1");
+  CHECK(found.variant == "stage=2");
+  CHECK(found.record.estimated->communicated == 4096);
+  CHECK(found.record.measured.steps_planned == 286103);
+  CHECK(found.phases == 3);
+  CHECK(found.record.estimated->fit == plan::Fit::tight);
+  CHECK(found.record.estimated->step_seconds == 2.5);
+  CHECK(found.record.estimated->step_low == 2);
+  CHECK(found.record.estimated->step_high == 3);
+  CHECK(found.record.estimated->tokens_per_second == 4e5);
+  CHECK(found.record.estimated->peak_memory == 7.5e10);
+  CHECK(found.record.estimated->days_per_100b_tokens == 2.75);
+  CHECK(found.record.estimated->gpu_hours == 3178.5);
+  CHECK(found.record.state == record::State::failed);
+  CHECK(found.record.failure == record::Failure::nccl);
+  CHECK(found.record.reason == "it's \"broken\"; --");
+  CHECK(found.cancel_asked);
+  CHECK(found.retries_from == 7);
+  CHECK(found.gpu_hours() == 0.125);
+  CHECK(found.elapsed_seconds == 3600.5);
+  CHECK(found.record.origin.end == 1763193600.5);
+  CHECK(found.submission == full.submission);
+  CHECK(found.record.measured.steps == 120);
+  CHECK(found.record.measured.last_loss == 2.25);
+  CHECK(found.record.measured.step_seconds->value == 0.5);
+  CHECK(found.record.measured.tokens_per_second == 1e6);
+  CHECK(found.record.measured.peak_memory_bytes == 7e10);
+  CHECK(found.record.measured.stated.at("evaluation_loss") == 2.5);
+  CHECK_FALSE(found.record.measured.stated.contains("gradient_norm"));
+  CHECK(found.record.measured.stated.at("learning_rate") == 1e-3);
+  CHECK(found.record.measured.stated.at("communicated_bytes") == 4096);
+  CHECK(rows[1].record.measured.steps == 0);
+  CHECK_FALSE(rows[1].cancel_asked);
 }
 
 TEST_CASE("rows are replaced, and kept apart by experiment", "[store][index]") {
@@ -134,10 +138,10 @@ TEST_CASE("rows are replaced, and kept apart by experiment", "[store][index]") {
   REQUIRE(index.put("y", {row("y", "a-1")}));
   REQUIRE(index.put("o'x", {row("o'x", "c-3")}));
   auto newer = row("x", "b-2");
-  newer.outcome.measured.steps = 5;
+  newer.record.measured.steps = 5;
   REQUIRE(index.put("x", {newer}));
   CHECK(ids(place.root(), "x") == Ids{"b-2"});
-  CHECK(Index(place.root()).rows("x")[0].outcome.measured.steps == 5);
+  CHECK(Index(place.root()).rows("x")[0].record.measured.steps == 5);
   CHECK(ids(place.root(), "y") == Ids{"a-1"});
   CHECK(ids(place.root(), "o'x") == Ids{"c-3"});
   REQUIRE(index.put("y", {}));
@@ -149,9 +153,9 @@ TEST_CASE("a row counts as long as its state.json is the same file", "[store][in
   const auto folder = place.root() / "x/a-1";
   fs::create_directories(folder);
   const auto end = [&](record::State state) {
-    record::Outcome outcome;
-    outcome.verdict.state = state;
-    REQUIRE(write_outcomes({{folder, outcome}}));
+    auto run = row("x", "a-1");
+    run.record.state = state;
+    REQUIRE(write_states(place.root() / "x", {&run}));
   };
   CHECK(stamp_of(folder).empty());
   end(record::State::failed);
@@ -251,9 +255,9 @@ TEST_CASE("the index is made again from the folders alone", "[store][index]") {
   place.file("x/b-2/run.json", run("x"));
   place.file("renamed/a-1/run.json", run("y"));
   place.file("x/damaged-3/run.json", "{");
-  record::Outcome outcome;
-  outcome.verdict.state = record::State::finished;
-  REQUIRE(write_outcomes({{place.root() / "x/b-2", outcome}}));
+  auto ended = row("x", "b-2");
+  ended.record.state = record::State::finished;
+  REQUIRE(write_states(place.root() / "x", {&ended}));
   REQUIRE(Index(place.root()).put("gone", {row("gone", "z-9")}));
 
   Errors damaged;
@@ -266,7 +270,7 @@ TEST_CASE("the index is made again from the folders alone", "[store][index]") {
   CHECK(ids(place.root(), "renamed") == Ids{"a-1"});
   CHECK(ids(place.root(), "gone").empty());
   const auto rows = Index(place.root()).rows("x");
-  CHECK(rows[0].facts.steps == 10);
-  CHECK(rows[0].outcome.verdict.state == record::State::planned);
-  CHECK(rows[1].outcome.verdict.state == record::State::finished);
+  CHECK(rows[0].record.measured.steps_planned == 10);
+  CHECK(rows[0].record.state == record::State::planned);
+  CHECK(rows[1].record.state == record::State::finished);
 }

@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "core/base/date.h"
 #include "tests/place.h"
 
 using namespace orch;
@@ -91,54 +92,52 @@ TEST_CASE("what a follower must know is read from run.json and estimate.json", "
   place.file("gpt/a-1/run.json", kRun);
   place.file("gpt/a-1/estimate.json", kEstimate);
   const auto folder = place.root() / "gpt/a-1";
-  const auto facts = read_run_facts(folder);
-  REQUIRE(facts);
-  CHECK(facts->experiment == "gpt");
-  CHECK(facts->id == "a-1");
-  CHECK(facts->strategy == "zero3");
-  CHECK(facts->cluster == "jean-zay");
-  CHECK(facts->gpus == 16);
-  CHECK(facts->nodes == 2);
-  CHECK(facts->tokens_per_step == 1048576);
-  CHECK(facts->steps == 286103);  // 286102.29…
-  CHECK(facts->estimated.fit == "tight");
-  CHECK(facts->estimated.step_seconds == 2.5);
-  CHECK(facts->estimated.step_low == 2);
-  CHECK(facts->estimated.step_high == 3);
-  CHECK(facts->estimated.tokens_per_second == 419430.4);
-  CHECK(facts->estimated.peak_memory_bytes == 7.5e10);
-  CHECK(facts->estimated.days_per_100b_tokens == 2.76);
-  CHECK(facts->estimated.gpu_hours == 3178.9);
-  CHECK(facts->phases == 0);
+  const auto run = read_live_run(folder);
+  REQUIRE(run);
+  CHECK(run->record.source == "gpt");
+  CHECK(run->record.id == "a-1");
+  CHECK(run->record.field_text("strategy") == "zero3");
+  CHECK(run->record.field_text("cluster") == "jean-zay");
+  CHECK(run->gpus() == 16);
+  CHECK(run->record.whole("nodes") == 2);
+  CHECK(run->record.measured.steps_planned == 286103);  // 286102.29…
+  CHECK(run->record.estimated->fit == plan::Fit::tight);
+  CHECK(run->record.estimated->step_seconds == 2.5);
+  CHECK(run->record.estimated->step_low == 2);
+  CHECK(run->record.estimated->step_high == 3);
+  CHECK(run->record.estimated->tokens_per_second == 419430.4);
+  CHECK(run->record.estimated->peak_memory == 7.5e10);
+  CHECK(run->record.estimated->days_per_100b_tokens == 2.76);
+  CHECK(run->record.estimated->gpu_hours == 3178.9);
+  CHECK(run->phases == 0);
 
   // By hand: two steps of 256 and one of 384 reach 896 of the 800 samples; what is left of 300e9 /
   // 2048 = 146484375 is 146483479, in 286101 steps of 512.
   place.file("gpt/a-1/run.json", with(kRun, "\"rampup\": null", R"("rampup": {"start": 256, "step": 128,
     "samples": 800, "fewer_nodes": true})"));
-  REQUIRE(read_run_facts(folder));
-  CHECK(read_run_facts(folder)->steps == 286104);
+  REQUIRE(read_live_run(folder));
+  CHECK(read_live_run(folder)->record.measured.steps_planned == 286104);
 
   place.file("gpt/a-1/run.json", with(kRun, "\"steps\": 0", "\"steps\": 500"));
-  CHECK(read_run_facts(folder)->steps == 500);
-  CHECK(read_run_facts(folder)->estimated.gpu_hours == Approx(500 * 2.5 * 16 / 3600));
+  CHECK(read_live_run(folder)->record.measured.steps_planned == 500);
+  CHECK(read_live_run(folder)->record.estimated->gpu_hours == Approx(500 * 2.5 * 16 / 3600));
   for (const auto* name : {"job.sbatch", "job-2.sbatch", "job-3.sbatch", "job-5.sbatch"})
     place.file(fs::path("gpt/a-1") / name, "");
-  CHECK(read_run_facts(folder)->phases == 3);
+  CHECK(read_live_run(folder)->phases == 3);
 }
 
 TEST_CASE("a run without an estimate is one", "[store][folder]") {
   const Place place;
   place.file("a-1/run.json", kRun);
-  const auto facts = read_run_facts(place.root() / "a-1");
-  REQUIRE(facts);
-  CHECK(facts->estimated.gpu_hours == 0);
-  CHECK(facts->estimated.fit.empty());
+  const auto run = read_live_run(place.root() / "a-1");
+  REQUIRE(run);
+  CHECK_FALSE(run->record.estimated);
 }
 
 TEST_CASE("a damaged run.json or estimate.json is named", "[store][folder]") {
   const Place place;
   const auto run = place.file("a-1/run.json", kRun);
-  const auto read = [&] { return read_run_facts(place.root() / "a-1"); };
+  const auto read = [&] { return read_live_run(place.root() / "a-1"); };
   check_rubbish(place.file("a-1/estimate.json", kEstimate), read);
   fs::remove(run);
   REQUIRE_FALSE(read());  // nothing at all is no run
@@ -227,23 +226,31 @@ TEST_CASE("what may not be read is an error, not nothing", "[store][folder]") {
   fs::permissions(place.root(), fs::perms(0755));
   fs::permissions(place.root() / "a/attempts", fs::perms(0));
   fs::permissions(place.root() / "a/state.json", fs::perms(0));
+  record::LiveRun run;
   CHECK(as_another_user(
-      [&] { return !read_attempts(place.root() / "a") && !read_outcome(place.root() / "a"); }));
+      [&] { return !read_attempts(place.root() / "a") && !read_state(place.root() / "a", run); }));
   fs::permissions(place.root() / "a/attempts", fs::perms(0700));
 }
 
-TEST_CASE("an outcome is read as it was written", "[store][folder]") {
+TEST_CASE("a state is read as it was written", "[store][folder]") {
   const Place place;
-  CHECK_FALSE(read_outcome(place.root())->has_value());
-  record::Outcome outcome;
-  outcome.verdict = {record::State::failed, record::Failure::gpu_memory, "CUDA \"oom\"\n\xff"};
-  outcome.cancel_asked = true;
-  outcome.retries_from = 4;
-  outcome.gpu_hours = 12.125;
-  outcome.elapsed_seconds = 77.5;
-  outcome.end = 1763193600.5;
-  outcome.submission = "77_3";
-  auto& noted = outcome.measured;
+  record::LiveRun run, got;
+  got.cancel_asked = true;
+  got.record.measured.steps = 7;
+  REQUIRE(read_state(place.root() / "a", got));  // there is none: nothing happened
+  CHECK_FALSE(got.cancel_asked);
+  CHECK(got.record.measured.steps == 0);
+  run.record.id = "a";
+  fs::create_directory(place.root() / "a");
+  run.take(record::Verdict{record::State::failed, record::Failure::gpu_memory,
+                           "CUDA \"oom\"\n\xff"});
+  run.cancel_asked = true;
+  run.retries_from = 4;
+  run.elapsed_seconds = 77.5;
+  run.record.origin.end = 1763193600.5;
+  run.submission = "77_3";
+  auto& noted = run.record.measured;
+  noted.gpu_hours = 12.125;
   noted.steps = 120;
   noted.last_loss = 2.25;
   noted.step_seconds = statistics::Interval{0.5, {}, {}, 1};
@@ -253,89 +260,89 @@ TEST_CASE("an outcome is read as it was written", "[store][folder]") {
   noted.stated["gradient_norm"] = 0.75;
   noted.stated["learning_rate"] = 1e-3;
   noted.stated["communicated_bytes"] = 4096;
-  REQUIRE(write_outcomes({{place.root(), outcome}}));
-  auto got = read_outcome(place.root());
-  REQUIRE(got);
-  REQUIRE(got->has_value());
-  CHECK((*got)->verdict.state == record::State::failed);
-  CHECK((*got)->verdict.failure == record::Failure::gpu_memory);
-  CHECK((*got)->verdict.reason == "CUDA \"oom\"\\x0a\\xff");
-  CHECK((*got)->cancel_asked);
-  CHECK((*got)->retries_from == 4);
-  CHECK((*got)->gpu_hours == 12.125);
-  CHECK((*got)->elapsed_seconds == 77.5);
-  CHECK((*got)->end == 1763193600.5);
-  CHECK((*got)->submission == "77_3");
-  const auto& measured = (*got)->measured;
+  REQUIRE(write_states(place.root(), {&run}));
+  got.record.measured.steps_planned = 500;
+  REQUIRE(read_state(place.root() / "a", got));
+  CHECK(got.record.state == record::State::failed);
+  CHECK(got.record.failure == record::Failure::gpu_memory);
+  CHECK(got.record.reason == "CUDA \"oom\"\\x0a\\xff");
+  CHECK(got.cancel_asked);
+  CHECK(got.retries_from == 4);
+  CHECK(got.gpu_hours() == 12.125);
+  CHECK(got.elapsed_seconds == 77.5);
+  CHECK(got.record.origin.end == 1763193600.5);
+  CHECK(got.submission == "77_3");
+  const auto& measured = got.record.measured;
   CHECK(measured.steps == 120);
+  CHECK(measured.steps_planned == 500);  // which run.json says
   CHECK(measured.last_loss == 2.25);
   CHECK(measured.step_seconds->value == 0.5);
   CHECK(measured.tokens_per_second == 1e6);
   CHECK(measured.peak_memory_bytes == 7e10);
-  CHECK(measured.stated.at("evaluation_loss") == 2.5);
-  CHECK(measured.stated.at("gradient_norm") == 0.75);
-  CHECK(measured.stated.at("learning_rate") == 1e-3);
-  CHECK(measured.stated.at("communicated_bytes") == 4096);
+  CHECK(measured.stated == noted.stated);
 
-  outcome.measured.last_loss = std::nan("");
-  outcome.measured.tokens_per_second = INFINITY;
-  outcome.measured.stated["evaluation_loss"] = std::nan("");
-  REQUIRE(write_outcomes({{place.root(), outcome}}));
-  got = read_outcome(place.root());
-  REQUIRE(got);
-  CHECK_FALSE((*got)->measured.last_loss);
-  CHECK_FALSE((*got)->measured.stated.contains("evaluation_loss"));
-  CHECK_FALSE((*got)->measured.tokens_per_second);
+  noted.last_loss = std::nan("");
+  noted.tokens_per_second = INFINITY;
+  noted.stated["evaluation_loss"] = std::nan("");
+  REQUIRE(write_states(place.root(), {&run}));
+  REQUIRE(read_state(place.root() / "a", got));
+  CHECK_FALSE(measured.last_loss);
+  CHECK_FALSE(measured.stated.contains("evaluation_loss"));
+  CHECK_FALSE(measured.tokens_per_second);
 }
 
-TEST_CASE("many outcomes are written at once, and nothing is left beside them", "[store][folder]") {
+TEST_CASE("many states are written at once, and nothing is left beside them", "[store][folder]") {
   const Place place;
-  CHECK(write_outcomes({}));
-  std::vector<OutcomeOf> outcomes;
+  CHECK(write_states(place.root(), {}));
+  std::vector<record::LiveRun> runs(21);
+  std::vector<const record::LiveRun*> changed;
   for (int i = 0; i < 20; ++i) {
-    outcomes.push_back({place.root() / std::to_string(i), {}});
-    outcomes.back().outcome.retries_from = i;
-    fs::create_directory(outcomes.back().run_folder);
+    auto& run = runs[static_cast<std::size_t>(i)];
+    run.record.id = std::to_string(i);
+    run.retries_from = i;
+    changed.push_back(&run);
+    fs::create_directory(place.root() / run.record.id);
   }
-  REQUIRE(write_outcomes(outcomes));
-  for (int i = 0; i < 20; ++i) {
-    const auto folder = place.root() / std::to_string(i);
-    CHECK((*read_outcome(folder))->retries_from == i);
+  REQUIRE(write_states(place.root(), changed));
+  for (const auto* run : changed) {
+    const auto folder = place.root() / run->record.id;
+    record::LiveRun got;
+    REQUIRE(read_state(folder, got));
+    CHECK(got.retries_from == run->retries_from);
     CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
   }
-  outcomes.push_back({place.root() / "nowhere", {}});
-  CHECK_FALSE(write_outcomes(outcomes));
+  runs.back().record.id = "nowhere";
+  changed.push_back(&runs.back());
+  CHECK_FALSE(write_states(place.root(), changed));
   CHECK(std::distance(fs::directory_iterator(place.root() / "0"), fs::directory_iterator()) == 1);
-}
-
-TEST_CASE("what an experiment expects comes back from its folder", "[store][folder]") {
-  Place place;
-  ExperimentFacts facts{"night", "night.lua", 0, "", {}};
-  facts.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
-  facts.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
-  REQUIRE(write_experiment(place.root(), facts));
-  const auto back = read_experiment(place.root());
-  REQUIRE(back.has_value());
-  REQUIRE(back->has_value());
-  CHECK((*back)->expect == facts.expect);
 }
 
 TEST_CASE("a damaged state.json or experiment.json is named", "[store][folder]") {
   const Place place;
-  check_rubbish(place.root() / "state.json", [&] { return read_outcome(place.root()); });
+  record::LiveRun run;
+  check_rubbish(place.root() / "state.json", [&] { return read_state(place.root(), run); });
   check_rubbish(place.root() / "experiment.json", [&] { return read_experiment(place.root()); });
 }
 
-TEST_CASE("the facts of an experiment are read as they were written", "[store][folder]") {
+TEST_CASE("what a follower needs of an experiment is read as it was written", "[store][folder]") {
   const Place place;
   CHECK_FALSE(read_experiment(place.root())->has_value());
-  REQUIRE(write_experiment(place.root(), {"gpt", "a \"b\".lua", 1000.5, "2026-12-01"}));
-  const auto facts = read_experiment(place.root());
-  REQUIRE(facts);
-  CHECK((*facts)->name == "gpt");
-  CHECK((*facts)->file == "a \"b\".lua");
-  CHECK((*facts)->gpu_hours == 1000.5);
-  CHECK((*facts)->deadline == "2026-12-01");
+  plan::Experiment asked;
+  asked.name = "gpt";
+  asked.file = "a \"b\".lua";
+  asked.budget.gpu_hours = 1000.5;
+  asked.budget.deadline = parse_date("2026-12-01");
+  asked.expect.push_back({"tokens_per_second", 68000, 0.05, {}, "strategy=ddp"});
+  asked.expect.push_back({"step_seconds", 1.5, {}, 0.1, ""});
+  REQUIRE(write_experiment(place.root(), asked));
+  const auto back = read_experiment(place.root());
+  REQUIRE(back);
+  REQUIRE(*back);
+  CHECK((*back)->name == "gpt");
+  CHECK((*back)->file == "a \"b\".lua");
+  CHECK((*back)->budget.gpu_hours == 1000.5);
+  CHECK((*back)->budget.deadline == asked.budget.deadline);
+  CHECK((*back)->expect == asked.expect);
 }
 
 TEST_CASE("runs and experiments are found by what they hold", "[store][folder]") {

@@ -91,7 +91,7 @@ TEST_CASE("estimates stand in columns of their own", "[compare]") {
     return std::vector<std::string>();
   };
   CHECK(columns(*compare({group("A", a), group("B", b)})).size() == 4);
-  a.estimated = record::Estimated{};
+  a.estimated = plan::Estimate{};
   a.estimated->step_seconds = 9;
   const auto c = compare({group("A", a), group("B", b)});
   REQUIRE(columns(*c).size() == 5);

@@ -149,7 +149,7 @@ TEST_CASE("a job that met its time limit has a speed", "[compare]") {
 TEST_CASE("as predicted is said only where both estimates hold", "[compare]") {
   auto a = run("a", 13.6), b = run("b", 10);
   const auto estimate = [](double value) {
-    record::Estimated out;
+    plan::Estimate out;
     out.step_seconds = value;
     out.step_low = value * 0.9;
     out.step_high = value * 1.1;

@@ -146,9 +146,8 @@ TEST_CASE("without shapes the size is 6 FLOPs per parameter, and without that no
   CHECK(near(judgement(*c, "days_per_100b_tokens").ratio->value, 2.0 / 3));  // 10 / (30 / 2)
 }
 
-record::Estimated estimate(double seconds, double low, double high) {
-  record::Estimated out;
-  out.fit = "fits";
+plan::Estimate estimate(double seconds, double low, double high) {
+  plan::Estimate out;
   out.step_seconds = seconds;
   out.step_low = low;
   out.step_high = high;
@@ -265,7 +264,7 @@ record::Record planned(const std::string& id, int micro_batch, double seconds, c
   out.state = record::State::planned;
   out.set("micro_batch", whole(micro_batch));
   out.estimated.emplace();
-  out.estimated->fit = fit;
+  out.estimated->fit = *plan::parse_fit(fit);
   out.estimated->step_seconds = seconds;
   out.estimated->step_low = 0.9 * seconds;
   out.estimated->step_high = 1.1 * seconds;

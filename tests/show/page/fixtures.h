@@ -47,7 +47,7 @@ inline Record described(const std::string& id, const Shape& shape) {
   return out;
 }
 
-inline std::vector<record::TimeItem> items(double step) {
+inline std::vector<plan::Item> items(double step) {
   return {{"GEMMs", "compute", 0.62 * step},
           {"attention", "compute", 0.06 * step},
           {"pipeline bubble", "bubble", 0.11 * step},
@@ -59,21 +59,24 @@ inline std::vector<record::TimeItem> items(double step) {
 
 inline void estimate(Record& record, double step, double memory_gib, double limit_gib = 76) {
   const double tokens = *record.field_number("global_batch") * *record.field_number("seq") / step;
-  record::Estimated out;
-  out.fit = memory_gib > limit_gib ? "oom" : memory_gib > 0.92 * limit_gib ? "tight" : "fits";
+  plan::Estimate out;
+  using plan::Fit;
+  out.fit = memory_gib > limit_gib          ? Fit::oom
+            : memory_gib > 0.92 * limit_gib ? Fit::tight
+                                            : Fit::fits;
   out.step_seconds = step;
   out.step_low = 0.9 * step;
   out.step_high = 1.12 * step;
-  out.peak_memory_bytes = memory_gib * kGiB;
+  out.peak_memory = memory_gib * kGiB;
   out.memory_low = 0.94 * memory_gib * kGiB;
   out.memory_high = 1.06 * memory_gib * kGiB;
-  out.usable_memory_bytes = limit_gib * kGiB;
+  out.usable_memory = limit_gib * kGiB;
   out.tokens_per_second = tokens;
   out.days_per_100b_tokens = 100e9 / tokens / 86400;
   out.tflops_per_gpu = 140;
   out.tflops_per_gpu_simple = 133;
   out.mfu = 0.45;
-  out.time_items = items(step);
+  out.time = items(step);
   record.estimated = out;
 }
 
@@ -349,8 +352,7 @@ inline Page hostile() {
     run.measured.window.rule = run.measured.step_seconds_from = run.measured.peak_memory_from = bad;
     run.measured.odd_nodes = {{bad, 1, 2, bad}};
     for (auto& found : run.measured.tflops) found.convention = bad;
-    for (auto& item : run.measured.time_items) item.name = item.group = bad;
-    if (run.estimated) run.estimated->fit = bad;
+    for (auto& item : run.measured.time_items) item.name = item.kind = bad;
   }
   page.records[0].doubts.clear();  // so that one counts, and charts are drawn
   page.records[1].doubts.clear();

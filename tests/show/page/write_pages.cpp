@@ -33,7 +33,7 @@ json facts(const Page& page) {
              {"peaks", record.measured.peaks.size()},
              {"resumes", record.measured.resumes.size()},
              {"items", record.measured.time_items.size()},
-             {"estimated_items", record.estimated ? record.estimated->time_items.size() : 0}};
+             {"estimated_items", record.estimated ? record.estimated->time.size() : 0}};
     for (const auto& doubt : record.doubts) run["doubts"].push_back(doubt.kind);
     for (const auto& field : record.fields)
       run["fields"][field.name] = orch::record::text(field.value);
@@ -42,12 +42,12 @@ json facts(const Page& page) {
     put(run, "days", record.measured.days_per_100b_tokens);
     put(run, "memory", record.measured.peak_memory_bytes);
     if (record.estimated) {
-      run["fit"] = record.estimated->fit;
+      run["fit"] = name(record.estimated->fit);
       run["estimated_step"] = record.estimated->step_seconds;
       run["estimated_days"] = record.estimated->days_per_100b_tokens;
-      run["estimated_memory"] = record.estimated->peak_memory_bytes;
-      if (record.estimated->usable_memory_bytes > 0)
-        run["limit"] = record.estimated->usable_memory_bytes;
+      run["estimated_memory"] = record.estimated->peak_memory;
+      if (record.estimated->usable_memory > 0)
+        run["limit"] = record.estimated->usable_memory;
     }
     out.push_back(run);
   }

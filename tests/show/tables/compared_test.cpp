@@ -39,17 +39,17 @@ plan::Planned ddp() {
   return planned;
 }
 
-MeasuredRun measured_run() {
-  MeasuredRun out;
-  out.run.steps = 30;
-  out.run.step_seconds = statistics::Interval{8, {}, {}, 1};
-  out.run.peak_memory_bytes = 200;
-  out.profile.time_items = {{"QKV", 2},
-                            {"attention", 1},
-                            {"gradient all-reduce", 1.5},
-                            {"other", 0.5},
-                            {"data", 0.03125}};
-  out.profile.memory_items = {{"weights", 100}, {"activations", 100}, {"logits", 7}};
+record::Measurement measured_run() {
+  record::Measurement out;
+  out.steps = 30;
+  out.step_seconds = statistics::Interval{8, {}, {}, 1};
+  out.peak_memory_bytes = 200;
+  out.time_items = {{"QKV", "", 2},
+                    {"attention", "", 1},
+                    {"gradient all-reduce", "", 1.5},
+                    {"other", "", 0.5},
+                    {"data", "", 0.03125}};
+  out.memory_items = {{"weights", "", 100}, {"activations", "", 100}, {"logits", "", 7}};
   return out;
 }
 

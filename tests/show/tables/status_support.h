@@ -12,27 +12,28 @@ namespace orch::tables::test {
 inline RunStatus run_status(const std::string& id, record::State state,
                             const std::string& reason = "") {
   RunStatus run;
-  run.facts.id = id;
-  run.facts.gpus = 4;
-  run.facts.steps = 500;
-  run.facts.estimated.step_seconds = 0.5;
-  run.facts.estimated.step_low = 0.4;
-  run.facts.estimated.step_high = 0.6;
-  run.facts.estimated.days_per_100b_tokens = 20;
-  run.facts.estimated.gpu_hours = 2;
-  run.outcome.verdict = {state, record::Failure::none, reason};
+  run.record.id = id;
+  run.record.set("gpus", std::int64_t{4});
+  run.record.measured.gpu_hours = 0;
+  run.record.measured.steps_planned = 500;
+  run.record.estimated.emplace().step_seconds = 0.5;
+  run.record.estimated->step_low = 0.4;
+  run.record.estimated->step_high = 0.6;
+  run.record.estimated->days_per_100b_tokens = 20;
+  run.record.estimated->gpu_hours = 2;
+  run.take(record::Verdict{state, record::Failure::none, reason});
   return run;
 }
 
 inline RunStatus measured(const std::string& id, record::State state, std::int64_t step) {
   auto run = run_status(id, state);
-  auto& measured = run.outcome.measured;
+  auto& measured = run.record.measured;
   measured.steps = step;
   measured.last_loss = 3.14159;
   measured.step_seconds = statistics::Interval{1, {}, {}, 1};
   measured.tokens_per_second = 1e11 / 86400 / 40;  // 40 days per 100B
-  run.outcome.gpu_hours = 1.5;
-  run.outcome.elapsed_seconds = 754;
+  run.record.measured.gpu_hours = 1.5;
+  run.elapsed_seconds = 754;
   return run;
 }
 

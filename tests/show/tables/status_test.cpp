@@ -20,7 +20,7 @@ const double kNan = std::nan("");
 
 Standings mixed() {
   auto failed = run_status("tiny-dp4-0003", State::failed, "CUDA out of memory");
-  failed.outcome.verdict.failure = Failure::gpu_memory;
+  failed.record.failure = Failure::gpu_memory;
   failed.job = "17_3";
   auto standings =
       standings_of({measured("tiny-dp1-0001", State::finished, 500),
@@ -60,7 +60,7 @@ TEST_CASE("a table of the top says how many there are more", "[report][status]")
   std::vector<RunStatus> many;
   for (int i = 0; i < 5000; ++i)
     many.push_back(run_status("r-" + std::to_string(i), State::finished));
-  many[4321].outcome.verdict = {State::failed, Failure::bad_exit, "exit code 3"};
+  many[4321].take(record::Verdict{State::failed, Failure::bad_exit, "exit code 3"});
   const auto lines = lines_of(status_table(standings_of(many), {}, 10));
   REQUIRE(lines.size() == 13);  // the common beginning, the head, ten, and the rest
   CHECK(lines[2].starts_with("4321"));
@@ -97,22 +97,22 @@ TEST_CASE("a narrow screen has no empty line below what has no reason", "[report
 
 TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
   auto fast = measured("x-fast", State::finished, 500);
-  fast.facts.strategy = "ddp";
-  fast.facts.variant = "dtype=fp32 compression=powersgd";
-  fast.facts.cluster = "local";
-  fast.facts.estimated.tokens_per_second = 50000;
-  fast.facts.estimated.peak_memory_bytes = 16.0 * (1 << 30);
-  fast.facts.estimated.communicated_bytes = 2.5e6;
-  auto& measured_fast = fast.outcome.measured;
+  fast.record.set("strategy", std::string("ddp"));
+  fast.variant = "dtype=fp32 compression=powersgd";
+  fast.record.set("cluster", std::string("local"));
+  fast.record.estimated->tokens_per_second = 50000;
+  fast.record.estimated->peak_memory = 16.0 * (1 << 30);
+  fast.record.estimated->communicated = 2.5e6;
+  auto& measured_fast = fast.record.measured;
   *measured_fast.tokens_per_second *= 2;
   measured_fast.peak_memory_bytes = 12.0 * (1 << 30);
   measured_fast.stated["communicated_bytes"] = 2e6;
   measured_fast.stated["evaluation_loss"] = 3.5;
   auto slow = measured("x-slow", State::finished, 500);
-  slow.facts.strategy = "ddp";
-  slow.facts.variant = "dtype=fp32";
-  slow.facts.accumulate = 4;
-  slow.facts.cluster = "local";
+  slow.record.set("strategy", std::string("ddp"));
+  slow.variant = "dtype=fp32";
+  slow.record.set("accumulate", std::int64_t{4});
+  slow.record.set("cluster", std::string("local"));
   const auto table =
       measured_table(standings_of({slow, fast, run_status("x-none", State::pending)}), {});
   CHECK(
@@ -129,9 +129,9 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
 
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.outcome.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
-  run.facts.estimated.peak_memory_bytes = 30.0 * 1024 * 1024;
-  run.outcome.measured.stated["communicated_bytes"] = 4000;
+  run.record.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
+  run.record.estimated->peak_memory = 30.0 * 1024 * 1024;
+  run.record.measured.stated["communicated_bytes"] = 4000;
   const auto head = lines_of(measured_table(standings_of({run}), {}))[1];
   CHECK(head.find("MiB") != std::string::npos);
   CHECK(head.find("kB/step") != std::string::npos);
@@ -141,9 +141,9 @@ TEST_CASE("small amounts are in units that show them", "[report][status]") {
 TEST_CASE("one run alone shows all its settings, several what tells them apart",
           "[report][status]") {
   auto a = run_status("a", State::finished), b = a;
-  a.facts.strategy = b.facts.strategy = "ddp";
-  a.facts.variant = "dtype=fp32 optimizer=adafactor";
-  b.facts.variant = "dtype=fp32";
+  for (auto* run : {&a, &b}) run->record.set("strategy", std::string("ddp"));
+  a.variant = "dtype=fp32 optimizer=adafactor";
+  b.variant = "dtype=fp32";
   CHECK(strategy_text(a, shared_settings({&a})) == "ddp dtype=fp32 optimizer=adafactor");
   CHECK(strategy_text(a, shared_settings({&a, &b})) == "ddp optimizer=adafactor");
   CHECK(strategy_text(b, shared_settings({&a, &b})) == "ddp");
@@ -151,9 +151,9 @@ TEST_CASE("one run alone shows all its settings, several what tells them apart",
 
 TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.facts.estimated.step_seconds = run.facts.estimated.step_low = run.facts.estimated.step_high = 0;
-  run.facts.estimated.gpu_hours = run.facts.estimated.days_per_100b_tokens = 0;
-  run.facts.steps = 0;
+  run.record.estimated->step_seconds = run.record.estimated->step_low = run.record.estimated->step_high = 0;
+  run.record.estimated->gpu_hours = run.record.estimated->days_per_100b_tokens = 0;
+  run.record.measured.steps_planned = 0;
   const auto table = measured_table(standings_of({run}), {});
   CHECK(lines_of(table)[1].find("est.") == std::string::npos);
   CHECK(table.find("error  ") == std::string::npos);
@@ -166,7 +166,7 @@ TEST_CASE("what nobody estimated or measured is left empty, not zero", "[report]
 
 TEST_CASE("an estimate stands only beside what was measured", "[report][status]") {
   auto run = measured("a", State::finished, 5);
-  run.outcome.measured.tokens_per_second.reset();  // too few steps to tell
+  run.record.measured.tokens_per_second.reset();  // too few steps to tell
   const auto table = measured_table(standings_of({run}), {});
   CHECK(table.find("days/100B") == std::string::npos);
   CHECK(table.find("20.0") == std::string::npos);
@@ -175,7 +175,7 @@ TEST_CASE("an estimate stands only beside what was measured", "[report][status]"
 TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][status]") {
   auto run = measured("a", State::running, 7);
   for (const double loss : {kNan, std::numeric_limits<double>::infinity()}) {
-    run.outcome.measured.last_loss = loss;
+    run.record.measured.last_loss = loss;
     CHECK(status_table(standings_of({run}), {}, 0).find("not a number") != std::string::npos);
     const auto json = nlohmann::json::parse(status_json({standings_of({run})}));
     CHECK(json["runs"][0]["measured"]["loss"].is_null());
@@ -185,12 +185,12 @@ TEST_CASE("a loss that is not a number is told, and is null in JSON", "[report][
 
 TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
   auto run = measured("a", State::running, 7);
-  run.outcome.elapsed_seconds = kNan;
-  run.facts.estimated.step_seconds = kNan;
-  run.facts.estimated.gpu_hours = std::numeric_limits<double>::infinity();
-  run.outcome.measured.step_seconds = statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
-  run.outcome.measured.steps = 1'000'000;  // of 500
-  run.outcome.gpu_hours = kNan;
+  run.elapsed_seconds = kNan;
+  run.record.estimated->step_seconds = kNan;
+  run.record.estimated->gpu_hours = std::numeric_limits<double>::infinity();
+  run.record.measured.step_seconds = statistics::Interval{std::numeric_limits<double>::infinity(), {}, {}, 1};
+  run.record.measured.steps = 1'000'000;  // of 500
+  run.record.measured.gpu_hours = kNan;
   auto standings = standings_of({run});
   standings.used_gpu_hours = kNan;
   CHECK_FALSE(status_table(standings, {}, 0).empty());
@@ -204,7 +204,7 @@ TEST_CASE("numbers that cannot be do no harm", "[report][status]") {
 
 TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[report][status]") {
   auto run = run_status(kHostile, State::failed, kHostile);
-  run.outcome.verdict.failure = Failure::bad_exit;
+  run.record.failure = Failure::bad_exit;
   run.job = kHostile;
   auto shown = measured(kHostile + "-2", State::running, 3);
   auto standings = standings_of({run, shown});
@@ -224,7 +224,7 @@ TEST_CASE("hostile ids, jobs and reasons move no cursor and break no line", "[re
 
 TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]") {
   auto run = run_status("a", State::failed, "left | right");
-  run.outcome.verdict.failure = Failure::bad_exit;
+  run.record.failure = Failure::bad_exit;
   CHECK(status_table(standings_of({run}), {.markdown = true}, 0) ==
         "\n| run | state | estimated | reason |\n| --- | --- | ---: | --- |\n"
         "| a | failed | 0.50 (0.40–0.60) | bad exit: left \\| right |\n");
@@ -233,13 +233,13 @@ TEST_CASE("Markdown has a cell for each, whatever is in it", "[report][status]")
 TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
-  other.runs[0].facts.estimated.peak_memory_bytes = 5;
-  other.runs[0].facts.estimated.communicated_bytes = 7;
-  other.runs[0].facts.estimated.bubble = 0.25;
-  other.runs[0].outcome.measured.stated["bubble"] = 0.125;
-  other.runs[0].outcome.measured.stated["evaluation_loss"] = 3.5;
+  other.runs[0].record.estimated->peak_memory = 5;
+  other.runs[0].record.estimated->communicated = 7;
+  other.runs[0].record.estimated->bubble = 0.25;
+  other.runs[0].record.measured.stated["bubble"] = 0.125;
+  other.runs[0].record.measured.stated["evaluation_loss"] = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
-  run.outcome.verdict.failure = Failure::bad_exit;
+  run.record.failure = Failure::bad_exit;
   CHECK(status_csv({standings_of({run}), other}) ==
         "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,"
         "peak_memory_bytes,estimated_peak_memory_bytes,step_seconds,estimated_step_seconds,"
@@ -259,8 +259,8 @@ TEST_CASE("JSON is one document for all experiments", "[report][status]") {
   auto other = standings_of({measured("b", State::running, 3)});
   other.experiment = "other";
   other.silent_seconds = 12;
-  other.runs[0].facts.estimated.communicated_bytes = 8192;
-  other.runs[0].outcome.measured.stated["communicated_bytes"] = 4096;
+  other.runs[0].record.estimated->communicated = 8192;
+  other.runs[0].record.measured.stated["communicated_bytes"] = 4096;
   const auto json = nlohmann::json::parse(status_json({mixed(), other}));
   CHECK(json["version"] == 1);
   REQUIRE(json["experiments"].size() == 2);
@@ -294,7 +294,7 @@ TEST_CASE("changes are told once, with the reason and what was measured", "[repo
       standings_of({run_status("a", State::pending), run_status("b", State::pending),
                     run_status("c", State::running)});
   auto hung = run_status("c", State::running, "no step for 20 min");
-  hung.outcome.verdict.failure = Failure::hang;
+  hung.record.failure = Failure::hang;
   const auto now =
       standings_of({run_status("a", State::pending), measured("b", State::finished, 500), hung,
                     run_status("d", State::planned)});

@@ -46,14 +46,15 @@ struct World {
     sample.step_seconds = measured;
     sample.status = status;
     sample.oom = sample.status == "oom";
+    sample.first_stage = true;
     sample.run.cluster = cluster;
     sample.run.partition = &cluster->partitions.front();
-    published::Prediction prediction;
+    plan::Estimate prediction;
     prediction.step_seconds = predicted;
     prediction.step_low = 0.8 * predicted;
     prediction.step_high = 1.2 * predicted;
-    prediction.memory_bytes = 44 * kGiB;
-    prediction.peak_bytes = 46 * kGiB;
+    prediction.first_stage_memory = 44 * kGiB;
+    prediction.peak_memory = 46 * kGiB;
     judged.push_back({&sample, prediction});
   }
   Validation validation() const { return {judged, samples, odd, "none"}; }

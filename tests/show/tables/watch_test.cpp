@@ -39,7 +39,7 @@ TEST_CASE("the live picture has a bar for all and one for each run", "[report][w
 
 TEST_CASE("no line of the picture is longer than the screen", "[report][watch]") {
   auto standings = many(30);
-  standings.runs[3].outcome.verdict = {State::failed, Failure::bad_exit, std::string(300, 'x')};
+  standings.runs[3].take(record::Verdict{State::failed, Failure::bad_exit, std::string(300, 'x')});
   standings.silent_seconds = 100;
   standings.budget_gpu_hours = 1e6;
   for (const std::size_t width : {20, 30, 39, 40, 60, 80, 99, 101, 200, 500})
@@ -120,7 +120,7 @@ TEST_CASE("durations are written as SLURM does", "[report][watch]") {
 TEST_CASE("a failure without a kind tells only its reason", "[report][watch]") {
   CHECK(reason_text(run_status("a", State::failed, "no word of its end")) == "no word of its end");
   auto due = run_status("a", State::failed, "a node failed");
-  due.outcome.verdict.failure = Failure::node;
+  due.record.failure = Failure::node;
   due.due = true;
   CHECK(reason_text(due) == "node: a node failed; to be submitted again");
   auto planned = run_status("a", State::planned);

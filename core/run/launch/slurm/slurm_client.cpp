@@ -64,14 +64,14 @@ std::string complaint_of(const Output& output) {
   return printable(last);
 }
 
-Result<std::vector<QueueRow>> SlurmClient::queue(const std::string& comment_prefix) {
+Result<std::vector<JobRow>> SlurmClient::queue(const std::string& comment_prefix) {
   auto text = ask(shell_, {"squeue", "--all", fmt::format("--user={}", ::getuid()), "--states=all",
                            "--array", "--noheader", fmt::format("--Format={}", kQueueFields)});
   if (!text) return text.error();
   return parse_queue(*text, comment_prefix);
 }
 
-Result<std::vector<AccountRow>> SlurmClient::ask_accounting(const std::vector<std::string>& which) {
+Result<std::vector<JobRow>> SlurmClient::ask_accounting(const std::vector<std::string>& which) {
   std::vector<std::string> words{
       "sacct", "--noheader", "--parsable2", "--duplicates",
       fmt::format("--delimiter={}", kAccountingSeparator),
@@ -92,8 +92,8 @@ Result<std::vector<AccountRow>> SlurmClient::ask_accounting(const std::vector<st
   return parse_accounting(output->out);
 }
 
-Result<std::vector<AccountRow>> SlurmClient::accounting(const std::vector<std::string>& jobs) {
-  std::vector<AccountRow> rows;
+Result<std::vector<JobRow>> SlurmClient::accounting(const std::vector<std::string>& jobs) {
+  std::vector<JobRow> rows;
   for (std::size_t from = 0; from < jobs.size(); from += kIdsPerQuestion) {
     const auto count = std::min(kIdsPerQuestion, jobs.size() - from);
     auto some = ask_accounting({"--jobs=" + join(std::span(jobs).subspan(from, count), ",")});
@@ -103,7 +103,7 @@ Result<std::vector<AccountRow>> SlurmClient::accounting(const std::vector<std::s
   return rows;
 }
 
-Result<std::vector<AccountRow>> SlurmClient::accounting_since(double time) {
+Result<std::vector<JobRow>> SlurmClient::accounting_since(double time) {
   return ask_accounting(
       {"--allocations", fmt::format("--user={}", ::getuid()), "--starttime=" + moment(time)});
 }

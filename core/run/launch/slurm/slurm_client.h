@@ -18,12 +18,12 @@ class SlurmClient {
   explicit SlurmClient(Shell& shell) : shell_(shell) {}  // outlives us
 
   // All jobs of this user that the controller remembers and whose comment begins so.
-  Result<std::vector<QueueRow>> queue(const std::string& comment_prefix);
+  Result<std::vector<JobRow>> queue(const std::string& comment_prefix);
 
   // What accounting stored of these jobs (ids without tasks), with their steps; or of all jobs of
   // this user since a moment, without.
-  Result<std::vector<AccountRow>> accounting(const std::vector<std::string>& jobs);
-  Result<std::vector<AccountRow>> accounting_since(double time);
+  Result<std::vector<JobRow>> accounting(const std::vector<std::string>& jobs);
+  Result<std::vector<JobRow>> accounting_since(double time);
   // There is none on this cluster, or no sacct here: asking again is pointless.
   bool has_no_accounting() const { return no_accounting_; }
 
@@ -34,7 +34,7 @@ class SlurmClient {
   Result<std::int64_t> largest_array();  // tasks
 
  private:
-  Result<std::vector<AccountRow>> ask_accounting(const std::vector<std::string>& which);
+  Result<std::vector<JobRow>> ask_accounting(const std::vector<std::string>& which);
 
   Shell& shell_;
   bool no_accounting_ = false;

@@ -66,7 +66,7 @@ double start_of(const JobFact& fact) {
   return fact.start > 0 ? fact.start : std::numeric_limits<double>::infinity();
 }
 
-std::map<TaskId, Told> told_tasks(const std::vector<AccountRow>& rows,
+std::map<TaskId, Told> told_tasks(const std::vector<JobRow>& rows,
                                   const std::multimap<std::string, const Submission*>& by_job) {
   std::map<TaskId, Told> told;
   for (const auto& row : rows) {
@@ -138,11 +138,11 @@ Submitted SlurmExecutor::submit(const Request& request) {
   return read_reply(*output);
 }
 
-std::optional<std::string> SlurmExecutor::job_in_queue(const std::vector<QueueRow>& rows,
+std::optional<std::string> SlurmExecutor::job_in_queue(const std::vector<JobRow>& rows,
                                                        const Submission& submission) const {
   const auto comment = record::comment_of(submission.id);
   for (const auto& row : rows)
-    if (row.comment == comment) return row.job;
+    if (row.marks == comment) return row.job;
   return {};
 }
 
@@ -169,13 +169,13 @@ bool SlurmExecutor::accounting_may_answer() const {
 }
 
 JobFacts SlurmExecutor::from_queue(const std::vector<const Submission*>& of,
-                                   const std::vector<QueueRow>& rows) const {
+                                   const std::vector<JobRow>& rows) const {
   std::unordered_map<std::string, const Submission*> by_comment;
   for (const auto* submission : of)
     by_comment.emplace(record::comment_of(submission->id), submission);
   JobFacts facts;
   for (const auto& row : rows) {
-    const auto found = by_comment.find(row.comment);
+    const auto found = by_comment.find(row.marks);
     if (found == by_comment.end()) continue;
     const auto& submission = *found->second;
     if (!submission.job.empty() && submission.job != row.job) continue;

@@ -53,12 +53,12 @@ class SlurmExecutor : public Executor {
   bool misses_nodes();
   bool accounting_may_answer() const;
   record::JobFacts from_queue(const std::vector<const record::Submission*>& of,
-                              const std::vector<QueueRow>& rows) const;
+                              const std::vector<JobRow>& rows) const;
   void ask_accounting(const std::vector<const record::Submission*>& of,
                       const record::JobFacts& queued);
   void settle(const record::TaskId& task, const record::JobFact* told,
               const record::JobFact* queued);
-  std::optional<std::string> job_in_queue(const std::vector<QueueRow>& rows,
+  std::optional<std::string> job_in_queue(const std::vector<JobRow>& rows,
                                           const record::Submission& submission) const;
 
   Shell& shell_;

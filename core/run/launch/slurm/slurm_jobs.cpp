@@ -87,9 +87,9 @@ record::JobFact queue_fact(const QueueLine& line) {
   fact.nodes = known(line[q_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
   // Before a job starts these are what the scheduler hopes for, and its end until it ends.
-  if (fact.state != "PENDING") fact.start = parse_moment(line[q_start]);
+  if (fact.state != "PENDING") fact.start = parse_slurm_moment(line[q_start]);
   if (has_ended(fact.state)) {
-    fact.end = parse_moment(line[q_end]);
+    fact.end = parse_slurm_moment(line[q_end]);
     fact.exit_code = exit_of_wait(line[q_exit]);
   }
   fact.elapsed_seconds = plan::parse_slurm_time(line[q_used]).value_or(0);
@@ -135,8 +135,8 @@ record::JobFact account_fact(const AccountLine& line) {
   if (!has_ended(fact.state)) fact.reason = known(line[a_reason]);
   fact.nodes = known(line[a_nodes]);
   fact.out_of_memory = fact.state == "OUT_OF_MEMORY";
-  fact.start = parse_moment(line[a_start]);
-  fact.end = parse_moment(line[a_end]);
+  fact.start = parse_slurm_moment(line[a_start]);
+  fact.end = parse_slurm_moment(line[a_end]);
   if (has_ended(fact.state)) fact.exit_code = exit_of_pair(line[a_exit]);
   fact.elapsed_seconds = number<double>(line[a_elapsed]).value_or(0);
   fact.gpu_hours = static_cast<double>(gpus_in(line[a_resources])) * fact.elapsed_seconds / 3600;
@@ -186,13 +186,13 @@ const std::string_view kQueueFields =
 const std::string_view kAccountingFields =
     "JobID,State,ExitCode,Start,End,ElapsedRaw,AllocTRES,NodeList,Reason,JobName,Comment";
 
-std::vector<QueueRow> parse_queue(std::string_view text, std::string_view comment_prefix) {
-  std::vector<QueueRow> rows;
+std::vector<JobRow> parse_queue(std::string_view text, std::string_view comment_prefix) {
+  std::vector<JobRow> rows;
   QueueLine line;
   while (!text.empty()) {
     if (!cut_fields(cut(text, '\n'), '|', line)) continue;
     if (!line[q_comment].starts_with(comment_prefix) || !is_number(line[q_job])) continue;
-    QueueRow row{std::string(line[q_job]), {}, std::string(line[q_comment]), queue_fact(line)};
+    JobRow row{std::string(line[q_job]), {}, std::string(line[q_comment]), queue_fact(line)};
     const auto add = [&](std::optional<std::size_t> task) {
       rows.push_back(row);
       rows.back().task = task;
@@ -207,8 +207,8 @@ std::vector<QueueRow> parse_queue(std::string_view text, std::string_view commen
   return rows;
 }
 
-std::vector<AccountRow> parse_accounting(std::string_view text) {
-  std::vector<AccountRow> rows;
+std::vector<JobRow> parse_accounting(std::string_view text) {
+  std::vector<JobRow> rows;
   std::size_t of_last_job = 0;  // rows that the steps below it belong to
   AccountLine line;
   while (!text.empty()) {
@@ -250,7 +250,7 @@ bool has_ended(std::string_view state) {
   return std::ranges::find(kEnds, state) != kEnds.end();
 }
 
-double parse_moment(std::string_view text) {
+double parse_slurm_moment(std::string_view text) {
   if (const auto seconds = number<double>(text)) return *seconds;
   std::tm parts{};
   const std::string whole(text);

@@ -17,27 +17,20 @@ extern const std::string_view kQueueFields;
 extern const std::string_view kAccountingFields;
 inline constexpr char kAccountingSeparator = '\x1f';
 
-// A job, or a task of an array, as squeue shows it.
-struct QueueRow {
+// A job, or a task of an array, as squeue or sacct show it.
+struct JobRow {
   std::string job;                  // the array's id, or the job's
   std::optional<std::size_t> task;  // of an array
-  std::string comment;
+  // Where a submission's id can be: the comment; of sacct, the name and the command line too.
+  std::string marks;
   record::JobFact fact;
 };
 
 // Only those whose comment begins so.
-std::vector<QueueRow> parse_queue(std::string_view text, std::string_view comment_prefix);
+std::vector<JobRow> parse_queue(std::string_view text, std::string_view comment_prefix);
 
-// A job or a task as sacct shows it, its steps folded in. One that was requeued has several, the
-// last of them last.
-struct AccountRow {
-  std::string job;
-  std::optional<std::size_t> task;
-  std::string marks;  // comment, name and command line of sbatch: where a submission's id can be
-  record::JobFact fact;
-};
-
-std::vector<AccountRow> parse_accounting(std::string_view text);
+// Steps are folded into their jobs. One that was requeued has several rows, the last of them last.
+std::vector<JobRow> parse_accounting(std::string_view text);
 
 // Whether a submission's id is in them as a word of its own.
 bool carries(std::string_view marks, std::string_view submission_id);
@@ -46,7 +39,7 @@ bool carries(std::string_view marks, std::string_view submission_id);
 bool has_ended(std::string_view state);
 
 // "1794729257" or "2026-11-15T07:54:17" (local time); 0 for N/A, Unknown and the like.
-double parse_moment(std::string_view text);
+double parse_slurm_moment(std::string_view text);
 
 // "0-2,5,7-11:2%4" as numbers; at most a million. Empty if it is not of that kind.
 std::vector<std::size_t> parse_tasks(std::string_view text);

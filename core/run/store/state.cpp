@@ -5,16 +5,16 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/run/store/outcome_json.h"
+#include "core/run/store/state_json.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {
 namespace {
 
+using record::LiveRun;
 using record::Measurement;
-using record::Outcome;
 
-constexpr auto kOutcomeFix = "move that file away: orch resume makes it again from what is known";
+constexpr auto kStateFix = "move that file away: orch resume makes it again from what is known";
 
 // JSON has no NaN.
 double finite(double number) { return std::isfinite(number) ? number : 0; }
@@ -57,69 +57,73 @@ Measurement read_progress(Fields& fields) {
 
 }  // namespace
 
-Outcome parse_outcome(Fields& fields) {
-  Outcome outcome;
+void parse_state(Fields& fields, LiveRun& run) {
   const auto state = record::parse_state(fields.text("state"));
   const auto failure = record::parse_failure(fields.text("failure"));
   if (!state) fields.complain("'state' is none that a run has");
   if (!failure) fields.complain("'failure' is none that a run has");
-  outcome.verdict = {state.value_or(record::State::planned),
-                     failure.value_or(record::Failure::none), fields.text("reason")};
-  outcome.cancel_asked = fields.flag("cancel_asked");
-  outcome.retries_from = static_cast<int>(fields.whole("retries_from", 0, 1'000'000'000));
-  outcome.gpu_hours = fields.number("gpu_hours");
-  outcome.end = fields.number("end");
-  outcome.elapsed_seconds = fields.number("elapsed_seconds");
-  outcome.submission = fields.text("submission");
+  run.take(record::Verdict{state.value_or(record::State::planned),
+                           failure.value_or(record::Failure::none), fields.text("reason")});
+  run.cancel_asked = fields.flag("cancel_asked");
+  run.retries_from = static_cast<int>(fields.whole("retries_from", 0, 1'000'000'000));
+  run.record.measured.gpu_hours = fields.number("gpu_hours");
+  run.record.origin.end = fields.number("end");
+  run.elapsed_seconds = fields.number("elapsed_seconds");
+  run.submission = fields.text("submission");
   if (fields.has("progress")) {
     auto progress = fields.object("progress");
-    outcome.measured = read_progress(progress);
+    run.take(read_progress(progress));
   }
-  return outcome;
 }
 
-Result<std::optional<Outcome>> read_outcome(const fs::path& run_folder) {
+Status read_state(const fs::path& run_folder, LiveRun& run) {
+  run.forget();
+  run.record.measured.gpu_hours = 0;
+  run.take(Measurement{});
   const auto path = run_folder / "state.json";
-  const auto json = read_json(path, {.fix = kOutcomeFix});
+  const auto json = read_json(path, {.fix = kStateFix});
   if (!json) return json.error();
-  if (!*json) return std::optional<Outcome>();
+  if (!*json) return {};
   Fields fields(**json);
-  auto outcome = parse_outcome(fields);
-  if (!fields.problem().empty()) return damaged(path, fields.problem(), kOutcomeFix);
-  return std::optional(std::move(outcome));
+  auto found = run;
+  parse_state(fields, found);
+  if (!fields.problem().empty()) return damaged(path, fields.problem(), kStateFix);
+  run = std::move(found);
+  return {};
 }
 
-std::string outcome_json(const Outcome& outcome) {
+std::string state_json(const LiveRun& run) {
   JsonWriter to;
   to.begin()
       .field("version", std::int64_t{1})
-      .field("state", name(outcome.verdict.state))
-      .field("failure", name(outcome.verdict.failure))
-      .field("reason", printable(outcome.verdict.reason))
-      .field("cancel_asked", outcome.cancel_asked)
-      .field("retries_from", std::int64_t{outcome.retries_from})
-      .field("gpu_hours", finite(outcome.gpu_hours))
-      .field("end", finite(outcome.end))
-      .field("elapsed_seconds", finite(outcome.elapsed_seconds))
-      .field("submission", printable(outcome.submission));
-  if (outcome.measured.steps > 0)
-    write(to, outcome.measured);
+      .field("state", name(run.record.state))
+      .field("failure", name(run.record.failure))
+      .field("reason", printable(run.record.reason))
+      .field("cancel_asked", run.cancel_asked)
+      .field("retries_from", std::int64_t{run.retries_from})
+      .field("gpu_hours", finite(run.gpu_hours()))
+      .field("end", finite(run.record.origin.end))
+      .field("elapsed_seconds", finite(run.elapsed_seconds))
+      .field("submission", printable(run.submission));
+  if (run.record.measured.steps > 0)
+    write(to, run.record.measured);
   else
     to.null("progress");
   return std::move(to.end()).text();
 }
 
-Status write_outcomes(const std::vector<OutcomeOf>& outcomes) {
+Status write_states(const fs::path& experiment_folder, const std::vector<const LiveRun*>& runs) {
   std::vector<DraftFile> drafts;
-  for (const auto& [run_folder, outcome] : outcomes) {
-    auto draft = DraftFile::create(run_folder / "state.json");
+  for (const auto* run : runs) {
+    auto draft = DraftFile::create(experiment_folder / run->record.id / "state.json");
     if (!draft) return draft.error();
-    if (auto status = draft->append(outcome_json(outcome)); !status) return status;
+    if (auto status = draft->append(state_json(*run)); !status) return status;
     if (auto status = draft->close(); !status) return status;
     drafts.push_back(std::move(*draft));
   }
-  if (outcomes.empty()) return {};
-  if (auto status = sync_disk_of(outcomes.front().run_folder); !status) return status;
+  if (runs.empty()) return {};
+  const auto first = experiment_folder / runs.front()->record.id;
+  if (auto status = sync_disk_of(first); !status) return status;
   for (auto& draft : drafts)
     if (auto status = draft.publish(); !status) return status;
   return {};

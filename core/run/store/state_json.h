@@ -3,12 +3,12 @@
 #include <string>
 
 #include "core/base/json_fields.h"
-#include "core/record/outcome.h"
+#include "core/record/live_run.h"
 
 namespace orch::store {
 
 // state.json, and what a line of the index says of the same; problems are the fields'.
-std::string outcome_json(const record::Outcome& outcome);
-record::Outcome parse_outcome(Fields& fields);
+std::string state_json(const record::LiveRun& run);
+void parse_state(Fields& fields, record::LiveRun& run);
 
 }  // namespace orch::store
