@@ -9,14 +9,13 @@
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
 #include "core/record/ingest/repeats.h"
-#include "core/record/named_text.h"
 
 namespace orch::ingest {
 namespace {
 
 constexpr std::size_t kMostRanks = 16'384;
 constexpr std::size_t kMostNames = 200;  // timers, versions, other fields
-constexpr std::size_t kMostWords = 200;  // characters of a reason
+constexpr std::size_t kMostWords = 200;  // characters of a value
 constexpr std::size_t kMostResumes = 1000;
 constexpr std::size_t kMostPeaks = 400;
 constexpr std::size_t kMostBars = 8;
@@ -196,8 +195,7 @@ void note_step(const Rule& rule, const Values& values, const Where& where, std::
     run.start_waits = true;
   }
   run.resume_waits = false;
-  if (run.failure_priority >= 0 && ++run.steps_since_failure >= kStepsThatOvercome)
-    run.clear_failure();
+  run.sign.pass_step();
   note_place(rule, where, run);
   if (run.first_step < 0) {
     run.first_step = step;
@@ -278,21 +276,17 @@ void note_totals(const Values& values, Run& run) {
   if (values.has(Target::skipped)) ++run.overflows;
 }
 
-std::string words_of(std::string_view line) { return record::shortened(trim(line), kMostWords); }
-
 void note_end(const Rule& rule, const Where& where, Run& run) {
-  if (rule.failure != record::Failure::none || rule.cancelled) {
-    if (run.finished || run.stopped)
-      run.after_end = words_of(where.text);
-    else
-      run.note_failure(rule, words_of(where.text));
-  }
+  if (!run.finished && !run.stopped)
+    run.sign.note(rule, where.text);
+  else if (rule.tells_failure())
+    run.after_end = words_of(where.text);
   // A process that was told to stop ends well, too.
   if ((rule.finished && !run.stopped) || rule.stopped) {
     run.finished = run.finished || rule.finished;
     run.stopped = run.stopped || rule.stopped;
     run.end_words = words_of(where.text);
-    run.clear_failure();
+    run.sign = {};
   }
 }
 

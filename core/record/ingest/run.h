@@ -86,6 +86,21 @@ class Counter {
   double value_ = 0, each_ = 0;
 };
 
+// The gravest sign so far that a run failed or was cancelled.
+struct Sign {
+  record::Failure failure = record::Failure::none;
+  bool cancelled = false;
+  int priority = -1;  // -1: there is none
+  std::string words;
+  int steps_since = 0;
+
+  bool is_there() const { return priority >= 0; }
+  void note(const Rule& rule, std::string_view line);  // nothing, where the rule is of no failure
+  // A step was done: after some of them it is overcome.
+  void pass_step();
+};
+std::string words_of(std::string_view line);  // as people are told of it
+
 // What a log tells of one run, while it is read. Its size is bounded, whatever the log.
 struct Run {
   Settings settings;
@@ -157,22 +172,17 @@ struct Run {
   std::vector<std::int64_t> resumes;
 
   // How it ended.
-  bool finished = false, stopped = false, cancelled = false;
+  bool finished = false, stopped = false;
   std::string end_words;
-  record::Failure failure = record::Failure::none;
-  int failure_priority = -1;
-  std::string failure_words;
-  int steps_since_failure = 0;
+  Sign sign;
   std::map<Target, double> totals;  // train_runtime and its kind
   std::string after_end;            // what failed when all was done
 
   bool has_steps() const { return last_step >= 0 || !totals.empty(); }
-  bool has_ended() const { return finished || stopped || cancelled || failure_priority >= 0; }
+  bool has_ended() const { return finished || stopped || sign.is_there(); }
   // Whether it is a run: it did something, or a line said that one begins.
   bool says_anything() const;
 
-  void note_failure(const Rule& rule, std::string words);
-  void clear_failure();
   // Those of a run of which this one is a repeat.
   void take_settings(const Run& before);
   // What a later start of the same run said before its first step.
