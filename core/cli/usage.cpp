@@ -100,10 +100,14 @@ void add_runs(CLI::App& verb, std::string& to) {
           [](const std::string& text) { return text.empty() ? "no folder is named" : std::string(); }, ""));
 }
 
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,
+              const char* type) {
+  verb.add_option(name, to, help)->allow_extra_args(false)->type_name(type);
+}
+
 void add_set(CLI::App& verb, std::vector<std::string>& to) {
-  verb.add_option("--set", to, "A field of the experiment instead of the file's (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("PATH=VALUE");
+  add_list(verb, "--set", to, "A field of the experiment instead of the file's (repeatable)",
+           "PATH=VALUE");
 }
 
 CLI::Validator date() {
@@ -168,11 +172,6 @@ app::Ending help_command(const CLI::App& program, const HelpArguments& arguments
 
 void declare_supervise(CLI::App& verb, app::SuperviseArguments& to) {
   verb.add_option("SUBMISSION", to.submission)->required();
-}
-
-void declare_words(CLI::App& verb, app::WordsArguments& to) {
-  verb.add_option("KIND", to.kind)->required();
-  verb.add_option("RUNS", to.runs);
 }
 
 }  // namespace orch::cli
