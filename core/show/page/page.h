@@ -1,8 +1,10 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "core/record/published/score.h"
 #include "core/record/record.h"
 
 namespace orch::page {
@@ -52,5 +54,10 @@ std::string html(const Page& page);
 // Days per 100B tokens by number of GPUs (of the best runs, where all have as many), estimated and
 // measured, as a picture of its own that follows the reader's light or dark mode.
 std::string svg(const Page& page);
+
+// Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids are
+// in apart are hollow. Calibrate says with which constants.
+std::string svg(const std::vector<published::Judged>& rows, const std::set<std::string>& apart,
+                const published::Scores& scores, const std::string& calibrate);
 
 }  // namespace orch::page

@@ -55,16 +55,9 @@ double tick_step(double most) {
 std::string grid(double most, double bottom) {
   std::string out;
   const double step = tick_step(most);
-  for (int i = 0; i * step <= most && i < 20; ++i) {
-    const double tick = i * step;
-    out += fmt::format(
-        R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:g}</text>)"
-        "\n",
-        x_of(tick, most), kBarsTop - 14, bottom, bottom + 18, tick);
-  }
-  return out + fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">days per 100B tokens</text>)"
-                           "\n",
-                           (kBarsLeft + kBarsRight) / 2, bottom + 40);
+  for (int i = 0; i * step <= most && i < 20; ++i)
+    out += line_upright(x_of(i * step, most), kBarsTop - 14, bottom, i * step);
+  return out + axis_label((kBarsLeft + kBarsRight) / 2, bottom + 40, "days per 100B tokens");
 }
 
 std::string row(const Ranked& run, double y, double most) {
