@@ -3,25 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "core/base/date.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/cli/terminal.h"
 
 namespace orch::cli {
 namespace {
-
-std::optional<double> finite_number(const std::string& text) {
-  double number = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
-  return number;
-}
 
 // "orch data build": a verb may have verbs of its own.
 struct Position {
@@ -68,7 +60,7 @@ std::optional<std::string> unknown_option(const std::vector<std::string>& words,
 CLI::Validator positive_number() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
-        const auto number = finite_number(text);
+        const auto number = number_from<double>(text);
         if (number && *number > 0) return {};
         return fmt::format("'{}' is not a number above 0", printable(text));
       },
@@ -78,7 +70,7 @@ CLI::Validator positive_number() {
 CLI::Validator whole_number(double min, double max) {
   return CLI::Validator(
       [min, max](const std::string& text) -> std::string {
-        const auto number = finite_number(text);
+        const auto number = number_from<double>(text);
         if (number && *number >= min && *number <= max && *number == std::floor(*number)) return {};
         return fmt::format("'{}' is not a whole number from {} to {}", printable(text), min, max);
       },
