@@ -53,12 +53,11 @@ Taken taken(const Cohort& group, const std::string& title) {
 // equal.
 Verdict loss_verdict(const Losses& losses) {
   if (!losses.present) return Verdict::missing;
-  if (losses.base_lost != losses.other_lost)
-    return losses.base_lost ? Verdict::better : Verdict::worse;
-  if (losses.base_lost) return Verdict::not_comparable;
-  if (losses.places.empty()) return Verdict::not_comparable;
+  if (losses.base.lost != losses.other.lost)
+    return losses.base.lost ? Verdict::better : Verdict::worse;
+  if (losses.base.lost || losses.places.empty()) return Verdict::not_comparable;
   if (!losses.noise_known) return Verdict::unclear;
-  const bool numbers = losses.base_nan.empty() && losses.other_nan.empty();
+  const bool numbers = losses.base.nan.empty() && losses.other.nan.empty();
   if (!losses.apart_at_end) return numbers ? Verdict::no_difference : Verdict::unclear;
   const auto& end = losses.places.back();
   return end.other < end.base ? Verdict::better : Verdict::worse;
