@@ -29,7 +29,7 @@ static_assert(kColours.size() == kMostSeries && kShapes.size() == kMostSeries);
 
 bool is_better_place(const Line* a, const Line* b) {
   const auto rank = [](const Line& line) {
-    return std::tuple(!line.numbers.days, line.numbers.best_days()->value);
+    return std::tuple(!line.numbers.days.measured, line.numbers.best_days()->value);
   };
   return rank(*a) < rank(*b);
 }
@@ -174,7 +174,7 @@ std::string colour_group(std::size_t place) {
 }
 
 std::string picture_mark(double x, double y, std::size_t place, const Line& line, bool measured) {
-  const auto& days = measured ? line.numbers.days : line.numbers.estimated_days;
+  const auto& days = measured ? line.numbers.days.measured : line.numbers.days.estimated;
   const auto* kind = measured ? "measured" : "estimated";
   return fmt::format(
       R"_(<path class="{0}" transform="translate({1:.1f} {2:.1f})" d="{3}"><title>{4}: {5} days {0}</title></path>)_"

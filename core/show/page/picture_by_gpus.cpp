@@ -24,17 +24,18 @@ struct Point {
 };
 using Points = std::map<double, Point>;  // by GPUs
 
-void keep_best(const Line*& held, const Line& line, std::optional<Interval> Numbers::*days) {
-  if (!(line.numbers.*days) || !std::isfinite((line.numbers.*days)->value)) return;
-  if (held == nullptr || (line.numbers.*days)->value < (held->numbers.*days)->value) held = &line;
+void keep_best(const Line*& held, const Line& line, std::optional<Interval> Both::*kind) {
+  const auto& days = line.numbers.days.*kind;
+  if (!days || !std::isfinite(days->value)) return;
+  if (held == nullptr || days->value < (held->numbers.days.*kind)->value) held = &line;
 }
 
 Points points_of(const Series& series) {
   Points out;
   for (const auto* line : series.lines) {
     auto& point = out[gpus_of(*line)];
-    keep_best(point.measured, *line, &Numbers::days);
-    keep_best(point.estimated, *line, &Numbers::estimated_days);
+    keep_best(point.measured, *line, &Both::measured);
+    keep_best(point.estimated, *line, &Both::estimated);
   }
   return out;
 }
@@ -72,7 +73,7 @@ std::string grid(const LogScale& x, const LogScale& y, const std::set<double>& g
 
 std::string ranged_mark(double x, const LogScale& y, std::size_t place, const Line& line,
                         bool measured) {
-  const auto& days = measured ? *line.numbers.days : *line.numbers.estimated_days;
+  const auto& days = measured ? *line.numbers.days.measured : *line.numbers.days.estimated;
   std::string out;
   if (days.has_limits() && std::isfinite(*days.high))
     out += fmt::format(R"(<path class="limits" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, y(*days.low),
@@ -108,8 +109,8 @@ std::string picture_by_gpus(const Page& page, const std::vector<Series>& all,
     for (const auto& [count, point] : drawn.emplace_back(points_of(all[i]))) {
       across.add(count);
       gpus.insert(count);
-      if (point.measured != nullptr) up.add(point.measured->numbers.days);
-      if (point.estimated != nullptr) up.add(point.estimated->numbers.estimated_days);
+      if (point.measured != nullptr) up.add(point.measured->numbers.days.measured);
+      if (point.estimated != nullptr) up.add(point.estimated->numbers.days.estimated);
     }
   const auto x = scale_of(across, kLeft, kLeft + kWide), y = scale_of(up, kBottom, kTop);
   auto out = picture_head(page, "Days per 100B tokens by number of GPUs", kBottom + 66);

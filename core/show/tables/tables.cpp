@@ -198,9 +198,7 @@ constexpr int kDigits = 10;
 
 // Bytes are whole.
 CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {
-  const bool bytes = quantity.unit == record::Dimension::memory ||
-                     quantity.unit == record::Dimension::traffic;
-  if (value && bytes) return fmt::format("{:.0f}", *value);
+  if (value && is_in_bytes(quantity)) return fmt::format("{:.0f}", *value);
   return {value, kDigits};
 }
 
