@@ -166,19 +166,6 @@ void complete_batch(Record& record) {
   put(record, "global_batch", batch);
 }
 
-// dp may have followed from the batch.
-void fill_layout_from_batch(std::int64_t context_parallel, Record& record) {
-  const auto dp = record.field_number("data_parallel");
-  if (!dp) return;
-  const auto tp = record.whole("tensor_parallel").value_or(1);
-  const auto pp = record.whole("pipeline_parallel").value_or(1);
-  record.set("tensor_parallel", tp);
-  record.set("pipeline_parallel", pp);
-  const double ranks = *dp * static_cast<double>(tp) * static_cast<double>(pp) *
-                       static_cast<double>(context_parallel);
-  if (ranks <= kMostCount) record.set("gpus", static_cast<std::int64_t>(ranks));
-}
-
 // The ranks of all stages together; where they are tied, the last stage has a copy of the
 // embedding.
 std::optional<double> summed_params(const Run& run, const Record& record) {
@@ -239,7 +226,8 @@ void complete_counts(const Run& run, Record& record) {
   const auto context_parallel = count(run, Target::cp).value_or(1);
   complete_layout(context_parallel, record);
   complete_batch(record);
-  if (!record.field("gpus")) fill_layout_from_batch(context_parallel, record);
+  // Data parallelism may have followed from the batch.
+  if (!record.field("gpus")) complete_layout(context_parallel, record);
 }
 
 void fill_fields(const Run& run, Record& record) {

@@ -54,26 +54,19 @@ void Settings::take(const Values& values, int weight, bool assumed) {
       if (!std::isfinite(values.number(target))) continue;
       cell.number = values.number(target);
     }
-    if (cell.weight < 0) ++count_;
     cell.weight = weight;
     cell.assumed = assumed;
   }
 }
 
 void Settings::fill(const Settings& other) {
-  for (std::size_t i = 0; i < kSettings; ++i) {
-    if (other.cells_[i].weight < 0 || cells_[i].weight >= 0) continue;
-    cells_[i] = other.cells_[i];
-    ++count_;
-  }
+  for (std::size_t i = 0; i < kSettings; ++i)
+    if (cells_[i].weight < 0) cells_[i] = other.cells_[i];
 }
 
 void Settings::merge(const Settings& later) {
-  for (std::size_t i = 0; i < kSettings; ++i) {
-    if (later.cells_[i].weight < 0 || later.cells_[i].weight < cells_[i].weight) continue;
-    if (cells_[i].weight < 0) ++count_;
-    cells_[i] = later.cells_[i];
-  }
+  for (std::size_t i = 0; i < kSettings; ++i)
+    if (later.cells_[i].weight >= std::max(0, cells_[i].weight)) cells_[i] = later.cells_[i];
 }
 
 std::optional<double> Settings::number(Target target) const {

@@ -38,7 +38,6 @@ class Settings {
   std::optional<std::int64_t> whole(Target target) const;
   std::optional<bool> flag(Target target) const;
   const std::string& text(Target target) const { return cell(target).text; }
-  bool empty() const { return count_ == 0; }
   bool is_given(Target target) const { return cell(target).weight >= kGiven; }
   bool is_assumed(Target target) const { return cell(target).assumed; }
   // Whether both name a setting that tells runs apart, and differently.
@@ -47,13 +46,20 @@ class Settings {
  private:
   const Cell& cell(Target target) const { return cells_[static_cast<std::size_t>(target)]; }
   std::array<Cell, kSettings> cells_;
-  std::size_t count_ = 0;
 };
 
-// The peaks of one rank in bytes; 0: not said.
-struct RankMemory {
-  double max_reserved = 0, max_cached = 0, max_allocated = 0, max_active = 0;
+// How memory is told, first what comes nearest to what the device really holds.
+struct MemoryKind {
+  Target target;
+  const char* words;
+  bool before_steps;  // also what is told before training begins is a peak of it
 };
+inline constexpr std::array kMemoryKinds{MemoryKind{Target::max_reserved, "max reserved", true},
+                                         MemoryKind{Target::max_cached, "Max_CA", false},
+                                         MemoryKind{Target::max_allocated, "max allocated", true},
+                                         MemoryKind{Target::max_active, "Max_MA", false}};
+// The peaks of one rank in bytes, by these; 0: not said.
+using RankMemory = std::array<double, kMemoryKinds.size()>;
 
 // A progress bar of so many steps. The rate it shows is an average of the last ones, so times are
 // taken from what it has counted.
@@ -130,7 +136,6 @@ struct Run {
   std::string step_framework;  // whose lines tell the steps
   bool tflops_before = false;  // they are told before their step
   std::string step_label;
-  bool labelled = false;
   std::int64_t first_step = -1, last_step = -1;
   double first_batch = 0, batch = 0;  // of steps; 0: they do not say
   double seq = 0;
@@ -157,7 +162,7 @@ struct Run {
   std::map<std::string, RankMemory> memory;  // by rank
   double host_memory = 0;
   std::vector<record::StepPoint> peaks;  // of the fullest rank so far
-  int peak_weight = -1;                  // of the kind of memory that they are of
+  std::size_t peak_kind = kMemoryKinds.size();  // that they are of; its size: none
   std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
   std::map<std::string, Sample, std::less<>> timers;  // seconds
   std::vector<Bar> bars;
