@@ -17,8 +17,7 @@ using Count = std::optional<std::int64_t>;
 
 // A count that can be one.
 Count count(const Run& run, Target target) {
-  const auto value = run.settings.whole(target);
-  return value && *value >= 1 && *value <= kMostCount ? value : std::nullopt;
+  return whole_count(run.settings.number(target).value_or(0));
 }
 
 // "torch.bfloat16" is bf16.
@@ -131,15 +130,13 @@ void fill_interleave(const Run& run, Record& record) {
 }
 
 void fill_batch(const Run& run, Record& record) {
-  if (const double each = run.micro_batches.each(); !record.field("accumulate") &&
-                                                    !run.counts_micro_batches && each >= 1 &&
-                                                    each == std::floor(each) && each <= kMostCount)
-    record.set("accumulate", static_cast<std::int64_t>(each));
-  if (run.batch >= 1 && run.batch <= kMostCount && !run.settings.is_given(Target::gbs)) {
-    const auto stepped = static_cast<std::int64_t>(run.batch);
-    if (record.whole("global_batch").value_or(stepped) != stepped)
+  if (const auto each = whole_count(run.micro_batches.each());
+      each && !record.field("accumulate") && !run.counts_micro_batches)
+    record.set("accumulate", *each);
+  if (const auto stepped = whole_count(run.batch); stepped && !run.settings.is_given(Target::gbs)) {
+    if (record.whole("global_batch").value_or(*stepped) != *stepped)
       record.set("accumulate", {});  // of another part of a ramp
-    record.set("global_batch", stepped);
+    record.set("global_batch", *stepped);
   }
 }
 
