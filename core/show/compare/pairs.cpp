@@ -106,11 +106,9 @@ struct Candidate {
   Twins twins;
 
   auto order() const {
-    const auto seconds = [&](const Value& value) {
-      return twins.judgement.estimated ? value.estimated->value : value.measured->value;
-    };
+    const bool estimated = twins.judgement.estimated;
     return std::tuple(twins.judgement.doubtful, twins.differs.size(), twins.unsaid.size(),
-                      seconds(twins.base) + seconds(twins.value));
+                      twins.base.of(estimated)->value + twins.value.of(estimated)->value);
   }
 };
 

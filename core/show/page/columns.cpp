@@ -228,23 +228,23 @@ void add_others(std::vector<Column>& out) {
   static const std::set<std::string_view> kOwn{
       "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
       "peak_memory_bytes", "gpu_hours",         "days_to_train",        "last_loss"};
+  using Read = record::Quantity::Value (*)(const record::Quantity&, const Record&);
   const auto first = out.size();
-  const auto cell = [](const record::Quantity& quantity, const record::Quantity::Value& value) {
-    return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+  const auto cell = [](const record::Quantity& quantity, Read read) {
+    return [&quantity, read](const Line& line) {
+      const auto value = read(quantity, *line.record);
+      return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+    };
   };
   for (const auto& quantity : record::quantities()) {
     if (quantity.rank == record::kUnshown || kOwn.contains(quantity.name)) continue;
     const std::string name(quantity.name), head(quantity.head), title(quantity.title);
     if (!quantity.planned)
       out.push_back(measure(name.c_str(), head.c_str(), "measured", title, {name},
-                            [&quantity, cell](const Line& line) {
-                              return cell(quantity, measured(quantity, *line.record));
-                            }));
+                            cell(quantity, record::measured)));
     if (quantity.estimated)
       out.push_back(measure(("estimated_" + name).c_str(), head.c_str(), "estimated", title, {},
-                            [&quantity, cell](const Line& line) {
-                              return cell(quantity, estimated(quantity, *line.record));
-                            }));
+                            cell(quantity, record::estimated)));
   }
   for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
 }
