@@ -4,15 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/run.h"
 #include "core/record/published/score.h"
 #include "core/record/record.h"
 
 namespace orch::page {
-
-struct RejectedRun {
-  std::string label;
-  std::vector<std::string> reasons;  // each with its fix
-};
 
 struct Budget {
   std::string limits;   // "3,000,000 GPU-hours and 200 days"; empty: none
@@ -42,7 +38,7 @@ struct Page {
   std::vector<Answer> answers;  // one of each experiment
   int refresh_seconds = 0;      // the page loads itself again; 0: never
   std::vector<record::Record> records;
-  std::vector<RejectedRun> rejected;
+  std::vector<plan::Rejected> rejected;
   Budget budget;
   std::vector<std::pair<std::string, std::string>> provenance;  // name and value, in order
   std::vector<Attachment> attachments;

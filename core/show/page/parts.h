@@ -18,7 +18,7 @@ std::string headline(const Page& page, const std::vector<Line>& lines);
 std::string bests(const std::vector<Line>& lines);
 std::string table(const std::vector<Line>& lines);
 std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
-std::string rejected(const std::vector<RejectedRun>& runs);
+std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);
 std::string provenance(const Page& page);
 std::string attachments(const std::vector<Attachment>& files);
