@@ -128,12 +128,6 @@ struct ExportArguments {
   std::string architecture;  // of transformers; empty: the one that fits
 };
 
-// For completions: names of a kind (clusters, models, strategies, runs, targets).
-struct WordsArguments {
-  std::string kind;
-  std::string runs = "runs";
-};
-
 struct ImportArguments {
   std::string from;
   std::string output;
@@ -241,6 +235,9 @@ Ending inspect_command(const FollowArguments& arguments, Console& console);
 Ending doctor_command(const DoctorArguments& arguments, Console& console);
 Ending index_command(const FollowArguments& arguments, Console& console);
 Ending supervise_command(const SuperviseArguments& arguments, Console& console);
-Ending words_command(const WordsArguments& arguments, Console& console);
+
+// Names of a kind, for completions: clusters, models, strategies; runs and targets of a folder. What
+// cannot be read has none.
+std::vector<std::string> names_of(const std::string& kind, const fs::path& runs);
 
 }  // namespace orch::app

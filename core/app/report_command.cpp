@@ -43,13 +43,7 @@ std::string now() {
 
 void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
   if (page.doc.empty()) page.doc = outcome.experiment.doc;
-  for (const auto& rejected : outcome.rejected) {
-    page::RejectedRun run{rejected.label, {}};
-    for (const auto& reason : rejected.reasons)
-      run.reasons.push_back(reason.place + ": " + reason.fact +
-                            (reason.fix.empty() ? "" : "; " + reason.fix));
-    page.rejected.push_back(std::move(run));
-  }
+  page.rejected.insert(page.rejected.end(), outcome.rejected.begin(), outcome.rejected.end());
   const auto result = view(outcome);
   auto answer = tables::answer(result);
   page.answers.push_back(

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "core/app/gather.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace orch::app {
@@ -33,13 +33,8 @@ std::string text_of(const Record& record, std::string_view name) {
 // 8 and 8.0 are one value.
 bool same(const std::string& held, const std::string& wanted) {
   if (held == wanted) return true;
-  double a = 0, b = 0;
-  const auto whole = [](const std::string& text, double& to) {
-    const auto* end = text.data() + text.size();
-    const auto [stop, code] = std::from_chars(text.data(), end, to);
-    return code == std::errc() && stop == end;
-  };
-  return whole(held, a) && whole(wanted, b) && a == b;
+  const auto a = number_from<double>(held), b = number_from<double>(wanted);
+  return a && b && *a == *b;
 }
 
 bool agrees(const Record& record, const std::string& name, const std::string& wanted) {

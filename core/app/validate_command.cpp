@@ -10,6 +10,7 @@
 #include "core/app/rows.h"
 #include "core/price/estimate/without.h"
 #include "core/record/published/score.h"
+#include "core/show/page/page.h"
 #include "core/show/tables/validation.h"
 
 namespace orch::app {
@@ -52,7 +53,9 @@ void show(const tables::Validation& validation, const ValidateArguments& argumen
     console.print(tables::validation_table(validation, common.screen, arguments.rows));
   if (common.format == "json") console.print(tables::validation_json(validation));
   if (common.format == "csv") console.print(tables::validation_csv(validation));
-  if (common.format == "svg") console.print(tables::scatter_svg(validation));
+  if (common.format == "svg") 
+    console.print(page::svg(validation.rows, validation.apart, validation.scores,
+                            validation.calibrate));
   if (common.format != "table") console.note(tables::left_out(validation));
 }
 

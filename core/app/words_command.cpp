@@ -1,5 +1,3 @@
-// The names that completions offer, one on a line. Who presses a key does not want to read errors:
-// what cannot be read has no names.
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/run/store/run_folder.h"
@@ -31,18 +29,10 @@ std::vector<std::string> words_of_runs(const fs::path& root, bool experiments) {
 
 }  // namespace
 
-Ending words_command(const WordsArguments& arguments, Console& console) {
-  std::vector<std::string> words;
-  if (arguments.kind == "runs" || arguments.kind == "targets") {
-    words = words_of_runs(arguments.runs, arguments.kind == "targets");
-  } else if (const auto app = App::create()) {
-    words = words_of_app(**app, arguments.kind);
-  }
-  std::string text;
-  for (const auto& word : words)
-    if (word.find('\n') == std::string::npos) text += word + "\n";
-  console.print(text);
-  return Exit::ok;
+std::vector<std::string> names_of(const std::string& kind, const fs::path& runs) {
+  if (kind == "runs" || kind == "targets") return words_of_runs(runs, kind == "targets");
+  const auto app = App::create();
+  return app ? words_of_app(**app, kind) : std::vector<std::string>();
 }
 
 }  // namespace orch::app

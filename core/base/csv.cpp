@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 
@@ -23,9 +23,7 @@ constexpr std::string_view kFormula = "=+-@";  // what one begins with; besides,
 
 bool is_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+  return number_from<double>(text).has_value();
 }
 
 std::string inert(const std::string& text) {

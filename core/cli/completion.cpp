@@ -1,11 +1,10 @@
-// What a shell may offer: verbs, options and fixed values as the parser itself knows them; names
-// that depend on the machine (clusters, runs) are asked of `orch _words` when they are needed. Each
-// shell gets the same table in its own language.
+// What a shell may offer: its script gives the words of the line to `orch _offer`, which knows verbs,
+// options and fixed values as the parser does, and names that depend on the machine (clusters, runs)
+// as orch does.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <optional>
 
 #include "core/base/text.h"
 #include "core/cli/usage.h"
@@ -16,7 +15,7 @@ namespace {
 // What may stand somewhere.
 struct Values {
   std::vector<std::string> words;  // fixed ones
-  std::string kind;                // of `orch _words`; empty: none
+  std::string kind;                // of app::names_of(); empty: none
   std::string files;               // "lua": folders and *.lua; "*": any file; empty: none
 };
 
@@ -75,241 +74,113 @@ Values values_of(const std::string& verb, const CLI::Option& option) {
   return {{}, "", is_free(option) ? "" : "*"};
 }
 
-struct Option {
-  std::vector<std::string> names;  // "-o", "--output"
-  bool takes = false;              // a value
-  Values values;
-};
-
-struct Menu {
-  std::string name;  // "data build"
-  std::string doc;
-  std::vector<std::string> verbs;  // of its own
-  std::vector<Option> options;
-  std::optional<Values> argument;
-
-  std::vector<std::string> long_names() const {
-    std::vector<std::string> out;
-    for (const auto& option : options)
-      for (const auto& each : option.names)
-        if (each.starts_with("--")) out.push_back(each);
-    return out;
-  }
-};
-
-void add_verb(const CLI::App& app, const std::string& name, std::vector<Menu>& to) {
-  Menu verb{name, app.get_description(), {}, {}, {}};
-  for (const auto* option : app.get_options()) {
-    auto values = values_of(name, *option);
-    if (option->get_positional()) {
-      verb.argument = std::move(values);
-      continue;
-    }
-    Option& made = verb.options.emplace_back();
-    for (const auto& own : option->get_snames()) made.names.push_back("-" + own);
-    for (const auto& own : option->get_lnames()) made.names.push_back("--" + own);
-    made.takes = option->get_items_expected_max() > 0;
-    made.values = std::move(values);
-  }
-  for (const auto* own : app.get_subcommands({})) verb.verbs.push_back(own->get_name());
-  to.push_back(std::move(verb));
-  for (const auto* own : app.get_subcommands({})) add_verb(*own, name + " " + own->get_name(), to);
-}
-
-std::vector<Menu> menus(const CLI::App& program) {
-  std::vector<Menu> out;
-  for (const auto* verb : verbs_for_people(program)) add_verb(*verb, verb->get_name(), out);
-  std::vector<std::string> all;
-  for (const auto* verb : verbs_for_people(program)) all.push_back(verb->get_name());
-  for (auto& verb : out)
-    if (verb.name == "help") verb.argument = Values{all, "", ""};
-  return out;
-}
-
-bool is_own(const Menu& verb) { return verb.name.find(' ') != std::string::npos; }
-
-std::vector<std::string> first_words(const std::vector<Menu>& all) {
+std::vector<std::string> long_names(const CLI::App& verb) {
   std::vector<std::string> out;
-  for (const auto& verb : all)
-    if (!is_own(verb)) out.push_back(verb.name);
+  for (const auto* option : verb.get_options())
+    for (const auto& name : option->get_lnames()) out.push_back("--" + name);
   return out;
 }
 
-// One line of a case for each place: what the shell finds in fixed, kind and files.
-std::string bash_line(const std::string& pattern, const Values& values) {
-  return fmt::format("    {}) fixed=\"{}\" kind=\"{}\" files=\"{}\" ;;\n", pattern,
-                     join(values.words, " "), values.kind, values.files);
-}
-
-std::string option_values(const std::vector<Menu>& all) {
-  std::string out;
-  for (const auto& verb : all)
-    for (const auto& option : verb.options) {
-      if (!option.takes) continue;
-      std::vector<std::string> patterns;
-      for (const auto& name : option.names)
-        patterns.push_back(fmt::format("\"{} {}\"", verb.name, name));
-      out += bash_line(join(patterns, " | "), option.values);
-    }
-  return out;
-}
-
-std::string argument_values(const std::vector<Menu>& all) {
-  std::string out;
-  for (const auto& verb : all) {
-    auto values = verb.argument.value_or(Values());
-    if (!verb.verbs.empty()) values.words = verb.verbs;
-    if (!verb.argument && verb.verbs.empty()) values.words = verb.long_names();
-    out += bash_line(fmt::format("\"{}\"", verb.name), values);
-  }
-  return out;
-}
-
-std::string option_names(const std::vector<Menu>& all) {
-  std::string out;
-  for (const auto& verb : all)
-    out += bash_line(fmt::format("\"{}\"", verb.name), {verb.long_names(), "", ""});
-  return out;
-}
-
-std::string own_verbs(const std::vector<Menu>& all) {
+std::vector<std::string> verb_names(const CLI::App& among) {
   std::vector<std::string> out;
-  for (const auto& verb : all)
-    if (is_own(verb)) out.push_back("\"" + verb.name + "\"");
-  return join(out, " | ");
+  for (const auto* verb : verbs_for_people(among)) out.push_back(verb->get_name());
+  return out;
 }
 
-// bash and zsh share the table; they differ in where the words of the line are, and in how they
-// offer some. Words that orch names go through no expansion: a cluster's file may be called
-// anything.
-std::string value_table(const std::vector<Menu>& all) {
-  return fmt::format(
-      R"(# Leaves in fixed, kind and files what may stand after VERB [BEFORE], as its argument or option.
-_orch_values() {{ # VERB BEFORE WORD
-  fixed="" kind="" files=""
-  case "$1 $2" in
-{}    *)
-      case $3 in
-      -*)
-        case $1 in
-{}        esac
-        ;;
-      *)
-        case $1 in
-{}        esac
-        ;;
-      esac
-      ;;
-  esac
-}}
-)",
-      option_values(all), option_names(all), argument_values(all));
+// The line up to the word that is typed: --name=value is two words, as --name value is. bash has cut
+// it already, and makes a word of the "=".
+std::vector<std::string> plain_words(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  for (const auto& word : words) {
+    const auto equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    if (word != "=") out.push_back(word.substr(0, equals));
+    if (equals != std::string::npos) out.push_back(word.substr(equals + 1));
+  }
+  if (words.empty() || words.back() == "=") out.emplace_back();
+  return out;
 }
 
-std::string bash(const std::vector<Menu>& all) {
-  return "# orch completion bash >> ~/.bash_completion\n" + value_table(all) +
-         fmt::format(R"(_orch() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} verb=${{COMP_WORDS[1]}}
-  local fixed="{}" kind="" files="" runs=runs line i
+// What may stand as the last of the words.
+Values values_at(const CLI::App& program, const std::vector<std::string>& words) {
+  const auto* verb = &program;
+  std::size_t at = 0;
+  for (bool found = true; found && at + 1 < words.size();) {
+    found = false;
+    for (const auto* own : verbs_for_people(*verb))
+      if (own->get_name() == words[at]) verb = own, found = true;
+    if (found) ++at;
+  }
+  if (at + 1 < words.size())
+    if (const auto* option = verb->get_option_no_throw(words[words.size() - 2]);
+        option && !option->get_positional() && option->get_items_expected_max() > 0)
+      return values_of(verb->get_name(), *option);
+  const auto own = verb == &program || verb->get_name() == "help" ? verb_names(program)
+                                                                  : verb_names(*verb);
+  if (verb != &program && words.back().starts_with('-')) return {long_names(*verb), "", ""};
+  if (!own.empty()) return {own, "", ""};
+  for (const auto* option : verb->get_options())
+    if (option->get_positional()) return values_of(verb->get_name(), *option);
+  return {long_names(*verb), "", ""};
+}
+
+// Of a verb at its place, behind a tab.
+std::string doc_of(const CLI::App& program, const std::string& word) {
+  for (const auto* verb : verbs_for_people(program))
+    if (verb->get_name() == word) return "\t" + verb->get_description();
+  return "";
+}
+
+constexpr const char* kBash = R"(# orch completion bash >> ~/.bash_completion
+_orch() {
+  local word=${COMP_WORDS[COMP_CWORD]} files line
   COMPREPLY=()
-  if [ "$word" = = ]; then word=""; elif [ "$before" = = ]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    if [ "${{COMP_WORDS[i]}}" = --runs ]; then runs=${{COMP_WORDS[i + 1]}}; fi
-    if [ "$runs" = = ]; then runs=${{COMP_WORDS[i + 2]}}; fi
-  done
-  if [ "$COMP_CWORD" -gt 2 ]; then
-    case "$verb ${{COMP_WORDS[2]}}" in {}) verb="$verb ${{COMP_WORDS[2]}}" ;; esac
-  fi
-  if [ "$COMP_CWORD" -gt 1 ]; then _orch_values "$verb" "$before" "$word"; fi
-  mapfile -t COMPREPLY < <(compgen -W "$fixed" -- "$word")
-  if [ -n "$kind" ]; then
-    while IFS= read -r line; do
-      if [[ $line == "$word"* ]]; then COMPREPLY+=("$line"); fi
-    done < <("${{COMP_WORDS[0]}}" _words "$kind" "$runs" 2>/dev/null </dev/null)
-  fi
+  if [ "$word" = = ]; then word=""; fi
+  {
+    IFS= read -r files
+    while IFS= read -r line; do COMPREPLY+=("${line%%$'\t'*}"); done
+  } < <("${COMP_WORDS[0]}" _offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
   if [ -z "$files" ]; then return; fi
   while IFS= read -r line; do
     if [ "$files" = '*' ] || [ -d "$line" ] || [[ $line == *".$files" ]]; then COMPREPLY+=("$line"); fi
   done < <(compgen -f -- "$word")
-}}
+}
 complete -o filenames -F _orch orch ./orch
-)",
-                     join(first_words(all), " "), own_verbs(all));
-}
+)";
 
-// In single quotes, for zsh and fish.
-std::string quoted(std::string_view text, std::string_view apostrophe) {
-  std::string out;
-  for (const char c : text) out += c == '\'' ? std::string(apostrophe) : std::string(1, c);
-  return "'" + out + "'";
-}
-
-std::string zsh(const std::vector<Menu>& all) {
-  std::string list;
-  for (const auto& verb : all)
-    if (!is_own(verb)) list += "    " + quoted(verb.name + ":" + verb.doc, R"('\'')") + "\n";
-  return "#compdef orch\n# orch completion zsh > a file named _orch in a folder of $fpath\n" +
-         value_table(all) +
-         fmt::format(R"(_orch() {{
-  local -a verbs=(
-{}  )
-  if (( CURRENT == 2 )); then _describe verb verbs; return; fi
-  local verb=$words[2] before=$words[CURRENT-1] word=$words[CURRENT] fixed kind files runs=runs
-  local at=$words[(I)--runs]
-  if (( at > 0 && at < CURRENT - 1 )); then runs=$words[at+1]; fi
-  if (( CURRENT > 3 )); then
-    case "$verb $words[3]" in {}) verb="$verb $words[3]" ;; esac
-  fi
-  if [[ $word == --*=* ]]; then before=${{word%%=*}}; compset -P '*='; word=$PREFIX; fi
-  _orch_values "$verb" "$before" "$word"
-  compadd -- ${{(s: :)fixed}}
-  if [[ -n $kind ]]; then
-    compadd -- "${{(@f)$(_call_program words ${{(q)words[1]}} _words $kind ${{(q)runs}} 2>/dev/null)}}"
-  fi
+constexpr const char* kZsh = R"(#compdef orch
+# orch completion zsh > a file named _orch in a folder of $fpath
+_orch() {
+  local -a lines=("${(@f)$("${(Q)words[1]}" _offer -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  local files=$lines[1]
+  local -a offers=("${(@)${(@)lines[2,-1]//:/\\:}/$'\t'/:}")
+  if [[ $words[CURRENT] == --*=* ]]; then compset -P '*='; fi
+  _describe offer offers
   case $files in
     '') ;;
     '*') _files ;;
     *) _files -g "*.$files" ;;
   esac
-}}
+}
 if [ "$funcstack[1]" = _orch ]; then _orch "$@"; else compdef _orch orch; fi
-)",
-                     list, own_verbs(all));
-}
+)";
 
-// The words after -a: fixed ones, or what a command prints.
-std::string fish_values(const Values& values) {
-  std::string offers = join(values.words, " ");
-  if (!values.kind.empty()) offers += fmt::format("(orch _words {} 2>/dev/null)", values.kind);
-  if (!values.files.empty() && values.files != "*")
-    offers +=
-        fmt::format("{}(__fish_complete_suffix .{})", offers.empty() ? "" : " ", values.files);
-  return (values.files == "*" ? " -F" : " -f") +
-         (offers.empty() ? "" : " -a " + quoted(offers, R"(\')"));
-}
-
-std::string fish(const std::vector<Menu>& all) {
-  std::string out = "# orch completion fish > ~/.config/fish/completions/orch.fish\n";
-  for (const auto& verb : all) {
-    const auto words = split(verb.name, ' ');
-    std::string when = "-n __fish_use_subcommand";
-    if (is_own(verb)) when = fmt::format("-n '__fish_seen_subcommand_from {}'", words.front());
-    out += fmt::format("complete -c orch {} -f -a {} -d {}\n", when, words.back(),
-                       quoted(verb.doc, R"(\')"));
-    std::string inside =
-        fmt::format("complete -c orch -n '__fish_seen_subcommand_from {}", words.front());
-    if (is_own(verb)) inside += "; and __fish_seen_subcommand_from " + words.back();
-    inside += "'";
-    if (verb.argument) out += inside + fish_values(*verb.argument) + "\n";
-    for (const auto& option : verb.options) {
-      out += inside;
-      for (const auto& name : option.names)
-        out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-      out += (option.takes ? " -r" + fish_values(option.values) : "") + "\n";
-    }
-  }
-  return out;
-}
+constexpr const char* kFish = R"(# orch completion fish > ~/.config/fish/completions/orch.fish
+function __orch_offer
+    set -l words (commandline -opc)
+    set -l word (commandline -ct)
+    set -l lines (command $words[1] _offer -- $words[2..] "$word" 2>/dev/null)
+    set -l name (string match -r -- '^--[^=]*=' "$word")
+    for line in $lines[2..]
+        echo "$name$line"
+    end
+    if test "$lines[1]" = '*'
+        __fish_complete_path "$word"
+    else if test -n "$lines[1]"
+        __fish_complete_suffix ".$lines[1]"
+    end
+end
+complete -c orch -f -a '(__orch_offer)'
+)";
 
 }  // namespace
 
@@ -319,11 +190,30 @@ void declare_completion(CLI::App& verb, CompletionArguments& to) {
       ->check(one_of({"bash", "zsh", "fish"}));
 }
 
-app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
+app::Ending completion_command(const CLI::App&, const CompletionArguments& arguments,
                                app::Console& console) {
-  const auto all = menus(program);
   const auto& shell = arguments.shell;
-  console.print(shell == "bash" ? bash(all) : shell == "zsh" ? zsh(all) : fish(all));
+  console.print(shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish);
+  return app::Exit::ok;
+}
+
+void declare_offer(CLI::App& verb, OfferArguments& to) { verb.add_option("WORD", to.words); }
+
+// Which files may stand there, then a line for each word. Who presses a key does not want to read
+// errors.
+app::Ending offer_command(const CLI::App& program, const OfferArguments& arguments,
+                          app::Console& console) {
+  const auto words = plain_words(arguments.words);
+  auto values = values_at(program, words);
+  const auto runs = std::find(words.begin(), words.end(), "--runs");
+  if (!values.kind.empty())
+    for (auto& name : app::names_of(values.kind, words.end() - runs > 2 ? runs[1] : "runs"))
+      values.words.push_back(std::move(name));
+  auto out = values.files + "\n";
+  for (const auto& word : values.words)
+    if (word.starts_with(words.back()) && word.find_first_of("\n\t") == std::string::npos)
+      out += word + (words.size() == 1 ? doc_of(program, word) : "") + "\n";
+  console.print(out);
   return app::Exit::ok;
 }
 

@@ -36,8 +36,7 @@ void declare_export(CLI::App& verb, app::ExportArguments& to) {
       ->required();
   add_runs(verb, to.runs);
   verb.add_option("-o,--output", to.output, "A new folder")->required();
-  verb.add_option("--step", to.step, "Of this step (default: the newest that is whole)")
-      ->check(whole_number(0, 1e15));
+  add_count(verb, "--step", to.step, "Of this step (default: the newest that is whole)", 0, 1e15);
   verb.add_option("--dtype", to.dtype, "The type of the weights")
       ->check(one_of({"f32", "bf16", "f16"}))
       ->capture_default_str();

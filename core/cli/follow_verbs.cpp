@@ -7,25 +7,16 @@ namespace {
 
 // How runs are submitted again, and how long to wait for a scheduler that is away.
 void add_following(CLI::App& verb, follow::Options& to) {
-  verb.add_option("--retries", to.retries, "Tries more for what fails for a passing reason")
-      ->check(whole_number(0, 1000))
-      ->capture_default_str();
-  verb.add_option("--at-a-time", to.at_a_time,
-                  "Runs that may run at once, in all arrays together; 0: all")
-      ->check(whole_number(0, 1e6))
-      ->capture_default_str();
-  verb.add_option("--patience", to.patience_seconds,
-                  "Seconds to wait for a scheduler that does not answer")
-      ->check(whole_number(0, 1e6))
-      ->capture_default_str();
-  verb.add_option("--settle", to.settle_seconds,
-                  "Seconds before a job without a trace counts as lost")
-      ->check(whole_number(0, 1e6))
-      ->capture_default_str();
-  verb.add_option("--hang", to.hang_seconds,
-                  "No progress for so many seconds (and twenty steps' time) is a hang")
-      ->check(whole_number(1, 1e7))
-      ->capture_default_str();
+  add_count(verb, "--retries", to.retries,
+            "Tries more for what fails for a passing reason", 0, 1000);
+  add_count(verb, "--at-a-time", to.at_a_time,
+            "Runs that may run at once, in all arrays together; 0: all", 0, 1e6);
+  add_count(verb, "--patience", to.patience_seconds,
+            "Seconds to wait for a scheduler that does not answer", 0, 1e6);
+  add_count(verb, "--settle", to.settle_seconds,
+            "Seconds before a job without a trace counts as lost", 0, 1e6);
+  add_count(verb, "--hang", to.hang_seconds,
+            "No progress for so many seconds (and twenty steps' time) is a hang", 1, 1e7);
   verb.add_flag("--cancel-hung", to.cancel_hung,
                 "Cancel runs without progress, and submit them again");
 }
@@ -42,13 +33,9 @@ void add_targets(CLI::App& verb, app::FollowArguments& to) {
 void declare_status(CLI::App& verb, app::FollowArguments& to) {
   add_targets(verb, to);
   add_format(verb, to.common, {"table", "md", "csv", "json"});
-  verb.add_option("--top", to.top, "Rows of the table; 0 shows all")
-      ->check(whole_number(0, 1e9))
-      ->capture_default_str();
-  verb.add_option("--hang", to.options.hang_seconds,
-                  "No progress for so many seconds (and twenty steps' time) is a hang")
-      ->check(whole_number(1, 1e7))
-      ->capture_default_str();
+  add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
+  add_count(verb, "--hang", to.options.hang_seconds,
+            "No progress for so many seconds (and twenty steps' time) is a hang", 1, 1e7);
 }
 
 void declare_watch(CLI::App& verb, app::FollowArguments& to) {
@@ -77,12 +64,9 @@ void declare_logs(CLI::App& verb, app::LogsArguments& to) {
   verb.add_option("RUN", to.run, "Run id, its beginning or hash, or a run folder")->required();
   add_runs(verb, to.runs);
   verb.add_flag("-f,--follow", to.follow, "Go on as it grows, until the attempt ends");
-  verb.add_option("--rank", to.rank, "Only the lines of this rank")->check(whole_number(0, 1e7));
-  verb.add_option("--attempt", to.attempt, "Another attempt than the last")
-      ->check(whole_number(1, 1e7));
-  verb.add_option("--lines", to.lines, "Lines of its end; 0: all of it")
-      ->check(whole_number(0, 1e12))
-      ->capture_default_str();
+  add_count(verb, "--rank", to.rank, "Only the lines of this rank", 0, 1e7);
+  add_count(verb, "--attempt", to.attempt, "Another attempt than the last", 1, 1e7);
+  add_count(verb, "--lines", to.lines, "Lines of its end; 0: all of it", 0, 1e12);
 }
 
 void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
@@ -103,9 +87,8 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
   add_runs(verb, to.plan.options.runs);
   verb.add_flag("--dry-run", to.dry_run, "Show all, write nothing");
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
-  verb.add_option("--take", to.take, "Submit only so many of the best of each size; 0: all")
-      ->check(whole_number(0, 1e9))
-      ->capture_default_str();
+  add_count(verb, "--take", to.take,
+            "Submit only so many of the best of each size; 0: all", 0, 1e9);
   verb.add_flag("--again", to.plan.options.again,
                 "Run what has finished once more, as another repeat");
   verb.add_flag("--oom", to.oom, "Submit also what should not fit the memory");

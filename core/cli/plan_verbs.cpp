@@ -18,34 +18,23 @@ void declare_plan(CLI::App& verb, app::PlanArguments& to) {
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_set(verb, to.source.set);
   verb.add_option("--where", to.where, "Keep runs for which this Lua expression is true");
-  verb.add_option("--top", to.top, "Rows of the table; 0 shows all")
-      ->check(whole_number(0, 1e9))
-      ->capture_default_str();
+  add_count(verb, "--top", to.top, "Rows of the table; 0 shows all", 0, 1e9);
   add_start(verb, to.options.start);
-  verb.add_option("--max-runs", to.options.max_runs, "Refuse to expand more runs than this")
-      ->check(whole_number(1, 1e9))
-      ->capture_default_str();
+  add_count(verb, "--max-runs", to.options.max_runs,
+            "Refuse to expand more runs than this", 1, 1e9);
 }
 
 void declare_search(CLI::App& verb, app::SearchArguments& to) {
   verb.add_option("FILE", to.source.file, "Experiment in Lua; - is stdin")->required();
   add_format(verb, to.common, {"table", "md", "csv", "json"});
   add_set(verb, to.source.set);
-  verb.add_option("--keep", to.opening.keep,
-                  "Keep the experiment's own values of this field (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("FIELD");
-  verb.add_option("--open", to.opening.open,
-                  "Try every value of this field, or of all (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("FIELD");
+  add_list(verb, "--keep", to.opening.keep,
+           "Keep the experiment's own values of this field (repeatable)", "FIELD");
+  add_list(verb, "--open", to.opening.open,
+           "Try every value of this field, or of all (repeatable)", "FIELD");
   verb.add_option("--where", to.where, "Only what this Lua expression is true for");
-  verb.add_option("--top", to.options.top, "Layouts in the list")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
-  verb.add_option("--threads", to.options.threads, "Threads; 0: one for each core")
-      ->check(whole_number(0, 1024))
-      ->capture_default_str();
+  add_count(verb, "--top", to.options.top, "Layouts in the list", 1, 1000);
+  add_count(verb, "--threads", to.options.threads, "Threads; 0: one for each core", 0, 1024);
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");
 }
 

@@ -6,16 +6,13 @@ namespace orch::cli {
 namespace {
 
 void add_common(CLI::App& verb, app::RecordArguments& to) {
-  verb.add_option("--set", to.set,
-                  "What a log or a table does not say, name=value; of an experiment, path=value "
-                  "(repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("NAME=VALUE");
+  add_list(verb, "--set", to.set,
+           "What a log or a table does not say, name=value; of an experiment, path=value (repeatable)",
+           "NAME=VALUE");
   verb.add_option("--cluster", to.cluster, "Where logs and rows of no known site ran")
       ->type_name("NAME");
-  verb.add_option("--patterns", to.patterns, "Patterns of another framework's logs (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("FILE.lua");
+  add_list(verb, "--patterns", to.patterns,
+           "Patterns of another framework's logs (repeatable)", "FILE.lua");
   verb.add_option("-o,--output", to.output, "A file instead of the terminal")->type_name("FILE");
   to.common.screen = stdout_screen();
 }
@@ -32,9 +29,7 @@ void declare_ingest(CLI::App& verb, app::IngestArguments& to) {
 void declare_compare(CLI::App& verb, app::CompareArguments& to) {
   verb.add_option("WHAT", to.records.words, "Two or more; the others are held against the first")
       ->required();
-  verb.add_option("--in", to.in, "Choose from this: a table, logs, a folder (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("PATH");
+  add_list(verb, "--in", to.in, "Choose from this: a table, logs, a folder (repeatable)", "PATH");
   add_runs(verb, to.records.runs);
   verb.add_flag("--same-size", to.same_size, "Times as if all models had the first one's FLOPs");
   add_common(verb, to.records);
@@ -44,9 +39,8 @@ void declare_compare(CLI::App& verb, app::CompareArguments& to) {
 void declare_report(CLI::App& verb, app::ReportArguments& to) {
   verb.add_option("WHAT", to.records.words, "Experiments, runs, logs, tables, records")->required();
   add_runs(verb, to.records.runs);
-  verb.add_option("--top", to.top,
-                  "Rows on the terminal; 0 shows all (default: 20, all of a table)")
-      ->check(whole_number(0, 1e9));
+  add_count(verb, "--top", to.top,
+            "Rows on the terminal; 0 shows all (default: 20, all of a table)", 0, 1e9);
   verb.add_flag("--open", to.open, "Open it in the browser");
   verb.add_flag("--attach", to.attach,
                 "With the texts of the experiment's and the clusters' files");

@@ -3,25 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "core/base/date.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/cli/terminal.h"
 
 namespace orch::cli {
 namespace {
-
-std::optional<double> finite_number(const std::string& text) {
-  double number = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, number);
-  if (code != std::errc() || stop != end || !std::isfinite(number)) return std::nullopt;
-  return number;
-}
 
 // "orch data build": a verb may have verbs of its own.
 struct Position {
@@ -68,7 +60,7 @@ std::optional<std::string> unknown_option(const std::vector<std::string>& words,
 CLI::Validator positive_number() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
-        const auto number = finite_number(text);
+        const auto number = number_from<double>(text);
         if (number && *number > 0) return {};
         return fmt::format("'{}' is not a number above 0", printable(text));
       },
@@ -78,7 +70,7 @@ CLI::Validator positive_number() {
 CLI::Validator whole_number(double min, double max) {
   return CLI::Validator(
       [min, max](const std::string& text) -> std::string {
-        const auto number = finite_number(text);
+        const auto number = number_from<double>(text);
         if (number && *number >= min && *number <= max && *number == std::floor(*number)) return {};
         return fmt::format("'{}' is not a whole number from {} to {}", printable(text), min, max);
       },
@@ -100,10 +92,14 @@ void add_runs(CLI::App& verb, std::string& to) {
           [](const std::string& text) { return text.empty() ? "no folder is named" : std::string(); }, ""));
 }
 
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,
+              const char* type) {
+  verb.add_option(name, to, help)->allow_extra_args(false)->type_name(type);
+}
+
 void add_set(CLI::App& verb, std::vector<std::string>& to) {
-  verb.add_option("--set", to, "A field of the experiment instead of the file's (repeatable)")
-      ->allow_extra_args(false)
-      ->type_name("PATH=VALUE");
+  add_list(verb, "--set", to, "A field of the experiment instead of the file's (repeatable)",
+           "PATH=VALUE");
 }
 
 CLI::Validator date() {
@@ -168,11 +164,6 @@ app::Ending help_command(const CLI::App& program, const HelpArguments& arguments
 
 void declare_supervise(CLI::App& verb, app::SuperviseArguments& to) {
   verb.add_option("SUBMISSION", to.submission)->required();
-}
-
-void declare_words(CLI::App& verb, app::WordsArguments& to) {
-  verb.add_option("KIND", to.kind)->required();
-  verb.add_option("RUNS", to.runs);
 }
 
 }  // namespace orch::cli

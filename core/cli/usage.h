@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/app/commands.h"
@@ -13,6 +14,18 @@ CLI::Validator positive_number();
 CLI::Validator whole_number(double min, double max);
 CLI::Validator date();
 CLI::Validator one_of(std::vector<std::string> names);
+// An option that takes a whole number. --help shows what it is without, unless that is none of these.
+template <class Number>
+CLI::Option* add_count(CLI::App& verb, const char* name, Number& to, const char* help, double min,
+                       double max) {
+  auto* option = verb.add_option(name, to, help)->check(whole_number(min, max));
+  if constexpr (std::is_arithmetic_v<Number>)
+    if (static_cast<double>(to) >= min) option->capture_default_str();
+  return option;
+}
+// One that may be given several times.
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& to, const char* help,
+              const char* type);
 void add_format(CLI::App& verb, app::Common& common, std::vector<std::string> formats);
 void add_runs(CLI::App& verb, std::string& to);  // --runs, the folder of the run folders
 // --set path=value, for every verb that reads an experiment.
@@ -36,13 +49,18 @@ struct HelpArguments {
 struct CompletionArguments {
   std::string shell;
 };
+struct OfferArguments {
+  std::vector<std::string> words;  // of the line, the last as far as it is typed
+};
 void declare_help(CLI::App& verb, HelpArguments& to);
 void declare_completion(CLI::App& verb, CompletionArguments& to);
+void declare_offer(CLI::App& verb, OfferArguments& to);
 void declare_supervise(CLI::App& verb, app::SuperviseArguments& to);
-void declare_words(CLI::App& verb, app::WordsArguments& to);
 app::Ending help_command(const CLI::App& program, const HelpArguments& arguments,
                          app::Console& console);
 app::Ending completion_command(const CLI::App& program, const CompletionArguments& arguments,
                                app::Console& console);
+app::Ending offer_command(const CLI::App& program, const OfferArguments& arguments,
+                          app::Console& console);
 
 }  // namespace orch::cli

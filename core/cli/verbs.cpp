@@ -313,7 +313,7 @@ Examples:
          return app::Exit::ok;
        }},
       verb("_local", kOwn, "", "", declare_supervise, app::supervise_command),
-      verb("_words", kOwn, "", "", declare_words, app::words_command),
+      verb("_offer", kOwn, "", "", declare_offer, offer_command),
   };
 }
 

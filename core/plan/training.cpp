@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace orch::plan {
@@ -63,13 +63,10 @@ std::optional<std::vector<double>> shares_of(const std::string& text) {
   std::vector<double> shares;
   double sum = 0;
   for (const auto& part : split(text, ',')) {
-    const auto word = trim(part);
-    double share = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), share);
-    if (error != std::errc() || end != word.data() + word.size() || !(share >= 0 && share < 1e18))
-      return std::nullopt;
-    shares.push_back(share);
-    sum += share;
+    const auto share = number_from<double>(trim(part));
+    if (!share || *share < 0 || *share >= 1e18) return std::nullopt;
+    shares.push_back(*share);
+    sum += *share;
   }
   if (shares.size() != 3 || !(sum > 0)) return std::nullopt;
   return shares;

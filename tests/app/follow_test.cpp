@@ -229,9 +229,9 @@ TEST_CASE("an index has every run", "[app][follow]") {
   const auto said = bench(app::index_command, bench.of());
   CHECK(said.exit == Exit::ok);
   CHECK(said.out == "3 runs in " + bench.runs() + "/index.jsonl\n");
-  const auto words = bench(app::words_command, app::WordsArguments{"targets", bench.runs()});
-  CHECK(words.has("ended\n"));
-  CHECK(words.has(ids[2] + "\n"));
+  const auto names = app::names_of("targets", bench.runs());
+  CHECK(contains(names, "ended"));
+  CHECK(contains(names, ids[2]));
 }
 
 TEST_CASE("a submission that is none has no supervisor", "[app][follow]") {

@@ -6,8 +6,7 @@
 for shell in bash zsh fish; do
   orch completion "$shell"
   exits 0 "completion $shell"
-  has "$out" explain "completion $shell"
-  lacks "$out" _local "completion $shell"
+  has "$out" _offer "completion $shell"
   cp "$work/out" "$work/orch.$shell"
   if ! command -v "$shell" >/dev/null; then
     echo "SKIPPED: no $shell to check its completion with"
@@ -40,6 +39,7 @@ offers_are() { # WORDS... EXPECTED
   same "${*: -1}" "$(offers "${@:1:$#-1}")" "completion of ${*:1:$#-1}"
 }
 offers_are expl 'explain'
+offers_are _ ''
 offers_are run --for '--format'
 offers_are -- ''
 offers_are run --format '' 'table md csv json'

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/plan/experiment/spaces.h"
 
@@ -41,10 +41,8 @@ Result<sol::object> value_of(Loader::State& state, const std::string& text,
 }
 
 std::optional<std::size_t> position(const std::string& step) {
-  std::size_t number = 0;
-  const auto* end = step.data() + step.size();
-  const auto [stop, code] = std::from_chars(step.data(), end, number);
-  return code == std::errc() && stop == end && number > 0 ? std::optional(number) : std::nullopt;
+  const auto number = number_from<std::size_t>(step);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 // One change on its way down the tables.

@@ -1,10 +1,10 @@
 #include "core/record/events/event_line.h"
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/record/named_text.h"
 
@@ -12,14 +12,6 @@ namespace orch::events {
 namespace {
 
 constexpr double kMostSteps = 1e15;
-
-std::optional<double> finite(std::string_view word) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number))
-    return std::nullopt;
-  return number;
-}
 
 void set(Event& event, std::string_view key, std::string_view word) {
   using Member = std::optional<double> Event::*;
@@ -35,9 +27,9 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"communicated_bytes", &Event::communicated},
       {"bubble", &Event::bubble}};
   for (const auto& [name, member] : kNumbers)
-    if (key == name) event.*member = finite(word);
+    if (key == name) event.*member = number_from<double>(word);
   if (key != "step") return;
-  const auto step = finite(word);
+  const auto step = number_from<double>(word);
   if (step && *step >= 0 && *step <= kMostSteps) event.step = static_cast<std::int64_t>(*step);
 }
 

@@ -12,6 +12,7 @@ namespace orch::ingest {
 
 // Of ranks, samples and the like: logs are hostile, and products of these must not overflow.
 inline constexpr std::int64_t kMostCount = 1'000'000'000;
+std::optional<std::int64_t> whole_count(double value);  // from 1 to that; nothing: it is none
 
 // A run as the rest of orch knows it, as its log says it; what was not said of layout and batch and
 // follows from what was is filled in.

@@ -17,8 +17,7 @@ using Count = std::optional<std::int64_t>;
 
 // A count that can be one.
 Count count(const Run& run, Target target) {
-  const auto value = run.settings.whole(target);
-  return value && *value >= 1 && *value <= kMostCount ? value : std::nullopt;
+  return whole_count(run.settings.number(target).value_or(0));
 }
 
 // "torch.bfloat16" is bf16.
@@ -131,15 +130,13 @@ void fill_interleave(const Run& run, Record& record) {
 }
 
 void fill_batch(const Run& run, Record& record) {
-  if (const double each = run.micro_batches.each(); !record.field("accumulate") &&
-                                                    !run.counts_micro_batches && each >= 1 &&
-                                                    each == std::floor(each) && each <= kMostCount)
-    record.set("accumulate", static_cast<std::int64_t>(each));
-  if (run.batch >= 1 && run.batch <= kMostCount && !run.settings.is_given(Target::gbs)) {
-    const auto stepped = static_cast<std::int64_t>(run.batch);
-    if (record.whole("global_batch").value_or(stepped) != stepped)
+  if (const auto each = whole_count(run.micro_batches.each());
+      each && !record.field("accumulate") && !run.counts_micro_batches)
+    record.set("accumulate", *each);
+  if (const auto stepped = whole_count(run.batch); stepped && !run.settings.is_given(Target::gbs)) {
+    if (record.whole("global_batch").value_or(*stepped) != *stepped)
       record.set("accumulate", {});  // of another part of a ramp
-    record.set("global_batch", stepped);
+    record.set("global_batch", *stepped);
   }
 }
 
@@ -164,19 +161,6 @@ void complete_batch(Record& record) {
   put(record, "micro_batch", micro);
   put(record, "accumulate", steps);
   put(record, "global_batch", batch);
-}
-
-// dp may have followed from the batch.
-void fill_layout_from_batch(std::int64_t context_parallel, Record& record) {
-  const auto dp = record.field_number("data_parallel");
-  if (!dp) return;
-  const auto tp = record.whole("tensor_parallel").value_or(1);
-  const auto pp = record.whole("pipeline_parallel").value_or(1);
-  record.set("tensor_parallel", tp);
-  record.set("pipeline_parallel", pp);
-  const double ranks = *dp * static_cast<double>(tp) * static_cast<double>(pp) *
-                       static_cast<double>(context_parallel);
-  if (ranks <= kMostCount) record.set("gpus", static_cast<std::int64_t>(ranks));
 }
 
 // The ranks of all stages together; where they are tied, the last stage has a copy of the
@@ -239,7 +223,8 @@ void complete_counts(const Run& run, Record& record) {
   const auto context_parallel = count(run, Target::cp).value_or(1);
   complete_layout(context_parallel, record);
   complete_batch(record);
-  if (!record.field("gpus")) fill_layout_from_batch(context_parallel, record);
+  // Data parallelism may have followed from the batch.
+  if (!record.field("gpus")) complete_layout(context_parallel, record);
 }
 
 void fill_fields(const Run& run, Record& record) {

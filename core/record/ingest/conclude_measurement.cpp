@@ -70,30 +70,25 @@ void find_odd_ranks(const RankValues& among, const char* what, Measurement& out)
           {"rank " + printable(among.ranks[place]), among.values[place], typical, what});
 }
 
-// The fullest rank, by what comes nearest to what the device really holds.
+// The fullest rank, by the best kind of memory that is told.
 void fill_memory(const Run& run, Record& record) {
   auto& out = record.measured;
-  const auto fullest = [&](double RankMemory::*member, const char* from) {
+  for (std::size_t kind = 0; kind < kMemoryKinds.size() && !out.peak_memory_bytes; ++kind) {
     std::map<std::int64_t, RankValues> stages;
     double most = 0;
     for (const auto& [rank, memory] : run.memory) {
-      if (memory.*member <= 0) continue;
-      most = std::max(most, memory.*member);
+      if (memory[kind] <= 0) continue;
+      most = std::max(most, memory[kind]);
       auto& stage = stages[stage_of(rank, record)];
-      stage.values.push_back(memory.*member);
+      stage.values.push_back(memory[kind]);
       stage.ranks.push_back(rank);
     }
-    if (most <= 0) return false;
+    if (most <= 0) continue;
     out.peak_memory_bytes = most;
-    out.peak_memory_from = from;
+    out.peak_memory_from = kMemoryKinds[kind].words;
     for (const auto& [stage, among] : stages)
       if (stage >= 0) find_odd_ranks(among, "peak memory", out);
-    return true;
-  };
-  fullest(&RankMemory::max_reserved, "max reserved") ||
-      fullest(&RankMemory::max_cached, "Max_CA") ||
-      fullest(&RankMemory::max_allocated, "max allocated") ||
-      fullest(&RankMemory::max_active, "Max_MA");
+  }
   if (run.host_memory > 0) out.host_memory_bytes = run.host_memory;
 }
 
@@ -221,17 +216,17 @@ void fill_hours(const Run& run, Record& record) {
 void fill_end(const Run& run, record::Record& record) {
   const auto& measured = record.measured;
   const bool all_done = measured.steps_planned > 0 && measured.steps >= measured.steps_planned;
-  if (run.finished || (all_done && run.failure_priority < 0)) {
+  if (run.finished || (all_done && !run.sign.is_there())) {
     record.state = record::State::finished;
     record.reason = run.finished
                         ? run.end_words
                         : fmt::format("step {} of {}", measured.steps, measured.steps_planned);
     return;
   }
-  if (run.failure_priority >= 0) {
-    record.state = run.cancelled ? record::State::cancelled : record::State::failed;
-    record.failure = run.failure;
-    record.reason = run.failure_words;
+  if (run.sign.is_there()) {
+    record.state = run.sign.cancelled ? record::State::cancelled : record::State::failed;
+    record.failure = run.sign.failure;
+    record.reason = run.sign.words;
     return;
   }
   if (run.stopped) {

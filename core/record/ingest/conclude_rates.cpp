@@ -31,11 +31,6 @@ std::optional<std::int64_t> near_gpus(double value) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> whole_count(double value) {
-  if (!(value >= 1) || value > kMostCount || value != std::floor(value)) return std::nullopt;
-  return static_cast<std::int64_t>(value);
-}
-
 // What is told of a step in tokens: as a setting, or by a counter.
 std::optional<double> told_tokens(const Run& run, const Record& record) {
   if (const auto said = run.settings.number(Target::batch_tokens); said && *said >= 1) return said;
@@ -75,6 +70,11 @@ void find_gpus(const Run& run, Record& record, Words& words) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> whole_count(double value) {
+  if (!(value >= 1) || value > kMostCount || value != std::floor(value)) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
 
 double lines_of_step(const Run& run, const Record& record) {
   return run.counts_micro_batches ? record.field_number("accumulate").value_or(1) : 1;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
 
@@ -13,7 +14,6 @@ namespace {
 constexpr std::size_t kLongestForRegex = std::size_t{16} << 10;
 constexpr std::size_t kLongestRecord = 8192;
 constexpr std::size_t kLongestObject = std::size_t{64} << 10;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr int kMostRecords = 64;            // that begin in the middle of a line
 constexpr std::uint64_t kSectionLines = 4;  // below the line that opens it
 constexpr std::size_t kMostBelow = 256;     // lines below one that are read with it
@@ -62,8 +62,7 @@ Matcher::Matcher(const Patterns::Impl& patterns, Session& session)
       hit_at_(patterns.lines.size(), 0) {}
 
 void Matcher::take(Line line) {
-  if (line.number == 1 && line.text.starts_with(kByteOrderMark))
-    line.text.remove_prefix(kByteOrderMark.size());
+  if (line.number == 1) line.text = without_mark(line.text);
   if (line.number == 1 && begins_table(line.text)) return;
   if (table_ && table_line(line)) return;
   const auto prefix = read_prefix(line.text);

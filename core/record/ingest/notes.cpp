@@ -9,14 +9,13 @@
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
 #include "core/record/ingest/repeats.h"
-#include "core/record/named_text.h"
 
 namespace orch::ingest {
 namespace {
 
 constexpr std::size_t kMostRanks = 16'384;
 constexpr std::size_t kMostNames = 200;  // timers, versions, other fields
-constexpr std::size_t kMostWords = 200;  // characters of a reason
+constexpr std::size_t kMostWords = 200;  // characters of a value
 constexpr std::size_t kMostResumes = 1000;
 constexpr std::size_t kMostPeaks = 400;
 constexpr std::size_t kMostBars = 8;
@@ -196,8 +195,7 @@ void note_step(const Rule& rule, const Values& values, const Where& where, std::
     run.start_waits = true;
   }
   run.resume_waits = false;
-  if (run.failure_priority >= 0 && ++run.steps_since_failure >= kStepsThatOvercome)
-    run.clear_failure();
+  run.sign.pass_step();
   note_place(rule, where, run);
   if (run.first_step < 0) {
     run.first_step = step;
@@ -278,21 +276,17 @@ void note_totals(const Values& values, Run& run) {
   if (values.has(Target::skipped)) ++run.overflows;
 }
 
-std::string words_of(std::string_view line) { return record::shortened(trim(line), kMostWords); }
-
 void note_end(const Rule& rule, const Where& where, Run& run) {
-  if (rule.failure != record::Failure::none || rule.cancelled) {
-    if (run.finished || run.stopped)
-      run.after_end = words_of(where.text);
-    else
-      run.note_failure(rule, words_of(where.text));
-  }
+  if (!run.finished && !run.stopped)
+    run.sign.note(rule, where.text);
+  else if (rule.tells_failure())
+    run.after_end = words_of(where.text);
   // A process that was told to stop ends well, too.
   if ((rule.finished && !run.stopped) || rule.stopped) {
     run.finished = run.finished || rule.finished;
     run.stopped = run.stopped || rule.stopped;
     run.end_words = words_of(where.text);
-    run.clear_failure();
+    run.sign = {};
   }
 }
 
@@ -318,23 +312,20 @@ void note_loss_line(const Rule& rule, const Values& values, const Where& where, 
 }
 
 bool tells_memory(const Values& values) {
-  return values.has(Target::max_reserved) || values.has(Target::max_allocated) ||
-         values.has(Target::max_cached) || values.has(Target::max_active);
+  return std::any_of(kMemoryKinds.begin(), kMemoryKinds.end(),
+                     [&](const MemoryKind& kind) { return values.has(kind.target); });
 }
 
 namespace {
 
-// How the peak rises, by what comes nearest to what the device really holds.
+// How the peak rises, by the best kind that is told.
 void note_peak(const Values& values, Run& run) {
-  constexpr std::array kKinds{Target::max_active, Target::max_allocated, Target::max_cached,
-                              Target::max_reserved};
-  int weight = static_cast<int>(kKinds.size()) - 1;
-  while (weight >= 0 && !(values.number_or(kKinds[static_cast<std::size_t>(weight)], 0) > 0))
-    --weight;
-  if (weight < 0 || weight < run.peak_weight) return;
-  if (weight > run.peak_weight) run.peaks.clear();
-  run.peak_weight = weight;
-  const double bytes = values.number(kKinds[static_cast<std::size_t>(weight)]);
+  std::size_t kind = 0;
+  while (kind < kMemoryKinds.size() && !(values.number_or(kMemoryKinds[kind].target, 0) > 0)) ++kind;
+  if (kind == kMemoryKinds.size() || kind > run.peak_kind) return;
+  if (kind < run.peak_kind) run.peaks.clear();
+  run.peak_kind = kind;
+  const double bytes = values.number(kMemoryKinds[kind].target);
   const auto told = values.has(Target::step) ? to_step(values.number(Target::step)) : run.last_step;
   const auto step = std::max<std::int64_t>(told, 0);
   auto& peaks = run.peaks;
@@ -354,13 +345,11 @@ void note_memory(const Values& values, const Where& where, Run& run) {
   const std::string rank(named ? values.text(Target::rank) : where.label);
   if (!run.memory.contains(rank) && run.memory.size() >= kMostRanks) return;
   auto& memory = run.memory[rank];
-  raise(memory.max_reserved, values.number_or(Target::max_reserved, 0));
-  raise(memory.max_allocated, values.number_or(Target::max_allocated, 0));
+  for (std::size_t i = 0; i < kMemoryKinds.size(); ++i)
+    if (run.last_step >= 0 || kMemoryKinds[i].before_steps)
+      raise(memory[i], values.number_or(kMemoryKinds[i].target, 0));
   // What is printed before training begins is no peak of it.
   if (run.last_step >= 0 || values.has(Target::step)) note_peak(values, run);
-  if (run.last_step < 0) return;
-  raise(memory.max_cached, values.number_or(Target::max_cached, 0));
-  raise(memory.max_active, values.number_or(Target::max_active, 0));
 }
 
 void note_timer(const Values& values, Run& run) {

@@ -19,9 +19,6 @@ struct Where {
 void note_place(const Rule& rule, const Where& where, Run& run);
 void note_settings(const Rule& rule, const Values& values, Run& run);
 void note_totals(const Values& values, Run& run);
-// A run that makes so many steps after a failure has overcome it.
-constexpr int kStepsThatOvercome = 2;
-std::string words_of(std::string_view line);  // as people are told of it
 void note_end(const Rule& rule, const Where& where, Run& run);
 void note_step(const Rule& rule, const Values& values, const Where& where, std::int64_t step,
                const Pace& pace, Run& run);

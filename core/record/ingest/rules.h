@@ -45,6 +45,8 @@ struct Rule {
   record::Failure failure = record::Failure::none;
   int priority = 0;      // of the failure: the highest is the reason
   bool assumed = false;  // what it sets is a habit of the framework: nobody said so
+
+  bool tells_failure() const { return failure != record::Failure::none || cancelled; }
 };
 
 // Names with their meanings.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/text.h"
+#include "core/record/named_text.h"
+
 namespace orch::ingest {
 namespace {
 
@@ -51,26 +54,19 @@ void Settings::take(const Values& values, int weight, bool assumed) {
       if (!std::isfinite(values.number(target))) continue;
       cell.number = values.number(target);
     }
-    if (cell.weight < 0) ++count_;
     cell.weight = weight;
     cell.assumed = assumed;
   }
 }
 
 void Settings::fill(const Settings& other) {
-  for (std::size_t i = 0; i < kSettings; ++i) {
-    if (other.cells_[i].weight < 0 || cells_[i].weight >= 0) continue;
-    cells_[i] = other.cells_[i];
-    ++count_;
-  }
+  for (std::size_t i = 0; i < kSettings; ++i)
+    if (cells_[i].weight < 0) cells_[i] = other.cells_[i];
 }
 
 void Settings::merge(const Settings& later) {
-  for (std::size_t i = 0; i < kSettings; ++i) {
-    if (later.cells_[i].weight < 0 || later.cells_[i].weight < cells_[i].weight) continue;
-    if (cells_[i].weight < 0) ++count_;
-    cells_[i] = later.cells_[i];
-  }
+  for (std::size_t i = 0; i < kSettings; ++i)
+    if (later.cells_[i].weight >= std::max(0, cells_[i].weight)) cells_[i] = later.cells_[i];
 }
 
 std::optional<double> Settings::number(Target target) const {
@@ -100,27 +96,27 @@ bool Settings::contradicts(const Settings& other) const {
   return false;
 }
 
+void Sign::note(const Rule& rule, std::string_view line) {
+  if (!rule.tells_failure() || rule.priority <= priority) return;
+  *this = {rule.failure, rule.cancelled, rule.priority, words_of(line)};
+}
+
+void Sign::pass_step() {
+  constexpr int kStepsThatOvercome = 2;
+  if (is_there() && ++steps_since >= kStepsThatOvercome) *this = {};
+}
+
+std::string words_of(std::string_view line) {
+  constexpr std::size_t kLongestReason = 200;
+  return record::shortened(trim(line), kLongestReason);
+}
+
 bool Run::says_anything() const {
-  const bool failed = failure != record::Failure::none && failure != record::Failure::bad_exit;
+  const bool failed =
+      sign.failure != record::Failure::none && sign.failure != record::Failure::bad_exit;
   const bool moved =
       std::any_of(bars.begin(), bars.end(), [](const Bar& bar) { return bar.moves >= 2; });
   return has_steps() || !marks.empty() || failed || moved || losses.last();
-}
-
-void Run::note_failure(const Rule& rule, std::string words) {
-  if (rule.priority <= failure_priority) return;
-  failure = rule.failure;
-  failure_priority = rule.priority;
-  failure_words = std::move(words);
-  cancelled = rule.cancelled;
-  steps_since_failure = 0;
-}
-
-void Run::clear_failure() {
-  failure = record::Failure::none;
-  failure_priority = -1;
-  failure_words.clear();
-  cancelled = false;
 }
 
 void Run::take_settings(const Run& before) {
@@ -149,17 +145,11 @@ void Run::merge_start(const Run& later) {
   for (const auto& [place, params] : later.rank_params) rank_params[place] = params;
   resumed_after = later.resumed_after;
   merge_bars(later);
-  clear_failure();
+  sign = later.sign;
   finished = later.finished;
   stopped = later.stopped;
   end_words = later.end_words;
   if (!later.totals.empty()) totals = later.totals;
-  if (later.failure_priority >= 0) {
-    failure = later.failure;
-    failure_priority = later.failure_priority;
-    failure_words = later.failure_words;
-    cancelled = later.cancelled;
-  }
 }
 
 // A bar falls back to where the start went on from.

@@ -38,7 +38,6 @@ class Settings {
   std::optional<std::int64_t> whole(Target target) const;
   std::optional<bool> flag(Target target) const;
   const std::string& text(Target target) const { return cell(target).text; }
-  bool empty() const { return count_ == 0; }
   bool is_given(Target target) const { return cell(target).weight >= kGiven; }
   bool is_assumed(Target target) const { return cell(target).assumed; }
   // Whether both name a setting that tells runs apart, and differently.
@@ -47,13 +46,20 @@ class Settings {
  private:
   const Cell& cell(Target target) const { return cells_[static_cast<std::size_t>(target)]; }
   std::array<Cell, kSettings> cells_;
-  std::size_t count_ = 0;
 };
 
-// The peaks of one rank in bytes; 0: not said.
-struct RankMemory {
-  double max_reserved = 0, max_cached = 0, max_allocated = 0, max_active = 0;
+// How memory is told, first what comes nearest to what the device really holds.
+struct MemoryKind {
+  Target target;
+  const char* words;
+  bool before_steps;  // also what is told before training begins is a peak of it
 };
+inline constexpr std::array kMemoryKinds{MemoryKind{Target::max_reserved, "max reserved", true},
+                                         MemoryKind{Target::max_cached, "Max_CA", false},
+                                         MemoryKind{Target::max_allocated, "max allocated", true},
+                                         MemoryKind{Target::max_active, "Max_MA", false}};
+// The peaks of one rank in bytes, by these; 0: not said.
+using RankMemory = std::array<double, kMemoryKinds.size()>;
 
 // A progress bar of so many steps. The rate it shows is an average of the last ones, so times are
 // taken from what it has counted.
@@ -86,6 +92,21 @@ class Counter {
   double value_ = 0, each_ = 0;
 };
 
+// The gravest sign so far that a run failed or was cancelled.
+struct Sign {
+  record::Failure failure = record::Failure::none;
+  bool cancelled = false;
+  int priority = -1;  // -1: there is none
+  std::string words;
+  int steps_since = 0;
+
+  bool is_there() const { return priority >= 0; }
+  void note(const Rule& rule, std::string_view line);  // nothing, where the rule is of no failure
+  // A step was done: after some of them it is overcome.
+  void pass_step();
+};
+std::string words_of(std::string_view line);  // as people are told of it
+
 // What a log tells of one run, while it is read. Its size is bounded, whatever the log.
 struct Run {
   Settings settings;
@@ -115,7 +136,6 @@ struct Run {
   std::string step_framework;  // whose lines tell the steps
   bool tflops_before = false;  // they are told before their step
   std::string step_label;
-  bool labelled = false;
   std::int64_t first_step = -1, last_step = -1;
   double first_batch = 0, batch = 0;  // of steps; 0: they do not say
   double seq = 0;
@@ -142,7 +162,7 @@ struct Run {
   std::map<std::string, RankMemory> memory;  // by rank
   double host_memory = 0;
   std::vector<record::StepPoint> peaks;  // of the fullest rank so far
-  int peak_weight = -1;                  // of the kind of memory that they are of
+  std::size_t peak_kind = kMemoryKinds.size();  // that they are of; its size: none
   std::map<std::pair<std::int64_t, std::int64_t>, double> rank_params;
   std::map<std::string, Sample, std::less<>> timers;  // seconds
   std::vector<Bar> bars;
@@ -157,22 +177,17 @@ struct Run {
   std::vector<std::int64_t> resumes;
 
   // How it ended.
-  bool finished = false, stopped = false, cancelled = false;
+  bool finished = false, stopped = false;
   std::string end_words;
-  record::Failure failure = record::Failure::none;
-  int failure_priority = -1;
-  std::string failure_words;
-  int steps_since_failure = 0;
+  Sign sign;
   std::map<Target, double> totals;  // train_runtime and its kind
   std::string after_end;            // what failed when all was done
 
   bool has_steps() const { return last_step >= 0 || !totals.empty(); }
-  bool has_ended() const { return finished || stopped || cancelled || failure_priority >= 0; }
+  bool has_ended() const { return finished || stopped || sign.is_there(); }
   // Whether it is a run: it did something, or a line said that one begins.
   bool says_anything() const;
 
-  void note_failure(const Rule& rule, std::string words);
-  void clear_failure();
   // Those of a run of which this one is a repeat.
   void take_settings(const Run& before);
   // What a later start of the same run said before its first step.

@@ -87,8 +87,8 @@ void RunLog::end_file() {
 }
 
 record::Confession RunLog::confession() const {
-  const auto* sign = impl_->session.confession();
-  return sign ? *sign : record::Confession();
+  const auto& sign = impl_->session.sign();
+  return {sign.cancelled ? record::Failure::none : sign.failure, sign.words};
 }
 
 std::optional<record::Record> RunLog::found(const std::string& id) const {

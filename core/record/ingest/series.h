@@ -24,7 +24,6 @@ class Sample {
   double median() const;  // not empty
   // Of the steps that count, or of all where none does; not empty.
   double median(const std::function<bool(std::int64_t)>& counts) const;
-  std::uint64_t seen() const { return seen_; }
 
  private:
   std::size_t most_;

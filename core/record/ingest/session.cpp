@@ -46,21 +46,14 @@ void Session::take(const Rule& rule, const Values& values, const Where& where) {
       note_settings(rule, values, run);
       note_totals(values, run);
       note_end(rule, where, run);
-      note_sign(rule, where);
+      sign_.note(rule, where.text);
   }
-}
-
-void Session::note_sign(const Rule& rule, const Where& where) {
-  if (rule.failure == record::Failure::none && !rule.cancelled) return;
-  if (sign_ && rule.priority <= sign_->priority) return;
-  const auto failure = rule.cancelled ? record::Failure::none : rule.failure;
-  sign_ = Sign{{failure, words_of(where.text)}, rule.priority};
 }
 
 void Session::begin(const Rule& rule, const Where& where) {
   auto& run = current();
   // A traceback alone may be a warning that someone printed.
-  const bool over = run.finished || run.stopped || run.failure_priority >= kSureFailure;
+  const bool over = run.finished || run.stopped || run.sign.priority >= kSureFailure;
   if (run.has_steps() || over || run.marks.contains(&rule)) {
     fold();
     if (waiting_.size() >= kMostWaiting) {
@@ -121,7 +114,7 @@ void Session::take_step(const Rule& rule, const Values& values, const Where& whe
     run.copying = run.resume_waits = false;  // the copy is over, and the run goes on
   }
   note_step(rule, values, where, step, pace, *open_);
-  if (sign_ && ++sign_->steps_since >= kStepsThatOvercome) sign_.reset();
+  sign_.pass_step();
 }
 
 void Session::fall_back(const Rule& rule, const Values& values, const Where& where,
@@ -170,7 +163,7 @@ void Session::settle(std::unique_ptr<Run> start, const Values* first) {
   }
   const bool same = !open_->settings.contradicts(start->settings);
   // What came after the end without failing: an evaluation, a second engine.
-  if (same && open_->finished && !first && start->failure_priority < 0) return;
+  if (same && open_->finished && !first && !start->sign.is_there()) return;
   if (!same || (first && is_repeat(*start, *first))) {
     close(std::move(open_));
     open_ = std::move(start);
@@ -187,7 +180,7 @@ void Session::settle(std::unique_ptr<Run> start, const Values* first) {
 
 void Session::close(std::unique_ptr<Run> run) {
   if (!run) return;
-  if (!run->says_anything() && !(with_ends_ && run->failure_priority >= 0)) {
+  if (!run->says_anything() && !(with_ends_ && run->sign.is_there())) {
     unread_.merge(run->frameworks);
     unread_.merge(run->hints);
     return;

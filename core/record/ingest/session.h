@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "core/record/facts.h"
 #include "core/record/ingest/notes.h"
 
 namespace orch::ingest {
@@ -35,8 +33,8 @@ class Session {
     return begun ? open_.get() : waiting_.empty() ? nullptr : waiting_.back().get();
   }
   // The gravest sign of a failure that no steps came after, whatever run it is of and however that
-  // ended; none where it was cancelled. Null: there is no sign.
-  const record::Confession* confession() const { return sign_ ? &sign_->confession : nullptr; }
+  // ended.
+  const Sign& sign() const { return sign_; }
   // Frameworks whose lines there were, and of no run that says anything.
   const std::set<std::string>& unread() const { return unread_; }
   std::uint64_t left_out() const { return left_out_; }  // runs, beyond as many as are kept
@@ -44,7 +42,6 @@ class Session {
  private:
   Run& current();
   void begin(const Rule& rule, const Where& where);
-  void note_sign(const Rule& rule, const Where& where);
   void take_step(const Rule& rule, const Values& values, const Where& where);
   // Steps that fall back: a run of its own, or the same one resumed.
   void fall_back(const Rule& rule, const Values& values, const Where& where, std::int64_t step);
@@ -64,12 +61,7 @@ class Session {
   std::set<std::string> unread_;
   bool with_ends_;
   std::uint64_t done_ = 0, left_out_ = 0;
-  struct Sign {
-    record::Confession confession;
-    int priority = 0;
-    int steps_since = 0;
-  };
-  std::optional<Sign> sign_;
+  Sign sign_;
 };
 
 }  // namespace orch::ingest

@@ -9,28 +9,10 @@ namespace orch::ingest {
 namespace {
 
 constexpr std::array<std::string_view, kTargets> kNames = {
-    "gpus", "nodes", "gpus_per_node", "layers", "hidden", "heads", "vocab", "vocab_padded", "seq",
-    "params", "tp", "pp", "cp", "dp", "interleave", "layers_per_chunk", "mbs", "gas", "gbs",
-    "batch_tokens", "zero_stage", "partition_params", "train_samples", "examples", "epochs",
-    "steps_planned", "flash_attn", "sequence_parallel", "fp32_accumulate", "offload_activations",
-    "master_weights", "launch_blocking", "untied", "fsdp", "gpu", "framework", "offload_weights",
-    "offload_optimizer", "act_ckpt", "dtype", "optimizer", "partition_method", "grad_compression",
-    "site", "job", "node_list",
-    // of a step
-    "step", "step_seconds", "samples", "tokens", "loss", "samples_per_second",
-    "samples_per_second_per_gpu", "tokens_per_second", "tokens_per_second_per_gpu",
-    "steps_per_second", "tflops", "skipped", "nan", "epoch", "micro_step",
-    "micro_seconds",
-    // of a rank
-    "rank", "max_reserved", "max_allocated", "max_cached", "max_active", "host_memory",
-    "tensor_rank", "pipeline_rank", "rank_params",
-    // of a timer
-    "timer", "timer_seconds",
-    // of a progress bar
-    "bar_step", "bar_total", "bar_elapsed", "bar_seconds", "bar_rate",
-    // of the end
-    "train_runtime", "train_samples_per_second", "train_steps_per_second", "train_loss",
-    "tflops_profiler", "resume_step", "saved_step", "time"};
+#define ORCH_TARGET(name) #name,
+    ORCH_TARGETS(ORCH_TARGET)
+#undef ORCH_TARGET
+};
 
 bool is_none(std::string_view text) {
   return text.empty() || text == "None" || text == "null" || text == "none";
@@ -58,33 +40,11 @@ const std::vector<std::string>& target_names() {
 }
 
 bool tells_apart(Target setting) {
-  switch (setting) {
-    case Target::gpus:
-    case Target::layers:
-    case Target::hidden:
-    case Target::heads:
-    case Target::vocab:
-    case Target::seq:
-    case Target::tp:
-    case Target::pp:
-    case Target::cp:
-    case Target::dp:
-    case Target::interleave:
-    case Target::mbs:
-    case Target::gas:
-    case Target::gbs:
-    case Target::zero_stage:
-    case Target::flash_attn:
-    case Target::sequence_parallel:
-    case Target::offload_weights:
-    case Target::offload_optimizer:
-    case Target::act_ckpt:
-    case Target::dtype:
-    case Target::optimizer:
-      return true;
-    default:
-      return false;
-  }
+  using enum Target;
+  constexpr std::array kApart{
+      gpus, layers, hidden, heads, vocab, seq, tp, pp, cp, dp, interleave, mbs, gas, gbs, zero_stage,
+      flash_attn, sequence_parallel, offload_weights, offload_optimizer, act_ckpt, dtype, optimizer};
+  return contains(kApart, setting);
 }
 
 bool Values::read(Target target, std::string_view text, double scale, double over) {

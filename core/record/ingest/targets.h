@@ -11,100 +11,39 @@
 
 namespace orch::ingest {
 
-// What a rule can set. The first ones are the settings of a run, most of them columns of
-// tables; then what a step, a rank, a timer or the end of a run tells.
+// What a rule can set, by the names that patterns have for it. The first ones are the settings of a
+// run, most of them columns of tables; then what a step, a rank, a timer, a progress bar or the end
+// of a run tells.
+#define ORCH_TARGETS(X)                                                                           \
+  X(gpus) X(nodes) X(gpus_per_node) X(layers) X(hidden) X(heads) X(vocab) X(vocab_padded) X(seq)  \
+  X(params) X(tp) X(pp) X(cp) X(dp) X(interleave) X(layers_per_chunk) X(mbs) X(gas) X(gbs)        \
+  X(batch_tokens) X(zero_stage) X(partition_params) X(train_samples) X(examples) X(epochs)        \
+  X(steps_planned)                                                                                \
+  /* flags */                                                                                     \
+  X(flash_attn) X(sequence_parallel) X(fp32_accumulate) X(offload_activations) X(master_weights)  \
+  X(launch_blocking) X(untied) X(fsdp)                                                            \
+  /* texts */                                                                                     \
+  X(gpu) X(framework) X(offload_weights) X(offload_optimizer) X(act_ckpt) X(dtype) X(optimizer)   \
+  X(partition_method) X(grad_compression) X(site) X(job) X(node_list)                             \
+  /* of a step */                                                                                 \
+  X(step) X(step_seconds) X(samples) X(tokens) X(loss) X(samples_per_second)                      \
+  X(samples_per_second_per_gpu) X(tokens_per_second) X(tokens_per_second_per_gpu)                 \
+  X(steps_per_second) X(tflops) X(skipped) X(nan) X(epoch) X(micro_step) X(micro_seconds)         \
+  /* of a rank */                                                                                 \
+  X(rank) X(max_reserved) X(max_allocated) X(max_cached) X(max_active) X(host_memory)             \
+  X(tensor_rank) X(pipeline_rank) X(rank_params)                                                  \
+  /* of a timer */                                                                                \
+  X(timer) X(timer_seconds)                                                                       \
+  /* of a progress bar */                                                                         \
+  X(bar_step) X(bar_total) X(bar_elapsed) X(bar_seconds) X(bar_rate)                              \
+  /* of the end */                                                                                \
+  X(train_runtime) X(train_samples_per_second) X(train_steps_per_second) X(train_loss)            \
+  X(tflops_profiler) X(resume_step) X(saved_step) X(time)
+
 enum class Target : std::uint8_t {
-  gpus,
-  nodes,
-  gpus_per_node,
-  layers,
-  hidden,
-  heads,
-  vocab,
-  vocab_padded,
-  seq,
-  params,
-  tp,
-  pp,
-  cp,
-  dp,
-  interleave,
-  layers_per_chunk,
-  mbs,
-  gas,
-  gbs,
-  batch_tokens,
-  zero_stage,
-  partition_params,
-  train_samples,
-  examples,
-  epochs,
-  steps_planned,
-  flash_attn,
-  sequence_parallel,
-  fp32_accumulate,
-  offload_activations,
-  master_weights,
-  launch_blocking,
-  untied,
-  fsdp,
-  gpu,
-  framework,
-  offload_weights,
-  offload_optimizer,
-  act_ckpt,
-  dtype,
-  optimizer,
-  partition_method,
-  grad_compression,
-  site,
-  job,
-  node_list,
-  // Of a step.
-  step,
-  step_seconds,
-  samples,
-  tokens,
-  loss,
-  samples_per_second,
-  samples_per_second_per_gpu,
-  tokens_per_second,
-  tokens_per_second_per_gpu,
-  steps_per_second,
-  tflops,
-  skipped,
-  nan,
-  epoch,
-  micro_step,
-  micro_seconds,
-  // Of a rank.
-  rank,
-  max_reserved,
-  max_allocated,
-  max_cached,
-  max_active,
-  host_memory,
-  tensor_rank,
-  pipeline_rank,
-  rank_params,
-  // Of a timer.
-  timer,
-  timer_seconds,
-  // Of a progress bar.
-  bar_step,
-  bar_total,
-  bar_elapsed,
-  bar_seconds,
-  bar_rate,
-  // Of the end.
-  train_runtime,
-  train_samples_per_second,
-  train_steps_per_second,
-  train_loss,
-  tflops_profiler,
-  resume_step,
-  saved_step,
-  time,
+#define ORCH_TARGET(name) name,
+  ORCH_TARGETS(ORCH_TARGET)
+#undef ORCH_TARGET
   count_
 };
 

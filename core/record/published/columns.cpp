@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/base/date.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
@@ -19,19 +20,11 @@ namespace {
 using plan::Value;
 using record::Measurement, record::Record;
 
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (code != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 Flaw read_number(std::string_view cell, const Column& column, bool whole, double& value) {
   const auto wanted = fmt::format("give {} from {:g} to {:g}, or nothing",
                                   whole ? "a whole number" : "a number", column.min, column.max);
   const auto shown = "'" + printable(cell) + "'";
-  const auto found = number(cell);
+  const auto found = number_from<double>(cell);
   if (!found)
     return {shown + " is not a number", cell.find(',') == std::string_view::npos
                                             ? wanted

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 #include "core/base/flight.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace orch::launch {
@@ -17,11 +17,8 @@ constexpr std::string_view kPrefix = "rank-";
 
 std::optional<int> rank_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  int rank = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, code] = std::from_chars(name.data() + kPrefix.size(), end, rank);
-  if (code != std::errc() || stop != end || rank < 0) return std::nullopt;
-  return rank;
+  const auto rank = number_from<int>(std::string_view(name).substr(kPrefix.size()));
+  return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
 const flight::Collective* at_hand(const flight::Recording& recording) {

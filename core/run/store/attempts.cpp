@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/base/date.h"
 #include "core/base/json_fields.h"
+#include "core/base/number.h"
 #include "core/run/store/entries.h"
 #include "core/run/store/run_folder.h"
 
@@ -21,10 +21,7 @@ constexpr auto kAttemptFix =
 
 // "07" is not a number that a script gives.
 int parse_number(const std::string& name) {
-  int number = 0;
-  const auto* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data(), end, number);
-  return error == std::errc() && stop == end && name[0] != '0' ? number : 0;
+  return name.starts_with('0') ? 0 : number_from<int>(name).value_or(0);
 }
 
 double read_time(Fields& fields, const char* key) {

@@ -21,37 +21,32 @@ Cohort fitting(const Cohort& group) {
 
 struct Candidate {
   const Record* record = nullptr;
-  bool doubtful = false;
-  std::optional<double> measured, estimated;
+  Value value;
 };
+using Time = std::optional<statistics::Interval> Value::*;  // measured, or estimated
 
 std::vector<Candidate> candidates(const Cohort& group, const Sizing& sizing, const char* name) {
   std::vector<Candidate> out;
   for (const auto* record : group.records) {
     const auto metrics = metrics_of({{group.name, {record}}}, {Kind::one}, sizing);
-    const auto* metric = find(metrics, name);
-    if (metric == nullptr) continue;
-    const auto& value = metric->values.front();
-    Candidate one{record, !value.doubtful.empty(), {}, {}};
-    if (value.measured) one.measured = value.measured->value;
-    if (value.estimated) one.estimated = value.estimated->value;
-    out.push_back(one);
+    if (const auto* metric = find(metrics, name)) out.push_back({record, metric->values.front()});
   }
   return out;
 }
 
-const Record* best(const std::vector<Candidate>& all, std::optional<double> Candidate::*time) {
+const Record* best(const std::vector<Candidate>& all, Time time) {
   const Candidate* out = nullptr;
-  const auto rank = [time](const Candidate& c) { return std::tuple(c.doubtful, *(c.*time)); };
+  const auto rank = [time](const Candidate& c) {
+    return std::tuple(!c.value.doubtful.empty(), (c.value.*time)->value);
+  };
   for (const auto& one : all)
-    if (one.*time && (out == nullptr || rank(one) < rank(*out))) out = &one;
+    if (one.value.*time && (out == nullptr || rank(one) < rank(*out))) out = &one;
   return out == nullptr ? nullptr : out->record;
 }
 
 // One record for each group; none where a group has no such time.
 std::vector<Cohort> bests(const std::vector<Cohort>& groups,
-                         const std::vector<std::vector<Candidate>>& all,
-                         std::optional<double> Candidate::*time) {
+                         const std::vector<std::vector<Candidate>>& all, Time time) {
   std::vector<Cohort> out;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto* found = best(all[i], time);
@@ -120,7 +115,7 @@ std::vector<BestAgainst> best_against_best(const std::vector<Cohort>& groups,
   for (const auto* name : {"days_per_100b_tokens", "step_seconds"}) {
     std::vector<std::vector<Candidate>> all;
     for (const auto& group : groups) all.push_back(candidates(group, sizing, name));
-    for (const auto time : {&Candidate::measured, &Candidate::estimated})
+    for (const Time time : {&Value::measured, &Value::estimated})
       if (const auto chosen = bests(groups, all, time); !chosen.empty())
         return judged(chosen, sizing, name);
   }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/show/compare/parts.h"
 
@@ -64,10 +64,7 @@ Names differing(const Differences& all, const Names& fields, std::size_t group) 
 
 std::optional<double> number(const Said& said) {
   if (said.values.size() != 1 || said.partly) return std::nullopt;
-  char* end = nullptr;
-  const double value = std::strtod(said.values.front().c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value) || value <= 0) return std::nullopt;
-  return value;
+  return positive(number_from<double>(said.values.front()));
 }
 
 // How many times the first group's number a group's is; what one does not say counts as 1, as a

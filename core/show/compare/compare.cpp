@@ -24,11 +24,6 @@ Errors check(const std::vector<Cohort>& groups) {
   return errors;
 }
 
-bool any_record(const Cohort& group, bool (*what)(const record::Record&)) {
-  return std::any_of(group.records.begin(), group.records.end(),
-                     [what](const record::Record* record) { return what(*record); });
-}
-
 Taken taken(const Cohort& group, const std::string& title) {
   Taken out;
   out.name = group.name;
@@ -37,10 +32,9 @@ Taken taken(const Cohort& group, const std::string& title) {
   out.varies = varying_fields(group);
   if (group.records.size() > 1) out.kind = out.varies.empty() ? Kind::repeats : Kind::mixture;
   out.outcome = outcome_text(group);
-  out.lost = std::all_of(group.records.begin(), group.records.end(),
-                         [](const auto* record) { return record::lost_loss(record->measured); });
-  const bool measured = any_record(group, [](const auto& r) { return r.has_measurement(); });
-  const bool estimated = any_record(group, [](const auto& r) { return r.estimated.has_value(); });
+  out.lost = group.all([](const auto& r) { return record::lost_loss(r.measured); });
+  const bool measured = group.any([](const auto& r) { return r.has_measurement(); });
+  const bool estimated = group.any([](const auto& r) { return r.estimated.has_value(); });
   if (estimated) return out;
   out.nothing.push_back(measured ? "not estimated" : "neither measured nor estimated");
   for (const auto* record : group.records)
@@ -53,12 +47,11 @@ Taken taken(const Cohort& group, const std::string& title) {
 // equal.
 Verdict loss_verdict(const Losses& losses) {
   if (!losses.present) return Verdict::missing;
-  if (losses.base_lost != losses.other_lost)
-    return losses.base_lost ? Verdict::better : Verdict::worse;
-  if (losses.base_lost) return Verdict::not_comparable;
-  if (losses.places.empty()) return Verdict::not_comparable;
+  if (losses.base.lost != losses.other.lost)
+    return losses.base.lost ? Verdict::better : Verdict::worse;
+  if (losses.base.lost || losses.places.empty()) return Verdict::not_comparable;
   if (!losses.noise_known) return Verdict::unclear;
-  const bool numbers = losses.base_nan.empty() && losses.other_nan.empty();
+  const bool numbers = losses.base.nan.empty() && losses.other.nan.empty();
   if (!losses.apart_at_end) return numbers ? Verdict::no_difference : Verdict::unclear;
   const auto& end = losses.places.back();
   return end.other < end.base ? Verdict::better : Verdict::worse;

@@ -20,6 +20,9 @@ namespace orch::compare {
 struct Cohort {
   std::string name;
   std::vector<const record::Record*> records;
+
+  bool any(bool (*what)(const record::Record&)) const;
+  bool all(bool (*what)(const record::Record&)) const;
 };
 
 struct Options {
@@ -100,6 +103,10 @@ struct Value {
   std::size_t runs = 0;                           // records that have it
   std::optional<statistics::Interval> estimated;  // the limits are its 90 % range
   std::vector<std::string> doubtful;              // ids of records whose doubts touch it
+
+  const std::optional<statistics::Interval>& of(bool estimate) const {
+    return estimate ? estimated : measured;
+  }
 };
 
 struct Metric {

@@ -72,10 +72,7 @@ std::string step_reason(const Pair& pair) {
   return "nobody knows whether a step has as many tokens in both";
 }
 
-bool say_tflops(const Cohort& group) {
-  return std::any_of(group.records.begin(), group.records.end(),
-                     [](const Record* record) { return !record->measured.tflops.empty(); });
-}
+bool says_tflops(const Record& record) { return !record.measured.tflops.empty(); }
 
 }  // namespace
 
@@ -110,7 +107,7 @@ std::vector<std::string> warnings_of(const Pair& pair) {
         "GPUs differ (" + gpus.front() +
         "): days and tokens per second are of the whole run, GPU-hours say what it costs");
   if (const auto again = changes(pair, {"recompute"}, false);
-      !again.empty() && say_tflops(*pair.base) && say_tflops(*pair.other))
+      !again.empty() && pair.base->any(says_tflops) && pair.other->any(says_tflops))
     out.push_back("recomputation differs (" + again.front() +
                   "): TFLOPs that count it go up without more speed");
   const std::set<const Record*> ours(pair.base->records.begin(), pair.base->records.end());

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <span>
@@ -40,15 +39,10 @@ struct Reading {
 };
 using ReadField = std::function<Reading(const Record&)>;
 
-std::string folded(std::string text) {
-  for (auto& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // bf16 is BF16.
 bool has(const std::vector<std::string>& values, const std::string& value) {
   return std::any_of(values.begin(), values.end(),
-                     [&](const std::string& held) { return folded(held) == folded(value); });
+                     [&](const std::string& held) { return lower(held) == lower(value); });
 }
 
 Said said_by(const Cohort& group, const ReadField& read) {
@@ -105,8 +99,7 @@ std::vector<std::string> all_names(const std::vector<Cohort>& groups) {
   for (const auto& group : groups)
     for (const auto* record : group.records)
       for (const auto& field : record->fields)
-        if (std::find(names.begin(), names.end(), field.name) == names.end())
-          names.push_back(field.name);
+        if (!contains(names, field.name)) names.push_back(field.name);
   return names;
 }
 
@@ -121,7 +114,7 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
   for (const auto& group : groups)
     for (const auto* record : group.records)
       for (const auto& [what, version] : record->origin.versions)
-        if (std::find(names.begin(), names.end(), what) == names.end()) names.push_back(what);
+        if (!contains(names, what)) names.push_back(what);
   return names;
 }
 

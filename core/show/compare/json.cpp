@@ -131,11 +131,11 @@ Json losses_json(const std::string& group, const Against& against) {
           {"to", number(l.to)},
           {"apart_from", number(l.apart_from)},
           {"apart_at_end", l.apart_at_end},
-          {"base_nan", l.base_nan},
-          {"nan", l.other_nan},
+          {"base_nan", l.base.nan},
+          {"nan", l.other.nan},
           {"places", std::move(places)},
-          {"base_spikes", spikes_json(l.base_spikes)},
-          {"spikes", spikes_json(l.other_spikes)},
+          {"base_spikes", spikes_json(l.base.spikes)},
+          {"spikes", spikes_json(l.other.spikes)},
           {"text", l.present ? losses_text(l) : "not both have a loss"}};
 }
 

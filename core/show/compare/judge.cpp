@@ -190,9 +190,8 @@ Judgement judge(const Metric& metric, std::size_t group, const std::string& not_
 
 bool same_within_noise(const Metric& metric, std::size_t a, std::size_t b, bool estimated) {
   const auto &left = metric.values[a], &right = metric.values[b];
-  const auto ruling = estimated
-                          ? rule_estimates(favour(metric, *left.estimated, *right.estimated), {})
-                          : rule(left, right, favour(metric, *left.measured, *right.measured), {});
+  const auto ratio = favour(metric, *left.of(estimated), *right.of(estimated));
+  const auto ruling = estimated ? rule_estimates(ratio, {}) : rule(left, right, ratio, {});
   return ruling.verdict == Verdict::no_difference || ruling.verdict == Verdict::unclear;
 }
 

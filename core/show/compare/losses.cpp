@@ -183,13 +183,16 @@ void compare_last(const Record& a, const Record& b, bool same_steps, Losses& out
   out.places.push_back({1, step, *a.measured.last_loss, *b.measured.last_loss, {}});
 }
 
-bool is_lost(const Record& record) {
-  return record.failure == record::Failure::nan || record::lost_loss(record.measured);
+std::vector<record::Spike> spikes_of(const Record* record) {
+  if (record == nullptr) return {};
+  if (!record->measured.spikes.empty()) return record->measured.spikes;
+  return find_spikes(record->measured.losses, record->measured.resumes);
 }
 
-std::vector<record::Spike> spikes_of(const Record& record) {
-  if (!record.measured.spikes.empty()) return record.measured.spikes;
-  return find_spikes(record.measured.losses, record.measured.resumes);
+void add_side(const Record& record, Losses::Side& to) {
+  to.id = record.id;
+  to.nan = record::nan_text(record.measured);
+  to.lost = record.failure == record::Failure::nan || record::lost_loss(record.measured);
 }
 
 }  // namespace
@@ -197,18 +200,14 @@ std::vector<record::Spike> spikes_of(const Record& record) {
 Losses compare_losses(const Records& base, const Records& other, bool same_steps) {
   Losses out;
   const auto *a = with_curve(base), *b = with_curve(other);
-  if (a != nullptr) out.base_spikes = spikes_of(*a);
-  if (b != nullptr) out.other_spikes = spikes_of(*b);
+  out.base.spikes = spikes_of(a);
+  out.other.spikes = spikes_of(b);
   const bool curves = a != nullptr && b != nullptr;
   if (!curves) a = with_loss(base), b = with_loss(other);
   if (a == nullptr || b == nullptr) return out;
   out.present = true;
-  out.base_id = a->id;
-  out.other_id = b->id;
-  out.base_nan = record::nan_text(a->measured);
-  out.other_nan = record::nan_text(b->measured);
-  out.base_lost = is_lost(*a);
-  out.other_lost = is_lost(*b);
+  add_side(*a, out.base);
+  add_side(*b, out.other);
   (curves ? compare_curves : compare_last)(*a, *b, same_steps, out);
   return out;
 }

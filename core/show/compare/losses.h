@@ -26,10 +26,13 @@ struct Losses {
   bool noise_known = false;
   std::optional<double> apart_from;  // where they first part beyond the noise of the curves
   bool apart_at_end = false;
-  std::string base_id, other_id;    // whose curves these are
-  std::string base_nan, other_nan;  // "NaN in 50 of 100 steps, from step 51 on"; empty: never
-  bool base_lost = false, other_lost = false;  // no number any more at the end
-  std::vector<record::Spike> base_spikes, other_spikes;
+  struct Side {
+    std::string id;     // whose curve it is
+    std::string nan;    // "NaN in 50 of 100 steps, from step 51 on"; empty: never
+    bool lost = false;  // no number any more at the end
+    std::vector<record::Spike> spikes;
+  };
+  Side base, other;
 };
 
 // Whether a step has as many tokens in both: then curves without tokens align by step.

@@ -1,9 +1,8 @@
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <set>
 
-#include "core/base/units.h"
+#include "core/base/number.h"
 #include "core/record/rates.h"
 #include "core/show/compare/parts.h"
 
@@ -20,22 +19,14 @@ struct Gauge {
   Read measured, estimated;
 };
 
-bool usable(double value) { return std::isfinite(value) && value > 0; }
-
-std::optional<Interval> single(std::optional<double> value) {
-  if (!value || !usable(*value)) return std::nullopt;
-  return Interval{*value, std::nullopt, std::nullopt, 1};
-}
-
-std::optional<Interval> scaled(std::optional<Interval> interval, double factor) {
-  if (!interval || !usable(interval->value) || !usable(factor)) return std::nullopt;
+std::optional<Interval> scaled(const std::optional<Interval>& interval, double factor) {
+  if (!interval || !positive(interval->value) || !positive(factor)) return std::nullopt;
   return interval->times(factor);
 }
 
 std::optional<Interval> inverse(std::optional<Interval> interval) {
-  if (!interval || !usable(interval->value)) return std::nullopt;
-  if (interval->has_limits() && !(usable(*interval->low) && usable(*interval->high)))
-    interval->low.reset();
+  if (!interval || !positive(interval->value)) return std::nullopt;
+  if (!positive(interval->low) || !positive(interval->high)) interval->low.reset();
   return interval->inverse(1);
 }
 
@@ -54,25 +45,23 @@ std::string convention_of(const Record& record, const record::Tflops& tflops) {
 
 std::optional<Interval> stated_tflops(const Record& record, const std::string& convention) {
   for (const auto& tflops : record.measured.tflops)
-    if (convention_of(record, tflops) == convention) return single(tflops.value);
+    if (convention_of(record, tflops) == convention)
+      return scaled(Interval{tflops.value, {}, {}, 1}, 1);
   return std::nullopt;
 }
 
 std::optional<Interval> estimated_tflops(const Record& record, const std::string& convention) {
   const auto step = estimated_step(record);
-  if (!step || !convention.starts_with("megatron") || !usable(record.estimated->tflops_per_gpu))
+  if (!step || !convention.starts_with("megatron") || !positive(record.estimated->tflops_per_gpu))
     return std::nullopt;
   return scaled(inverse(step), record.estimated->tflops_per_gpu * step->value);
 }
 
 Gauge gauge(std::string name, std::string title, Better better, Aspect aspect, Read measured,
             Read estimated) {
-  Gauge out{{}, std::move(measured), std::move(estimated)};
-  out.metric.name = std::move(name);
-  out.metric.title = std::move(title);
-  out.metric.better = better;
-  out.metric.aspect = aspect;
-  return out;
+  return {{std::move(name), std::move(title), "", better, aspect, {}},
+          std::move(measured),
+          std::move(estimated)};
 }
 
 // A time per token, measured and estimated, as something else.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "core/show/compare/compare.h"
@@ -32,6 +33,14 @@ std::string_view name(Verdict verdict) {
   return pick(std::array<std::string_view, 6>{"better", "worse", "no_difference", "unclear",
                                               "not_comparable", "missing"},
               verdict);
+}
+
+bool Cohort::any(bool (*what)(const record::Record&)) const {
+  return std::any_of(records.begin(), records.end(), [what](const auto* r) { return what(*r); });
+}
+
+bool Cohort::all(bool (*what)(const record::Record&)) const {
+  return std::all_of(records.begin(), records.end(), [what](const auto* r) { return what(*r); });
 }
 
 bool Effect::on(Aspect aspect) const {

@@ -57,27 +57,13 @@ std::string words(const Record& record) {
   return ran(record) ? "ran" : "was not run";
 }
 
-bool all_failed(const Cohort& group) {
-  return std::all_of(group.records.begin(), group.records.end(),
-                     [](const Record* record) { return failed(*record); });
-}
-
-bool any_ran(const Cohort& group) {
-  return std::any_of(group.records.begin(), group.records.end(),
-                     [](const Record* record) { return ran(*record); });
-}
-
 // A node that broke says nothing about what ran on it.
-bool all_by_chance(const Cohort& group) {
-  return std::all_of(group.records.begin(), group.records.end(),
-                     [](const Record* record) { return record::is_transient(record->failure); });
-}
+bool failed_by_chance(const Record& record) { return record::is_transient(record.failure); }
 
-bool outcome_in_doubt(const Cohort& group) {
-  for (const auto* record : group.records)
-    for (const auto& doubt : record->doubts)
-      if (doubt.field.find("status") != std::string::npos) return true;
-  return false;
+bool is_outcome_in_doubt(const Record& record) {
+  return std::any_of(record.doubts.begin(), record.doubts.end(), [](const record::Doubt& doubt) {
+    return doubt.field.find("status") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -96,20 +82,20 @@ std::string outcome_text(const Cohort& group) {
 Judgement judge_outcome(const Pair& pair) {
   Judgement out;
   const auto &base = *pair.base, &other = *pair.other;
-  const bool broken_base = all_failed(base), broken_other = all_failed(other);
+  const bool broken_base = base.all(failed), broken_other = other.all(failed);
   if (!broken_base && !broken_other) return out;
   out.text =
       fmt::format("{}: {}; {}: {}", base.name, outcome_text(base), other.name, outcome_text(other));
   if (broken_base && broken_other) {
     out.verdict =
         outcome_text(base) == outcome_text(other) ? Verdict::no_difference : Verdict::unclear;
-  } else if (all_by_chance(broken_base ? base : other)) {
+  } else if ((broken_base ? base : other).all(failed_by_chance)) {
     out.verdict = Verdict::unclear;
     out.text += "; such a failure may come from the machine and not from the settings";
-  } else if (any_ran(broken_base ? other : base)) {
+  } else if ((broken_base ? other : base).any(ran)) {
     out.verdict = broken_base ? Verdict::better : Verdict::worse;
   }
-  out.doubtful = outcome_in_doubt(base) || outcome_in_doubt(other);
+  out.doubtful = base.any(is_outcome_in_doubt) || other.any(is_outcome_in_doubt);
   if (out.doubtful) out.text += "; doubtful";
   return out;
 }

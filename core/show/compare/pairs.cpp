@@ -39,9 +39,8 @@ bool belongs_to_strategy(const std::string& field, const Names& question) {
 bool is_usual(const Said& said) {
   static const std::set<std::string, std::less<>> kUsual{"none", "false", "0",    "1",
                                                          "off",  "adam",  "adamw"};
-  return said.assumed || std::all_of(said.values.begin(), said.values.end(), [](std::string value) {
-           for (auto& c : value) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-           return kUsual.count(value) > 0;
+  return said.assumed || std::all_of(said.values.begin(), said.values.end(), [](const auto& value) {
+           return kUsual.contains(lower(value));
          });
 }
 
@@ -107,11 +106,9 @@ struct Candidate {
   Twins twins;
 
   auto order() const {
-    const auto seconds = [&](const Value& value) {
-      return twins.judgement.estimated ? value.estimated->value : value.measured->value;
-    };
+    const bool estimated = twins.judgement.estimated;
     return std::tuple(twins.judgement.doubtful, twins.differs.size(), twins.unsaid.size(),
-                      seconds(twins.base) + seconds(twins.value));
+                      twins.base.of(estimated)->value + twins.value.of(estimated)->value);
   }
 };
 

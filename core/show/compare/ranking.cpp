@@ -6,20 +6,13 @@
 namespace orch::compare {
 namespace {
 
-bool has(const Metric& metric, std::size_t group, bool estimated) {
-  const auto& value = metric.values[group];
-  return estimated ? value.estimated.has_value() : value.measured.has_value();
-}
-
-std::size_t count(const Metric& metric, bool estimated) {
-  std::size_t out = 0;
-  for (std::size_t i = 0; i < metric.values.size(); ++i) out += has(metric, i, estimated) ? 1 : 0;
-  return out;
+auto count(const Metric& metric, bool estimated) {
+  return std::count_if(metric.values.begin(), metric.values.end(),
+                       [&](const Value& value) { return value.of(estimated).has_value(); });
 }
 
 double number(const Metric& metric, std::size_t group, bool estimated) {
-  const auto& value = metric.values[group];
-  const double found = estimated ? value.estimated->value : value.measured->value;
+  const double found = metric.values[group].of(estimated)->value;
   return metric.better == Better::lower ? found : -found;
 }
 
@@ -62,7 +55,7 @@ std::vector<Rank> ranking_of(const Comparison& comparison) {
   const bool estimated = count(*metric, false) < 2;
   std::vector<Rank> ranked, others;
   for (std::size_t i = 0; i < metric->values.size(); ++i)
-    (has(*metric, i, estimated) && !comparison.groups[i].lost ? ranked : others)
+    (metric->values[i].of(estimated) && !comparison.groups[i].lost ? ranked : others)
         .push_back({i, 0, false, false});
   std::stable_sort(ranked.begin(), ranked.end(), [&](const Rank& a, const Rank& b) {
     return number(*metric, a.group, estimated) < number(*metric, b.group, estimated);

@@ -128,8 +128,7 @@ std::string judged_text(const Comparison& c, const Against& against, std::size_t
                        judgement.text);
   const bool other = judgement.ratio->value >= 1;
   const auto shown = [&](std::size_t group) {
-    return judgement.estimated ? number_text(m.values[group].estimated->value)
-                               : number_text(m.values[group].measured->value);
+    return number_text(m.values[group].of(judgement.estimated)->value);
   };
   const auto limits = limits_text(judgement);
   return fmt::format("{}{}: {} against {} {}{}", who_wins(c, against.group, judgement, "faster"),
@@ -205,8 +204,8 @@ Section pairs_section(const Comparison& c) {
   for (const auto& pairs : c.pairs)
     for (const auto& twins : pairs.pairs) {
       const auto shown = [&](const Value& value) {
-        const auto& from = twins.judgement.estimated ? value.estimated : value.measured;
-        return number_text(from->value) + (value.doubtful.empty() ? "" : " ?");
+        return number_text(value.of(twins.judgement.estimated)->value) +
+               (value.doubtful.empty() ? "" : " ?");
       };
       Row remarks;
       if (!twins.differs.empty()) remarks.push_back("differs: " + join(twins.differs, ", "));

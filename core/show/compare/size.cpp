@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "core/base/number.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {
@@ -9,16 +8,11 @@ namespace {
 
 using record::Record;
 
-std::optional<double> positive(const Record& record, std::string_view name) {
-  const auto value = record.field_number(name);
-  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
-}
-
 // 72 B s L h^2 (1 + s/6h + V/16Lh) is a step of B sequences: Narayanan et al. 2021, equation 3 with
 // 3 passes for 4.
 std::optional<double> by_shape(const Record& record) {
-  const auto L = positive(record, "layers"), h = positive(record, "hidden"),
-             V = positive(record, "vocab"), s = positive(record, "seq");
+  const auto field = [&](const char* name) { return positive(record.field_number(name)); };
+  const auto L = field("layers"), h = field("hidden"), V = field("vocab"), s = field("seq");
   if (!L || !h || !V || !s) return std::nullopt;
   return 72 * *L * *h * *h * (1 + *s / (6 * *h) + *V / (16 * *L * *h));
 }
@@ -34,7 +28,7 @@ const Record* without(const std::vector<Cohort>& groups, Flops by) {
 
 std::optional<double> flops_per_token(const Record& record, Flops by) {
   if (by == Flops::shape) return by_shape(record);
-  const auto params = positive(record, "params");
+  const auto params = positive(record.field_number("params"));
   if (!params) return std::nullopt;
   return 6 * *params;
 }

@@ -22,11 +22,8 @@ double shown(const Metric& metric, double value) {
 
 int digits_of(const Metric& metric) { return metric.name == "peak_memory_bytes" ? 1 : -1; }
 
-Interval shown(const Metric& metric, Interval interval) {
-  interval.value = shown(metric, interval.value);
-  if (interval.low) interval.low = shown(metric, *interval.low);
-  if (interval.high) interval.high = shown(metric, *interval.high);
-  return interval;
+Interval shown(const Metric& metric, const Interval& interval) {
+  return interval.times(shown(metric, 1));
 }
 
 std::string place_text(const Losses& losses, double at) {
@@ -103,17 +100,16 @@ std::string numbers_text(const Losses& losses) {
          parts;
 }
 
-std::string nan_part(const std::string& nan, bool lost, const std::string& id) {
-  if (nan.empty() && !lost) return "";
-  return fmt::format("the loss of {} {} NaN{}; ", id, lost ? "became" : "was",
-                     nan.starts_with("NaN") ? nan.substr(3) : "");
+std::string nan_part(const Losses::Side& side) {
+  if (side.nan.empty() && !side.lost) return "";
+  return fmt::format("the loss of {} {} NaN{}; ", side.id, side.lost ? "became" : "was",
+                     side.nan.starts_with("NaN") ? side.nan.substr(3) : "");
 }
 
 }  // namespace
 
 std::string losses_text(const Losses& losses) {
-  const auto nan = nan_part(losses.base_nan, losses.base_lost, losses.base_id) +
-                   nan_part(losses.other_nan, losses.other_lost, losses.other_id);
+  const auto nan = nan_part(losses.base) + nan_part(losses.other);
   return nan.empty() ? numbers_text(losses)
                      : nan + "of what both have as numbers: " + numbers_text(losses);
 }
@@ -124,12 +120,12 @@ Section loss_section(const Comparison& c) {
     const auto& losses = against.losses;
     const auto& name = c.groups[against.group].name;
     if (losses.present)
-      out.sentences.push_back(fmt::format("{} ({}) against {} ({}): {}", name, losses.other_id,
-                                          c.groups.front().name, losses.base_id,
+      out.sentences.push_back(fmt::format("{} ({}) against {} ({}): {}", name, losses.other.id,
+                                          c.groups.front().name, losses.base.id,
                                           losses_text(losses)));
     for (const auto& place : losses.places) out.rows.push_back(place_row(name, losses, place));
-    if (against.group == 1) add_spikes(c.groups.front().name, losses.base_spikes, out);
-    add_spikes(name, losses.other_spikes, out);
+    if (against.group == 1) add_spikes(c.groups.front().name, losses.base.spikes, out);
+    add_spikes(name, losses.other.spikes, out);
   }
   if (!out.rows.empty())
     out.rows.insert(out.rows.begin(), {"group", "of the range", "at", c.groups.front().name,

@@ -61,7 +61,7 @@ std::string hours(const Line& line) {
 
 std::string what_to_know(const Line& line) {
   const auto& record = *line.record;
-  std::string out = line.numbers.days ? "measured" : "estimated";
+  std::string out = line.numbers.days.measured ? "measured" : "estimated";
   if (record.estimated && record.estimated->fit == plan::Fit::tight) out += ", memory tight";
   if (!record.doubts.empty()) out += ", doubtful";
   return out;
@@ -80,7 +80,7 @@ std::string who(const Row& row, bool with_model) {
 // Where each model has one row: those that were measured first, the best of them before the others.
 bool goes_before(const Row& a, const Row& b) {
   const auto key = [](const Row& row) {
-    return std::pair(!row.line->numbers.days.has_value(), row.line->numbers.best_days()->value);
+    return std::pair(!row.line->numbers.days.measured.has_value(), row.line->numbers.best_days()->value);
   };
   return key(a) < key(b);
 }

@@ -108,17 +108,17 @@ Pairs measured_pairs(const Line& line) {
   const auto& measured = line.record->measured;
   const auto& numbers = line.numbers;
   Pairs out;
-  add(out, "step", ranged(numbers.step, "s", kMeasured));
+  add(out, "step", ranged(numbers.step.measured, "s", kMeasured));
   add(out, "step from", measured.step_seconds_from);
   add(out, "window", measured.window.rule);
-  if (numbers.tokens_per_second)
-    add(out, "tokens per second", shown(numbers.tokens_per_second->value));
-  add(out, "days per 100B tokens", ranged(numbers.days, "days", kMeasured));
+  if (numbers.rate.measured)
+    add(out, "tokens per second", shown(numbers.rate.measured->value));
+  add(out, "days per 100B tokens", ranged(numbers.days.measured, "days", kMeasured));
   for (const auto& found : measured.tflops)
     add(out, "TFLOPs per GPU",
         fmt::format("{} ({}, {})", shown(found.value), found.convention,
                     found.computed ? "computed from time and size" : "stated"));
-  add(out, "peak memory", ranged(numbers.memory, "GiB", kMeasured, kGiB));
+  add(out, "peak memory", ranged(numbers.memory.measured, "GiB", kMeasured, kGiB));
   add(out, "peak memory from", measured.peak_memory_from);
   add(out, "host memory", number_with(measured.host_memory_bytes, " GiB", kGiB));
   add(out, "GPU-hours", shown(measured.gpu_hours));
@@ -134,14 +134,15 @@ Pairs estimated_pairs(const Line& line) {
   const auto& guess = *line.record->estimated;
   const auto some = [](double value) { return value > 0 ? shown(value) : std::string(); };
   add(out, "fit", std::string(name(guess.fit)));
-  add(out, "step", ranged(numbers.estimated_step, "s", kEstimated));
-  if (numbers.error) add(out, "error of the step", fmt::format("{:+.1f} %", *numbers.error));
+  add(out, "step", ranged(numbers.step.estimated, "s", kEstimated));
+  if (const auto error = numbers.error())
+    add(out, "error of the step", fmt::format("{:+.1f} %", *error));
   add(out, "tokens per second", some(guess.tokens_per_second));
-  add(out, "days per 100B tokens", ranged(numbers.estimated_days, "days", kEstimated));
+  add(out, "days per 100B tokens", ranged(numbers.days.estimated, "days", kEstimated));
   add(out, "TFLOPs per GPU (megatron)", some(guess.tflops_per_gpu));
   add(out, "TFLOPs per GPU (simple)", some(guess.tflops_per_gpu_simple));
   if (guess.mfu > 0) add(out, "MFU", fmt::format("{:.1f} %", 100 * guess.mfu));
-  add(out, "peak memory", ranged(numbers.estimated_memory, "GiB", kEstimated, kGiB));
+  add(out, "peak memory", ranged(numbers.memory.estimated, "GiB", kEstimated, kGiB));
   add(out, "usable memory", number_with(numbers.memory_limit, " GiB", kGiB));
   add(out, "GPU-hours to train", some(guess.gpu_hours));
   add(out, "days to train", some(guess.days_to_train));

@@ -60,7 +60,7 @@ function choicesElement(figure, choices) {
   return element('div', {class: 'controls'}, ...fields);
 }
 
-// chart: {finding, legend, note, columns, rows, draw(svg, width) -> height, choices}
+// chart: {heading, finding, legend, note, columns, rows, draw(svg, width) -> height, choices}
 function show(figure, chart) {
   const id = figure.dataset.chart;
   const heading = figure.parentElement.querySelector('h2').textContent;

@@ -66,7 +66,7 @@ Cell doubts_cell(const Line& line) {
 }
 
 Cell error_cell(const Line& line) {
-  const auto& error = line.numbers.error;
+  const auto error = line.numbers.error();
   if (!error) return {};
   return {fmt::format("{:+.1f}", *error), Interval{*error, {}, {}, 1}};
 }
@@ -138,29 +138,28 @@ void add_outcome(std::vector<Column>& out) {
 // What was measured and what was estimated of one thing, side by side.
 void add_both(std::vector<Column>& out, const std::string& name, const char* head,
               const std::string& title, std::vector<std::string> doubted,
-              std::optional<Interval> Numbers::*measured, std::optional<Interval> Numbers::*estimated,
-              const char* interval, double unit = 1) {
-  const auto cell = [unit](std::optional<Interval> Numbers::*which) {
-    return [unit, which](const Line& line) { return ranged(line.numbers.*which, unit); };
+              Both Numbers::*which, const char* interval, double unit = 1) {
+  const auto cell = [unit, which](std::optional<Interval> Both::*kind) {
+    return [=](const Line& line) { return ranged(line.numbers.*which.*kind, unit); };
   };
   out.push_back(measure(name.c_str(), head, "measured", title + interval,
-                        std::move(doubted), cell(measured)));
+                        std::move(doubted), cell(&Both::measured)));
   out.push_back(measure(("estimated_" + name).c_str(), head, "estimated",
-                        title + ", with the range of nine cases in ten", {}, cell(estimated)));
+                        title + ", with the range of nine cases in ten", {}, cell(&Both::estimated)));
 }
 
 void add_time(std::vector<Column>& out) {
   add_both(out, "step", "Step s", "seconds per step", {"step_seconds", "step_time_s", "step_time"},
-           &Numbers::step, &Numbers::estimated_step, ", with its 95 % interval");
+           &Numbers::step, ", with its 95 % interval");
   out.push_back(measure("error", "Error %", "of estimate", "estimated over measured time, less one",
                         {}, error_cell));
   out.push_back(measure("tokens_per_second", "Tokens/s", "measured", "tokens per second",
                         {"tokens_per_second", "samples_per_s"}, [](const Line& line) {
-                          const auto& rate = line.numbers.tokens_per_second;
+                          const auto& rate = line.numbers.rate.measured;
                           return rate ? number(rate->value) : Cell{};
                         }));
   add_both(out, "days", "Days/100B", "days per 100B tokens", {"days_per_100b_tokens"},
-           &Numbers::days, &Numbers::estimated_days, ", with their 95 % interval");
+           &Numbers::days, ", with their 95 % interval");
 }
 
 Cell tflops_cell(const Record& record, const std::string& convention) {
@@ -202,8 +201,7 @@ void add_tflops(std::vector<Column>& out, const std::vector<Line>& lines) {
 
 void add_memory(std::vector<Column>& out) {
   add_both(out, "memory", "GiB", "peak memory of the fullest GPU",
-           {"peak_memory_bytes", "mem_gb", "memory"}, &Numbers::memory, &Numbers::estimated_memory,
-           "", kGiB);
+           {"peak_memory_bytes", "mem_gb", "memory"}, &Numbers::memory, "", kGiB);
   out.push_back(measure("memory_limit", "GiB", "limit", "memory that a run can use on a GPU", {},
                         [](const Line& line) {
                           const auto& limit = line.numbers.memory_limit;
@@ -230,23 +228,23 @@ void add_others(std::vector<Column>& out) {
   static const std::set<std::string_view> kOwn{
       "step_seconds",      "tokens_per_second", "days_per_100b_tokens", "tflops_per_gpu",
       "peak_memory_bytes", "gpu_hours",         "days_to_train",        "last_loss"};
+  using Read = record::Quantity::Value (*)(const record::Quantity&, const Record&);
   const auto first = out.size();
-  const auto cell = [](const record::Quantity& quantity, const record::Quantity::Value& value) {
-    return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+  const auto cell = [](const record::Quantity& quantity, Read read) {
+    return [&quantity, read](const Line& line) {
+      const auto value = read(quantity, *line.record);
+      return value ? number(record::in_unit(quantity.unit, value->value)) : Cell{};
+    };
   };
   for (const auto& quantity : record::quantities()) {
     if (quantity.rank == record::kUnshown || kOwn.contains(quantity.name)) continue;
     const std::string name(quantity.name), head(quantity.head), title(quantity.title);
     if (!quantity.planned)
       out.push_back(measure(name.c_str(), head.c_str(), "measured", title, {name},
-                            [&quantity, cell](const Line& line) {
-                              return cell(quantity, measured(quantity, *line.record));
-                            }));
+                            cell(quantity, record::measured)));
     if (quantity.estimated)
       out.push_back(measure(("estimated_" + name).c_str(), head.c_str(), "estimated", title, {},
-                            [&quantity, cell](const Line& line) {
-                              return cell(quantity, estimated(quantity, *line.record));
-                            }));
+                            cell(quantity, record::estimated)));
   }
   for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
 }

@@ -50,6 +50,11 @@ void put(Json& out, const char* key, const std::optional<Interval>& range) {
   }
 }
 
+void put(Json& out, const char* measured, const char* estimated, const Both& both) {
+  put(out, measured, both.measured);
+  put(out, estimated, both.estimated);
+}
+
 void put(Json& out, const char* key, const std::string& text) {
   if (!text.empty()) out[key] = clean(text, kLongestName);
 }
@@ -128,14 +133,10 @@ Json run_json(const Line& line) {
   put(out, "nan", record::nan_text(record.measured));
   if (line.strong != 0) out["strong"] = line.strong;
   if (line.weak != 0) out["weak"] = line.weak;
-  put(out, "step", numbers.step);
-  put(out, "estimatedStep", numbers.estimated_step);
-  put(out, "rate", numbers.tokens_per_second);
-  put(out, "estimatedRate", numbers.estimated_tokens_per_second);
-  put(out, "days", numbers.days);
-  put(out, "estimatedDays", numbers.estimated_days);
-  put(out, "memory", numbers.memory);
-  put(out, "estimatedMemory", numbers.estimated_memory);
+  put(out, "step", "estimatedStep", numbers.step);
+  put(out, "rate", "estimatedRate", numbers.rate);
+  put(out, "days", "estimatedDays", numbers.days);
+  put(out, "memory", "estimatedMemory", numbers.memory);
   if (numbers.memory_limit) out["limit"] = rounded(*numbers.memory_limit);
   put(out, "items", record.measured.time_items);
   if (record.estimated) put(out, "estimatedItems", record.estimated->time);

@@ -1,9 +1,10 @@
 // Days per 100B tokens by number of GPUs: of each strategy the best run on so many GPUs, measured
 // and estimated.
 
-function bestByGpus(all, key) {
+// Of the runs on as many GPUs the one with the least of something; with -1, the most.
+function bestByGpus(all, key, sign = 1) {
   return [...grouped(all.filter((run) => run[key]), (run) => run.gpus).values()]
-    .map((some) => some.reduce((a, b) => b[key][0] < a[key][0] ? b : a))
+    .map((some) => some.reduce((a, b) => sign * b[key][0] < sign * a[key][0] ? b : a))
     .sort((a, b) => a.gpus - b.gpus);
 }
 
@@ -108,6 +109,7 @@ function daysChart() {
     return height;
   };
   return {
+    heading: 'Days per 100B tokens by number of GPUs',
     finding: daysFinding(all), legend: seriesLegend(shown, points), draw,
     note: notes('Each mark is the best run of its series on so many GPUs; lines join runs that ' +
       'differ only in that number and what follows from it.', note, notCounted(hasDays)),

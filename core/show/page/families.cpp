@@ -6,8 +6,6 @@
 #include <set>
 #include <string>
 
-#include "core/show/page/picture.h"
-
 namespace orch::page {
 namespace {
 
@@ -17,8 +15,6 @@ using record::Record;
 constexpr std::array<std::string_view, 14> kFree{
     "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
     "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
-
-constexpr std::size_t kFewest = 3;  // numbers of GPUs: two are a ratio, and no curve
 
 std::string settings_of(const Record& record) {
   std::set<std::string> parts;  // whatever their order
@@ -50,17 +46,6 @@ void find_families(std::vector<Line>& lines) {
 
 bool are_related(const Line& a, const Line& b) {
   return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
-}
-
-bool has_scaling(const std::vector<Line>& lines, std::optional<Interval> Numbers::*rate) {
-  std::map<std::pair<bool, std::size_t>, std::set<double>> counts;
-  for (const auto& line : lines) {
-    if (!(line.numbers.*rate) || gpus_of(line) == 0 || !counts_for_speed(*line.record)) continue;
-    if (line.strong != 0) counts[{true, line.strong}].insert(gpus_of(line));
-    if (line.weak != 0) counts[{false, line.weak}].insert(gpus_of(line));
-  }
-  return std::any_of(counts.begin(), counts.end(),
-                     [](const auto& entry) { return entry.second.size() >= kFewest; });
 }
 
 }  // namespace orch::page

@@ -59,13 +59,13 @@ std::string sentence(const Best& best, const std::string& whose) {
   const auto& line = best.measured != nullptr ? *best.measured : *best.estimated;
   const auto& numbers = line.numbers;
   auto out = fmt::format("<p class=\"best\">Fastest{}: {}: ", whose, name_of(line));
-  if (numbers.days) out += measured_text(*numbers.days);
-  if (numbers.days && numbers.estimated_days) out += ", ";
-  if (numbers.estimated_days) out += estimated_text(*numbers.estimated_days, !numbers.days);
+  if (numbers.days.measured) out += measured_text(*numbers.days.measured);
+  if (numbers.days.measured && numbers.days.estimated) out += ", ";
+  if (numbers.days.estimated) out += estimated_text(*numbers.days.estimated, !numbers.days.measured);
   out += "." + reservations(*line.record);
   if (best.measured != nullptr && best.estimated != nullptr) {
-    const auto& other = *best.estimated->numbers.estimated_days;
-    if (other.value < numbers.days->value)
+    const auto& other = *best.estimated->numbers.days.estimated;
+    if (other.value < numbers.days.measured->value)
       out += fmt::format(" Not measured, and estimated to be faster: {}: {}.",
                          name_of(*best.estimated), estimated_text(other, false));
   }
@@ -92,7 +92,7 @@ std::string best(const std::vector<Line>& lines) {
     const auto model = size_class_of(*line.record);
     if (!by_model.contains(model)) order.push_back(model);
     auto& held = by_model[model];
-    keep(line.numbers.days ? held.measured : held.estimated, line);
+    keep(line.numbers.days.measured ? held.measured : held.estimated, line);
   }
   // The fastest that was measured is never left out, however many models there are.
   const auto fewest = [&](const std::string& model) {

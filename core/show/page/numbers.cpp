@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/quantities.h"
@@ -17,39 +18,15 @@ namespace {
 
 using record::Record;
 
-std::optional<double> positive(std::optional<double> value) {
-  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
-}
-
-std::optional<Interval> positive(std::optional<Interval> interval) {
+std::optional<Interval> whole(std::optional<Interval> interval) {
   if (!interval || !positive(interval->value)) return std::nullopt;
   if (!positive(interval->low) || !positive(interval->high)) interval->low = interval->high = {};
   return interval;
 }
 
-std::optional<Interval> measured(const Record& record, std::string_view quantity) {
-  return positive(record::measured(*record::find_quantity(quantity), record));
-}
-std::optional<Interval> estimated(const Record& record, std::string_view quantity) {
-  return positive(record::estimated(*record::find_quantity(quantity), record));
-}
-
-std::optional<double> error_of(const Numbers& n) {
-  const auto percent = [](const std::optional<Interval>& guess, const std::optional<Interval>& truth) {
-    return 100 * (guess->value / truth->value - 1);
-  };
-  if (n.step && n.estimated_step) return percent(n.estimated_step, n.step);
-  if (n.days && n.estimated_days) return percent(n.estimated_days, n.days);
-  return std::nullopt;
-}
-
-// Days per 100B tokens and tokens per second, of seconds per token.
-void add_speed(std::optional<Interval> seconds, std::optional<Interval>& days,
-               std::optional<Interval>& rate) {
-  seconds = positive(std::move(seconds));
-  if (!seconds) return;
-  days = seconds->times(record::kDaysPer100B);
-  rate = seconds->inverse(1);
+Both both(const Record& record, std::string_view name) {
+  const auto& quantity = *record::find_quantity(name);
+  return {whole(record::measured(quantity, record)), whole(record::estimated(quantity, record))};
 }
 
 constexpr std::array kOwnColumns{
@@ -61,17 +38,28 @@ constexpr std::array kOwnColumns{
 
 }  // namespace
 
+std::optional<double> Both::error() const {
+  if (!measured || !estimated) return std::nullopt;
+  return 100 * (estimated->value / measured->value - 1);
+}
+
+std::optional<double> Numbers::error() const {
+  const auto of_step = step.error();
+  return of_step ? of_step : days.error();
+}
+
 Numbers numbers_of(const Record& record) {
   Numbers out;
-  out.step = measured(record, "step_seconds");
-  out.memory = measured(record, "peak_memory_bytes");
-  add_speed(record::seconds_per_token(record), out.days, out.tokens_per_second);
-  out.estimated_step = estimated(record, "step_seconds");
-  out.estimated_memory = estimated(record, "peak_memory_bytes");
-  add_speed(record::estimated_seconds_per_token(record), out.estimated_days,
-            out.estimated_tokens_per_second);
+  out.step = both(record, "step_seconds");
+  out.memory = both(record, "peak_memory_bytes");
+  const Both seconds{whole(record::seconds_per_token(record)),
+                     whole(record::estimated_seconds_per_token(record))};
+  for (const auto kind : {&Both::measured, &Both::estimated})
+    if (const auto& each = seconds.*kind) {
+      out.days.*kind = each->times(record::kDaysPer100B);
+      out.rate.*kind = each->inverse(1);
+    }
   if (record.estimated) out.memory_limit = positive(record.estimated->usable_memory);
-  out.error = error_of(out);
   return out;
 }
 

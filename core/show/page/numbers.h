@@ -13,16 +13,26 @@ using statistics::Interval;
 // The numbers of a record that the page shows: what follows from others is filled in, and what is
 // not finite or not positive is left out. Limits of what was measured hold with 95 % confidence,
 // those of an estimate in 90 % of cases.
+struct Both {
+  std::optional<Interval> measured, estimated;
+
+  // Of the estimate, in percent; positive: it is too large. Nothing where one is missing.
+  std::optional<double> error() const;
+};
+
 struct Numbers {
-  std::optional<Interval> step, estimated_step;  // seconds
-  std::optional<double> error;  // of the estimated time, in percent; positive: it is too long
-  std::optional<Interval> tokens_per_second, estimated_tokens_per_second;
-  std::optional<Interval> days, estimated_days;      // per 100B tokens
-  std::optional<Interval> memory, estimated_memory;  // bytes on the fullest GPU
+  Both step;    // seconds
+  Both rate;    // tokens per second
+  Both days;    // per 100B tokens
+  Both memory;  // bytes on the fullest GPU
   std::optional<double> memory_limit;
 
+  // Of the estimated time.
+  std::optional<double> error() const;
   // What a run is ranked by: days per 100B tokens, measured or else estimated.
-  const std::optional<Interval>& best_days() const { return days ? days : estimated_days; }
+  const std::optional<Interval>& best_days() const {
+    return days.measured ? days.measured : days.estimated;
+  }
 };
 
 Numbers numbers_of(const record::Record& record);

@@ -61,36 +61,26 @@ std::string head(const Page& page) {
       assets::kStyle);
 }
 
-std::string chart_sections(const std::vector<Chart>& charts) {
-  std::string out;
-  for (const auto& chart : charts)
-    if (chart.has_data)
-      out += fmt::format(
-          "<section id=\"{0}\" class=\"chart\"><h2>{1}</h2><figure data-chart=\"{0}\">"
-          "<noscript><p>This chart is drawn by a script; the table has its numbers.</p></noscript>"
-          "</figure></section>\n",
-          chart.id, chart.heading);
-  return out;
+// The script puts its charts before this.
+std::string charts(const std::vector<Line>& lines) {
+  if (lines.empty()) return "";
+  return "<noscript id=\"charts\"><p>Charts are drawn by a script; the table has their numbers.</p>"
+         "</noscript>\n";
 }
 
 struct Part {
   std::string id, name, html;
 };
 
-std::string contents(const Page& page, const std::vector<Part>& parts,
-                     const std::vector<Chart>& charts) {
+std::string contents(const Page& page, const std::vector<Part>& parts) {
   std::string out;
   const auto link = [&](const std::string& id, const std::string& name) {
     out += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, name);
   };
   for (std::size_t i = 0; page.answers.size() > 1 && i < page.answers.size(); ++i)
     link(answer_id(i), escape(page.answers[i].name, kLongestName));
-  for (const auto& part : parts) {
-    if (part.id == "charts")
-      for (const auto& chart : charts)
-        if (chart.has_data) link(chart.id, chart.heading);
-    if (part.id != "charts" && !part.html.empty()) link(part.id, part.name);
-  }
+  for (const auto& part : parts)
+    if (!part.name.empty() && !part.html.empty()) link(part.id, part.name);
   return out.empty() ? "" : "<nav aria-label=\"Contents\"><ul>" + out + "</ul></nav>\n";
 }
 
@@ -108,14 +98,13 @@ std::string scripts(const std::vector<Line>& lines) {
 
 std::string html(const Page& page) {
   const auto lines = lines_of(page.records);
-  const auto charts = charts_of(lines);
   const std::vector<Part> parts{{"bests", "The best of each", bests(lines)},
-                                {"charts", "", chart_sections(charts)},
+                                {"charts", "", charts(lines)},
                                 {"runs", "Runs", table(lines)},
                                 {"rejected", "Rejected runs", rejected(page.rejected)},
                                 {"budget", "Budget", budget(page.budget)},
                                 {"provenance", "Provenance", provenance(page)}};
-  auto out = head(page) + headline(page, lines) + contents(page, parts, charts) + "<main id=\"main\">\n";
+  auto out = head(page) + headline(page, lines) + contents(page, parts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())

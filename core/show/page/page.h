@@ -1,16 +1,14 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "core/plan/run.h"
+#include "core/record/published/score.h"
 #include "core/record/record.h"
 
 namespace orch::page {
-
-struct RejectedRun {
-  std::string label;
-  std::vector<std::string> reasons;  // each with its fix
-};
 
 struct Budget {
   std::string limits;   // "3,000,000 GPU-hours and 200 days"; empty: none
@@ -40,7 +38,7 @@ struct Page {
   std::vector<Answer> answers;  // one of each experiment
   int refresh_seconds = 0;      // the page loads itself again; 0: never
   std::vector<record::Record> records;
-  std::vector<RejectedRun> rejected;
+  std::vector<plan::Rejected> rejected;
   Budget budget;
   std::vector<std::pair<std::string, std::string>> provenance;  // name and value, in order
   std::vector<Attachment> attachments;
@@ -52,5 +50,10 @@ std::string html(const Page& page);
 // Days per 100B tokens by number of GPUs (of the best runs, where all have as many), estimated and
 // measured, as a picture of its own that follows the reader's light or dark mode.
 std::string svg(const Page& page);
+
+// Predicted against measured step times, one point per row, both axes logarithmic; rows whose ids are
+// in apart are hollow. Calibrate says with which constants.
+std::string svg(const std::vector<published::Judged>& rows, const std::set<std::string>& apart,
+                const published::Scores& scores, const std::string& calibrate);
 
 }  // namespace orch::page

@@ -18,18 +18,10 @@ std::string headline(const Page& page, const std::vector<Line>& lines);
 std::string bests(const std::vector<Line>& lines);
 std::string table(const std::vector<Line>& lines);
 std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
-std::string rejected(const std::vector<RejectedRun>& runs);
+std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);
 std::string provenance(const Page& page);
 std::string attachments(const std::vector<Attachment>& files);
-
-// A place for a chart, which the script fills.
-struct Chart {
-  std::string id;       // also the name of the script's function
-  std::string heading;  // of its section
-  bool has_data = false;
-};
-std::vector<Chart> charts_of(const std::vector<Line>& lines);
 
 // Names and values, as <dl>.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -55,14 +47,8 @@ void find_families(std::vector<Line>& lines);
 // Whether a line may join the two in a chart over GPUs.
 bool are_related(const Line& a, const Line& b);
 
-// Whether runs of one family that count for speed have a rate on three numbers of GPUs or more.
-bool has_scaling(const std::vector<Line>& lines, std::optional<Interval> Numbers::*rate);
-
 // The parameters by which runs of one strategy and model differ, in the order of the vocabulary.
 // What follows from others (the data-parallel ranks, the nodes) is none.
 std::vector<std::string> swept(const std::vector<Line>& lines);
-
-// Whether some strategy and model has runs at four places at least by two of these.
-bool has_sweep(const std::vector<Line>& lines);
 
 }  // namespace orch::page

@@ -7,7 +7,7 @@
 #include "core/show/page/columns.h"
 #include "core/show/page/page.h"
 
-// What the pictures of svg() share.
+// What pictures share.
 namespace orch::page {
 
 inline constexpr std::size_t kMostSeries = 7;  // as many as there are colours
@@ -27,10 +27,32 @@ double gpus_of(const Line& line);  // 0: not known
 // "left out: runs that are doubtful (2) or ran out of memory (1)", of those with days; or empty.
 std::string left_out(const std::vector<Line>& lines);
 
+// The logarithm of an interval, with a margin in decades on both sides, on a stretch of the picture.
+class LogScale {
+ public:
+  LogScale(double low, double high, double margin, double from, double to);
+  double operator()(double value) const;
+  double lowest() const;
+  double highest() const;
+  std::vector<double> ticks() const;  // 1, 2 and 5 of each decade
+
+ private:
+  double low_, high_, from_, to_;  // decimal logarithms, and their places
+};
+
+// The beginning: a heading, and a line in small letters below it.
+std::string picture_head(std::string_view title, std::string_view heading, std::string_view below,
+                         double height, double left = 24);
+// Of days: with the page's title, and what marks mean.
 std::string picture_head(const Page& page, std::string_view heading, double height);
+// Lines of a grid with their values: across the picture, and upright in it.
+std::string line_across(double y, double left, double right, const std::string& value);
+std::string line_upright(double x, double top, double bottom, double value);
+std::string axis_label(double x, double y, std::string_view words);
 std::string legend_entry(double x, double y, std::size_t place, std::string_view name,
                          std::size_t longest = 28);
-std::string colour_group(std::size_t place);  // opens it; "</g>" ends it
+std::string_view series_colour(std::size_t place);  // of as many as there are, in turn
+std::string colour_group(std::size_t place);        // opens it; "</g>" ends it
 
 // The marks of a run at a place: hollow for the estimate, filled for what was measured.
 std::string picture_mark(double x, double y, std::size_t place, const Line& line, bool measured);

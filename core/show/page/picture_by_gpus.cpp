@@ -24,48 +24,21 @@ struct Point {
 };
 using Points = std::map<double, Point>;  // by GPUs
 
-void keep_best(const Line*& held, const Line& line, std::optional<Interval> Numbers::*days) {
-  if (!(line.numbers.*days) || !std::isfinite((line.numbers.*days)->value)) return;
-  if (held == nullptr || (line.numbers.*days)->value < (held->numbers.*days)->value) held = &line;
+void keep_best(const Line*& held, const Line& line, std::optional<Interval> Both::*kind) {
+  const auto& days = line.numbers.days.*kind;
+  if (!days || !std::isfinite(days->value)) return;
+  if (held == nullptr || days->value < (held->numbers.days.*kind)->value) held = &line;
 }
 
 Points points_of(const Series& series) {
   Points out;
   for (const auto* line : series.lines) {
     auto& point = out[gpus_of(*line)];
-    keep_best(point.measured, *line, &Numbers::days);
-    keep_best(point.estimated, *line, &Numbers::estimated_days);
+    keep_best(point.measured, *line, &Both::measured);
+    keep_best(point.estimated, *line, &Both::estimated);
   }
   return out;
 }
-
-// The logarithm of an interval on a stretch of the picture.
-class Scale {
- public:
-  Scale(double low, double high, double from, double to)
-      : low_(std::log(low)), high_(std::log(high)), from_(from), to_(to) {
-    const double margin = std::max(0.08 * (high_ - low_), 0.15);
-    low_ -= margin;
-    high_ += margin;
-  }
-  double operator()(double value) const {
-    return from_ + (to_ - from_) * (std::log(value) - low_) / (high_ - low_);
-  }
-  // 1, 2 and 5 of each decade.
-  std::vector<double> ticks() const {
-    std::vector<double> out;
-    const auto decade = [](double log) { return static_cast<int>(std::floor(log / std::log(10))); };
-    for (int d = decade(low_); d <= decade(high_); ++d)
-      for (const double step : {1.0, 2.0, 5.0}) {
-        const double tick = step * std::pow(10, d);
-        if (std::log(tick) >= low_ && std::log(tick) <= high_) out.push_back(tick);
-      }
-    return out;
-  }
-
- private:
-  double low_, high_, from_, to_;
-};
 
 struct Extent {
   double low = 1e300, high = 0;
@@ -79,30 +52,28 @@ struct Extent {
   }
 };
 
-std::string grid(const Scale& x, const Scale& y, const std::set<double>& gpus) {
+// Eight percent of what they span, and some room where that is little.
+LogScale scale_of(const Extent& extent, double from, double to) {
+  const double margin = std::max(0.08 * std::log10(extent.high / extent.low), 0.065);
+  return {extent.low, extent.high, margin, from, to};
+}
+
+std::string grid(const LogScale& x, const LogScale& y, const std::set<double>& gpus) {
   std::string out;
   for (const double tick : y.ticks())
-    out += fmt::format(
-        R"(<path class="grid" d="M{0} {1:.1f}H{2}"/><text x="{3}" y="{4:.1f}" text-anchor="end">{5:g}</text>)"
-        "\n",
-        kLeft, y(tick), kLeft + kWide, kLeft - 8, y(tick) + 4, tick);
+    out += line_across(y(tick), kLeft, kLeft + kWide, fmt::format("{:g}", tick));
   double last = -1e9;
   for (const double count : gpus) {
     if (x(count) - last < 34) continue;
     last = x(count);
-    out += fmt::format(
-        R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:g}</text>)"
-        "\n",
-        last, kTop, kBottom, kBottom + 20, count);
+    out += line_upright(last, kTop, kBottom, count);
   }
-  return out + fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">GPUs</text>)"
-                           "\n",
-                           kLeft + kWide / 2, kBottom + 46);
+  return out + axis_label(kLeft + kWide / 2, kBottom + 46, "GPUs");
 }
 
-std::string ranged_mark(double x, const Scale& y, std::size_t place, const Line& line,
+std::string ranged_mark(double x, const LogScale& y, std::size_t place, const Line& line,
                         bool measured) {
-  const auto& days = measured ? *line.numbers.days : *line.numbers.estimated_days;
+  const auto& days = measured ? *line.numbers.days.measured : *line.numbers.days.estimated;
   std::string out;
   if (days.has_limits() && std::isfinite(*days.high))
     out += fmt::format(R"(<path class="limits" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, y(*days.low),
@@ -111,8 +82,8 @@ std::string ranged_mark(double x, const Scale& y, std::size_t place, const Line&
 }
 
 // Marks are joined where only the number of GPUs, and what follows from it, differs.
-std::string marks(const Points& points, std::size_t place, double shift, const Scale& x,
-                  const Scale& y) {
+std::string marks(const Points& points, std::size_t place, double shift, const LogScale& x,
+                  const LogScale& y) {
   std::string line, out;
   const Line* last = nullptr;
   for (const auto& [gpus, point] : points) {
@@ -138,10 +109,10 @@ std::string picture_by_gpus(const Page& page, const std::vector<Series>& all,
     for (const auto& [count, point] : drawn.emplace_back(points_of(all[i]))) {
       across.add(count);
       gpus.insert(count);
-      if (point.measured != nullptr) up.add(point.measured->numbers.days);
-      if (point.estimated != nullptr) up.add(point.estimated->numbers.estimated_days);
+      if (point.measured != nullptr) up.add(point.measured->numbers.days.measured);
+      if (point.estimated != nullptr) up.add(point.estimated->numbers.days.estimated);
     }
-  const Scale x(across.low, across.high, kLeft, kLeft + kWide), y(up.low, up.high, kBottom, kTop);
+  const auto x = scale_of(across, kLeft, kLeft + kWide), y = scale_of(up, kBottom, kTop);
   auto out = picture_head(page, "Days per 100B tokens by number of GPUs", kBottom + 66);
   out += grid(x, y, gpus);
   const double middle = static_cast<double>(drawn.size() - 1) / 2, right = kLeft + kWide + 28;

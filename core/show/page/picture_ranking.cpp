@@ -36,7 +36,7 @@ std::vector<Ranked> ranked(const std::vector<Series>& all) {
 double most_days(const std::vector<Ranked>& runs) {
   double out = 0;
   for (const auto& run : runs)
-    for (const auto& range : {run.line->numbers.days, run.line->numbers.estimated_days})
+    for (const auto& range : {run.line->numbers.days.measured, run.line->numbers.days.estimated})
       if (const double days = range ? range->high.value_or(range->value) : 0; std::isfinite(days))
         out = std::max(out, days);
   return out;
@@ -55,16 +55,9 @@ double tick_step(double most) {
 std::string grid(double most, double bottom) {
   std::string out;
   const double step = tick_step(most);
-  for (int i = 0; i * step <= most && i < 20; ++i) {
-    const double tick = i * step;
-    out += fmt::format(
-        R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text x="{0:.1f}" y="{3}" text-anchor="middle">{4:g}</text>)"
-        "\n",
-        x_of(tick, most), kBarsTop - 14, bottom, bottom + 18, tick);
-  }
-  return out + fmt::format(R"(<text x="{}" y="{}" text-anchor="middle">days per 100B tokens</text>)"
-                           "\n",
-                           (kBarsLeft + kBarsRight) / 2, bottom + 40);
+  for (int i = 0; i * step <= most && i < 20; ++i)
+    out += line_upright(x_of(i * step, most), kBarsTop - 14, bottom, i * step);
+  return out + axis_label((kBarsLeft + kBarsRight) / 2, bottom + 40, "days per 100B tokens");
 }
 
 std::string row(const Ranked& run, double y, double most) {
@@ -72,14 +65,14 @@ std::string row(const Ranked& run, double y, double most) {
   auto out = fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kBarsLeft - 14,
                          y + 5, escape(run_name(*run.line->record), 38));
   out += colour_group(run.place);
-  for (const auto& range : {numbers.estimated_days, numbers.days})
+  for (const auto& range : {numbers.days.estimated, numbers.days.measured})
     if (range && range->has_limits())
       out += fmt::format(R"(<path class="limits" d="M{:.1f} {:.1f}H{:.1f}"/>)",
                          x_of(*range->low, most), y, x_of(*range->high, most));
-  if (numbers.estimated_days)
-    out += picture_mark(x_of(numbers.estimated_days->value, most), y, run.place, *run.line, false);
-  if (numbers.days)
-    out += picture_mark(x_of(numbers.days->value, most), y, run.place, *run.line, true);
+  if (numbers.days.estimated)
+    out += picture_mark(x_of(numbers.days.estimated->value, most), y, run.place, *run.line, false);
+  if (numbers.days.measured)
+    out += picture_mark(x_of(numbers.days.measured->value, most), y, run.place, *run.line, true);
   return out + "</g>\n";
 }
 

@@ -5,14 +5,8 @@
 
 const kFamilies = {strong: 'the same global batch', weak: 'the same batch on each rank'};
 
-function fastestByGpus(all, key) {
-  return [...grouped(all.filter((run) => run[key]), (run) => run.gpus).values()]
-    .map((some) => some.reduce((a, b) => b[key][0] > a[key][0] ? b : a))
-    .sort((a, b) => a.gpus - b.gpus);
-}
-
 function efficiency(some, kind, key) {
-  const fastest = fastestByGpus(some, key);
+  const fastest = bestByGpus(some, key, -1);
   if (fastest.length < 2) return [];
   const perGpu = (run) => run[key][0] / run.gpus;
   return fastest.map((run) =>
@@ -28,6 +22,10 @@ function familiesOf(some) {
     })).filter((family) => family.points.length > 0));
 }
 
+// Two numbers of GPUs are a ratio, and no curve.
+const isCurve = ({points}) => Object.keys(kKinds).some((kind) =>
+  points.filter((p) => p.kind === kind).length > 2);
+
 // What was measured goes before what is estimated, then more marks before fewer, then the faster.
 function largest(families) {
   const rank = ({points}) => [points.filter((p) => p.kind === 'measured').length, points.length,
@@ -42,8 +40,9 @@ function largest(families) {
 
 function scalingSeries() {
   const usable = runs.filter((run) => run.gpus && !run.out);
-  return new Map([...grouped(usable, seriesOf)].map(([name, some]) => [name, familiesOf(some)])
-    .filter(([, families]) => families.length > 0)
+  const all = [...grouped(usable, seriesOf)].map(([name, some]) => [name, familiesOf(some)]);
+  if (!all.some(([, families]) => families.some(isCurve))) return new Map();
+  return new Map(all.filter(([, families]) => families.length > 0)
     .map(([name, families]) => [name, {...largest(families), others: families.length - 1}]));
 }
 

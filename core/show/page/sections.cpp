@@ -35,18 +35,18 @@ std::string without_numbers(const std::string& reason) {
 
 struct Rejection {
   const std::string* label = nullptr;
-  const std::string* reason = nullptr;
+  std::string reason;  // with its fix
 };
 
 std::string rejections(const std::vector<Rejection>& group) {
   auto out = fmt::format("<details><summary>{}: {}</summary><ul>\n", plural(group.size(), "run"),
-                         escape(*group.front().reason));
+                         escape(group.front().reason));
   const bool alike = std::all_of(group.begin(), group.end(), [&](const Rejection& rejection) {
-    return *rejection.reason == *group.front().reason;
+    return rejection.reason == group.front().reason;
   });
   for (std::size_t i = 0; i < std::min(group.size(), kMostRejected); ++i)
     out += fmt::format("<li>{}{}</li>\n", escape(*group[i].label, kLongestName),
-                       alike ? "" : ": " + escape(*group[i].reason));
+                       alike ? "" : ": " + escape(group[i].reason));
   if (group.size() > kMostRejected)
     out += fmt::format("<li>and {} more</li>\n", group.size() - kMostRejected);
   return out + "</ul></details>\n";
@@ -118,15 +118,15 @@ std::string list_of(const Pairs& pairs) {
   return out + "</dl>\n";
 }
 
-std::string rejected(const std::vector<RejectedRun>& runs) {
+std::string rejected(const std::vector<plan::Rejected>& runs) {
   if (runs.empty()) return "";
   std::map<std::string, std::vector<Rejection>> by_reason;
-  static const std::string kNone = "no reason given";
-  for (const auto& run : runs) {
-    if (run.reasons.empty()) by_reason[kNone].push_back({&run.label, &kNone});
-    for (const auto& reason : run.reasons)
-      by_reason[without_numbers(reason)].push_back({&run.label, &reason});
-  }
+  for (const auto& run : runs)
+    for (const auto& [place, fact, fix] : run.reasons) {
+      auto reason = place + ": " + fact + (fix.empty() ? "" : "; " + fix);
+      auto& group = by_reason[without_numbers(reason)];
+      group.push_back({&run.label, std::move(reason)});
+    }
   std::vector<const std::vector<Rejection>*> groups;
   groups.reserve(by_reason.size());
   for (const auto& [reason, group] : by_reason) groups.push_back(&group);

@@ -9,7 +9,6 @@ namespace orch::page {
 namespace {
 
 constexpr std::size_t kMostValues = 24;  // more are no sweep
-constexpr std::size_t kFewestPlaces = 4;
 
 // What a run is, what its model is, and what follows from the rest.
 constexpr std::array<std::string_view, 20> kNone{
@@ -34,15 +33,6 @@ bool varies(const std::vector<const Line*>& some, const std::string& name) {
   return values.size() > 1 && values.size() <= kMostValues;
 }
 
-std::size_t places(const std::vector<const Line*>& some, const std::string& a,
-                   const std::string& b) {
-  std::set<std::pair<std::string, std::string>> out;
-  for (const auto* line : some)
-    if (line->record->field(a) != nullptr && line->record->field(b) != nullptr)
-      out.insert({line->record->field_text(a), line->record->field_text(b)});
-  return out.size();
-}
-
 }  // namespace
 
 std::vector<std::string> swept(const std::vector<Line>& lines) {
@@ -58,17 +48,6 @@ std::vector<std::string> swept(const std::vector<Line>& lines) {
                         [&](const auto& entry) { return varies(entry.second, name); });
   });
   return names;
-}
-
-bool has_sweep(const std::vector<Line>& lines) {
-  const auto names = swept(lines);
-  const auto series = series_of_sweep(lines);
-  for (const auto& [key, some] : series)
-    for (auto a = names.begin(); a != names.end(); ++a)
-      for (auto b = a + 1; b != names.end(); ++b)
-        if (varies(some, *a) && varies(some, *b) && places(some, *a, *b) >= kFewestPlaces)
-          return true;
-  return false;
 }
 
 }  // namespace orch::page

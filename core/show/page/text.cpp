@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -35,6 +38,22 @@ std::string ruly(std::string text) {
   return text;
 }
 
+using Replacements = std::initializer_list<std::pair<char, std::string_view>>;
+
+std::string replaced(std::string_view text, const Replacements& all) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [c](const auto& pair) { return pair.first == c; });
+    if (found == all.end())
+      out += c;
+    else
+      out += found->second;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string clean(std::string_view text, std::size_t longest) {
@@ -52,50 +71,15 @@ std::string clean(std::string_view text, std::size_t longest) {
 }
 
 std::string escape(std::string_view text, std::size_t longest) {
-  std::string out;
-  for (const char c : clean(text, longest)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return replaced(clean(text, longest), {{'&', "&amp;"},
+                                         {'<', "&lt;"},
+                                         {'>', "&gt;"},
+                                         {'"', "&quot;"},
+                                         {'\'', "&#39;"}});
 }
 
 std::string for_script(std::string_view json) {
-  std::string out;
-  out.reserve(json.size() + json.size() / 16);
-  for (const char c : json) {
-    switch (c) {
-      case '<':
-        out += "\\u003c";
-        break;
-      case '>':
-        out += "\\u003e";
-        break;
-      case '&':
-        out += "\\u0026";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return replaced(json, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
 }
 
 std::string shown(std::optional<double> number) {

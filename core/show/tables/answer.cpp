@@ -154,12 +154,12 @@ Answer answer(const RankedRuns& result) {
   Parts bests;
   std::string sure;
   for (const auto& group : groups) {
-    const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
-    const Runs runs(first, first + static_cast<std::ptrdiff_t>(group.count));
+    const auto runs = runs_of(result, group);
+    const auto& first = *runs.front();
     const auto found = answer_of(runs, *result.experiment);
-    const auto& model = (*first)->run.model.name;
-    bests.push_back(fits(*first) ? fmt::format("{}: {}, {}", model, who(**first, runs),
-                                               price_and_end(**first, *result.experiment))
+    const auto& model = first.run.model.name;
+    bests.push_back(fits(&first) ? fmt::format("{}: {}, {}", model, who(first, runs),
+                                               price_and_end(first, *result.experiment))
                                  : model + ": nothing fits");
     if (!found.sure.empty()) sure = model + ": " + found.sure;
   }

@@ -106,12 +106,10 @@ std::string cell(const std::optional<double>& amount, bool bytes) {
 }
 
 std::vector<std::string> row_of(const Compared& item, bool bytes) {
-  const auto error = item.error();
   std::string what = item.name;
   if (!item.measured) what += " (not measured)";
   if (!item.estimated) what += " (not estimated)";
-  return {cell(item.measured, bytes), cell(item.estimated, bytes),
-          error ? fmt::format("{:+.1f} %", *error) : "", what};
+  return {cell(item.measured, bytes), cell(item.estimated, bytes), item.error_text(), what};
 }
 
 }  // namespace
@@ -127,6 +125,15 @@ Rows compared_rows(const Comparison& comparison, bool bytes) {
 std::optional<double> Compared::error() const {
   if (!measured || !estimated || !(*measured > 0)) return std::nullopt;
   return 100 * (*estimated / *measured - 1);
+}
+
+std::string Compared::error_text() const {
+  const auto percent = error();
+  return percent ? fmt::format("{:+.1f} %", *percent) : "";
+}
+
+std::string stages_text(std::int64_t first, std::int64_t last) {
+  return first == last ? std::to_string(first) : fmt::format("{} to {}", first, last);
 }
 
 const plan::StageMemory& fullest_stage(const plan::Estimate& estimate) {

@@ -20,6 +20,7 @@ struct Compared {
 
   // In percent, signed: how far the estimate is off; only where there are both.
   std::optional<double> error() const;
+  std::string error_text() const;  // "+1.2 %"; empty: there is none
 };
 
 // The items, in the order of the estimate, those that only a trainer knows last; then the totals.
@@ -28,6 +29,9 @@ struct Comparison {
   Compared sum;    // of the items
   Compared total;  // as measured by itself: one step, the peak
 };
+
+// "3", "3 to 5".
+std::string stages_text(std::int64_t first, std::int64_t last);
 
 // As a table: measured, estimated, error, item; seconds or bytes.
 Rows compared_rows(const Comparison& comparison, bool bytes);

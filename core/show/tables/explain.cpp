@@ -33,27 +33,18 @@ Rows memory_rows(const std::vector<plan::Item>& items) {
   return rows;
 }
 
-bool is_fullest(const plan::StageMemory& stage, const plan::Estimate& estimate) {
-  return estimate.peak_stage >= stage.first_stage && estimate.peak_stage <= stage.last_stage;
-}
-
 Rows stage_rows(const plan::Estimate& estimate) {
   Rows rows{{"stages", "GiB", "of usable"}};
   for (const auto& stage : estimate.memory)
-    rows.push_back({stage.first_stage == stage.last_stage
-                        ? std::to_string(stage.first_stage)
-                        : fmt::format("{} to {}", stage.first_stage, stage.last_stage),
-                    format_gib(stage.total), share(stage.total, estimate.usable_memory)});
+    rows.push_back({stages_text(stage.first_stage, stage.last_stage), format_gib(stage.total), share(stage.total, estimate.usable_memory)});
   return rows;
 }
 
-std::string stage_title(const plan::StageMemory& stage, const plan::Planned& p) {
-  std::string title = "Memory of one GPU";
-  if (p.run.layout.pipeline_parallel > 1)
-    title += stage.first_stage == stage.last_stage
-                 ? fmt::format(", stage {}", stage.first_stage)
-                 : fmt::format(", stages {} to {}", stage.first_stage, stage.last_stage);
-  return title + (is_fullest(stage, p.estimate) ? ", the fullest" : "");
+std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p) {
+  if (p.run.layout.pipeline_parallel == 1) return "Memory of one GPU, the fullest";
+  return fmt::format("Memory of one GPU, stage{} {}, the fullest",
+                     fullest.first_stage == fullest.last_stage ? "" : "s",
+                     stages_text(fullest.first_stage, fullest.last_stage));
 }
 
 std::string head(const plan::Planned& p, const Screen& screen) {
@@ -109,10 +100,6 @@ std::string span_text(const std::string& first, const std::string& last) {
 std::string place_text(const plan::Calendar& calendar, double days) {
   if (!calendar.start) return fmt::format("day {:.1f}", days);
   return day_text(calendar.date(days));
-}
-
-std::string titled(const std::string& title, const Rows& rows, const Screen& screen) {
-  return "\n" + heading(title, screen) + grid(rows, screen);
 }
 
 std::string measured_text(const plan::Planned& p, const record::Measurement& measured,

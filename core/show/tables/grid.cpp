@@ -82,6 +82,10 @@ std::string heading(std::string_view title, const Screen& screen) {
   return paint(title, "1", screen) + "\n";
 }
 
+std::string titled(std::string_view title, const Rows& rows, const Screen& screen) {
+  return "\n" + heading(title, screen) + grid(rows, screen);
+}
+
 std::string cut(const std::string& text, std::size_t width) {
   if (display_width(text) <= width || width < 2) return text;
   std::string out;

@@ -9,6 +9,7 @@
 #include "core/show/tables/compared.h"
 #include "core/show/tables/ranking.h"
 #include "core/show/tables/report.h"
+#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
@@ -80,9 +81,7 @@ Json value_json(const plan::Value& value) {
 }
 
 Json number(const record::Quantity& quantity, double value) {
-  const bool bytes = quantity.unit == record::Dimension::memory ||
-                     quantity.unit == record::Dimension::traffic;
-  return bytes ? Json(std::llround(value)) : Json(value);
+  return is_in_bytes(quantity) ? Json(std::llround(value)) : Json(value);
 }
 
 void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json& json) {

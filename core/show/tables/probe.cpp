@@ -7,15 +7,7 @@
 namespace orch::tables {
 namespace {
 
-std::string stages_of(const Slice& slice) {
-  return slice.stage == slice.last_stage ? std::to_string(slice.stage)
-                                         : fmt::format("{} to {}", slice.stage, slice.last_stage);
-}
-
-std::string percent_off(const Compared& total) {
-  const auto error = total.error();
-  return error ? fmt::format("{:+.1f} %", *error) : "";
-}
+std::string stages_of(const Slice& slice) { return stages_text(slice.stage, slice.last_stage); }
 
 Rows summary(const std::vector<Slice>& slices) {
   Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch", "estimated ",
@@ -29,8 +21,8 @@ Rows summary(const std::vector<Slice>& slices) {
     const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };
     row.insert(row.end(),
                {memory.measured ? format_gib(*memory.measured) : "", format_gib(*memory.estimated),
-                percent_off(memory), time.measured ? milliseconds(*time.measured) : "",
-                milliseconds(*time.estimated), percent_off(time),
+                memory.error_text(), time.measured ? milliseconds(*time.measured) : "",
+                milliseconds(*time.estimated), time.error_text(),
                 slice.failure.empty() ? slice.device : slice.failure});
     rows.push_back(std::move(row));
   }
@@ -63,18 +55,15 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
 }  // namespace
 
 std::string probe(const plan::Run& run, const std::vector<Slice>& slices, const Screen& screen) {
-  const auto titled = [&](const std::string& name, const Rows& rows) {
-    return "\n" + heading(name, screen) + grid(rows, screen);
-  };
   auto out = screen.markdown ? title(run, slices) : wrap(title(run, slices), screen);
   out += "\n" + grid(summary(slices), screen);
   for (const auto& slice : slices) {
     if (!slice.measured) continue;
     const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
     out += titled(stages + "seconds of one step",
-                  compared_rows(compare_time(slice.estimate, *slice.measured), false));
+                  compared_rows(compare_time(slice.estimate, *slice.measured), false), screen);
     out += titled(stages + "bytes of one rank",
-                  compared_rows(compare_memory(slice.estimate, *slice.measured), true));
+                  compared_rows(compare_memory(slice.estimate, *slice.measured), true), screen);
   }
   return out;
 }

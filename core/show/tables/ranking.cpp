@@ -66,16 +66,6 @@ std::string tied_strategies(const Runs& best) {
   return "strategies at their best: " + out + "\n";
 }
 
-// "12.9B", "125M".
-std::string size_text(double params) {
-  return params < 1e9 ? fmt::format("{:.3g}M", params / 1e6) : fmt::format("{:.3g}B", params / 1e9);
-}
-
-Runs runs_of(const RankedRuns& result, const SizeGroup& group) {
-  const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
-  return {first, first + static_cast<std::ptrdiff_t>(group.count)};
-}
-
 // Of one size.
 std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   std::vector<Rank> out(runs.size());
@@ -106,6 +96,11 @@ std::string ties_in(const Runs& runs, Measure measure) {
 
 std::string Rank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
+}
+
+std::vector<const Planned*> runs_of(const RankedRuns& result, const SizeGroup& group) {
+  const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
+  return {first, first + static_cast<std::ptrdiff_t>(group.count)};
 }
 
 std::vector<SizeGroup> size_groups(const RankedRuns& result) {

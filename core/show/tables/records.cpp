@@ -34,10 +34,6 @@ Column<Record> starred_column(std::string_view name, int rank) {
           }};
 }
 
-std::string percent(double estimated, double measured) {
-  return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
-}
-
 std::string interval_text(const Record& record) {
   const auto& step = record.measured.step_seconds;
   if (!step || !step->has_limits()) return "";
@@ -56,9 +52,9 @@ std::string error_cell(const Record& record) {
   if (!record.estimated) return "";
   const auto& measured = record.measured;
   if (measured.step_seconds && record.estimated->step_seconds > 0)
-    return percent(record.estimated->step_seconds, measured.step_seconds->value);
+    return error_text(record.estimated->step_seconds, measured.step_seconds->value);
   if (measured.days_per_100b_tokens && record.estimated->days_per_100b_tokens > 0)
-    return percent(record.estimated->days_per_100b_tokens, *measured.days_per_100b_tokens);
+    return error_text(record.estimated->days_per_100b_tokens, *measured.days_per_100b_tokens);
   return "";
 }
 
@@ -239,9 +235,7 @@ std::vector<Section> sections(const Records& records) {
 }  // namespace
 
 std::string model_text(const Record& record) {
-  if (const auto params = record.field_number("params"))
-    return fmt::format("{:.3g}{}", *params >= 1e9 ? *params / 1e9 : *params / 1e6,
-                       *params >= 1e9 ? "B" : "M");
+  if (const auto params = record.field_number("params")) return size_text(*params);
   if (auto model = record.field_text("model"); !model.empty()) return model;
   const auto layers = record.field_text("layers"), hidden = record.field_text("hidden");
   return layers.empty() || hidden.empty() ? "" : layers + " x " + hidden;

@@ -32,13 +32,6 @@ Column<Record> field_column(const std::string& name) {
 using Value = record::Quantity::Value;
 using Read = Value (*)(const record::Quantity&, const Record&);
 
-Value measured_of(const record::Quantity& quantity, const Record& r) {
-  return measured(quantity, r);
-}
-Value estimated_of(const record::Quantity& quantity, const Record& r) {
-  return estimated(quantity, r);
-}
-
 // A quantity with its limits, where any record has it.
 void add_quantity(const Records& records, const record::Quantity& quantity,
                   const std::string& prefix, Read read, RecordColumns& to) {
@@ -90,10 +83,10 @@ RecordColumns csv_columns(const Records& records) {
     if (quantity.name == "tflops_per_gpu")
       add_tflops(out);
     else
-      add_quantity(records, quantity, "", measured_of, out);
+      add_quantity(records, quantity, "", record::measured, out);
   }
   for (const auto& quantity : record::quantities())
-    add_quantity(records, quantity, "estimated_", estimated_of, out);
+    add_quantity(records, quantity, "estimated_", record::estimated, out);
   out.push_back({"doubts", 0, [](const Record& r) {
                    std::vector<std::string> reasons;
                    for (const auto& doubt : r.doubts) reasons.push_back(doubt.reason);

@@ -41,6 +41,7 @@ struct SizeGroup {
   std::size_t count = 0;
 };
 std::vector<SizeGroup> size_groups(const RankedRuns& result);
+std::vector<const plan::Planned*> runs_of(const RankedRuns& result, const SizeGroup& group);
 
 // The side-by-side table; top 0 means all of it, else so many runs of each size. Markdown has all
 // runs and all columns.
@@ -113,6 +114,9 @@ std::string grid(const Rows& rows, const Screen& screen);
 
 // A line of its own above what follows: bold on a terminal.
 std::string heading(std::string_view title, const Screen& screen);
+
+// A grid below its heading, and a blank line above both.
+std::string titled(std::string_view title, const Rows& rows, const Screen& screen);
 
 // A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
 std::string markdown_text(std::string_view text);

@@ -28,10 +28,6 @@ ByteScale scale_of(double largest, bool binary) {
 using record::Dimension;
 using record::Quantity;
 
-bool in_bytes(const Quantity& quantity) {
-  return quantity.unit == Dimension::memory || quantity.unit == Dimension::traffic;
-}
-
 ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
   double largest = 0;
   for (const auto* run : runs)
@@ -77,7 +73,7 @@ StatusColumns amount_columns(const RunStatuses& runs, int rank) {
   StatusColumns out;
   for (const auto& quantity : record::quantities()) {
     if (kOwn.contains(quantity.name)) continue;
-    if (!in_bytes(quantity)) {
+    if (!is_in_bytes(quantity)) {
       add(beside(quantity.name, rank), out);
       continue;
     }

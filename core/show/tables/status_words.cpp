@@ -84,11 +84,6 @@ std::string evaluation_text(const RunStatus& run) {
   return loss ? fmt::format("{:.3f}", loss->value) : "";
 }
 
-std::string error_text(double estimated, double measured) {
-  if (!(estimated > 0) || !(measured > 0)) return "";
-  return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
-}
-
 namespace {
 
 std::vector<std::string> settings_of(const RunStatus& run) {

@@ -25,7 +25,6 @@ std::string left_text(const RunStatus& run);        // time to the last step
 std::string measured_step_text(const RunStatus& run);
 std::string estimated_step_text(const RunStatus& run);      // with its range
 std::string ratio_text(const RunStatus& run);               // measured over estimated
-std::string error_text(double estimated, double measured);  // "+12 %": the estimate is too high
 // "compression=powersgd", "accumulate=4": settings that all these runs share, if they are several.
 std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs);
 // Its strategy, and its settings but for these.

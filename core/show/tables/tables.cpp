@@ -24,17 +24,11 @@ constexpr std::string_view kStrategy = "strategy";
 // Settings that all runs of a strategy share: said once above the table.
 using Common = std::map<std::string, std::set<std::string>>;
 
-std::string text_of(const plan::Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
-  return plan::show(value);
-}
-
 // A field that all runs may share, and how much it is missed.
 Column<Planned> field_column(std::string_view name, int rank) {
   const auto& term = *plan::find_term(name);
   return {std::string(term.head), rank,
-          [&term](const Planned& p) { return text_of(term.read(p.run)); }, true};
+          [&term](const Planned& p) { return plan::plain(term.read(p.run)); }, true};
 }
 
 Column<Planned> quantity_column(const record::Quantity& quantity) {
@@ -198,9 +192,7 @@ constexpr int kDigits = 10;
 
 // Bytes are whole.
 CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {
-  const bool bytes = quantity.unit == record::Dimension::memory ||
-                     quantity.unit == record::Dimension::traffic;
-  if (value && bytes) return fmt::format("{:.0f}", *value);
+  if (value && is_in_bytes(quantity)) return fmt::format("{:.0f}", *value);
   return {value, kDigits};
 }
 

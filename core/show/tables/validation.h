@@ -44,8 +44,4 @@ std::string validation_json(const Validation& validation);  // scores, rows, ski
 // "31 suspect and 34 duplicate rows left out, 12 skipped", in a line of its own.
 std::string left_out(const Validation& validation);
 
-// Predicted against measured step times, one point per row, both axes logarithmic. A picture of its
-// own that follows the reader's light or dark mode.
-std::string scatter_svg(const Validation& validation);
-
 }  // namespace orch::tables

@@ -1,12 +1,10 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "core/show/tables/json.h"
 #include "core/show/tables/validation.h"
 
 namespace orch::tables {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
@@ -60,12 +58,11 @@ std::string validation_json(const Validation& v) {
   for (const auto& row : v.samples.skipped)
     skipped.push_back(
         {{"id", row.id}, {"source", row.source}, {"table", row.table}, {"reason", row.reason}});
-  const Json json{{"version", 1},
-                  {"by_source", scores_json(v.scores.by_source)},
-                  {"by_table", scores_json(v.scores.by_table)},
-                  {"rows", std::move(rows)},
-                  {"skipped", std::move(skipped)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump({{"version", 1},
+               {"by_source", scores_json(v.scores.by_source)},
+               {"by_table", scores_json(v.scores.by_table)},
+               {"rows", std::move(rows)},
+               {"skipped", std::move(skipped)}});
 }
 
 }  // namespace orch::tables

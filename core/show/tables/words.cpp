@@ -26,6 +26,19 @@ std::string quantity_text(record::Dimension unit, double value) {
   return unit == record::Dimension::loss ? fmt::format("{:.4g}", shown) : significant(shown);
 }
 
+bool is_in_bytes(const record::Quantity& quantity) {
+  return quantity.unit == record::Dimension::memory || quantity.unit == record::Dimension::traffic;
+}
+
+std::string size_text(double params) {
+  return params < 1e9 ? fmt::format("{:.3g}M", params / 1e6) : fmt::format("{:.3g}B", params / 1e9);
+}
+
+std::string error_text(double estimated, double measured) {
+  if (!(estimated > 0) || !(measured > 0)) return "";
+  return fmt::format("{:+.0f} %", 100 * (estimated / measured - 1));
+}
+
 std::string day_text(const std::optional<Date>& day) {
   return day ? format_date(*day) : "after 9999";
 }

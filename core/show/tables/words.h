@@ -19,6 +19,14 @@ std::string significant(double value);
 // A quantity in the unit that people read: "15.9", "1,234", "3.2 %".
 std::string quantity_text(record::Dimension unit, double value);
 
+bool is_in_bytes(const record::Quantity& quantity);
+
+// "12.9B", "125M".
+std::string size_text(double params);
+
+// "+12 %": the estimate is too high. Empty where one is not known.
+std::string error_text(double estimated, double measured);
+
 std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "after 9999"
 
 std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace orch::data {
@@ -126,11 +126,9 @@ Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t 
   const auto words = orch::split(split, ',');
   if (words.size() > 3) return bad;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const auto word = trim(words[i]);
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), shares[i]);
-    if (code != std::errc() || end != word.data() + word.size()) return bad;
-    if (!std::isfinite(shares[i]) || shares[i] < 0) return bad;
-    sum += shares[i];
+    const auto share = number_from<double>(trim(words[i]));
+    if (!share || *share < 0) return bad;
+    sum += shares[i] = *share;
   }
   if (!(sum > 0)) return bad;
   std::vector<Range> out;

@@ -151,9 +151,9 @@ inline Page full() {
   plain.not_estimated = "no profile of this GPU";
   page.records.push_back(plain);
   page.rejected = {
-      {"megatron-tp3", {"tensor_parallel: 96 heads on 5 ranks; make it divide the heads"}},
-      {"megatron-tp7", {"tensor_parallel: 96 heads on 7 ranks; make it divide the heads"}},
-      {"fsdp-1", {"batch: 1536 sequences on 1000 ranks; choose a multiple"}}};
+      {"megatron-tp3", {{"tensor_parallel", "96 heads on 5 ranks", "make it divide the heads"}}},
+      {"megatron-tp7", {{"tensor_parallel", "96 heads on 7 ranks", "make it divide the heads"}}},
+      {"fsdp-1", {{"batch", "1536 sequences on 1000 ranks", "choose a multiple"}}}};
   page.budget = {"3,000,000 GPU-hours and 200 days",
                  "The fastest run takes 1,930,000 GPU-hours and keeps both limits.", 3e6, 412345,
                  1.2e6};
@@ -185,7 +185,7 @@ inline Page many(int count) {
   }
   for (int i = 0; i < count; ++i)
     page.rejected.push_back({"rejected-" + std::to_string(i),
-                             {"layout: " + std::to_string(i) + " ranks on 8 GPUs; mend it"}});
+                             {{"layout", std::to_string(i) + " ranks on 8 GPUs", "mend it"}}});
   return page;
 }
 
@@ -359,7 +359,7 @@ inline Page hostile() {
   page.records[0].notes = std::string(1 << 20, 'x');
   page.records[1].measured.peak_memory_bytes = std::nan("");
   page.records[2].measured.step_seconds = statistics::Interval{INFINITY, -1, 0, 3};
-  page.rejected.push_back({bad, {bad, bad}});
+  page.rejected.push_back({bad, {{bad, bad, bad}, {bad, bad, ""}}});
   page.budget.limits = page.budget.verdict = bad;
   page.provenance.emplace_back(bad, bad);
   page.attachments.push_back({bad, bad + std::string(1 << 20, 'y')});

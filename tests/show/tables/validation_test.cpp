@@ -7,6 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/units.h"
+#include "core/show/page/page.h"
 #include "tests/text.h"
 
 namespace orch::tables {
@@ -125,11 +126,15 @@ TEST_CASE("the CSV of a validation quotes what it must", "[report][validation]")
   CHECK(good->records[1].cells[3].empty());
 }
 
+static std::string plot(const Validation& v) {
+  return page::svg(v.rows, v.apart, v.scores, v.calibrate);
+}
+
 TEST_CASE("the plot has a point per time and escapes what it writes", "[report][validation]") {
   World world;
   world.samples.samples[1].step_seconds = 60;
   world.samples.samples[1].oom = false;
-  const auto svg = scatter_svg(world.validation());
+  const auto svg = plot(world.validation());
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));
   CHECK(count(svg, "<circle") == 2 * 3 + 2);  // each row with its error, and two in the legend
@@ -150,7 +155,7 @@ TEST_CASE("a plot of nothing says so", "[report][validation]") {
   const std::vector<published::Judged> rows;
   const UnexplainedRows odd;
   const Validation empty(rows, none, odd, "none");
-  CHECK(has(scatter_svg(empty), "no row has a step time"));
+  CHECK(has(plot(empty), "no row has a step time"));
   CHECK(has(validation_json(empty), "\"by_source\": {}"));
   CHECK(has(validation_table(empty, {}, false), "0 rows judged"));
 }

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 
 #include "core/base/descriptor.h"
+#include "core/base/number.h"
 #include "core/base/room.h"
 #include "core/base/text.h"
 
@@ -21,10 +21,8 @@ namespace orch::launch {
 namespace {
 
 std::optional<pid_t> as_pid(const std::string& name) {
-  pid_t pid = 0;
-  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), pid);
-  if (code != std::errc() || end != name.data() + name.size() || pid <= 0) return std::nullopt;
-  return pid;
+  const auto pid = number_from<pid_t>(name);
+  return pid && *pid > 0 ? pid : std::nullopt;
 }
 
 std::vector<Process> all_processes() {

@@ -7,21 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
 namespace {
-
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size();
-}
 
 fs::path task_file(const fs::path& folder, std::size_t index) {
   return folder / fmt::format("task.{}.json", index);
@@ -33,11 +27,11 @@ std::string text(const SupervisorId& id) { return fmt::format("{}.{}", id.pid, i
 
 std::optional<SupervisorId> parse_supervisor_id(std::string_view text) {
   const auto dot = text.find('.');
-  SupervisorId id;
-  if (dot == std::string_view::npos || !parse_number(text.substr(0, dot), id.pid) ||
-      !parse_number(text.substr(dot + 1), id.start) || id.pid <= 0)
-    return std::nullopt;
-  return id;
+  if (dot == std::string_view::npos) return std::nullopt;
+  const auto pid = number_from<pid_t>(text.substr(0, dot));
+  const auto start = number_from<decltype(SupervisorId::start)>(text.substr(dot + 1));
+  if (!pid || !start || *pid <= 0) return std::nullopt;
+  return SupervisorId{*pid, *start};
 }
 
 SupervisorId own_supervisor_id() {
@@ -56,9 +50,8 @@ std::string task_job(const std::string& supervisor, bool array, std::size_t inde
 
 TaskJob parse_task_job(const std::string& job) {
   const auto bar = job.find('_');
-  TaskJob task{job.substr(0, bar), 0};
-  if (bar != std::string::npos) parse_number(std::string_view(job).substr(bar + 1), task.index);
-  return task;
+  if (bar == std::string::npos) return {job, 0};
+  return {job.substr(0, bar), number_from<std::size_t>(job.substr(bar + 1)).value_or(0)};
 }
 
 Status write_task(const fs::path& folder, std::size_t index, const record::JobFact& task) {

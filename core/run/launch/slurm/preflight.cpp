@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/plan/slurm.h"
 
@@ -24,11 +24,8 @@ Gres parse_gres(std::string_view text) {
   const auto parts = split(text.substr(0, text.find('(')), ':');
   Gres gres{parts[0], "", 1};
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    std::int64_t count = 0;
-    const auto* end = parts[i].data() + parts[i].size();
-    const auto read = std::from_chars(parts[i].data(), end, count);
-    if (read.ec == std::errc() && read.ptr == end)
-      gres.count = count;
+    if (const auto count = number_from<std::int64_t>(parts[i]))
+      gres.count = *count;
     else
       gres.type = parts[i];
   }

@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <ctime>
 
+#include "core/base/number.h"
 #include "core/plan/slurm.h"
 
 namespace orch::launch {
 namespace {
 
 using std::string_view_literals::operator""sv;
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
 
 // Cuts the text before the next separator off and returns it.
 std::string_view cut(std::string_view& text, char separator) {
@@ -40,7 +32,7 @@ bool cut_fields(std::string_view line, char separator, std::array<std::string_vi
   return true;
 }
 
-bool is_number(std::string_view text) { return number<std::uint64_t>(text).has_value(); }
+bool is_number(std::string_view text) { return number_from<std::uint64_t>(text).has_value(); }
 
 std::string_view first_word(std::string_view text) { return cut(text, ' '); }
 
@@ -75,7 +67,7 @@ using QueueLine = std::array<std::string_view, q_count>;
 
 // The status that wait() gave: 256 for exit 1, 15 for SIGTERM.
 std::optional<int> exit_of_wait(std::string_view text) {
-  const auto status = number<int>(text);
+  const auto status = number_from<int>(text);
   if (!status) return {};
   return (*status & 0x7f) != 0 ? 128 + (*status & 0x7f) : (*status >> 8) & 0xff;
 }
@@ -97,7 +89,7 @@ record::JobFact queue_fact(const QueueLine& line) {
   if (line[q_restarts] == "0") {
     auto gpus = gpus_in(line[q_resources]);  // only where the site tracks gres/gpu
     if (gpus == 0)
-      gpus = gpus_in(line[q_per_node]) * number<std::int64_t>(line[q_node_count]).value_or(0);
+      gpus = gpus_in(line[q_per_node]) * number_from<std::int64_t>(line[q_node_count]).value_or(0);
     fact.gpu_hours = static_cast<double>(gpus) * fact.elapsed_seconds / 3600;
   }
   return fact;
@@ -122,8 +114,8 @@ using AccountLine = std::array<std::string_view, a_count>;
 
 // "1:0": exit code and signal.
 std::optional<int> exit_of_pair(std::string_view text) {
-  const auto code = number<int>(cut(text, ':'));
-  const auto signal = number<int>(text).value_or(0);
+  const auto code = number_from<int>(cut(text, ':'));
+  const auto signal = number_from<int>(text).value_or(0);
   if (!code) return {};
   return *code == 0 && signal > 0 ? 128 + signal : *code;
 }
@@ -138,7 +130,7 @@ record::JobFact account_fact(const AccountLine& line) {
   fact.start = parse_slurm_moment(line[a_start]);
   fact.end = parse_slurm_moment(line[a_end]);
   if (has_ended(fact.state)) fact.exit_code = exit_of_pair(line[a_exit]);
-  fact.elapsed_seconds = number<double>(line[a_elapsed]).value_or(0);
+  fact.elapsed_seconds = number_from<double>(line[a_elapsed]).value_or(0);
   fact.gpu_hours = static_cast<double>(gpus_in(line[a_resources])) * fact.elapsed_seconds / 3600;
   return fact;
 }
@@ -148,10 +140,10 @@ bool append_range(std::string_view text, std::vector<std::size_t>& tasks) {
   constexpr std::size_t kMost = 1'000'000;
   auto range = text;
   auto ends = cut(range, ':');
-  const auto step = range.empty() ? 1 : number<std::size_t>(range).value_or(0);
+  const auto step = range.empty() ? 1 : number_from<std::size_t>(range).value_or(0);
   const bool is_one = ends.find('-') == std::string_view::npos;
-  const auto first = number<std::size_t>(cut(ends, '-'));
-  const auto last = is_one ? first : number<std::size_t>(ends);
+  const auto first = number_from<std::size_t>(cut(ends, '-'));
+  const auto last = is_one ? first : number_from<std::size_t>(ends);
   if (!first || !last || step == 0 || *last < *first) return false;
   if ((*last - *first) / step + tasks.size() >= kMost) return false;
   for (auto task = *first; task <= *last; task += step) tasks.push_back(task);
@@ -251,7 +243,7 @@ bool has_ended(std::string_view state) {
 }
 
 double parse_slurm_moment(std::string_view text) {
-  if (const auto seconds = number<double>(text)) return *seconds;
+  if (const auto seconds = number_from<double>(text)) return *seconds;
   std::tm parts{};
   const std::string whole(text);
   const char* end = ::strptime(whole.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -277,7 +269,7 @@ std::int64_t gpus_in(std::string_view resources) {
     const auto at = item.find_last_of(":=");
     const auto kind = at == std::string_view::npos ? item : item.substr(0, at);
     auto count_text = at == std::string_view::npos ? "1"sv : item.substr(at + 1);
-    const auto count = number<std::int64_t>(cut(count_text, '(')).value_or(0);
+    const auto count = number_from<std::int64_t>(cut(count_text, '(')).value_or(0);
     (kind == "gpu" ? all : typed) += count;
   }
   return all > 0 ? all : typed;
