@@ -76,28 +76,34 @@ Result<Streams> open_streams(const Command& command) {
   return streams;
 }
 
-// By hand: Boost's own compares short variables beyond their ends (1.74).
-class EnvironmentBlock {
+// What execve takes, by hand: Boost's own reads the first byte of words that have none, and compares
+// short variables beyond their ends (1.74).
+class Words {
  public:
-  explicit EnvironmentBlock(const Command& command) {
-    for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
-      const std::string_view text = *variable;
-      const auto name = text.substr(0, text.find('='));
-      const bool ours = command.parsed && (name == "LC_ALL" || name == "SLURM_TIME_FORMAT");
-      if (is_handed_on(name) && !ours) texts_.emplace_back(text);
-    }
-    if (command.parsed) texts_.insert(texts_.end(), {"LC_ALL=C", "SLURM_TIME_FORMAT=%s"});
+  explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {
     for (auto& text : texts_) pointers_.push_back(text.data());
     pointers_.push_back(nullptr);
   }
-  EnvironmentBlock(const EnvironmentBlock&) = delete;
-  EnvironmentBlock& operator=(const EnvironmentBlock&) = delete;
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
   char** get() { return pointers_.data(); }
 
  private:
   std::vector<std::string> texts_;
   std::vector<char*> pointers_;
 };
+
+std::vector<std::string> environment_of(const Command& command) {
+  std::vector<std::string> texts;
+  for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const auto name = text.substr(0, text.find('='));
+    const bool ours = command.parsed && (name == "LC_ALL" || name == "SLURM_TIME_FORMAT");
+    if (is_handed_on(name) && !ours) texts.emplace_back(text);
+  }
+  if (command.parsed) texts.insert(texts.end(), {"LC_ALL=C", "SLURM_TIME_FORMAT=%s"});
+  return texts;
+}
 
 // Between fork and exec: only what is safe there. A library of ours may have opened files that it
 // forgot to close on exec.
@@ -116,19 +122,19 @@ Result<pid_t> start(const Command& command, const Streams& streams) {
   const auto program =
       name.find('/') != std::string::npos ? boost::filesystem::path(name) : bp::search_path(name);
   if (program.empty()) return cannot_run(command, "no such program in PATH");
-  const std::vector<std::string> words(command.argv.begin() + 1, command.argv.end());
   std::error_code code;
   // Boost does not tell when it cannot go there.
   if (!command.directory.empty() && !fs::is_directory(command.directory, code))
     return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
-  EnvironmentBlock environment(command);
+  Words words(command.argv), environment(environment_of(command));
   bp::child child(
-      bp::exe = boost::filesystem::absolute(program).string(), bp::args = words,
+      bp::exe = boost::filesystem::absolute(program).string(),
       bp::start_dir = command.directory.empty() ? "." : command.directory.string(),
       bp::posix::fd.bind(0, streams.in.get()), bp::posix::fd.bind(1, streams.out.get()),
       bp::posix::fd.bind(2, streams.err.get()),
       bp::extend::on_exec_setup =
-          [hold = command.hold, variables = environment.get()](auto& executor) {
+          [hold = command.hold, line = words.get(), variables = environment.get()](auto& executor) {
+            executor.cmd_line = line;
             executor.env = variables;
             prepare_child(hold);
           },
