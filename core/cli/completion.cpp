@@ -138,7 +138,7 @@ _orch() {
   {
     IFS= read -r files
     while IFS= read -r line; do COMPREPLY+=("${line%%$'\t'*}"); done
-  } < <("${COMP_WORDS[0]}" _offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
+  } < <("${COMP_WORDS[0]/#\~\//$HOME/}" _offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null </dev/null)
   if [ -z "$files" ]; then return; fi
   while IFS= read -r line; do
     if [ "$files" = '*' ] || [ -d "$line" ] || [[ $line == *".$files" ]]; then COMPREPLY+=("$line"); fi
@@ -150,7 +150,7 @@ complete -o filenames -F _orch orch ./orch
 constexpr const char* kZsh = R"(#compdef orch
 # orch completion zsh > a file named _orch in a folder of $fpath
 _orch() {
-  local -a lines=("${(@f)$("${(Q)words[1]}" _offer -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  local -a lines=("${(@f)$("${${(Q)words[1]}/#\~\//$HOME/}" _offer -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
   local files=$lines[1]
   local -a offers=("${(@)${(@)lines[2,-1]//:/\\:}/$'\t'/:}")
   if [[ $words[CURRENT] == --*=* ]]; then compset -P '*='; fi
@@ -168,13 +168,16 @@ constexpr const char* kFish = R"(# orch completion fish > ~/.config/fish/complet
 function __orch_offer
     set -l words (commandline -opc)
     set -l word (commandline -ct)
-    set -l lines (command $words[1] _offer -- $words[2..] "$word" 2>/dev/null)
+    set -l program (string replace -r -- '^~/' "$HOME/" $words[1])
+    set -l lines (command $program _offer -- $words[2..] "$word" 2>/dev/null)
     set -l name (string match -r -- '^--[^=]*=' "$word")
     for line in $lines[2..]
         echo "$name$line"
     end
     if test "$lines[1]" = '*'
-        __fish_complete_path "$word"
+        for file in (__fish_complete_path (string replace -- "$name" '' "$word"))
+            echo "$name$file"
+        end
     else if test -n "$lines[1]"
         __fish_complete_suffix ".$lines[1]"
     end

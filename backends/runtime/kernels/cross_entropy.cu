@@ -102,7 +102,8 @@ void cross_entropy(const at::Tensor& logits, const at::Tensor& targets, std::int
   const auto most = static_cast<std::int64_t>(device.sharedMemPerBlockOptin) - 1024;
   const auto kept = std::min(columns * element, most / 16 * 16);
   const bool in_pairs =
-      2 * (kept + 2048) <= static_cast<std::int64_t>(device.sharedMemPerMultiprocessor);
+      2 * (kept + 2048) <= static_cast<std::int64_t>(device.sharedMemPerMultiprocessor) &&
+      device.maxThreadsPerMultiProcessor >= 2048;
   ORCH_DISPATCH(logits.scalar_type(), "cross_entropy", [&] {
     const auto kernel =
         in_pairs ? cross_entropy_kernel<scalar_t, true> : cross_entropy_kernel<scalar_t, false>;
