@@ -63,12 +63,14 @@ failed() { # WHAT GOT WANTED
   printf 'FAILED: %s: %s\n  got:    %s\n  wanted: %s\n' "$current" "$1" "$got" "$3"
 }
 
+# Less and less often: what is asked mostly starts orch, two programs of SLURM's and Python.
 poll() { # SECONDS COMMAND...
-  local until=$((SECONDS + $1))
+  local until=$((SECONDS + $1)) pause=100
   shift
   while ! "$@"; do
     if ((SECONDS > until)); then return 1; fi
-    sleep 0.1
+    sleep "0.$pause"
+    if ((pause < 400)); then pause=$((pause + 50)); fi
   done
 }
 
