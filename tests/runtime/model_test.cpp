@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <stdexcept>
 
 #include "core/plan/family.h"
 #include "tests/runtime/reference.h"
@@ -120,6 +121,8 @@ TEST_CASE("a step's gradients do not know those of the step before", "[runtime]"
   again.parameters.zero_gradients();
   again.model.train(again.batch(4), 1, {});
   CHECK(at::equal(once.parameters.gradients(), again.parameters.gradients()));
+  again.parameters.zero_gradients();
+  CHECK_THROWS_AS(again.parameters.zero_gradients(), std::logic_error);  // nobody has made them
 }
 
 TEST_CASE("recomputation changes no bit, with dropout too", "[runtime]") {

@@ -157,6 +157,7 @@ bool Parameters::has(const std::string& name) const {
 void Parameters::zero_gradients(std::size_t first, std::size_t end) {
   std::vector<at::Tensor> others;
   for (auto i = first; i < end; ++i) {
+    if (all_[i].is_stale) throw std::logic_error("no gradient of " + all_[i].spec.name);
     all_[i].is_stale = all_[i].shape.size() > 1;
     if (!all_[i].is_stale) others.push_back(all_[i].gradient);
   }

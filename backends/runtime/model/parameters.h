@@ -127,8 +127,9 @@ class Parameters {
   bool has_masters() const { return !masters_.is_same(weights_); }
   const std::vector<Owned>& owned() const { return owned_; }
 
-  // Sums begin anew: gradients are zero, but for matrices, which who adds first writes instead. All
-  // are used in every step, and nobody writes to what lies between.
+  // Sums begin anew: gradients are zero, but for matrices, which who adds first writes instead. Throws
+  // std::logic_error if nobody did so to one of them since the last time. Nobody writes to what lies
+  // between.
   void zero_gradients() { zero_gradients(0, all_.size()); }
   void zero_gradients(std::size_t first, std::size_t end);
   // Asked by who adds to a matrix's gradient.
