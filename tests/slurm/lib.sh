@@ -43,6 +43,13 @@ trap 'exit 1' INT TERM
 
 "$here/cluster" start "$work/cluster"
 export SLURM_CONF=$work/cluster/slurm.conf
+# A job counts its node's GPUs where nvidia-smi is: those of this machine are not the cluster's.
+if command -v nvidia-smi >/dev/null; then
+  mkdir "$work/of_a_node"
+  printf '#!/bin/sh\nseq -f "GPU %%g" 0 7\n' >"$work/of_a_node/nvidia-smi"
+  chmod +x "$work/of_a_node/nvidia-smi"
+  PATH=$work/of_a_node:$PATH
+fi
 
 expect() { # WHAT GOT WANTED
   checks=$((checks + 1))
