@@ -157,6 +157,39 @@ void check_norms(NormKind kind) {
   }
 }
 
+// Within products and behind them, with values at which exponentials overflow.
+void check_gelu() {
+  for (const std::int64_t hidden : {512, 4096}) {
+    // Such that the sums over rows do not cancel.
+    const auto x = rounded(wave({200, hidden}, 0.37)), bias = rounded(wave({1000}, 0.2) * 3),
+               weight = rounded((wave({1000, hidden}, 0.61) + 1.5) * 0.02),
+               back = weight.t().contiguous(), dy = rounded(wave({200, hidden}, 0.29) + 0.7);
+    bias.narrow(0, 0, 2).copy_(at::tensor({20.f, -20.f}));
+    struct Result {
+      Activated made;
+      at::Tensor dx, db;
+    };
+    const auto run = [&](auto&& to) {
+      Result result{ops::linear_activated(to(x), to(weight), to(bias), Activation::gelu), {}, {}};
+      result.db = at::zeros({1000}, result.made.before.options().dtype(at::kFloat));
+      result.dx = ops::linear_activated_backward(to(dy), to(back), result.made.before,
+                                                 Activation::gelu, result.db);
+      return result;
+    };
+    const auto cpu = run([](const at::Tensor& t) { return t; });
+    const auto gpu = run([](const at::Tensor& t) { return t.cuda(); }), short_ones = run(half);
+    const auto name = "GELU, " + std::to_string(hidden) + " factors: ";
+    check(name + "forward", distance(gpu.made.after, cpu.made.after), 1e-5);
+    check(name + "backward", distance(gpu.dx, cpu.dx), 1e-5);
+    check(name + "bias", distance(gpu.db, cpu.db), 1e-5);
+    check(name + "forward in bf16", distance(short_ones.made.after, cpu.made.after), 0.005);
+    check(name + "all but the large in bf16",
+          distance(short_ones.made.after.narrow(1, 2, 998), cpu.made.after.narrow(1, 2, 998)), 0.01);
+    check(name + "backward in bf16", angle(short_ones.dx, cpu.dx) + angle(short_ones.db, cpu.db),
+          1e-3);
+  }
+}
+
 // With a tail that fills no vector, and gates at which exponentials overflow.
 void check_swiglu() {
   auto before = rounded(wave({333, 2 * 1001}, 0.61) * 4);
@@ -545,6 +578,7 @@ int main(int argc, char** argv) {
   compare_models();
   check_norms(NormKind::layer);
   check_norms(NormKind::rms);
+  check_gelu();
   check_swiglu();
   check_heads();
   check_shared_keys();

@@ -37,15 +37,20 @@ def layer_seconds(trainers, tensor, samples, settings):
     return (cost(long) - cost(short)) / (long - short) / (many - few)
 
 
-def seconds_of(work, repeats=20):
-    for _ in range(5):
-        work()
-    torch.cuda.synchronize()
-    began = time.perf_counter()
-    for _ in range(repeats):
-        work()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - began) / repeats
+def seconds_of(works, settle=1.0, measure=3.0):
+    """Of all of them, one after the other, again and again, as a training has them: a GPU that works for
+    milliseconds has a higher clock than one that is at its limit of power."""
+    def for_seconds(limit):
+        began, rounds = time.perf_counter(), 0
+        while time.perf_counter() - began < limit:
+            for work in 10 * works:
+                work()
+            torch.cuda.synchronize()
+            rounds += 10
+        return (time.perf_counter() - began) / rounds
+
+    for_seconds(settle)
+    return for_seconds(measure)
 
 
 def adding(total, a, b):
@@ -57,27 +62,27 @@ def adding(total, a, b):
         return lambda: torch.mm(a, b, out_dtype=torch.float32)
 
 
+def product(inputs, outputs, rows, like):
+    """A product's output and both its gradients."""
+    x, w = torch.randn(rows, inputs, **like), torch.randn(outputs, inputs, **like)
+    dy, total = torch.randn(rows, outputs, **like), torch.zeros(outputs, inputs, device="cuda")
+    return [lambda: x @ w.T, lambda: dy @ w, adding(total, dy.T, x)]
+
+
 def alone(tensor, samples):
-    """Seconds and FLOPs of a layer's products (output, both gradients) and attention."""
+    """Seconds and FLOPs of a layer's products and attention."""
     rows, like = samples * SEQ, {"device": "cuda", "dtype": torch.bfloat16}
-    seconds = flops = 0.0
+    works, flops = [], 0.0
     for inputs, outputs in ((HIDDEN, 3 * HIDDEN // tensor), (HIDDEN // tensor, HIDDEN),
                             (HIDDEN, 4 * HIDDEN // tensor), (4 * HIDDEN // tensor, HIDDEN)):
-        x, w = torch.randn(rows, inputs, **like), torch.randn(outputs, inputs, **like)
-        dy = torch.randn(rows, outputs, **like)
-        total = torch.zeros(outputs, inputs, device="cuda")
-        seconds += (seconds_of(lambda: x @ w.T) + seconds_of(lambda: dy @ w)
-                    + seconds_of(adding(total, dy.T, x)))
+        works += product(inputs, outputs, rows, like)
         flops += 3 * 2 * rows * inputs * outputs
     shape = (samples, HEADS // tensor, SEQ, HIDDEN // HEADS)
     q, k, v, dy = (torch.randn(shape, **like, requires_grad=i < 3) for i in range(4))
-
-    def attention():
-        F.scaled_dot_product_attention(q, k, v, is_causal=True).backward(dy)
-
-    seconds += seconds_of(attention)
+    works.append(lambda: torch.autograd.grad(
+        F.scaled_dot_product_attention(q, k, v, is_causal=True), (q, k, v), dy))
     flops += 3.5 * 4 * rows * SEQ * HIDDEN // tensor / 2
-    return seconds, flops
+    return seconds_of(works), flops
 
 
 if __name__ == "__main__":

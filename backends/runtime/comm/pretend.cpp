@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 namespace orch::train {
 namespace {
 
@@ -12,9 +14,14 @@ class Pretended : public Transport {
   Running all_reduce(const at::Tensor&, Reduce) override { return {}; }
   Running broadcast(const at::Tensor&, int) override { return {}; }
 
+  // By copies of what is one piece, each twice the last: the cheapest that a device has.
   Running all_gather(const at::Tensor& out, const at::Tensor& in) override {
     const auto parts = out.view({size_, -1});
-    parts.copy_(in.view({1, -1}).expand_as(parts));
+    parts[0].copy_(in.view({-1}));
+    for (std::int64_t done = 1; done < size_; done *= 2) {
+      const auto more = std::min(done, size_ - done);
+      parts.narrow(0, done, more).copy_(parts.narrow(0, 0, more));
+    }
     return {};
   }
 

@@ -8,10 +8,25 @@ namespace {
 
 constexpr int kThreads = 256;
 
+// 16-bit types do not see the difference.
+template <class T>
+__device__ float sigmoid(float x) {
+  if constexpr (sizeof(T) == 2) return __fdividef(1.0f, 1.0f + __expf(-x));
+  return 1.0f / (1.0f + expf(-x));
+}
+
+// GELU by its tanh formula is x times sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
+constexpr float kGelu = 2 * 0.7978845608028654f, kCubic = 0.044715f;
+
+template <class T>
+__device__ float gelu_share(float x) {
+  return sigmoid<T>(kGelu * (x + kCubic * x * x * x));
+}
+
+template <class T>
 __device__ float gelu_slope(float x) {
-  constexpr float kA = 0.7978845608028654f, kB = 0.044715f;  // sqrt(2/pi), of the tanh formula
-  const float t = tanhf(kA * (x + kB * x * x * x));
-  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kA * (1 + 3 * kB * x * x);
+  const float share = gelu_share<T>(x);
+  return share + x * share * (1 - share) * kGelu * (1 + 3 * kCubic * x * x);
 }
 
 // Rows of dy; and what GELU's backward makes of them, which it writes.
@@ -37,7 +52,7 @@ struct GeluRows {
     const auto x = load_vector(before + at);
     for (int i = 0; i < Vector<T>::kSize; ++i)
       gradient.values[i] = static_cast<T>(static_cast<float>(gradient.values[i]) *
-                                          gelu_slope(static_cast<float>(x.values[i])));
+                                          gelu_slope<T>(static_cast<float>(x.values[i])));
     store_vector(dx + at, gradient);
     return gradient;
   }
@@ -82,11 +97,23 @@ __global__ void dropout_kernel(const T* from, T* to, std::int64_t count, float p
   to[i] = kept ? static_cast<T>(static_cast<float>(from[i]) * keep) : static_cast<T>(0.0f);
 }
 
-// 16-bit types do not see the difference.
+// A thread has one vector; the last of them may be shorter.
 template <class T>
-__device__ float sigmoid(float x) {
-  if constexpr (sizeof(T) == 2) return __fdividef(1.0f, 1.0f + __expf(-x));
-  return 1.0f / (1.0f + expf(-x));
+__global__ void gelu_kernel(const T* before, T* after, std::int64_t count) {
+  constexpr int kSize = Vector<T>::kSize;
+  const std::int64_t at = (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * kSize;
+  const auto of = [](T value) {
+    const float x = static_cast<float>(value);
+    return static_cast<T>(x * gelu_share<T>(x));
+  };
+  if (at + kSize > count) {
+    for (auto i = at; i < count; ++i) after[i] = of(before[i]);
+    return;
+  }
+  auto vector = load_vector(before + at);
+#pragma unroll
+  for (int i = 0; i < kSize; ++i) vector.values[i] = of(vector.values[i]);
+  store_vector(after + at, vector);
 }
 
 // Gate and factor are neighbours wherever they are: rows do not matter here. A thread has one vector
@@ -201,6 +228,17 @@ void dropout(const at::Tensor& from, const at::Tensor& to, const Dropout& droppe
         dropped.key, dropped.first);
   });
   C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+
+at::Tensor gelu(const at::Tensor& before) {
+  const auto after = at::empty_like(before);
+  ORCH_DISPATCH(before.scalar_type(), "gelu", [&] {
+    gelu_kernel<scalar_t>
+        <<<blocks_of_vectors<scalar_t>(after.numel()), kThreads, 0, stream()>>>(
+            before.data_ptr<scalar_t>(), after.data_ptr<scalar_t>(), after.numel());
+  });
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return after;
 }
 
 at::Tensor swiglu(const at::Tensor& before) {
