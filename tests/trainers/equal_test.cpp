@@ -8,7 +8,8 @@ using namespace orch::test;
 
 // Other cases fork their ranks.
 TEST_CASE("ranks that were forked train as programs that were started, to the bit", "[train]") {
-  for (const auto& json : {small_run(2), megatron_run(2, 2, 1), zero_run("zero3", 2)}) {
+  for (auto json : {small_run(2), megatron_run(2, 2, 1), zero_run("zero3", 2)}) {
+    json["steps"] = 6;
     TrainerRun run(json);
     AttemptOptions options;
     options.started = true;

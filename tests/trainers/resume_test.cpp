@@ -32,7 +32,7 @@ void kill_all(const std::vector<pid_t>& pids) {
 TEST_CASE("killed at random moments it ends as if it never had been", "[train]") {
   const std::string backend = GENERATE("ddp", "megatron", "zero3");
   CAPTURE(backend);
-  const int most = backend == "megatron" ? 20 : 10, steps = 8 * most;
+  const int most = backend == "megatron" ? 20 : 10, steps = 4 * most;
   auto json = long_run(2, steps);
   if (backend == "ddp") {
     json["settings"]["compression"] = "powersgd";
@@ -54,11 +54,11 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
   int kills = 0, in_training = 0;
   for (; kills < most; ++kills) {
     // Some while it starts, most in the steps that follow: else it would never come further.
-    const int after = std::uniform_int_distribution(-1, 14)(random);
+    const int after = std::uniform_int_distribution(-1, 7)(random);
     AttemptOptions options;
     options.meanwhile = [&](const std::vector<pid_t>& pids, const fs::path& attempt) {
       const auto done = static_cast<int>(broken.losses().size());
-      if (after >= 0) wait_for_step(attempt, std::min(done + after, steps - 10), 60);
+      if (after >= 0) wait_for_step(attempt, std::min(done + after, steps - 6), 60);
       std::this_thread::sleep_for(
           std::chrono::microseconds(std::uniform_int_distribution(0, 30000)(random)));
       kill_all(pids);

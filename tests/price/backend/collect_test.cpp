@@ -9,6 +9,7 @@
 
 using namespace orch;
 
+namespace collect_test {
 namespace {
 
 struct Said {
@@ -83,3 +84,5 @@ TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]")
   check("'norms' has amounts that cannot be", [](Said& said) { said.op.group_size = -4; });
   check("an operation of 4 bytes", [](Said& said) { said.op.struct_size = 4; });
 }
+
+}  // namespace collect_test

@@ -4,7 +4,7 @@
 
 #include "core/plan/family.h"
 
-namespace orch::test {
+namespace orch::test::ddp_test {
 namespace {
 
 using Catch::Approx;
@@ -86,4 +86,4 @@ TEST_CASE("what slows data parallelism down is warned of", "[ddp]") {
   CHECK(problems_of(ddp()).warnings.empty());
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::ddp_test

@@ -2,7 +2,7 @@
 
 #include "tests/price/backend/support.h"
 
-namespace orch::test {
+namespace orch::test::engine_test {
 namespace {
 
 using Catch::Approx;
@@ -234,4 +234,4 @@ TEST_CASE("the host's optimizer is AdamW, and DeepSpeed's pipeline does not inte
       "does not interleave"));
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::engine_test

@@ -11,6 +11,7 @@ using namespace orch;
 using namespace orch::test;
 using Catch::Matchers::WithinRel;
 
+namespace families_test {
 namespace {
 
 plan::Model llama_70b() {
@@ -147,3 +148,5 @@ TEST_CASE("ranks that share samples send keys and values round", "[backend]") {
   CHECK(gather.group_stride == 8);
   CHECK(find_op(work, "layer", "gradient all-reduce"));  // both have all weights
 }
+
+}  // namespace families_test

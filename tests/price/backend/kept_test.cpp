@@ -5,7 +5,7 @@
 #include "core/plan/family.h"
 #include "tests/price/backend/support.h"
 
-namespace orch::test {
+namespace orch::test::kept_test {
 namespace {
 
 using Catch::Approx;
@@ -139,4 +139,4 @@ TEST_CASE("what Megatron's optimizer has on the host passes through three slices
   CHECK(memory(work, 0, "staging on the host", ORCH_HOST_MEMORY) == 3 * (4 + 2) * 4194304.0);
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::kept_test

@@ -5,7 +5,7 @@
 #include "tests/price/backend/support.h"
 #include "tests/place.h"
 
-namespace orch::test {
+namespace orch::test::loader_test {
 namespace {
 
 using backend::Backends;
@@ -136,4 +136,4 @@ TEST_CASE("a plug-in of an earlier folder replaces one of the same file name", "
   CHECK(loaded->all().size() == 3);
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::loader_test

@@ -2,7 +2,7 @@
 
 #include "core/plan/family.h"
 
-namespace orch::test {
+namespace orch::test::megatron_check_test {
 namespace {
 
 const plan::Model kAligned = plan::sized("gpt", "aligned", 96, 12288, 96, 50257, 2048);
@@ -187,4 +187,4 @@ TEST_CASE("shapes that miss the fast kernels are warned of", "[megatron]") {
              "= 1,248 is not a multiple of 64", "try hidden = 10,240");
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::megatron_check_test

@@ -4,7 +4,7 @@
 #include "core/plan/family.h"
 #include "tests/price/backend/support.h"
 
-namespace orch::test {
+namespace orch::test::megatron_memory_test {
 namespace {
 
 using Catch::Approx;
@@ -171,4 +171,4 @@ TEST_CASE("formulas carry their numbers", "[megatron]") {
     if (item.name == "weights: layers") CHECK(item.formula == "2 B x 807,539,800 params = 1.6 GB");
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::megatron_memory_test

@@ -2,7 +2,7 @@
 
 #include "tests/price/backend/support.h"
 
-namespace orch::test {
+namespace orch::test::megatron_work_test {
 namespace {
 
 using Catch::Approx;
@@ -185,4 +185,4 @@ TEST_CASE("texts are left out unless asked for, numbers are the same", "[megatro
   REQUIRE(quick.memory.size() == explained.memory.size());
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::megatron_work_test

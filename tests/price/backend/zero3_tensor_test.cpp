@@ -4,7 +4,7 @@
 
 #include "core/plan/family.h"
 
-namespace orch::test {
+namespace orch::test::zero3_tensor_test {
 namespace {
 
 // As the framework does it that the strategy is named after.
@@ -100,4 +100,4 @@ TEST_CASE("heads must divide over ZeRO's tensor-parallel ranks", "[zero3][tensor
   CHECK(has(about(found.reasons, "tensor_parallel").fact, "heads = 32 is not divisible"));
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::zero3_tensor_test

@@ -4,7 +4,7 @@
 
 #include "core/plan/family.h"
 
-namespace orch::test {
+namespace orch::test::zero3_test {
 namespace {
 
 // As the framework does it that the strategy is named after.
@@ -175,4 +175,4 @@ TEST_CASE("our own trainer gathers what is not there, and reduces between replic
   CHECK(between.bytes == 4 * kLayer / 8);
 }
 
-}  // namespace orch::test
+}  // namespace orch::test::zero3_test

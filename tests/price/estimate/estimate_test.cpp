@@ -10,6 +10,7 @@ using namespace orch;
 using namespace orch::estimate;
 using Catch::Approx;
 
+namespace estimate_test {
 namespace {
 
 // Memory-bound operations at 1 TB/s, so that bytes read as seconds.
@@ -268,3 +269,5 @@ TEST_CASE("time to train integrates the batch ramp-up", "[estimate]") {
   CHECK(estimate.days_to_train == Approx(seconds / 86400));
   CHECK(estimate.gpu_hours == Approx(seconds * 4 / 3600));
 }
+
+}  // namespace estimate_test

@@ -7,6 +7,7 @@ using estimate::fit_reason;
 using estimate::judge_fit;
 using plan::Fit;
 
+namespace fit_test {
 namespace {
 
 plan::Partition partition() {
@@ -46,3 +47,5 @@ TEST_CASE("the reason has the number", "[estimate][fit]") {
   CHECK(fit_reason(partition(), held(85e9, 95e9)) == "85.0 GB of 80.0 GB on the GPU");
   CHECK(fit_reason(partition(), held(10e9, 12e9, 104e9)) == "104.0 GB of 100.0 GB on the host");
 }
+
+}  // namespace fit_test

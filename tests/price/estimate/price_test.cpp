@@ -7,6 +7,7 @@ using namespace orch;
 using Catch::Approx;
 using estimate::Price;
 
+namespace price_test {
 namespace {
 
 // Round numbers, so that every expectation can be worked out by hand.
@@ -187,3 +188,5 @@ TEST_CASE("a send to the next stage gets its share of the line", "[estimate][pri
   // Everything on one node: 100 GB/s.
   CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_SEND, 1e9, 4, 2)) == Approx(0.010));
 }
+
+}  // namespace price_test

@@ -7,6 +7,7 @@ using namespace orch;
 using Catch::Approx;
 using estimate::Price;
 
+namespace rings_test {
 namespace {
 
 // Nodes of 8 with 40 GB/s between them, half of which one ring of collectives reaches; a hop takes
@@ -121,3 +122,5 @@ TEST_CASE("latency is that of the way the bytes take", "[estimate][price]") {
   split.calls = 0.25;  // four blocks share a bucket
   CHECK(price.seconds(split) == Approx(0.75e-3));
 }
+
+}  // namespace rings_test

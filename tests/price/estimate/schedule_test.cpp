@@ -10,6 +10,7 @@ using namespace orch;
 using namespace orch::estimate;
 using Catch::Approx;
 
+namespace schedule_test {
 namespace {
 
 // Nodes of 4 GPUs, 1 TB/s of memory bandwidth: an operation of so many TB takes so many seconds.
@@ -203,3 +204,5 @@ TEST_CASE("a backend that cannot answer for a phase is an error", "[estimate][sc
   REQUIRE_FALSE(status);
   CHECK(text(status.error()) == "toy: asked for 16 GPUs");
 }
+
+}  // namespace schedule_test

@@ -9,6 +9,7 @@ using namespace orch;
 using Catch::Approx;
 using estimate::allocator_slack;
 
+namespace slack_test {
 namespace {
 
 // 80 GB, of which the context takes 1.
@@ -80,3 +81,5 @@ TEST_CASE("the first stage's memory is told beside the peak", "[estimate][slack]
   CHECK(made.first_stage_memory == made.peak_memory);
   CHECK(made.peak_stage == 0);
 }
+
+}  // namespace slack_test

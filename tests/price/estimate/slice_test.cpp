@@ -10,6 +10,7 @@ using namespace orch;
 using namespace orch::estimate;
 using Catch::Approx;
 
+namespace slice_test {
 namespace {
 
 backend::Op op_of(std::uint32_t kind, double bytes) {
@@ -75,3 +76,5 @@ TEST_CASE("a slice has as many micro-batches as fill it", "[estimate][slice]") {
   CHECK(enough(4, 2, 8) == 8);
   CHECK(enough(4, 2, 64) == 8);
 }
+
+}  // namespace slice_test

@@ -9,6 +9,7 @@
 using namespace orch;
 using Catch::Approx;
 
+namespace spread_test {
 namespace {
 
 plan::Estimate ranged(double time_spread, double memory_spread) {
@@ -135,3 +136,5 @@ TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   CHECK(made.remarks.empty());
   CHECK(made.step_high == Approx(100 * std::exp(1.645 * 0.05)));
 }
+
+}  // namespace spread_test

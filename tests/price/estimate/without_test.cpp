@@ -13,6 +13,7 @@ using namespace orch;
 using namespace orch::estimate;
 using Catch::Approx;
 
+namespace without_test {
 namespace {
 
 // Bytes through memory at 1 TB/s, so that they read as seconds; products at 100 TFLOPs, and at a
@@ -157,3 +158,5 @@ TEST_CASE("every name that does not occur is told, with a guess", "[estimate][wi
   CHECK(made.error()[1].fix == "did you mean 'bubble'?");
   CHECK_FALSE(Without::from({"lm"}, known));  // whole names
 }
+
+}  // namespace without_test
