@@ -18,16 +18,13 @@ class Patterns {
  public:
   // Later files go before earlier ones. Every problem of every file at once.
   static Result<Patterns> load(const std::vector<fs::path>& files);
-  Patterns(Patterns&&) noexcept;
-  Patterns& operator=(Patterns&&) noexcept;
-  ~Patterns();
 
   struct Impl;
   const Impl& impl() const { return *impl_; }
 
  private:
-  explicit Patterns(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Patterns(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
 // A file that gave nothing, and why.

@@ -45,7 +45,7 @@ bool split_argument(std::string_view text, std::string_view& key, std::string_vi
   const auto gap = at;
   while (at < text.size() && (text[at] == '.' || text[at] == ' ')) ++at;
   // Not the point of ".5".
-  if (at < text.size() && text[at - 1] == '.' && number_detail::is_digit(text[at])) --at;
+  if (at < text.size() && text[at - 1] == '.' && is_digit(text[at])) --at;
   value = without_origin(trim(text.substr(at)));
   // "….: 12.3" is a timer of today's Megatron.
   return at - gap >= 2 && !value.starts_with(':');

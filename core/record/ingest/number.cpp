@@ -1,10 +1,38 @@
 #include "core/record/ingest/number.h"
 
+#include <charconv>
+#include <cstdlib>
 #include <string>
 
 #include "core/base/text.h"
 
 namespace orch::ingest {
+
+const char* read_number(const char* at, const char* end, double& value) {
+  if (at < end && *at == '+' && (++at == end || *at == '-')) return nullptr;
+  const auto [stop, code] = std::from_chars(at, end, value);
+  if (code == std::errc::invalid_argument) return nullptr;
+  if (code != std::errc()) value = std::strtod(std::string(at, stop).c_str(), nullptr);
+  return stop;
+}
+
+double suffix_factor(std::string_view rest) {
+  if (rest.empty()) return 1;
+  if (rest.size() > 1 && rest[1] != ' ' && rest[1] != '|' && rest[1] != ',') return 1;
+  switch (rest.front()) {
+    case 'K':
+      return 1e3;
+    case 'M':
+      return 1e6;
+    case 'G':
+    case 'B':
+      return 1e9;
+    case 'T':
+      return 1e12;
+    default:
+      return 1;
+  }
+}
 
 std::optional<double> to_number(std::string_view text) {
   text = trim(text);

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/base/descriptor.h"
-#include "core/record/ingest/clean.h"
 #include "core/record/ingest/conclude.h"
 #include "core/record/ingest/matcher.h"
 
