@@ -1,4 +1,4 @@
-#include "core/plan/hardware/calibration.h"
+#include "core/plan/hardware/sections.h"
 
 #include <fmt/format.h>
 
