@@ -12,7 +12,7 @@
 #include "core/record/published/columns.h"
 #include "core/record/published/flops.h"
 #include "core/record/published/framework.h"
-#include "core/record/published/kind.h"
+#include "core/record/published/sizes.h"
 
 namespace orch::published {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/multiples.h"
 #include "core/record/published/framework.h"
-#include "core/record/published/kind.h"
+#include "core/record/published/sizes.h"
 #include "core/record/published/said.h"
 #include "core/record/statistics/interval.h"
 
