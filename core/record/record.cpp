@@ -4,16 +4,14 @@
 
 #include <algorithm>
 
+#include "core/plan/strategy.h"
 #include "core/plan/vocabulary.h"
 
 namespace orch::record {
 
 std::string text(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
-  const auto* words = std::get_if<std::string>(&value);
-  return words != nullptr ? *words : std::string();
+  return plan::is_given(value) ? plan::plain(value) : std::string();
 }
 
 const std::vector<std::string>& field_names() {
@@ -39,10 +37,7 @@ std::string Record::field_text(std::string_view name) const {
 
 std::optional<double> Record::field_number(std::string_view name) const {
   const auto* held = field(name);
-  if (held == nullptr) return std::nullopt;
-  if (const auto* whole = std::get_if<std::int64_t>(held)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(held)) return *real;
-  return std::nullopt;
+  return held != nullptr ? plan::number(*held) : std::nullopt;
 }
 
 std::optional<std::int64_t> Record::whole(std::string_view name) const {

@@ -245,13 +245,6 @@ struct Reader {
   }
 };
 
-Json json_of(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return text(value);
-}
-
 void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& value) {
   const std::string name(quantity.name);
   if (value && !to.contains(name)) to[name] = value->value;
@@ -266,7 +259,7 @@ Json json_of(const Record& record) {
   io("reason", record.reason);
   std::vector<std::string> assumed;
   for (const auto& field : record.fields) {
-    out[field.name] = json_of(field.value);
+    out[field.name] = plan::json_of(field.value);
     if (field.assumed) assumed.push_back(field.name);
   }
   io("assumed", assumed);
