@@ -1,20 +1,10 @@
 #include "core/record/ingest/number.h"
 
-#include <charconv>
-#include <cstdlib>
 #include <string>
 
 #include "core/base/text.h"
 
 namespace orch::ingest {
-
-const char* read_number(const char* at, const char* end, double& value) {
-  if (at < end && *at == '+' && (++at == end || *at == '-')) return nullptr;
-  const auto [stop, code] = std::from_chars(at, end, value);
-  if (code == std::errc::invalid_argument) return nullptr;
-  if (code != std::errc()) value = std::strtod(std::string(at, stop).c_str(), nullptr);
-  return stop;
-}
 
 double suffix_factor(std::string_view rest) {
   if (rest.empty()) return 1;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <charconv>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace orch::ingest {
@@ -9,7 +12,13 @@ inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; 
 
 // Reads a number at the front: where it ends, or null if there is none. nan, inf and infinity in any
 // case are numbers, as Python and C print them; one beyond a double is infinite or 0.
-const char* read_number(const char* at, const char* end, double& value);
+inline const char* read_number(const char* at, const char* end, double& value) {
+  if (at < end && *at == '+' && (++at == end || *at == '-')) return nullptr;
+  const auto [stop, code] = std::from_chars(at, end, value);
+  if (code == std::errc::invalid_argument) return nullptr;
+  if (code != std::errc()) value = std::strtod(std::string(at, stop).c_str(), nullptr);
+  return stop;
+}
 
 // What a letter behind a number stands for where nothing of a word follows: "4.71K", "8.03B", "2G";
 // 1: it is none of these.

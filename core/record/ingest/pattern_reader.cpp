@@ -285,7 +285,7 @@ class Reader {
     const auto example = fmt::format("{} = {{ [\"lm loss\"] = \"loss\" }}", name);
     table.each(name, example.c_str(), [&](const std::string& key, const sol::object& value) {
       const auto place = fmt::format("{}.{}['{}']", table.place(), name, key);
-      if (auto meaning = read_meaning(value, place)) keys.add(key, std::move(*meaning));
+      if (auto meaning = read_meaning(value, place)) keys.emplace(key, std::move(*meaning));
     });
   }
 
@@ -386,21 +386,19 @@ class Reader {
 
   void read_groups(const CheckedTable& table, LineRule& rule) {
     for (const auto& [name, index] : rule.regex.groups()) {
-      LineRule::Group group;
-      group.index = index;
-      if (read_target(name, table.below("match"), group.meaning.target, group.meaning.more))
-        rule.groups.push_back(std::move(group));
+      Meaning meaning;
+      if (read_target(name, table.below("match"), meaning.target, meaning.more))
+        rule.groups.emplace_back(index, std::move(meaning));
     }
     if (!table.has("scale")) return;
     table.each(
         "scale", "scale = { params = 1e9 }",
         [&](const std::string& name, const sol::object& value) {
           bool found = false;
-          for (auto& group : rule.groups) {
-            const auto& meaning = group.meaning;
+          for (auto& [index, meaning] : rule.groups) {
             if (meaning.target == Target::count_ || name != orch::ingest::name(meaning.target))
               continue;
-            read_scale(value, table.below("scale." + name), group.meaning);
+            read_scale(value, table.below("scale." + name), meaning);
             found = true;
           }
           if (!found)

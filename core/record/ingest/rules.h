@@ -49,18 +49,12 @@ struct Rule {
 };
 
 // Names with their meanings.
-class Keys {
- public:
-  void add(std::string key, Meaning meaning) { held_.emplace(std::move(key), std::move(meaning)); }
-  bool empty() const { return held_.empty(); }
-  const Meaning* find(std::string_view key) const {
-    const auto found = held_.find(key);
-    return found == held_.end() ? nullptr : &found->second;
-  }
+using Keys = std::map<std::string, Meaning, std::less<>>;
 
- private:
-  std::map<std::string, Meaning, std::less<>> held_;
-};
+inline const Meaning* meaning_of(const Keys& keys, std::string_view key) {
+  const auto found = keys.find(key);
+  return found == keys.end() ? nullptr : &found->second;
+}
 
 // `iteration {step}/{steps_planned} | key: value | …`
 struct FieldsRule : Rule {
@@ -80,13 +74,9 @@ struct ArgumentsRule : Rule {
 };
 
 struct LineRule : Rule {
-  struct Group {
-    std::size_t index = 0;
-    Meaning meaning;
-  };
   std::string has;
   Regex regex;
-  std::vector<Group> groups;
+  std::vector<std::pair<std::size_t, Meaning>> groups;  // of the expression, by their index
   std::vector<Setting> settings;
   std::string opens, within;  // a section of a nested dump, for the lines right below
   Keys below;                 // of lines "key: value" or "key=value" below it, which are indented
