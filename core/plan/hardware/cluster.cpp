@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/hardware/sections.h"
 #include "core/plan/hardware/yaml.h"
 
 namespace orch::hardware {
