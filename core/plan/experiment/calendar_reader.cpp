@@ -66,11 +66,6 @@ void Reader::read_windows(const sol::table& list) {
   if (!out_.calendar.start && !windows.empty()) out_.calendar.start = windows.front().from;
 }
 
-const std::vector<std::string>& Reader::budget_names() {
-  static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
-  return kNames;
-}
-
 void Reader::read_budget(const sol::object& value) {
   auto& budget = out_.budget;
   read_named(

@@ -18,6 +18,7 @@ const std::vector<std::string> kTop{
     "training", "trainer",     "stack", "repeats",  "expect"};
 
 const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
+const std::vector<std::string> kBudget{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
 // What it says to SLURM; its partition is one of the cluster's.
 const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
                                     "time",    "hint", "gres"};
@@ -87,7 +88,7 @@ std::string Reader::advice(const std::string& name) const {
       {"hardware", plan::fields_of(Section::hardware)},
       {"hardware", kJob},
       {"batch.rampup", kRampUp},
-      {"budget", budget_names()},
+      {"budget", kBudget},
       {"training", plan::training_names()}};
   for (const auto& [section, names] : sections)
     if (contains(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);

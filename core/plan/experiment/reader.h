@@ -50,7 +50,6 @@ class Reader {
   void read_windows(const sol::table& list);
   void read_calendar(const sol::object& start, const sol::object& availability);
   void read_budget(const sol::object& value);
-  static const std::vector<std::string>& budget_names();
   void read_expect(const sol::object& value);
   void read_expected(const sol::table& table, const std::string& place);
   void read_expectation(const sol::table& table, const std::string& place,

@@ -138,12 +138,7 @@ void note_step_of_loss(std::int64_t step, Run& run) {
   run.last_step = std::max(run.last_step, step);
 }
 
-}  // namespace
-
-std::int64_t to_step(double value) {
-  return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
-}
-
+// "01:02", "1:02:03" of a progress bar in seconds.
 double clock_seconds(std::string_view text) {
   double seconds = 0, part = 0;
   for (const char c : text) {
@@ -155,6 +150,12 @@ double clock_seconds(std::string_view text) {
     }
   }
   return seconds + part;
+}
+
+}  // namespace
+
+std::int64_t to_step(double value) {
+  return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
 }
 
 Pace pace_of(const Values& values) {

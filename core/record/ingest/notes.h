@@ -37,7 +37,5 @@ Pace pace_of(const Values& values);
 
 // Time and loss of a step as its line says them: a copy of the line has the very same.
 StepTimes::Kept shape_of(const Values& values, double seconds);
-// "01:02", "1:02:03" of a progress bar in seconds.
-double clock_seconds(std::string_view text);
 
 }  // namespace orch::ingest

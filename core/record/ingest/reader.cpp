@@ -115,6 +115,23 @@ bool is_utf16(std::string_view text) {
   return half >= 16 && (even * 10 > half * 8) != (odd * 10 > half * 8);
 }
 
+// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
+std::string why_not_text(std::string_view text) {
+  if (const auto packing = packing_of(text); !packing.program.empty())
+    return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program, packing.by_hand);
+  if (text.starts_with("PK\x03\x04"sv)) return "an archive (zip): unpack it first";
+  if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
+  // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.
+  std::size_t odd = 0;
+  for (const char c : text)
+    odd += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r' &&
+            c != '\x1b' && c != '\b' && c != '\f' && c != '\a' && c != '\0') ||
+           c == '\x7f';
+  const auto zeros = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\0'));
+  if (odd * 20 > text.size() || zeros * 2 > text.size()) return "binary";
+  return "";
+}
+
 }  // namespace
 
 bool is_clean(std::string_view block) {
@@ -142,22 +159,6 @@ void clean_line(std::string_view line, std::string& out) {
       ++at;
     }
   }
-}
-
-std::string why_not_text(std::string_view text) {
-  if (const auto packing = packing_of(text); !packing.program.empty())
-    return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program, packing.by_hand);
-  if (text.starts_with("PK\x03\x04"sv)) return "an archive (zip): unpack it first";
-  if (is_utf16(text)) return "UTF-16: iconv -f UTF-16 -t UTF-8 FILE | orch ingest -";
-  // A crash can leave NUL bytes at the end of a block in a log, and terminals leave escape codes.
-  std::size_t odd = 0;
-  for (const char c : text)
-    odd += (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r' &&
-            c != '\x1b' && c != '\b' && c != '\f' && c != '\a' && c != '\0') ||
-           c == '\x7f';
-  const auto zeros = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\0'));
-  if (odd * 20 > text.size() || zeros * 2 > text.size()) return "binary";
-  return "";
 }
 
 Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,

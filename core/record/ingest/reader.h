@@ -41,7 +41,4 @@ bool is_clean(std::string_view block);
 // Takes escape codes of terminals (colours, cursor, titles) and NUL bytes out of a line.
 void clean_line(std::string_view line, std::string& out);
 
-// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
-std::string why_not_text(std::string_view beginning);
-
 }  // namespace orch::ingest

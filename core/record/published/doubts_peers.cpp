@@ -5,8 +5,9 @@
 #include <cmath>
 #include <map>
 
-#include "core/record/published/flops.h"
+#include "core/base/text.h"
 #include "core/record/published/doubts_checks.h"
+#include "core/record/published/flops.h"
 #include "core/record/published/said.h"
 #include "core/record/statistics/interval.h"
 
@@ -61,7 +62,7 @@ void doubt_set(Inquiry& inquiry, const std::vector<Point>& set, const char* fiel
     if (is_far(point.value, typical(set, point.row))) odd.push_back(point.row);
   if (set.size() > 2 && 2 * odd.size() > set.size()) return;  // scattered, with no rule to break
   for (const auto& point : set) {
-    if (std::find(odd.begin(), odd.end(), point.row) == odd.end()) continue;
+    if (!contains(odd, point.row)) continue;
     inquiry.add(point.row, set.size() > 2 ? "repeat" : "disagree", field,
                 fmt::format("{:g} {} where the same configuration has {}", point.value, unit,
                             others(inquiry, set, point.row)));
@@ -74,9 +75,7 @@ std::optional<std::size_t> swapped_one(const Inquiry& inquiry,
                                        const std::vector<std::vector<std::size_t>>& sets,
                                        std::size_t a, std::size_t b) {
   for (const auto& set : sets) {
-    if (std::find(set.begin(), set.end(), a) == set.end() &&
-        std::find(set.begin(), set.end(), b) == set.end())
-      continue;
+    if (!contains(set, a) && !contains(set, b)) continue;
     std::vector<double> times;
     for (const auto i : set)
       if (i != a && i != b && step_time(inquiry.rows[i]))
