@@ -18,7 +18,7 @@
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
-#include "core/plan/sizes.h"
+#include "core/plan/tie.h"
 #include "core/plan/slurm.h"
 #include "core/run/store/run_folder.h"
 

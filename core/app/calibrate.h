@@ -9,7 +9,7 @@
 #include "core/app/commands.h"
 #include "core/price/estimate/without.h"
 #include "core/price/calibrate/fit.h"
-#include "core/record/published/sample.h"
+#include "core/record/published/samples.h"
 #include "core/record/published/score.h"
 
 namespace orch::app {

@@ -5,7 +5,7 @@
 #include "core/app/calibrate.h"
 #include "core/base/text.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/hardware/rewrite.h"
+#include "core/plan/hardware/write.h"
 
 namespace orch::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/plan/expectation.h"
+#include "core/plan/experiment.h"
 #include "core/record/record.h"
 
 namespace orch::app {

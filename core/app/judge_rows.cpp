@@ -4,9 +4,8 @@
 #include "core/base/units.h"
 #include "core/app/rows.h"
 #include "core/record/planned.h"
-#include "core/record/published/complete.h"
+#include "core/record/published/said.h"
 #include "core/record/published/doubts.h"
-#include "core/record/published/machine.h"
 #include "core/record/published/samples.h"
 
 namespace orch::app {

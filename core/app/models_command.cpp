@@ -9,7 +9,7 @@
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/app/sources.h"
-#include "core/plan/family.h"
+#include "core/plan/model_json.h"
 #include "core/show/tables/json.h"
 
 namespace orch::app {
@@ -23,16 +23,9 @@ std::string size(double params) {
   return fmt::format("{:.{}f}B", params / 1e9, params < 1e10 ? 2 : 0);
 }
 
-Json model_json(const plan::Model& model) {
-  Json json{{"name", model.name}, {"family", model.family}};
-  for (const auto& size : family_of(model).sizes)
-    if (size.open)
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-              json[std::string(plan::name(size.field))] = value;
-          },
-          get(model, size.field));
+Json named_json(const plan::Model& model) {
+  Json json{{"name", model.name}};
+  json.update(Json::parse(plan::model_json(model)));
   json["params"] = model.params();
   if (model.mixture()) json["active_params"] = model.active_params();
   return json;
@@ -43,7 +36,7 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
   if (common.format == "json") {
     Json list = Json::array();
     for (const auto& model : models) {
-      list.push_back(model_json(model));
+      list.push_back(named_json(model));
       list.back()["file"] = app.loader().preset_file(model.name).string();
     }
     console.print(tables::dump(Json{{"version", 1}, {"models", list}}));
@@ -125,7 +118,7 @@ std::string training(double params, const ModelArguments& a) {
 Ending show_model(const plan::Model& model, const ModelArguments& arguments, Console& console) {
   if (arguments.common.format == "json") {
     Json json{{"version", 1}};
-    json.update(model_json(model));
+    json.update(named_json(model));
     json["embedding_params"] = model.embedding_params();
     json["layer_params"] = model.layer_params();
     json["tensor_parallel"] = arguments.tensor_parallel;

@@ -7,7 +7,7 @@
 
 #include "core/app/app.h"
 #include "core/record/published/samples.h"
-#include "core/record/published/habits.h"
+#include "core/record/published/table.h"
 
 namespace orch::app {
 

@@ -7,7 +7,6 @@
 
 #include "core/base/files.h"
 #include "core/record/ingest/ingest.h"
-#include "core/record/ingest/run_log.h"
 #include "core/record/facts.h"
 
 namespace orch::app {

@@ -10,7 +10,7 @@
 #include "core/record/events/collect.h"
 #include "core/show/compare/spikes.h"
 #include "core/record/planned.h"
-#include "core/record/published/complete.h"
+#include "core/record/published/said.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::app {

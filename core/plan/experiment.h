@@ -9,7 +9,6 @@
 #include "core/base/result.h"
 #include "core/plan/calendar.h"
 #include "core/plan/cluster.h"
-#include "core/plan/expectation.h"
 #include "core/plan/run.h"
 #include "core/plan/strategy.h"
 #include "core/plan/training.h"
@@ -66,6 +65,20 @@ struct Budget {
   double deadline_days = 0;  // on the calendar, from the start; 0: none
   std::optional<Date> deadline;
   std::int64_t reserve_nodes = 0;
+};
+
+// What a run should reach, by the name of a measured quantity, and how far from it is well enough.
+struct Expectation {
+  std::string quantity;
+  double value = 0;
+  std::optional<double> below, above;  // shares of the value; nothing: any distance
+  std::string where;                   // the runs that it is for: "strategy=ddp,gpus=8"; empty: all
+
+  double least() const { return below ? value * (1 - *below) : 0; }
+  std::optional<double> most() const {
+    return above ? std::optional(value * (1 + *above)) : std::nullopt;
+  }
+  bool operator==(const Expectation&) const = default;
 };
 
 // The shapes of a model of some size, for a search to choose from.

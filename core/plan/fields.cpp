@@ -11,7 +11,6 @@ namespace {
 using params::integer, params::real, params::text;
 
 constexpr std::size_t kFirstSize = static_cast<std::size_t>(Field::layers);
-static_assert(static_cast<std::size_t>(Field::cluster) - kFirstSize == kSizes.size());
 
 struct FieldInfo {
   Section section;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/plan/model.h"
 #include "core/plan/strategy.h"
 #include "core/plan/value.h"
 
@@ -13,39 +14,9 @@ namespace orch::plan {
 // The fields of every run, whatever its strategy. A strategy's own parameters come after them.
 enum class Field {
   family,
-  layers,  // from here in the order of model.h's sizes
-  hidden,
-  heads,
-  vocab,
-  seq,
-  kv_heads,
-  head_dim,
-  ffn_hidden,
-  rms_norm,
-  swiglu,
-  rope,
-  alibi,
-  embedding_norm,
-  bias,
-  qkv_bias,
-  qk_norm,
-  tied,
-  norm_epsilon,
-  rope_theta,
-  rope_factor,
-  rope_low,
-  rope_high,
-  rope_original,
-  experts,
-  experts_per_token,
-  shared_experts,
-  expert_hidden,
-  dense_layers,
-  router_bias,
-  q_rank,
-  kv_rank,
-  rope_dim,
-  value_dim,  // model
+#define ORCH_SIZE(type, name, ...) name,
+  ORCH_SIZES(ORCH_SIZE)
+#undef ORCH_SIZE
   cluster,
   partition,
   gpus,

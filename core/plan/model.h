@@ -11,48 +11,53 @@
 
 namespace orch::plan {
 
+// The sizes of a model, in the order of documents: type, name (in Lua, run.json, checkpoints and at the
+// plug-in border), value in an empty Model, limits and meaning. The limits are far beyond any machine
+// of today; they stop typing errors, not ambition.
+#define ORCH_SIZES(X)                                                                            \
+  X(std::int64_t, layers, 0, 1, 100'000, "transformer layers")                                   \
+  X(std::int64_t, hidden, 0, 1, 10'000'000, "width of the model")                                \
+  X(std::int64_t, heads, 0, 1, 1'000'000, "attention heads")                                     \
+  X(std::int64_t, vocab, 0, 1, 100'000'000, "tokens in the vocabulary")                          \
+  X(std::int64_t, seq, 0, 1, 100'000'000, "tokens per sample")                                   \
+  X(std::int64_t, kv_heads, 0, 1, 1'000'000, "heads of keys and values")                         \
+  X(std::int64_t, head_dim, 0, 1, 10'000'000, "width of a head")                                 \
+  X(std::int64_t, ffn_hidden, 0, 1, 100'000'000, "width inside the MLP")                         \
+  X(bool, rms_norm, false, 0, 0, "norms without mean and bias")                                  \
+  X(bool, swiglu, false, 0, 0, "a gated MLP")                                                    \
+  X(bool, rope, false, 0, 0, "positions as rotations of queries and keys")                       \
+  X(bool, alibi, false, 0, 0, "positions as slopes of the scores")                               \
+  X(bool, embedding_norm, false, 0, 0, "a norm after the embedding")                             \
+  X(bool, bias, false, 0, 0, "a bias in every product")                                          \
+  X(bool, qkv_bias, false, 0, 0, "a bias of queries, keys and values")                           \
+  X(bool, qk_norm, false, 0, 0, "norms of each head's queries and keys")                         \
+  X(bool, tied, false, 0, 0, "the head is the word embedding")                                   \
+  X(double, norm_epsilon, 1e-5, 1e-12, 1, "added under the norms' root")                         \
+  X(double, rope_theta, 10'000, 1, 1e12, "base of the rotations' lengths")                       \
+  X(double, rope_factor, 1, 1, 1e6, "stretches long rotations (Llama 3.1)")                      \
+  X(double, rope_low, 1, 1e-3, 1e6, "turns below which they are stretched")                      \
+  X(double, rope_high, 4, 1e-3, 1e6, "turns above which they are not")                           \
+  X(std::int64_t, rope_original, 8192, 1, 100'000'000, "tokens before the stretching")           \
+  X(std::int64_t, experts, 0, 0, 1'000'000, "experts of a layer")                                \
+  X(std::int64_t, experts_per_token, 0, 0, 1'000'000, "that a token visits")                     \
+  X(std::int64_t, shared_experts, 0, 0, 1'000'000, "that every token visits")                    \
+  X(std::int64_t, expert_hidden, 0, 0, 100'000'000, "width inside an expert")                    \
+  X(std::int64_t, dense_layers, 0, 0, 100'000, "first layers without experts")                   \
+  X(bool, router_bias, false, 0, 0, "the router has a bias per expert")                          \
+  X(std::int64_t, q_rank, 0, 0, 10'000'000, "of compressed queries; 0: not compressed")          \
+  X(std::int64_t, kv_rank, 0, 0, 10'000'000, "of compressed keys and values; 0: plain ones")     \
+  X(std::int64_t, rope_dim, 0, 0, 10'000'000, "width of a head's rotated part, beside head_dim") \
+  X(std::int64_t, value_dim, 0, 0, 10'000'000, "width of a head's values")
+
 // Families (family.h) are cases of it: each fixes some of the sizes and gives others their usual
 // value. The counts are doubles: exact up to 2^53, far above any model.
 struct Model {
   std::string name;
   std::string family = "gpt";
 
-  std::int64_t layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t vocab = 0;
-  std::int64_t seq = 0;
-
-  std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t ffn_hidden = 0;
-  bool rms_norm = false;
-  bool swiglu = false;
-  bool rope = false;
-  bool alibi = false;
-  bool embedding_norm = false;
-  bool bias = false;
-  bool qkv_bias = false;
-  bool qk_norm = false;
-  bool tied = false;
-  double norm_epsilon = 1e-5;
-  double rope_theta = 10'000;
-  double rope_factor = 1;
-  double rope_low = 1;
-  double rope_high = 4;
-  std::int64_t rope_original = 8192;
-
-  std::int64_t experts = 0;
-  std::int64_t experts_per_token = 0;
-  std::int64_t shared_experts = 0;
-  std::int64_t expert_hidden = 0;
-  std::int64_t dense_layers = 0;
-  bool router_bias = false;
-
-  std::int64_t q_rank = 0;
-  std::int64_t kv_rank = 0;
-  std::int64_t rope_dim = 0;
-  std::int64_t value_dim = 0;
+#define ORCH_SIZE(type, name, value, ...) type name = value;
+  ORCH_SIZES(ORCH_SIZE)
+#undef ORCH_SIZE
 
   bool operator==(const Model&) const = default;
 
@@ -110,41 +115,10 @@ struct SizeInfo {
   const char* doc;
 };
 
-// The limits are far beyond any machine of today; they stop typing errors, not ambition.
 inline constexpr std::array kSizes{
-    SizeInfo{"layers", &Model::layers, 1, 100'000, "transformer layers"},
-    SizeInfo{"hidden", &Model::hidden, 1, 10'000'000, "width of the model"},
-    SizeInfo{"heads", &Model::heads, 1, 1'000'000, "attention heads"},
-    SizeInfo{"vocab", &Model::vocab, 1, 100'000'000, "tokens in the vocabulary"},
-    SizeInfo{"seq", &Model::seq, 1, 100'000'000, "tokens per sample"},
-    SizeInfo{"kv_heads", &Model::kv_heads, 1, 1'000'000, "heads of keys and values"},
-    SizeInfo{"head_dim", &Model::head_dim, 1, 10'000'000, "width of a head"},
-    SizeInfo{"ffn_hidden", &Model::ffn_hidden, 1, 100'000'000, "width inside the MLP"},
-    SizeInfo{"rms_norm", &Model::rms_norm, 0, 0, "norms without mean and bias"},
-    SizeInfo{"swiglu", &Model::swiglu, 0, 0, "a gated MLP"},
-    SizeInfo{"rope", &Model::rope, 0, 0, "positions as rotations of queries and keys"},
-    SizeInfo{"alibi", &Model::alibi, 0, 0, "positions as slopes of the scores"},
-    SizeInfo{"embedding_norm", &Model::embedding_norm, 0, 0, "a norm after the embedding"},
-    SizeInfo{"bias", &Model::bias, 0, 0, "a bias in every product"},
-    SizeInfo{"qkv_bias", &Model::qkv_bias, 0, 0, "a bias of queries, keys and values"},
-    SizeInfo{"qk_norm", &Model::qk_norm, 0, 0, "norms of each head's queries and keys"},
-    SizeInfo{"tied", &Model::tied, 0, 0, "the head is the word embedding"},
-    SizeInfo{"norm_epsilon", &Model::norm_epsilon, 1e-12, 1, "added under the norms' root"},
-    SizeInfo{"rope_theta", &Model::rope_theta, 1, 1e12, "base of the rotations' lengths"},
-    SizeInfo{"rope_factor", &Model::rope_factor, 1, 1e6, "stretches long rotations (Llama 3.1)"},
-    SizeInfo{"rope_low", &Model::rope_low, 1e-3, 1e6, "turns below which they are stretched"},
-    SizeInfo{"rope_high", &Model::rope_high, 1e-3, 1e6, "turns above which they are not"},
-    SizeInfo{"rope_original", &Model::rope_original, 1, 100'000'000, "tokens before the stretching"},
-    SizeInfo{"experts", &Model::experts, 0, 1'000'000, "experts of a layer"},
-    SizeInfo{"experts_per_token", &Model::experts_per_token, 0, 1'000'000, "that a token visits"},
-    SizeInfo{"shared_experts", &Model::shared_experts, 0, 1'000'000, "that every token visits"},
-    SizeInfo{"expert_hidden", &Model::expert_hidden, 0, 100'000'000, "width inside an expert"},
-    SizeInfo{"dense_layers", &Model::dense_layers, 0, 100'000, "first layers without experts"},
-    SizeInfo{"router_bias", &Model::router_bias, 0, 0, "the router has a bias per expert"},
-    SizeInfo{"q_rank", &Model::q_rank, 0, 10'000'000, "of compressed queries; 0: not compressed"},
-    SizeInfo{"kv_rank", &Model::kv_rank, 0, 10'000'000, "of compressed keys and values; 0: plain ones"},
-    SizeInfo{"rope_dim", &Model::rope_dim, 0, 10'000'000, "width of a head's rotated part, beside head_dim"},
-    SizeInfo{"value_dim", &Model::value_dim, 0, 10'000'000, "width of a head's values"},
+#define ORCH_SIZE(type, name, value, min, max, doc) SizeInfo{#name, &Model::name, min, max, doc},
+    ORCH_SIZES(ORCH_SIZE)
+#undef ORCH_SIZE
 };
 
 // A size as a number: true is 1.

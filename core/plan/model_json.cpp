@@ -19,13 +19,21 @@ Value from_json(const Json& json) {
   return {};
 }
 
+nlohmann::ordered_json json_of(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> nlohmann::ordered_json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return nullptr;
+        else
+          return held;
+      },
+      value);
+}
+
 std::string model_json(const Model& model) {
   nlohmann::ordered_json json{{"family", model.family}};
   for (const auto& size : family_of(model).sizes)
-    if (size.open)
-      std::visit(
-          [&](auto at) { json[std::string(name(size.field))] = model.*at; },
-          kSizes[static_cast<std::size_t>(size.field) - static_cast<std::size_t>(Field::layers)].at);
+    if (size.open) json[std::string(name(size.field))] = json_of(get(model, size.field));
   return json.dump();
 }
 

@@ -17,6 +17,8 @@ Result<Model> parse_model(const std::string& text, const std::string& place);
 // Every problem with its place. Fields that are no size are not looked at.
 Result<Model> read_model(const nlohmann::json& json, const std::string& place);
 
+// A value as JSON has it; one that is not given is null.
 Value from_json(const nlohmann::json& json);
+nlohmann::ordered_json json_of(const Value& value);
 
 }  // namespace orch::plan

@@ -1,7 +1,9 @@
 #include "core/plan/tie.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 namespace orch::plan {
 namespace {
@@ -36,6 +38,24 @@ TimesAsLong times_as_long(const Timing& a, const Timing& b) {
 bool may_be_equal(const Timing& a, const Timing& b) {
   const auto ratio = times_as_long(a, b);
   return ratio.low <= 1 && ratio.high >= 1;
+}
+
+std::vector<std::size_t> size_classes(const std::vector<double>& params) {
+  constexpr double kSame = 1.1;
+  std::vector<std::size_t> order(params.size()), classes(params.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return params[a] < params[b]; });
+  std::size_t current = 0;
+  double smallest = order.empty() ? 0 : params[order.front()];
+  for (const auto i : order) {
+    if (params[i] > kSame * smallest) {
+      ++current;
+      smallest = params[i];
+    }
+    classes[i] = current;
+  }
+  return classes;
 }
 
 }  // namespace orch::plan

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "core/plan/planned.h"
 
@@ -34,5 +35,10 @@ TimesAsLong times_as_long(const Timing& a, const Timing& b);
 
 // Whether 1 is within the range of their ratio.
 bool may_be_equal(const Timing& a, const Timing& b);
+
+// Days of models of different sizes do not compare. Which size each number of parameters is of: 0
+// for the smallest and so on; those within a tenth of the smallest of them are of one size, so that
+// shapes for one target stay together.
+std::vector<std::size_t> size_classes(const std::vector<double>& params);
 
 }  // namespace orch::plan

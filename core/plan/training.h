@@ -52,7 +52,6 @@ struct TrainingField {
   std::variant<bool Training::*, std::int64_t Training::*, double Training::*,
                std::string Training::*>
       member;
-  bool is_path = false;  // relative to the experiment's folder (Run::resolve)
 };
 
 // All of them, in the order of the struct: reading, writing and listing go through this table.

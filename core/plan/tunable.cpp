@@ -45,7 +45,7 @@ const std::array<Tunable, 20> kTunables{{
     // Of the memory.
     {"context_memory", context_memory, 0.2, 0, 0, 2e10},
     {"allocator_slack", of_efficiency<&Efficiency::allocator_slack>, 0.3, 0.4, 0, 0.3},
-    // Spreads.
+    // Spreads: they follow from what is left over after a fit.
     {"time_spread", of_efficiency<&Efficiency::time_spread>, 0, 0, 0, 1},
     {"memory_spread", of_efficiency<&Efficiency::memory_spread>, 0, 0, 0, 1},
 }};
@@ -55,7 +55,6 @@ const std::array<Tunable, 20> kTunables{{
 std::span<const Tunable> all_tunables() { return kTunables; }
 std::span<const Tunable> time_tunables() { return all_tunables().first(16); }
 std::span<const Tunable> memory_tunables() { return all_tunables().subspan(16, 2); }
-std::span<const Tunable> spread_tunables() { return all_tunables().last(2); }
 
 bool is_time(std::string_view name) {
   return name.ends_with("_overhead") || name.ends_with(".latency") || name == "host_floor";

@@ -25,9 +25,6 @@ std::span<const Tunable> all_tunables();
 std::span<const Tunable> time_tunables();
 std::span<const Tunable> memory_tunables();
 
-// Spreads: they follow from what is left over after a fit.
-std::span<const Tunable> spread_tunables();
-
 const Tunable* find_tunable(std::string_view name);
 
 // Whether it is in seconds.

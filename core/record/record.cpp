@@ -4,16 +4,14 @@
 
 #include <algorithm>
 
+#include "core/plan/strategy.h"
 #include "core/plan/vocabulary.h"
 
 namespace orch::record {
 
 std::string text(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
   if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.6g}", *real);
-  const auto* words = std::get_if<std::string>(&value);
-  return words != nullptr ? *words : std::string();
+  return plan::is_given(value) ? plan::plain(value) : std::string();
 }
 
 const std::vector<std::string>& field_names() {
@@ -39,10 +37,7 @@ std::string Record::field_text(std::string_view name) const {
 
 std::optional<double> Record::field_number(std::string_view name) const {
   const auto* held = field(name);
-  if (held == nullptr) return std::nullopt;
-  if (const auto* whole = std::get_if<std::int64_t>(held)) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(held)) return *real;
-  return std::nullopt;
+  return held != nullptr ? plan::number(*held) : std::nullopt;
 }
 
 std::optional<std::int64_t> Record::whole(std::string_view name) const {
@@ -85,6 +80,38 @@ void Record::set(std::string_view name, plan::Value value, bool assumed) {
 bool Record::has_measurement() const {
   return measured.step_seconds || measured.tokens_per_second || measured.days_per_100b_tokens ||
          !measured.tflops.empty() || measured.peak_memory_bytes || measured.last_loss;
+}
+
+namespace {
+
+std::int64_t last_finite(const Measurement& measured) {
+  return measured.losses.empty() ? 0 : measured.losses.back().step;
+}
+
+// How many steps apart losses are printed.
+std::int64_t interval(const Measurement& measured) {
+  const auto& losses = measured.losses;
+  return losses.size() < 2 ? 1 : losses.back().step - losses[losses.size() - 2].step;
+}
+
+}  // namespace
+
+bool lost_loss(const Measurement& measured) {
+  const auto missing = measured.steps - last_finite(measured);
+  return measured.nan_steps > 0 && missing > 0 && missing >= interval(measured);
+}
+
+std::string nan_text(const Measurement& measured) {
+  if (measured.nan_steps <= 0) return "";
+  auto out = fmt::format("NaN in {}", measured.nan_steps);
+  const auto all = std::max(measured.steps, measured.nan_steps);
+  if (all > measured.nan_steps) out += fmt::format(" of {}", all);
+  out += all == 1 ? " step" : " steps";
+  if (!lost_loss(measured)) return out;
+  const auto last = last_finite(measured);
+  if (measured.nan_steps == measured.steps - last)
+    return out + fmt::format(", from step {} on", last + 1);
+  return out + fmt::format(", and no number after step {}", last);
 }
 
 }  // namespace orch::record

@@ -9,6 +9,7 @@
 
 #include "core/base/json_fields.h"
 #include "core/plan/estimate_json.h"
+#include "core/plan/model_json.h"
 #include "core/record/quantities.h"
 
 // What is written and what is read is one list of members for each struct: members(io, held) calls
@@ -244,21 +245,6 @@ struct Reader {
   }
 };
 
-Json json_of(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return text(value);
-}
-
-plan::Value value_of(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  return {};
-}
-
 void put_missing(Json& to, const Quantity& quantity, const Quantity::Value& value) {
   const std::string name(quantity.name);
   if (value && !to.contains(name)) to[name] = value->value;
@@ -273,7 +259,7 @@ Json json_of(const Record& record) {
   io("reason", record.reason);
   std::vector<std::string> assumed;
   for (const auto& field : record.fields) {
-    out[field.name] = json_of(field.value);
+    out[field.name] = plan::json_of(field.value);
     if (field.assumed) assumed.push_back(field.name);
   }
   io("assumed", assumed);
@@ -303,8 +289,8 @@ void read_fields(const Json& from, Record& record) {
   Reader{from}("assumed", names);
   const std::set<std::string> assumed(names.begin(), names.end());
   for (const auto& [name, json] : from.items())
-    if (const auto value = value_of(json); plan::is_given(value) && !kOthers.contains(name))
-      record.set(name, value, assumed.contains(name));
+    if (json.is_primitive() && !json.is_null() && !kOthers.contains(name))
+      record.set(name, plan::from_json(json), assumed.contains(name));
 }
 
 Record record_of(const Json& from) {

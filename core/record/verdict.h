@@ -7,7 +7,6 @@
 
 #include "core/record/facts.h"
 #include "core/record/states.h"
-#include "core/record/submission.h"
 
 namespace orch::record {
 

@@ -1,4 +1,4 @@
-#include "core/plan/sizes.h"
+#include "core/plan/tie.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -39,20 +39,18 @@ TEST_CASE("every tunable is found by its name and points where it lives", "[plan
     CHECK(&found->in(partition) == constant);
     named.insert(name);
   }
-  std::size_t listed = 0;
-  for (const auto list : {time_tunables(), memory_tunables(), spread_tunables()})
-    for (const auto& tunable : list) {
-      CHECK(named.contains(std::string(tunable.name)));
-      CHECK(tunable.min < tunable.max);
-      ++listed;
-    }
-  CHECK(listed == named.size());
+  for (const auto& tunable : all_tunables()) {
+    CHECK(named.contains(std::string(tunable.name)));
+    CHECK(tunable.min < tunable.max);
+  }
+  CHECK(all_tunables().size() == named.size());
 }
 
 TEST_CASE("what can be fitted is in doubt, spreads follow from the fit", "[plan][tunable]") {
   for (const auto list : {time_tunables(), memory_tunables()})
     for (const auto& tunable : list) CHECK(tunable.doubt + tunable.stack_doubt > 0);
-  for (const auto& tunable : spread_tunables()) CHECK(tunable.doubt + tunable.stack_doubt == 0);
+  for (const auto* spread : {"time_spread", "memory_spread"})
+    CHECK(find_tunable(spread)->doubt + find_tunable(spread)->stack_doubt == 0);
   CHECK(time_tunables().size() + memory_tunables().size() <= 18);  // not many more than a dozen
 }
 

@@ -1,4 +1,4 @@
-#include "core/record/nan.h"
+#include "core/record/record.h"
 
 #include <catch2/catch_test_macros.hpp>
 

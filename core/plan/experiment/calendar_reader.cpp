@@ -50,17 +50,13 @@ void Reader::read_windows(const sol::table& list) {
   auto& windows = out_.calendar.windows;
   for (std::size_t i = 0; i < keys.items.size(); ++i) {
     const auto place = fmt::format("availability[{}]", i + 1);
-    if (!is_table(keys.items[i], place, example)) continue;
     plan::Window window;
     std::optional<Date> from;
-    const auto table = keys.items[i].as<sol::table>();
     const auto* fix = "write share = 0.8 where failures and maintenance take a fifth";
-    read_named(table, place, example,
-               {{"from", [&](auto& held, auto& at) { from = date(held, at); }},
+    read_named(keys.items[i], place, example,
+               {{"from", [&](auto& held, auto& at) { from = date(held, at); }, true},
                 {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 1, kMostNodes); }},
                 {"share", [&](auto& held, auto& at) { window.share = read_share(held, at, fix); }}});
-    if (!table.raw_get<sol::object>("from").valid())
-      error(place + ".from", "missing", "write " + example);
     if (!from) continue;
     if (!windows.empty() && *from <= windows.back().from)
       error(place + ".from", "the windows are not in order", "put the earliest first");
@@ -70,18 +66,10 @@ void Reader::read_windows(const sol::table& list) {
   if (!out_.calendar.start && !windows.empty()) out_.calendar.start = windows.front().from;
 }
 
-const std::vector<std::string>& Reader::budget_names() {
-  static const std::vector<std::string> kNames{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
-  return kNames;
-}
-
 void Reader::read_budget(const sol::object& value) {
-  if (!value.valid()) return;
-  const std::string example = "budget = { gpu_hours = 3e6, deadline_days = 120 }";
-  if (!is_table(value, "budget", example)) return;
   auto& budget = out_.budget;
   read_named(
-      value.as<sol::table>(), "budget", example,
+      value, "budget", "budget = { gpu_hours = 3e6, deadline_days = 120 }",
       {{"gpu_hours", [&](auto& held, auto& at) { budget.gpu_hours = positive(held, at); }},
        {"deadline_days", [&](auto& held, auto& at) { budget.deadline_days = positive(held, at); }},
        {"deadline", [&](auto& held, auto& at) { budget.deadline = date(held, at); }},

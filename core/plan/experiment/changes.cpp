@@ -1,4 +1,4 @@
-#include "core/plan/experiment/changes.h"
+#include "core/plan/experiment/state.h"
 
 #include <fmt/format.h>
 

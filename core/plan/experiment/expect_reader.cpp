@@ -12,7 +12,7 @@ constexpr const char* kExpect = "expect = { tokens_per_second = { value = 68000,
 
 // One table of quantities, or a list of them, each for the runs that its `where` chooses.
 void Reader::read_expect(const sol::object& value) {
-  if (!value.valid() || !is_table(value, "expect", kExpect)) return;
+  if (!has_table(value, "expect", kExpect)) return;
   const auto keys = keys_of(value.as<sol::table>(), "expect", errors_);
   if (keys.items.empty()) return read_expected(value.as<sol::table>(), "expect");
   if (!keys.fields.empty())

@@ -14,8 +14,7 @@ constexpr const char* kOwn = "orch";  // our own trainer, said aloud
 
 void Reader::read_environment(const sol::object& value, const std::string& place,
                               plan::Slurm& job) {
-  if (!value.valid()) return;
-  if (!is_table(value, place, kEnvironment)) return;
+  if (!has_table(value, place, kEnvironment)) return;
   for (const auto& [name, held] : fields_of(value.as<sol::table>(), place, kEnvironment, errors_)) {
     const auto field_place = place + "." + printable(name);
     if (const auto status = plan::check_environment_name(name, place); !status) {
@@ -48,8 +47,7 @@ void Reader::read_setup(const sol::object& value, const std::string& place, plan
 void Reader::read_args(const sol::object& value, const std::string& place,
                        plan::AskedStrategy& to) {
   constexpr const char* example = "args = { \"--name\", \"value\" }";
-  if (!value.valid()) return;
-  if (!is_table(value, place, example)) return;
+  if (!has_table(value, place, example)) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
   if (!keys.fields.empty())
     error(place + "." + printable(keys.fields.front().first), "arguments have no names",
@@ -75,17 +73,8 @@ void Reader::read_args(const sol::object& value, const std::string& place,
 
 void Reader::read_framework(const sol::table& table, plan::AskedStrategy& to) {
   const auto get = [&](const char* name) { return table.raw_get<sol::object>(name); };
-  const auto word = [&](const char* name, std::string& held, const char* example) {
-    const auto value = get(name);
-    if (!value.valid()) return;
-    if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
-      held = value.as<std::string>();
-    else
-      error(fmt::format("{}.{}", to.place, name), fmt::format("{} is not a text", type_name(value)),
-            fmt::format("write {} = \"{}\"", name, example));
-  };
-  word("framework", to.framework, "megatron-lm@0.12");
-  word("launch", to.launch, "node");
+  read_word("framework", get("framework"), to.place + ".framework", to.framework, "megatron-lm@0.12");
+  read_word("launch", get("launch"), to.place + ".launch", to.launch, "node");
   if (to.framework == kOwn) to.framework.clear();
   read_args(get("args"), to.place + ".args", to);
   read_environment(get("environment"), to.place + ".environment", to.job);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/plan/experiment/changes.h"
 #include "core/plan/experiment/reader.h"
 #include "core/plan/experiment/state.h"
 #include "core/plan/family.h"

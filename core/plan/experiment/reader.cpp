@@ -18,6 +18,7 @@ const std::vector<std::string> kTop{
     "training", "trainer",     "stack", "repeats",  "expect"};
 
 const std::vector<std::string> kRampUp{"start", "step", "samples", "fewer_nodes", "phases"};
+const std::vector<std::string> kBudget{"gpu_hours", "deadline_days", "deadline", "reserve_nodes"};
 // What it says to SLURM; its partition is one of the cluster's.
 const std::vector<std::string> kJob{"account", "qos",  "reservation", "constraint",
                                     "time",    "hint", "gres"};
@@ -87,7 +88,7 @@ std::string Reader::advice(const std::string& name) const {
       {"hardware", plan::fields_of(Section::hardware)},
       {"hardware", kJob},
       {"batch.rampup", kRampUp},
-      {"budget", budget_names()},
+      {"budget", kBudget},
       {"training", plan::training_names()}};
   for (const auto& [section, names] : sections)
     if (contains(names, name)) return fmt::format("it stands in {} = {{ ... }}", section);
@@ -115,13 +116,13 @@ void Reader::read_name(const sol::object& value) {
 }
 
 void Reader::read_word(const char* name, const sol::object& value, const std::string& place,
-                       std::string& to) {
+                       std::string& to, const char* example) {
   if (!value.valid()) return;
   if (value.get_type() == sol::type::string && !value.as<std::string>().empty())
     to = value.as<std::string>();
   else
     error(place, fmt::format("{} is not a text", shown(value)),
-          fmt::format("write {} = \"...\"", name));
+          fmt::format("write {} = \"{}\"", name, example));
 }
 
 void Reader::read_trainer(const sol::object& trainer, const sol::object& stack) {
@@ -174,8 +175,7 @@ std::string Reader::read_job_word(std::string_view name, const sol::object& valu
 }
 
 void Reader::read_options(const sol::object& value, const std::string& place) {
-  if (!value.valid()) return;
-  if (!is_table(value, place, "options = { \"--exclusive\" }")) return;
+  if (!has_table(value, place, "options = { \"--exclusive\" }")) return;
   const auto keys = keys_of(value.as<sol::table>(), place, errors_);
   for (const auto& [name, held] : keys.fields)
     error(place + "." + printable(name), "options have no names",
@@ -196,33 +196,31 @@ void Reader::read_options(const sol::object& value, const std::string& place) {
 }
 
 void Reader::read_batch(const sol::object& value) {
-  if (!value.valid()) return;
-  if (!is_table(value, "batch", "batch = { global_batch = 2048 }")) return;
+  if (!has_table(value, "batch", "batch = { global_batch = 2048 }")) return;
   const auto table = value.as<sol::table>();
   out_.batch = spaces_.read(table, {{Section::batch}, nullptr, {"rampup"}}, "batch");
-  if (const auto rampup = table.raw_get<sol::object>("rampup"); rampup.valid())
-    read_rampup(rampup, "batch.rampup");
+  read_rampup(table.raw_get<sol::object>("rampup"), "batch.rampup");
 }
 
 void Reader::read_rampup(const sol::object& value, const std::string& place) {
   const std::string example = "rampup = { start = 192, step = 16, samples = 9765625 }";
-  if (!is_table(value, place, example)) return;
-  const auto table = value.as<sol::table>();
   plan::RampUp rampup;
   const auto samples = [&](std::int64_t& to) {
     return [this, &to](auto& held, auto& at) { to = whole(held, at, 1, kMostSamples); };
   };
-  read_named(table, place, example,
-             {{"start", samples(rampup.start)},
-              {"step", samples(rampup.step)},
-              {"samples", samples(rampup.samples)},
-              {"fewer_nodes",
-               [&](auto& held, auto& at) { rampup.fewer_nodes = flag("fewer_nodes", held, at); }},
-              {"phases", [&](auto& held, auto& at) { rampup.phases = whole(held, at, 1, 100); }}});
-  for (const char* name : {"start", "step", "samples"})
-    if (!table.raw_get<sol::object>(name).valid())
-      error(place + "." + name, "missing", "write " + example);
-  if (rampup.phases > 1 && !rampup.fewer_nodes && table.raw_get<sol::object>("phases").valid())
+  bool cut = false;  // phases are asked for
+  if (!read_named(value, place, example,
+                  {{"start", samples(rampup.start), true},
+                   {"step", samples(rampup.step), true},
+                   {"samples", samples(rampup.samples), true},
+                   {"fewer_nodes",
+                    [&](auto& held, auto& at) { rampup.fewer_nodes = flag("fewer_nodes", held, at); }},
+                   {"phases", [&](auto& held, auto& at) {
+                      rampup.phases = whole(held, at, 1, 100);
+                      cut = true;
+                    }}}))
+    return;
+  if (rampup.phases > 1 && !rampup.fewer_nodes && cut)
     error(place + ".phases",
           fmt::format("{} jobs, but all of them on the same nodes", rampup.phases),
           "set fewer_nodes = true to begin on fewer nodes, or leave phases out");
@@ -268,8 +266,10 @@ void Reader::read_strategy(const sol::object& value, const std::string& place) {
   out_.strategies.push_back(std::move(asked));
 }
 
-void Reader::read_named(const sol::table& table, const std::string& place, const std::string& example,
+bool Reader::read_named(const sol::object& value, const std::string& place, const std::string& example,
                         const std::vector<Named>& known) {
+  if (!has_table(value, place, example)) return false;
+  const auto table = value.as<sol::table>();
   std::vector<std::string> names;
   for (const auto& field : known) names.push_back(field.name);
   for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
@@ -280,6 +280,10 @@ void Reader::read_named(const sol::table& table, const std::string& place, const
     else
       known[static_cast<std::size_t>(found - names.begin())].read(held, at);
   }
+  for (const auto& field : known)
+    if (field.required && !table.raw_get<sol::object>(field.name).valid())
+      error(place + "." + field.name, "missing", "write " + example);
+  return true;
 }
 
 double Reader::positive(const sol::object& value, const std::string& place) {
@@ -313,8 +317,7 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
 }
 
 void Reader::read_constraints(const sol::object& value) {
-  if (!value.valid()) return;
-  if (!is_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }")) return;
+  if (!has_table(value, "constraints", "constraints = { [\"name\"] = function(r) ... end }")) return;
   const auto keys = keys_of(value.as<sol::table>(), "constraints", errors_);
   if (!keys.items.empty())
     error("constraints[1]", "a constraint without a name",

@@ -38,7 +38,7 @@ class Reader {
   void read_options(const sol::object& value, const std::string& place);
   void read_batch(const sol::object& value);
   void read_word(const char* name, const sol::object& value, const std::string& place,
-                 std::string& to);
+                 std::string& to, const char* example = "...");
   void read_trainer(const sol::object& trainer, const sol::object& stack);
   void read_rampup(const sol::object& value, const std::string& place);
   void read_strategies(const sol::object& value);
@@ -50,7 +50,6 @@ class Reader {
   void read_windows(const sol::table& list);
   void read_calendar(const sol::object& start, const sol::object& availability);
   void read_budget(const sol::object& value);
-  static const std::vector<std::string>& budget_names();
   void read_expect(const sol::object& value);
   void read_expected(const sol::table& table, const std::string& place);
   void read_expectation(const sol::table& table, const std::string& place,
@@ -61,17 +60,23 @@ class Reader {
   double read_size(const sol::object& value, const std::string& place);
   std::vector<std::int64_t> read_sizes(const sol::object& value, const std::string& place,
                                        double max);
-  // The named fields of a table, each by what reads it; another name is a mistake.
+  // The named fields of a table, each by what reads it; another name is a mistake, and so is one that
+  // is missing and must be there. False: there is no such table.
   struct Named {
     std::string name;
     std::function<void(const sol::object& held, const std::string& place)> read;
+    bool required = false;
   };
-  void read_named(const sol::table& table, const std::string& place, const std::string& example,
+  bool read_named(const sol::object& value, const std::string& place, const std::string& example,
                   const std::vector<Named>& known);
   double positive(const sol::object& value, const std::string& place);
   bool flag(const char* name, const sol::object& value, const std::string& place);
   std::int64_t whole(const sol::object& value, const std::string& place, double min, double max);
   bool is_table(const sol::object& value, const std::string& place, const std::string& example);
+  // Whether something is given, and is a table: what is not given is no mistake.
+  bool has_table(const sol::object& value, const std::string& place, const std::string& example) {
+    return value.valid() && is_table(value, place, example);
+  }
   void error(std::string place, std::string fact, std::string fix) {
     errors_.push_back({std::move(place), std::move(fact), std::move(fix)});
   }

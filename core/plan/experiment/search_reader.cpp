@@ -66,7 +66,7 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
   const auto size = [&](std::int64_t& read) {
     return [this, &read, max](auto& held, auto& at) { read = whole(held, at, 1, max); };
   };
-  read_named(value.as<sol::table>(), place, "{ from = 60, to = 110 }",
+  read_named(value, place, "{ from = 60, to = 110 }",
              {{"from", size(from)}, {"to", size(to)}, {"step", size(step)}});
   if (from < 1 || to < from || step < 1 || (to - from) / step >= kMostSizes) {
     error(place, fmt::format("from {} to {} is no range", from, to),
@@ -78,20 +78,16 @@ std::vector<std::int64_t> Reader::read_sizes(const sol::object& value, const std
 }
 
 void Reader::read_search(const sol::object& value) {
-  if (!value.valid()) return;
-  if (!is_table(value, "search", kExample)) return;
   plan::Shapes shapes;
-  const auto table = value.as<sol::table>();
-  read_named(
-      table, "search", kExample,
-      {{"params", [&](auto& held, auto& at) { shapes.params = read_size(held, at); }},
+  const bool given = read_named(
+      value, "search", kExample,
+      {{"params", [&](auto& held, auto& at) { shapes.params = read_size(held, at); }, true},
        {"tolerance", [&](auto& held, auto& at) { shapes.tolerance = positive(held, at); }},
        {"layers", [&](auto& held, auto& at) { shapes.layers = read_sizes(held, at, kMostLayers); }},
        {"hidden_multiple",
         [&](auto& held, auto& at) { shapes.hidden_multiple = whole(held, at, 1, kMostHidden); }},
        {"heads", [&](auto& held, auto& at) { shapes.heads = read_sizes(held, at, kMostHeads); }}});
-  if (!table.raw_get<sol::object>("params").valid())
-    error("search.params", "missing", fmt::format("write {}", kExample));
+  if (!given) return;
   if (shapes.tolerance >= 1)
     error("search.tolerance", fmt::format("{} is not a fraction", shapes.tolerance),
           "write 0.03 for 3 % more or less");

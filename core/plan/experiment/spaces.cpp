@@ -80,11 +80,6 @@ std::string in_file(const std::string& file, const std::string& place) {
   return place.starts_with(file) ? place : file + ": " + place;
 }
 
-bool SpaceReader::known(const std::string& name, const Allowed& allowed) const {
-  const auto all = names(allowed);
-  return contains(all, name);
-}
-
 std::vector<std::string> SpaceReader::names(const Allowed& allowed) const {
   std::vector<std::string> all = allowed.others;
   for (const auto section : allowed.sections) {
@@ -122,7 +117,7 @@ plan::Space SpaceReader::read(const sol::table& table, const Allowed& allowed,
   }
   for (const auto& [name, value] : keys.fields) {
     const auto field_place = below(place, name);
-    if (!known(name, allowed))
+    if (!contains(names(allowed), name))
       error(field_place, "no such field", suggestion(name, names(allowed)));
     else if (!contains(allowed.others, name))
       read_field(name, value, allowed, field_place, space);
@@ -258,7 +253,7 @@ void SpaceReader::read_zip(const sol::table& zip, const Allowed& allowed, const 
   const std::string example = "zip{ tensor_parallel = { 4, 8 }, pipeline_parallel = { 12, 6 } }";
   for (const auto& [name, value] : fields_of(zip, place, example, errors_)) {
     const auto field_place = below(place, name);
-    if (!known(name, allowed)) {
+    if (!contains(names(allowed), name)) {
       error(field_place, "no such field", suggestion(name, names(allowed)));
       continue;
     }

@@ -39,7 +39,6 @@ class SpaceReader {
   void read_plain(const std::string& name, const sol::object& value, const Allowed& allowed,
                   const std::string& place, plan::Axis& axis);
   void check_repeats(const plan::Space& space, const std::string& place);
-  bool known(const std::string& name, const Allowed& allowed) const;
   std::vector<std::string> names(const Allowed& allowed) const;
   Result<plan::Value> conform(const std::string& name, const plan::Value& value,
                               const Allowed& allowed, const std::string& place) const;

@@ -82,16 +82,7 @@ std::string shown(const sol::object& value) {
 
 std::string type_name(const sol::object& object) {
   const auto tag = tag_of(object);
-  if (!tag.kind.empty()) return tag.name + "{}";
-  switch (object.get_type()) {
-    case sol::type::none:
-    case sol::type::lua_nil:
-      return "nothing";
-    case sol::type::string:
-      return "a text";
-    default:
-      return "a " + std::string(sol::type_name(object.lua_state(), object.get_type()));
-  }
+  return tag.kind.empty() ? lua::type_name(object) : tag.name + "{}";
 }
 
 namespace {

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plan/experiment/include.h"
+#include "core/base/files.h"
+#include "core/base/result.h"
 #include "core/plan/experiment/loader.h"
 #include "core/plan/lua/sandbox.h"
 
@@ -25,6 +26,35 @@ Tag tag_of(const sol::object& object);  // kind is empty for what no constructor
 // The same table, its tag kept, that nobody else holds: two uses of one preset or table do not share what
 // they override.
 sol::table copy_of(const sol::table& from);
+
+// include "common.lua": runs another file of the experiment's folder, or of a folder below it, and
+// gives what it returns. The name is taken from the folder of the file that says it. What leads out
+// of the experiment's folder is refused, and so is a circle.
+class Includes {
+ public:
+  explicit Includes(lua::Sandbox& sandbox) : sandbox_(sandbox) {}
+
+  // Defines include; before begin() it refuses.
+  void define();
+
+  // Around the reading of one experiment's file.
+  void begin(const std::string& file);
+  void end() { open_.clear(); }
+
+  const std::vector<std::string>& files() const { return files_; }  // since begin(), each once
+  // What stopped an included file, at its place there; empty: nothing did.
+  const Errors& errors() const { return errors_; }
+
+ private:
+  sol::object include(const sol::object& name);
+  Result<fs::path> find(const std::string& name) const;
+
+  lua::Sandbox& sandbox_;
+  fs::path root_;               // the experiment's folder, without links
+  std::vector<fs::path> open_;  // the files that are being read, as they are named
+  std::vector<std::string> files_;
+  Errors errors_;
+};
 
 // The Lua side of a loader: the sandbox, its constructors, and the record that functions get.
 class Loader::State {
@@ -79,5 +109,19 @@ std::string type_name(const sol::object& object);
 
 // 3.5, 'text', or what cannot be shown by its type.
 std::string shown(const sol::object& value);
+
+// "hardware.nodes=16,32": what a command line changes in an experiment's table before it is read.
+// The path goes by fields, with a position or a strategy's name in lists; the value is written as
+// in Lua, but a bare word is a text, and several with commas are a list.
+struct Change {
+  std::string text;                 // as it was given
+  std::vector<std::string> places;  // where the reader will meet it: "strategies[1].fsdp.prefetch"
+};
+
+// Changes the table; what it shares with others is copied first.
+Result<Change> apply_change(Loader::State& state, const std::string& text, sol::table& top);
+
+// Errors about what a change brought in get the change as their place.
+void blame_changes(const std::vector<Change>& changes, const std::string& file, Errors& errors);
 
 }  // namespace orch::experiment

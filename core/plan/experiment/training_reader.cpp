@@ -44,8 +44,7 @@ std::vector<plan::Value> Reader::training_values(const plan::TrainingField& fiel
 }
 
 void Reader::read_training(const sol::object& value) {
-  if (!value.valid()) return;
-  if (!is_table(value, "training", kTrainingExample)) return;
+  if (!has_table(value, "training", kTrainingExample)) return;
   const auto before = errors_.size();
   std::set<std::string> given;
   for (const auto& [name, held] :

@@ -1,4 +1,4 @@
-#include "core/plan/hardware/calibration.h"
+#include "core/plan/hardware/constants.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 
 #include "core/base/date.h"
 #include "core/base/text.h"
-#include "core/plan/hardware/constants.h"
 #include "core/plan/stack.h"
 #include "core/plan/tunable.h"
 

@@ -5,10 +5,8 @@
 
 #include "core/base/date.h"
 #include "core/base/text.h"
-#include "core/plan/hardware/calibration.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/hardware/slurm.h"
 #include "core/plan/hardware/yaml.h"
 
 namespace orch::hardware {

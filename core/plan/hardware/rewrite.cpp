@@ -1,4 +1,4 @@
-#include "core/plan/hardware/rewrite.h"
+#include "core/plan/hardware/write.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/tunable.h"
-#include "core/plan/hardware/write.h"
 
 namespace orch::hardware {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/plan/hardware/slurm.h"
+#include "core/plan/hardware/constants.h"
 
 #include <fmt/format.h>
 

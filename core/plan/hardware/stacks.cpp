@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "core/base/text.h"
-#include "core/plan/hardware/calibration.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/hardware/yaml.h"

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/plan/cluster.h"
+#include "core/base/result.h"
+#include "core/plan/stack.h"
 
 namespace orch::hardware {
 
@@ -24,5 +26,15 @@ std::vector<NamedConstant> named_constants(const plan::Partition& partition);
 // What they were fitted on, each said once: "127 rows of bloom-prequel" for an origin "fitted: 127 rows
 // of bloom-prequel". Empty: nobody fitted any of them.
 std::vector<std::string> fitted_on(const plan::Partition& partition);
+
+// A cluster file's text with other `fitted` constants in one of its partitions; everything else,
+// comments included, stays as it is. The partitions must be written as a block list, one
+// "- name: …" each.
+Result<std::string> with_calibration(const std::string& text, std::string_view partition,
+                                     const plan::Calibration& calibration, const std::string& file);
+
+// A file of stacks with other factors of one of them, and with the rows that they are from.
+Result<std::string> with_factors(const std::string& text, const plan::Stack& stack,
+                                 const std::string& file);
 
 }  // namespace orch::hardware

@@ -66,8 +66,6 @@ class Map {
 
   const std::vector<Entry>& entries() const& { return entries_; }
   const std::vector<Entry>& entries() const&& = delete;
-  const Field& field() const& { return field_; }
-  const Field& field() const&& = delete;
   const Field* find(std::string_view key) const&;
   const Field* find(std::string_view key) const&& = delete;
   // Reports its absence, with the example as what to write.

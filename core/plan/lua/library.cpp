@@ -14,7 +14,6 @@
 
 #include "core/base/text.h"
 #include "core/plan/lua/budget.h"
-#include "core/plan/lua/ordered.h"
 
 namespace orch::lua {
 namespace {

@@ -13,4 +13,12 @@ void open_library(lua_State* L);
 // suggestion: "no such name 'job.acount'". For scripts only; the host still reads nil.
 void report_missing(lua_State* L, const char* name);
 
+// pairs(t) in the order of the keys: numbers ascending, then strings by their bytes, then false and
+// true. Other keys have no order that lasts, so they are an error.
+int ordered_pairs(lua_State* L);
+
+// table.sort(t, less): a stable merge sort. Lua's own picks its pivot by the clock, which shows in
+// the order of equal elements.
+int stable_sort(lua_State* L);
+
 }  // namespace orch::lua

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/base/utf8.h"
 #include "core/plan/lua/library.h"
-#include "core/plan/lua/source.h"
 
 namespace orch::lua {
 namespace {
@@ -90,7 +90,38 @@ Error split_message(const std::string& place, const std::string& message, bool l
   return error;
 }
 
+// "experiment.lua:12" and the message itself out of Lua's "experiment.lua:12: message", where Lua
+// may have shortened the file's name to `short_name`. An empty place if there is no such prefix.
+struct Located {
+  std::string place;
+  std::string message;
+};
+Located locate(std::string_view message, std::string_view short_name, const std::string& file) {
+  if (short_name.empty() || !message.starts_with(short_name)) return {"", std::string(message)};
+  auto rest = message.substr(short_name.size());
+  if (!rest.starts_with(':')) return {"", std::string(message)};
+  std::size_t end = 1;
+  while (end < rest.size() && std::isdigit(static_cast<unsigned char>(rest[end]))) ++end;
+  if (end == 1 || rest.substr(end, 2) != ": ") return {"", std::string(message)};
+  return {file + std::string(rest.substr(0, end)), std::string(rest.substr(end + 2))};
+}
+
+std::string line_place(std::string_view before, const std::string& file) {
+  return file + ":" + std::to_string(1 + std::count(before.begin(), before.end(), '\n'));
+}
+
 }  // namespace
+
+Status check_source(std::string_view text, const std::string& file) {
+  const char* fix = "give a file in plain text";
+  if (text.starts_with('\x1b')) return Error{file, "this is Lua bytecode, not text", fix};
+  if (text.find('\0') != std::string_view::npos)
+    return Error{file, "this is a binary file, not text", fix};
+  const auto valid = valid_prefix(text);
+  if (valid < text.size())
+    return Error{line_place(text.substr(0, valid), file), "not UTF-8", "save the file as UTF-8"};
+  return {};
+}
 
 Sandbox::Sandbox(Limits limits)
     : budget_(limits), state_(&panic, &Budget::allocate, static_cast<void*>(&budget_)) {
@@ -186,6 +217,18 @@ Error Sandbox::limit_error(Budget::Broken broken) const {
               fmt::format("more than {} instructions; is there an endless loop?",
                           group_digits(static_cast<double>(limits.instructions))),
               "end the loop, or do less work in the script"};
+  }
+}
+
+std::string type_name(const sol::object& object) {
+  switch (object.get_type()) {
+    case sol::type::none:
+    case sol::type::lua_nil:
+      return "nothing";
+    case sol::type::string:
+      return "a text";
+    default:
+      return "a " + std::string(sol::type_name(object.lua_state(), object.get_type()));
   }
 }
 

@@ -10,6 +10,9 @@
 
 namespace orch::lua {
 
+// Refuses what is not text: bytecode, binary files, text that is not UTF-8.
+Status check_source(std::string_view text, const std::string& file);
+
 // A Lua state in which a script can only compute: it has no files, processes, clock, randomness or
 // bytecode, its order is fixed (pairs, table.sort), it shows no addresses, and it ends. The same
 // text always gives the same result. What it returns must not outlive it.
@@ -59,5 +62,8 @@ class Sandbox {
   std::string chunk_name_;  // the last one, for errors that have no better place
   bool exhausted_ = false;
 };
+
+// "a number", "a text", "nothing": for messages.
+std::string type_name(const sol::object& object);
 
 }  // namespace orch::lua

@@ -1,6 +1,5 @@
 #include "core/record/events/event_line.h"
 
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -14,8 +13,7 @@ namespace {
 constexpr double kMostSteps = 1e15;
 
 void set(Event& event, std::string_view key, std::string_view word) {
-  using Member = std::optional<double> Event::*;
-  static constexpr std::pair<std::string_view, Member> kNumbers[] = {
+  static constexpr std::pair<std::string_view, double Event::*> kNumbers[] = {
       {"time", &Event::time},
       {"loss", &Event::loss},
       {"step_seconds", &Event::step_seconds},
@@ -27,7 +25,7 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"communicated_bytes", &Event::communicated},
       {"bubble", &Event::bubble}};
   for (const auto& [name, member] : kNumbers)
-    if (key == name) event.*member = number_from<double>(word);
+    if (key == name) event.*member = number_from<double>(word).value_or(Event::kNone);
   if (key != "step") return;
   const auto step = number_from<double>(word);
   if (step && *step >= 0 && *step <= kMostSteps) event.step = static_cast<std::int64_t>(*step);

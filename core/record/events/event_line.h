@@ -1,25 +1,28 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 namespace orch::events {
 
-// One line of events.jsonl; numbers in it are finite.
+// One line of events.jsonl. A number that it does not tell is NaN, so that no comparison with it holds;
+// the others are finite.
 struct Event {
-  std::string_view name;  // in the line
-  std::optional<std::int64_t> step;
-  std::optional<double> time;
-  std::optional<double> loss;
-  std::optional<double> step_seconds;
-  std::optional<double> tokens;
-  std::optional<double> tokens_per_second;
-  std::optional<double> peak_memory;
-  std::optional<double> gradient_norm;
-  std::optional<double> learning_rate;
-  std::optional<double> communicated;
-  std::optional<double> bubble;
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::string_view name;   // in the line
+  std::int64_t step = -1;  // -1: none
+  double time = kNone;
+  double loss = kNone;
+  double step_seconds = kNone;
+  double tokens = kNone, tokens_per_second = kNone;
+  double peak_memory = kNone;
+  double gradient_norm = kNone, learning_rate = kNone;
+  double communicated = kNone;
+  double bubble = kNone;
+  bool first = false;  // step of an attempt
 };
 
 // Nothing if it is not a whole JSON object with an "event". Values that are no finite numbers, such

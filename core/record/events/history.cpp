@@ -1,6 +1,7 @@
 #include "core/record/events/collect.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -43,24 +44,12 @@ void each_line(const Window& file, std::int64_t from, Visit&& visit) {
   if (!rest.empty() && !cut) visit(rest);
 }
 
-// All that is kept of a step.
-struct Step {
-  std::int64_t step = 0;
-  double seconds = 0;  // 0: not known
-  double tokens = 0, tokens_per_second = 0;
-  double memory = 0;
-  std::optional<double> loss;
-  double communicated = -1;  // bytes; -1: not known
-  double bubble = -1;
-  bool first = false;
-};
-
 // From one line to the next, if both tell and it grew; else nothing.
-double growth(const std::optional<double>& from, const std::optional<double>& to) {
-  return from && to && *to > *from ? *to - *from : 0;
-}
+double growth(double from, double to) { return to > from ? to - from : 0; }
 
-double positive(const std::optional<double>& value) { return std::max(0.0, value.value_or(0)); }
+std::optional<double> told(double number) {
+  return std::isnan(number) ? std::nullopt : std::optional(number);
+}
 
 class Reader {
  public:
@@ -74,18 +63,18 @@ class Reader {
   void read_from(const Window& file, std::int64_t from) {
     each_line(file, from, [this](std::string_view line) { take(line); });
   }
-  const std::vector<Step>& steps() const { return steps_; }
+  const std::vector<Event>& steps() const { return steps_; }
 
   // Medians of the steps, of which there are some, but for those that warm up.
   record::Measurement progress(bool from_start) && {
     const auto& last = steps_.back();
     auto& measured = out_.measured;
     measured.steps = std::max(measured.steps, last.step);
-    measured.last_loss = last.loss;
+    measured.last_loss = told(last.loss);
     measured.peak_memory_from.clear();
     const bool warm = !from_start || steps_.size() <= 2 * kWarmUp;
     const std::span counted(steps_.begin() + (warm ? 0 : kWarmUp), steps_.end());
-    const auto median = [&](double Step::*member, double above) -> std::optional<double> {
+    const auto median = [&](double Event::*member, double above) -> std::optional<double> {
       std::vector<double> values;
       for (const auto& step : counted)
         if (step.*member > above) values.push_back(step.*member);
@@ -94,14 +83,14 @@ class Reader {
     const auto state = [&](const char* name, const std::optional<double>& value) {
       if (value) measured.stated.emplace(name, *value);
     };
-    if (const auto seconds = median(&Step::seconds, 0))
+    if (const auto seconds = median(&Event::step_seconds, 0))
       measured.step_seconds = statistics::Interval{*seconds, {}, {}, 1};
-    measured.tokens_per_second = median(&Step::tokens_per_second, 0);
-    state("gradient_norm", before_->gradient_norm);
-    state("learning_rate", before_->learning_rate);
-    state("evaluation_loss", evaluation_);
-    state("communicated_bytes", median(&Step::communicated, -1));
-    state("bubble", median(&Step::bubble, -1));
+    measured.tokens_per_second = median(&Event::tokens_per_second, 0);
+    state("gradient_norm", told(before_->gradient_norm));
+    state("learning_rate", told(before_->learning_rate));
+    state("evaluation_loss", told(evaluation_));
+    state("communicated_bytes", median(&Event::communicated, -1));
+    state("bubble", median(&Event::bubble, -1));
     return std::move(measured);
   }
 
@@ -111,13 +100,14 @@ class Reader {
     std::vector<record::LossPoint> losses;
     std::vector<record::StepPoint> times;
     for (const auto& step : steps_) {
-      if (step.seconds > 0) {
-        timed.push_back({step.step, step.seconds, step.first});
-        times.push_back({step.step, step.seconds});
+      if (step.step_seconds > 0) {
+        timed.push_back({step.step, step.step_seconds, step.first});
+        times.push_back({step.step, step.step_seconds});
       }
-      if (step.memory > (measured.peaks.empty() ? 0 : measured.peaks.back().value))
-        measured.peaks.push_back({step.step, step.memory});
-      if (step.loss) losses.push_back({step.step, step.tokens, *step.loss});
+      if (step.peak_memory > (measured.peaks.empty() ? 0 : measured.peaks.back().value))
+        measured.peaks.push_back({step.step, step.peak_memory});
+      if (const auto loss = told(step.loss))
+        losses.push_back({step.step, told(step.tokens).value_or(0), *loss});
     }
     set_times(timed);
     if (!steps_.empty()) measured.steps = std::max(measured.steps, steps_.back().step);
@@ -132,15 +122,15 @@ class Reader {
   void take(std::string_view line) {
     const auto event = parse_event(line);
     if (!event) return;
-    if (event->time) {
-      if (out_.origin.start == 0) out_.origin.start = *event->time;
-      out_.origin.end = *event->time;
+    if (const auto time = told(event->time)) {
+      if (out_.origin.start == 0) out_.origin.start = *time;
+      out_.origin.end = *time;
     }
     if (event->name == "start") return begin(line);
-    if (event->name == "step" && event->step) return add(*event);
-    if (event->name == "evaluation" && event->step) evaluation_ = event->loss;
-    if (event->name == "end" && event->step)
-      out_.measured.steps = std::max(out_.measured.steps, *event->step);
+    if (event->step < 0) return;
+    if (event->name == "step") return add(*event);
+    if (event->name == "evaluation") evaluation_ = event->loss;
+    if (event->name == "end") out_.measured.steps = std::max(out_.measured.steps, event->step);
   }
 
   void begin(std::string_view line) {
@@ -151,28 +141,21 @@ class Reader {
         out_.origin.versions.emplace_back(name, json[name].get<std::string>());
   }
 
-  void add(const Event& event) {
-    if (fresh_) resume(*event.step);
-    Step step;
-    step.step = *event.step;
-    step.first = std::exchange(fresh_, false);
-    step.seconds = positive(event.step_seconds);
-    step.tokens = event.tokens.value_or(0);
-    step.tokens_per_second = positive(event.tokens_per_second);
-    step.memory = event.peak_memory.value_or(0);
-    step.loss = event.loss;
-    step.bubble = event.bubble.value_or(-1);
-    if (before_ && *event.step > *before_->step) compare(*before_, event, step);
+  void add(Event event) {
+    if (fresh_) resume(event.step);
+    event.name = {};  // the line does not last
+    event.first = std::exchange(fresh_, false);
+    auto& step = steps_.emplace_back(event);
+    step.communicated = Event::kNone;
+    if (before_ && event.step > before_->step) compare(*before_, event, step);
     // The count begins with the attempt.
-    if (event.communicated && *event.step == 1) step.communicated = *event.communicated;
+    if (event.step == 1) step.communicated = event.communicated;
     auto& peak = out_.measured.peak_memory_bytes;
-    if (event.peak_memory && *event.peak_memory > peak.value_or(0)) {
+    if (event.peak_memory > peak.value_or(0)) {
       peak = event.peak_memory;
       out_.measured.peak_memory_from = "of the fullest rank, by the trainer";
     }
-    steps_.push_back(step);
     before_ = event;
-    before_->name = {};  // the line does not last
   }
 
   // Whatever was done from there on is done again.
@@ -187,14 +170,13 @@ class Reader {
   }
 
   // What the line before tells where this one does not say it.
-  static void compare(const Event& before, const Event& event, Step& step) {
-    const auto steps = static_cast<double>(*event.step - *before.step);
+  static void compare(const Event& before, const Event& event, Event& step) {
+    const auto steps = static_cast<double>(event.step - before.step);
     const double elapsed = growth(before.time, event.time);
-    if (step.seconds == 0) step.seconds = elapsed / steps;
-    if (step.tokens_per_second == 0 && elapsed > 0)
+    if (!(step.step_seconds > 0)) step.step_seconds = elapsed / steps;
+    if (!(step.tokens_per_second > 0) && elapsed > 0)
       step.tokens_per_second = growth(before.tokens, event.tokens) / elapsed;
-    if (before.communicated && event.communicated)
-      step.communicated = growth(before.communicated, event.communicated) / steps;
+    step.communicated = std::max(event.communicated - before.communicated, 0.0) / steps;
   }
 
   void set_times(const std::vector<statistics::TimedStep>& timed) {
@@ -215,9 +197,9 @@ class Reader {
   }
 
   record::Record out_;
-  std::vector<Step> steps_;
+  std::vector<Event> steps_;  // with the bytes communicated in each
   std::optional<Event> before_;
-  std::optional<double> evaluation_;  // the loss of the last one
+  double evaluation_ = Event::kNone;  // the loss of the last one
   bool fresh_ = true;
 };
 

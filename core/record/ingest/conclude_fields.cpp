@@ -240,8 +240,7 @@ void fill_fields(const Run& run, Record& record) {
 
 void note_layout(const Run& run, Record& record) {
   constexpr std::array kDivide{"maxtext", "nanotron", "nemo", "torchtitan"};
-  if (std::find(kDivide.begin(), kDivide.end(), record.field_text("framework")) == kDivide.end())
-    return;
+  if (!contains(kDivide, record.field_text("framework"))) return;
   if (record.whole("gpus") == 1) return;
   for (const auto& [target, field] :
        {std::pair{Target::tp, "tensor_parallel"}, std::pair{Target::pp, "pipeline_parallel"}}) {

@@ -131,7 +131,7 @@ bool FieldsReader::key_without_colon(const FieldsRule& rule, std::string_view se
                                      std::size_t& at, const Meaning*& meaning) {
   const auto value = trim(segment).rfind(' ');
   if (value == std::string_view::npos) return false;
-  meaning = rule.keys.find(trim(segment.substr(0, value)));
+  meaning = meaning_of(rule.keys, trim(segment.substr(0, value)));
   if (meaning) at += value + 1;
   return meaning != nullptr;
 }
@@ -142,7 +142,7 @@ bool FieldsReader::other_key(const FieldsRule& rule, Shape& keys, std::size_t pl
   const auto colon = segment.find(':');
   if (colon == std::string_view::npos) return key_without_colon(rule, segment, at, meaning);
   const auto found = segment.substr(0, colon);
-  meaning = rule.keys.find(found);
+  meaning = meaning_of(rule.keys, found);
   if (place < keys.size()) keys.resize(place);
   if (place == keys.size() && place < kMostKeys) keys.emplace_back(std::string(found), meaning);
   at += colon + 1;

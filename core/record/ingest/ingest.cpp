@@ -8,23 +8,24 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "core/base/descriptor.h"
 #include "core/base/text.h"
-#include "core/record/ingest/beside.h"
 #include "core/record/ingest/conclude.h"
-#include "core/record/ingest/copies.h"
 #include "core/record/ingest/matcher.h"
+#include "core/record/ingest/number.h"
 #include "core/record/ingest/reader.h"
 #include "core/record/ingest/unpack.h"
 
 namespace orch::ingest {
 namespace {
 
-using record::Record;
+using record::Record, record::State;
 
 // What lies beside logs and is none.
 constexpr std::array kOthers{".json",        ".jsonl", ".yaml", ".yml",  ".py",  ".lua",  ".sh",
@@ -192,7 +193,7 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
         out.runs.push_back(conclude(run, patterns.impl().timers, shown, id));
         auto& state = out.runs.back().state;
         // A pipe at its end: nobody writes to it any more.
-        if (!source->size && state == record::State::running) state = record::State::stopped;
+        if (!source->size && state == State::running) state = State::stopped;
       },
       !log.output.empty());
   Matcher matcher(patterns.impl(), session);
@@ -216,6 +217,20 @@ Result<std::string> read_log(const File& log, const Patterns& patterns, const In
   return count > 0 ? std::string() : nothing_words(*read, session);
 }
 
+// The file of a job that has its steps, where this one has its errors: job-7.out for job-7.err (or
+// .log, .txt), job.o7 for job.e7. Nothing: the name is not that of such a file. It need not exist.
+std::vector<std::string> outputs_beside(const fs::path& errors) {
+  const auto extension = errors.extension().string();
+  const auto named = [&](const std::string& other) {
+    return fs::path(errors).replace_extension(other).string();
+  };
+  if (extension == ".err") return {named(".out"), named(".log"), named(".txt")};
+  const bool numbered = extension.starts_with(".e") && extension.size() > 2 &&
+                        std::all_of(extension.begin() + 2, extension.end(), is_digit);
+  if (numbered) return {named(".o" + extension.substr(2))};
+  return {};
+}
+
 // Which files of errors have their output beside them. Those come last.
 void pair(std::vector<File>& files) {
   std::set<std::string> paths;
@@ -225,6 +240,34 @@ void pair(std::vector<File>& files) {
       if (file.output.empty() && paths.contains(output)) file.output = output;
   std::stable_partition(files.begin(), files.end(),
                         [](const File& file) { return file.output.empty(); });
+}
+
+bool are_equal(const std::string& a, const std::string& b) {
+  std::ifstream one(a, std::ios::binary), two(b, std::ios::binary);
+  using Bytes = std::istreambuf_iterator<char>;
+  return one && two && std::equal(Bytes(one), Bytes(), Bytes(two), Bytes());
+}
+
+// Of each file the place of an earlier one that is the same, byte for byte; its own place where
+// there is none. Files are read only where two have one size.
+std::vector<std::size_t> copies_of(const std::vector<std::string>& files) {
+  std::vector<std::size_t> first;
+  std::map<std::uintmax_t, std::vector<std::size_t>> sizes;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    first.push_back(i);
+    std::error_code code;
+    const auto size = fs::is_regular_file(files[i], code) ? fs::file_size(files[i], code) : 0;
+    if (code || size == 0) continue;
+    auto& alike = sizes[size];
+    const auto same = std::find_if(alike.begin(), alike.end(), [&](std::size_t other) {
+      return are_equal(files[other], files[i]);
+    });
+    if (same != alike.end())
+      first[i] = *same;
+    else
+      alike.push_back(i);
+  }
+  return first;
 }
 
 // Two copies of a log are one run, not two that agree. Two jobs may well fail with the same words: a
@@ -245,6 +288,29 @@ void drop_copies(Files& files) {
     files.passed.push_back({paths[i], "the same as " + printable(paths[first[i]])});
   }
   files.files = std::move(kept);
+}
+
+// Whether a log says nothing but how something ended.
+bool only_ended(const Record& found) {
+  const bool ended = found.state == State::failed || found.state == State::cancelled;
+  return ended && found.measured.steps == 0 && !found.has_measurement() &&
+         !found.field("global_batch") && !found.field("layers");
+}
+
+// How a job ended by its file of errors. It counts where the run just ends in the other file and
+// began once there: of several starts nobody knows which one failed. A traceback alone may be a
+// warning that someone printed. After an end it is a note.
+void take_end(const Record& errors, Record& run) {
+  if (errors.failure == record::Failure::bad_exit) return;
+  if (run.state == State::finished || run.state == State::stopped) {
+    run.notes = with(run.notes, "after the end: " + errors.reason);
+    return;
+  }
+  if (run.state != State::running || run.measured.restarts > 0) return;
+  run.state = errors.state;
+  run.failure = errors.failure;
+  run.reason = errors.reason;
+  if (run.origin.job.empty()) run.origin.job = errors.origin.job;
 }
 
 // What a file of errors gave: how the last run of its job ended, or runs like any other file.

@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/record/record.h"
+#include "core/record/facts.h"
 
 namespace orch::ingest {
 
@@ -18,16 +19,13 @@ class Patterns {
  public:
   // Later files go before earlier ones. Every problem of every file at once.
   static Result<Patterns> load(const std::vector<fs::path>& files);
-  Patterns(Patterns&&) noexcept;
-  Patterns& operator=(Patterns&&) noexcept;
-  ~Patterns();
 
   struct Impl;
   const Impl& impl() const { return *impl_; }
 
  private:
-  explicit Patterns(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Patterns(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
 // A file that gave nothing, and why.
@@ -65,5 +63,31 @@ struct IngestOptions {
 // that is a copy of another. A compressed one is read through the program that unpacks it.
 Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& patterns,
                         const IngestOptions& options = {});
+
+// The log of a run of ours whose trainer is not, read as it grows: one file of each attempt, as if
+// they were one log.
+class RunLog {
+ public:
+  // The patterns outlive it. What the log does not say is taken from beside it.
+  RunLog(const Patterns& patterns, const Known& beside);
+  RunLog(RunLog&&) noexcept;
+  RunLog& operator=(RunLog&&) noexcept;
+  ~RunLog();
+
+  // Reads what is new in a file, as far as its last whole line. One that cannot be opened has
+  // nothing new.
+  void read(const fs::path& file);
+  // The file before is at its end: what waits for more lines counts as it is.
+  void end_file();
+  // The gravest sign of a failure that no steps came after: also of a start without a step, and of
+  // a program that said good-bye then. None: there is none.
+  record::Confession confession() const;
+  // The last run in it so far; nothing: there is none yet.
+  std::optional<record::Record> found(const std::string& id) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace orch::ingest

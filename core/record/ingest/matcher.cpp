@@ -45,7 +45,7 @@ bool split_argument(std::string_view text, std::string_view& key, std::string_vi
   const auto gap = at;
   while (at < text.size() && (text[at] == '.' || text[at] == ' ')) ++at;
   // Not the point of ".5".
-  if (at < text.size() && text[at - 1] == '.' && number_detail::is_digit(text[at])) --at;
+  if (at < text.size() && text[at - 1] == '.' && is_digit(text[at])) --at;
   value = without_origin(trim(text.substr(at)));
   // "….: 12.3" is a timer of today's Megatron.
   return at - gap >= 2 && !value.starts_with(':');
@@ -92,7 +92,7 @@ bool Matcher::extends_block(std::string_view text) {
   const auto equals = line.find('=');
   if (end == line.npos || equals < end) end = equals;
   if (end == line.npos) return false;
-  const auto* meaning = block_->rule->below.find(trim(line.substr(0, end)));
+  const auto* meaning = meaning_of(block_->rule->below, trim(line.substr(0, end)));
   if (meaning == nullptr) return false;
   const auto value = line.substr(end + (line[end] == ':' ? 2 : 1), kLongestValue);
   block_->said.emplace_back(meaning, std::string(value));
@@ -112,9 +112,8 @@ void Matcher::close_block() {
 }
 
 void Matcher::read_match(const LineRule& rule) {
-  for (const auto& group : rule.groups)
-    if (const auto value = rule.regex.group(group.index); !value.empty())
-      put(group.meaning, value, values_);
+  for (const auto& [index, meaning] : rule.groups)
+    if (const auto value = rule.regex.group(index); !value.empty()) put(meaning, value, values_);
   put(rule.settings, values_);
 }
 
@@ -246,7 +245,7 @@ bool Matcher::arguments(std::string_view text, std::string_view before, const Wh
   for (const auto& rule : patterns_.arguments) {
     const bool fits =
         rule.after.empty() ? before.empty() : before.find(rule.after) != std::string_view::npos;
-    const auto* meaning = fits ? rule.keys.find(key) : nullptr;
+    const auto* meaning = fits ? meaning_of(rule.keys, key) : nullptr;
     if (!meaning) continue;
     known = true;
     values_.clear();
@@ -276,7 +275,7 @@ bool Matcher::object(std::string_view text, const Where& where) {
     if (rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
     values_.clear();
     for (const auto& [name, value] : named_)
-      if (const auto* meaning = rule.keys.find(name)) put(*meaning, value, values_);
+      if (const auto* meaning = meaning_of(rule.keys, name)) put(*meaning, value, values_);
     if (!says_enough(rule, values_)) continue;
     session_.take(rule, values_, where);
     return true;
@@ -292,7 +291,7 @@ bool Matcher::begins_table(std::string_view line) {
   for (const auto& rule : patterns_.records) {
     if (!rule.is_table || !std::all_of(rule.needs.begin(), rule.needs.end(), is_there)) continue;
     columns_.clear();
-    for (const auto cell : cells_) columns_.push_back(rule.keys.find(cell));
+    for (const auto cell : cells_) columns_.push_back(meaning_of(rule.keys, cell));
     const auto counts = [](const Meaning* meaning) {
       return meaning && (meaning->target == Target::step || meaning->target == Target::micro_step);
     };

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "core/base/text.h"
 #include "core/record/ingest/number.h"
 #include "core/record/ingest/prefix.h"
-#include "core/record/ingest/repeats.h"
 
 namespace orch::ingest {
 namespace {
@@ -138,16 +138,11 @@ void note_step_of_loss(std::int64_t step, Run& run) {
   run.last_step = std::max(run.last_step, step);
 }
 
-}  // namespace
-
-std::int64_t to_step(double value) {
-  return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
-}
-
+// "01:02", "1:02:03" of a progress bar in seconds.
 double clock_seconds(std::string_view text) {
   double seconds = 0, part = 0;
   for (const char c : text) {
-    if (number_detail::is_digit(c)) {
+    if (is_digit(c)) {
       part = part * 10 + (c - '0');
     } else if (c == ':') {
       seconds = (seconds + part) * 60;
@@ -155,6 +150,12 @@ double clock_seconds(std::string_view text) {
     }
   }
   return seconds + part;
+}
+
+}  // namespace
+
+std::int64_t to_step(double value) {
+  return value >= 0 && value < 9e15 ? static_cast<std::int64_t>(value) : -1;
 }
 
 Pace pace_of(const Values& values) {
@@ -169,6 +170,12 @@ Pace pace_of(const Values& values) {
   if (values.has(Target::micro_seconds))
     return {values.number(Target::micro_seconds), Work::micro_batch};
   return {};
+}
+
+StepTimes::Kept shape_of(const Values& values, double seconds) {
+  if (!values.has(Target::loss)) return {seconds, 0};
+  const auto bits = std::bit_cast<std::uint64_t>(values.number(Target::loss));
+  return {seconds, static_cast<std::uint32_t>(bits >> 32 ^ bits) | 1};
 }
 
 void note_place(const Rule& rule, const Where& where, Run& run) {

@@ -34,7 +34,8 @@ void note_bar(const Values& values, Run& run);
 std::int64_t to_step(double value);
 // The time of a step as its line says it, or by its rate.
 Pace pace_of(const Values& values);
-// "01:02", "1:02:03" of a progress bar in seconds.
-double clock_seconds(std::string_view text);
+
+// Time and loss of a step as its line says them: a copy of the line has the very same.
+StepTimes::Kept shape_of(const Values& values, double seconds);
 
 }  // namespace orch::ingest

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "core/base/text.h"
-#include "core/record/ingest/checked_table.h"
+#include "core/plan/lua/sandbox.h"
 #include "core/record/ingest/rules.h"
 #include "core/record/quantities.h"
-#include "core/plan/lua/sandbox.h"
 
 namespace orch::ingest {
 namespace {
@@ -45,12 +47,114 @@ void set_scale(double scale, Meaning& meaning) {
   meaning.over = over;
 }
 
+using lua::type_name;
+
+// A table of a pattern file and its place in it: what is not as it should be goes to the errors.
+class CheckedTable {
+ public:
+  CheckedTable(sol::table table, std::string place, const std::string& file, Errors& errors)
+      : table_(std::move(table)), place_(std::move(place)), file_(file), errors_(errors) {}
+
+  const std::string& place() const { return place_; }
+  std::string below(const std::string& name) const {
+    return place_.empty() ? name : place_ + "." + name;
+  }
+  void error(const std::string& place, std::string fact, std::string fix) const {
+    errors_.push_back(
+        {place.empty() ? file_ : file_ + ": " + printable(place), std::move(fact), std::move(fix)});
+  }
+
+  // A name that is not allowed is an error with a suggestion, in the order of the names.
+  void check_names(const std::vector<std::string>& allowed) const {
+    std::set<std::string> names;
+    for (const auto& [key, value] : table_) {
+      if (key.get_type() == sol::type::string)
+        names.insert(key.as<std::string>());
+      else
+        error(place_, "a value without a name", "write name = value");
+    }
+    for (const auto& name : names)
+      if (!contains(allowed, name)) error(below(name), "no such field", suggestion(name, allowed));
+  }
+
+  sol::object get(const std::string& name) const { return table_.raw_get<sol::object>(name); }
+  bool has(const std::string& name) const { return get(name).get_type() != sol::type::lua_nil; }
+
+  // "", false or something else where it is not given; a whole one is from 0 to 1000.
+  std::string text(const char* name) const {
+    const auto held = get(name);
+    if (held.get_type() == sol::type::string) return held.as<std::string>();
+    if (has(name)) error(below(name), type_name(held) + " is not a text", "");
+    return "";
+  }
+  bool flag(const char* name) const {
+    const auto held = get(name);
+    if (held.get_type() == sol::type::boolean) return held.as<bool>();
+    if (has(name)) error(below(name), type_name(held) + " is not true or false", "");
+    return false;
+  }
+  int whole(const char* name, int otherwise) const {
+    if (!has(name)) return otherwise;
+    const auto held = get(name);
+    const double value = held.get_type() == sol::type::number ? held.as<double>() : -1;
+    if (value >= 0 && value <= 1000 && value == std::floor(value)) return static_cast<int>(value);
+    error(below(name), "not a whole number from 0 to 1000", "");
+    return otherwise;
+  }
+
+  // Calls read(key, value) for each entry of a table in the order of the keys, which are texts;
+  // example says how it is written.
+  void each(const char* name, const char* example,
+            const std::function<void(const std::string&, const sol::object&)>& read) const {
+    const auto held = get(name);
+    if (held.get_type() != sol::type::table)
+      return error(below(name), type_name(held) + " is not a table",
+                   fmt::format("write {}", example));
+    std::map<std::string, sol::object> ordered;
+    for (const auto& [key, value] : held.as<sol::table>()) {
+      if (key.get_type() == sol::type::string && !key.as<std::string>().empty())
+        ordered.emplace(key.as<std::string>(), value);
+      else
+        error(below(name), "a value without a name", fmt::format("write {}", example));
+    }
+    for (const auto& [key, value] : ordered) read(key, value);
+  }
+
+  // Calls read with each table of a list.
+  void each_rule(const char* list, const std::function<void(const CheckedTable&)>& read) const {
+    if (!has(list)) return;
+    const auto held = get(list);
+    if (held.get_type() != sol::type::table)
+      return error(list, type_name(held) + " is not a list of rules",
+                   fmt::format("write {} = {{ {{ … }}, {{ … }} }}", list));
+    const auto rules = held.as<sol::table>();
+    for (std::size_t i = 1; i <= rules.size(); ++i) {
+      const auto rule = rules.raw_get<sol::object>(i);
+      auto place = fmt::format("{}[{}]", list, i);
+      if (rule.get_type() != sol::type::table) {
+        error(place, type_name(rule) + " is not a rule", "write { name = …, … }");
+        continue;
+      }
+      // People look for the name, and the number finds the one without.
+      const auto name = rule.as<sol::table>().raw_get<sol::object>("name");
+      if (name.is<std::string>()) place += fmt::format(" ({})", name.as<std::string>());
+      read(CheckedTable(rule.as<sol::table>(), place, file_, errors_));
+    }
+  }
+
+ private:
+  sol::table table_;
+  std::string place_;
+  const std::string& file_;
+  Errors& errors_;
+};
+
 class Reader {
  public:
   Reader(const CheckedTable& top, Patterns::Impl& out) : top_(top), out_(out) {}
 
   void read() {
-    top_.names(kTopNames);
+    top_.check_names(kTopNames);
     framework_ = top_.text("framework");
     top_.each_rule("fields", [&](const CheckedTable& rule) { read_fields(rule); });
     top_.each_rule("arguments", [&](const CheckedTable& rule) { read_arguments(rule); });
@@ -181,12 +285,12 @@ class Reader {
     const auto example = fmt::format("{} = {{ [\"lm loss\"] = \"loss\" }}", name);
     table.each(name, example.c_str(), [&](const std::string& key, const sol::object& value) {
       const auto place = fmt::format("{}.{}['{}']", table.place(), name, key);
-      if (auto meaning = read_meaning(value, place)) keys.add(key, std::move(*meaning));
+      if (auto meaning = read_meaning(value, place)) keys.emplace(key, std::move(*meaning));
     });
   }
 
   void read_fields(const CheckedTable& table) {
-    table.names(rule_names({"begins", "keys", "bar_at_end"}));
+    table.check_names(rule_names({"begins", "keys", "bar_at_end"}));
     FieldsRule rule;
     read_rule(table, rule);
     rule.bar_at_end = table.flag("bar_at_end");
@@ -222,7 +326,7 @@ class Reader {
   }
 
   void read_arguments(const CheckedTable& table) {
-    table.names(rule_names({"after", "keys"}));
+    table.check_names(rule_names({"after", "keys"}));
     ArgumentsRule rule;
     read_rule(table, rule);
     rule.after = table.text("after");
@@ -231,7 +335,7 @@ class Reader {
   }
 
   void read_line(const CheckedTable& table) {
-    table.names(rule_names({"has", "match", "scale", "set", "opens", "within", "below"}));
+    table.check_names(rule_names({"has", "match", "scale", "set", "opens", "within", "below"}));
     const auto has = table.text("has");
     if (has.size() < 3)
       error(table.below("has"), "shorter than three characters",
@@ -257,7 +361,7 @@ class Reader {
   }
 
   void read_record(const CheckedTable& table) {
-    table.names(rule_names({"form", "needs", "keys"}));
+    table.check_names(rule_names({"form", "needs", "keys"}));
     RecordRule rule;
     read_rule(table, rule);
     const auto form = table.text("form");
@@ -282,21 +386,19 @@ class Reader {
 
   void read_groups(const CheckedTable& table, LineRule& rule) {
     for (const auto& [name, index] : rule.regex.groups()) {
-      LineRule::Group group;
-      group.index = index;
-      if (read_target(name, table.below("match"), group.meaning.target, group.meaning.more))
-        rule.groups.push_back(std::move(group));
+      Meaning meaning;
+      if (read_target(name, table.below("match"), meaning.target, meaning.more))
+        rule.groups.emplace_back(index, std::move(meaning));
     }
     if (!table.has("scale")) return;
     table.each(
         "scale", "scale = { params = 1e9 }",
         [&](const std::string& name, const sol::object& value) {
           bool found = false;
-          for (auto& group : rule.groups) {
-            const auto& meaning = group.meaning;
+          for (auto& [index, meaning] : rule.groups) {
             if (meaning.target == Target::count_ || name != orch::ingest::name(meaning.target))
               continue;
-            read_scale(value, table.below("scale." + name), group.meaning);
+            read_scale(value, table.below("scale." + name), meaning);
             found = true;
           }
           if (!found)

@@ -11,8 +11,6 @@
 namespace orch::ingest {
 namespace {
 
-using number_detail::is_digit;
-
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 constexpr std::array<bool, 256> make_host_characters() {

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "core/base/files.h"
-#include "core/record/ingest/clean.h"
 #include "core/record/ingest/unpack.h"
 
 namespace orch::ingest {
@@ -17,6 +16,24 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::size_t kBeginning = 4096;  // by which a file is judged
+
+// How long the escape code at the front is: ESC [ … letter, ESC ] … BEL or ESC \, or ESC and one.
+std::size_t escape_size(std::string_view text) {
+  if (text.size() < 2) return text.size();
+  if (text[1] == '[') {
+    std::size_t at = 2;
+    while (at < text.size() && (text[at] < 0x40 || text[at] > 0x7e)) ++at;
+    return at < text.size() ? at + 1 : at;
+  }
+  if (text[1] == ']') {
+    for (std::size_t at = 2; at < text.size(); ++at) {
+      if (text[at] == '\a') return at + 1;
+      if (text[at] == '\x1b') return at + 1 < text.size() && text[at + 1] == '\\' ? at + 2 : at;
+    }
+    return text.size();
+  }
+  return 2;
+}
 
 class Splitter {
  public:
@@ -98,8 +115,7 @@ bool is_utf16(std::string_view text) {
   return half >= 16 && (even * 10 > half * 8) != (odd * 10 > half * 8);
 }
 
-}  // namespace
-
+// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
 std::string why_not_text(std::string_view text) {
   if (const auto packing = packing_of(text); !packing.program.empty())
     return fmt::format("compressed ({}): {} FILE | orch ingest -", packing.program, packing.by_hand);
@@ -114,6 +130,35 @@ std::string why_not_text(std::string_view text) {
   const auto zeros = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\0'));
   if (odd * 20 > text.size() || zeros * 2 > text.size()) return "binary";
   return "";
+}
+
+}  // namespace
+
+bool is_clean(std::string_view block) {
+  // Sixteen bytes at a time, in one go: a block is looked at before anything else is done to it.
+  using Bytes [[gnu::vector_size(16)]] = signed char;
+  Bytes odd{};
+  std::size_t at = 0;
+  for (; at + sizeof(Bytes) <= block.size(); at += sizeof(Bytes)) {
+    Bytes bytes;
+    std::memcpy(&bytes, block.data() + at, sizeof bytes);
+    odd |= (bytes == '\x1b') | (bytes == '\r') | (bytes == '\0');
+  }
+  for (std::size_t i = 0; i < sizeof(Bytes); ++i)
+    if (odd[i] != 0) return false;
+  return block.substr(at).find_first_of(std::string_view("\x1b\r\0", 3)) == block.npos;
+}
+
+void clean_line(std::string_view line, std::string& out) {
+  out.clear();
+  for (std::size_t at = 0; at < line.size();) {
+    if (line[at] == '\x1b') {
+      at += escape_size(line.substr(at));
+    } else {
+      if (line[at] != '\0') out += line[at];
+      ++at;
+    }
+  }
 }
 
 Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,

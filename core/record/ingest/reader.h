@@ -35,7 +35,10 @@ struct ReadResult {
 Result<ReadResult> read_lines(int file, const std::string& name, const ReadOptions& options,
                               const std::function<void(const Line&)>& take);
 
-// Why the beginning of a file shows that it is no text, with what to do; "": it may be one.
-std::string why_not_text(std::string_view beginning);
+// Whether a block of text has nothing to clean: no escape codes, carriage returns or NUL bytes.
+bool is_clean(std::string_view block);
+
+// Takes escape codes of terminals (colours, cursor, titles) and NUL bytes out of a line.
+void clean_line(std::string_view line, std::string& out);
 
 }  // namespace orch::ingest

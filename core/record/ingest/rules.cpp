@@ -14,13 +14,8 @@ void Patterns::Impl::build() {
   }
 }
 
-Patterns::Patterns(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Patterns::Patterns(Patterns&&) noexcept = default;
-Patterns& Patterns::operator=(Patterns&&) noexcept = default;
-Patterns::~Patterns() = default;
-
 Result<Patterns> Patterns::load(const std::vector<fs::path>& files) {
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_shared<Impl>();
   Errors errors;
   // Later files go before earlier ones, and the first rule that fits a line takes it.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {

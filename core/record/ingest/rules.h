@@ -11,7 +11,6 @@
 
 #include "core/base/regex.h"
 #include "core/record/ingest/ingest.h"
-#include "core/record/ingest/literals.h"
 #include "core/record/ingest/targets.h"
 #include "core/record/states.h"
 
@@ -50,18 +49,12 @@ struct Rule {
 };
 
 // Names with their meanings.
-class Keys {
- public:
-  void add(std::string key, Meaning meaning) { held_.emplace(std::move(key), std::move(meaning)); }
-  bool empty() const { return held_.empty(); }
-  const Meaning* find(std::string_view key) const {
-    const auto found = held_.find(key);
-    return found == held_.end() ? nullptr : &found->second;
-  }
+using Keys = std::map<std::string, Meaning, std::less<>>;
 
- private:
-  std::map<std::string, Meaning, std::less<>> held_;
-};
+inline const Meaning* meaning_of(const Keys& keys, std::string_view key) {
+  const auto found = keys.find(key);
+  return found == keys.end() ? nullptr : &found->second;
+}
 
 // `iteration {step}/{steps_planned} | key: value | …`
 struct FieldsRule : Rule {
@@ -81,13 +74,9 @@ struct ArgumentsRule : Rule {
 };
 
 struct LineRule : Rule {
-  struct Group {
-    std::size_t index = 0;
-    Meaning meaning;
-  };
   std::string has;
   Regex regex;
-  std::vector<Group> groups;
+  std::vector<std::pair<std::size_t, Meaning>> groups;  // of the expression, by their index
   std::vector<Setting> settings;
   std::string opens, within;  // a section of a nested dump, for the lines right below
   Keys below;                 // of lines "key: value" or "key=value" below it, which are indented
@@ -106,6 +95,41 @@ struct RecordRule : Rule {
 struct TimerGroups {
   std::map<std::string, std::string, std::less<>> groups;  // timer -> group; "none": left out
   std::map<std::string, std::string, std::less<>> parts;   // timer -> the one it is a part of
+};
+
+// Finds many texts in a line in one pass over it: most pairs of bytes begin none of them.
+class Literals {
+ public:
+  // Of two bytes or more; a shorter one is found nowhere. Several may share a text.
+  void add(std::string_view text, std::uint32_t id) {
+    if (text.size() < 2) return;
+    auto& first = first_[pair(text.data())];
+    entries_.push_back({std::string(text), id, first});
+    first = static_cast<std::uint16_t>(entries_.size());
+  }
+
+  // Calls hit(id, begin) for each place of each literal, in the order of the places.
+  template <class Function>
+  void scan(std::string_view line, Function&& hit) const {
+    for (std::size_t begin = 0; begin + 1 < line.size(); ++begin)
+      for (auto at = first_[pair(line.data() + begin)]; at != 0; at = entries_[at - 1].next)
+        if (const auto& entry = entries_[at - 1]; line.substr(begin).starts_with(entry.text))
+          hit(entry.id, begin);
+  }
+
+ private:
+  struct Entry {
+    std::string text;
+    std::uint32_t id;
+    std::uint16_t next;  // 1 + the place of another that begins with the same pair; 0: none
+  };
+  static std::size_t pair(const char* at) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(at[0])) << 8 |
+           static_cast<unsigned char>(at[1]);
+  }
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint16_t> first_ = std::vector<std::uint16_t>(1 << 16);  // by pair, as next
 };
 
 struct Patterns::Impl {

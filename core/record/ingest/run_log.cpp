@@ -1,4 +1,4 @@
-#include "core/record/ingest/run_log.h"
+#include "core/record/ingest/ingest.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,6 @@
 #include <map>
 
 #include "core/base/descriptor.h"
-#include "core/record/ingest/clean.h"
 #include "core/record/ingest/conclude.h"
 #include "core/record/ingest/matcher.h"
 

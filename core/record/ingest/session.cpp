@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/record/ingest/repeats.h"
-
 namespace orch::ingest {
 namespace {
 
@@ -12,6 +10,61 @@ constexpr std::size_t kMostRuns = 1000;      // of one log
 constexpr std::size_t kMostWaiting = 8;      // starts
 constexpr int kSureFailure = 20;             // the priority from which on a run is over
 constexpr std::uint64_t kTimedSteps = 2048;  // whose timers are all read; then ever fewer
+constexpr std::int64_t kLag = 2;             // steps by which ranks without labels may lag
+
+// Below: whether steps that a log has twice were told twice, done twice, or are of two runs.
+
+// Of a step that is not beyond the last one: whether it is told again and not done again. Ranks
+// without labels may lag a little; a step that a checkpoint was loaded for is done again.
+bool is_copy(Run& run, std::int64_t step, const StepTimes::Kept& shape) {
+  const bool lags = !run.resume_waits && step >= run.last_step - kLag;
+  const auto before = run.times.kept(step);
+  if (!before) return run.copying || lags;
+  if (*before != shape) return lags;
+  // Times alone may be alike by chance, and so may all be where a checkpoint was loaded for it.
+  const bool loaded = run.resumed_after >= 0 && run.resumed_after + 1 == step;
+  const bool again = run.resume_waits && !run.copying && step > run.first_step;
+  if (again && (loaded || shape.mark == 0)) return false;
+  run.copying = run.copying || step < run.last_step;
+  return true;
+}
+
+// Of the first step after a start: whether the run has it already, word for word.
+bool tells_again(const Run& run, const Values& values) {
+  if (!values.has(Target::step)) {
+    const auto first = run.losses.first();
+    return first && first->loss == values.number_or(Target::loss, 0);
+  }
+  const auto before = run.times.kept(to_step(values.number(Target::step)));
+  return before && *before == shape_of(values, pace_of(values).seconds);
+}
+
+// Whether a step is the first of a training that no checkpoint was loaded for.
+bool begins_anew(const Run& run, std::int64_t resumed_after, std::int64_t step) {
+  if (resumed_after > 0 || step > run.first_step) return false;
+  const auto& steps = run.times.steps();
+  const auto apart = steps.size() < 2 ? run.first_step : steps[1].step - steps[0].step;
+  return run.first_step <= std::max<std::int64_t>(1, apart);
+}
+
+// The same of a start whose losses do not say their step.
+bool begins_anew(const Run& start) {
+  const auto planned = start.settings.whole(Target::steps_planned);
+  if (!planned || start.resumed_after > 0) return false;
+  return std::none_of(start.bars.begin(), start.bars.end(), [&](const Bar& bar) {
+    return bar.total == *planned && bar.moves > 0 && bar.first > 1;
+  });
+}
+
+// Of a step that falls back where nothing else tells that another run begins.
+bool has_other_settings(const Run& run, const Values& values, std::int64_t step) {
+  const auto planned = run.settings.number(Target::steps_planned);
+  if (planned && values.has(Target::steps_planned) &&
+      *planned != values.number(Target::steps_planned))
+    return true;
+  return values.has(Target::gbs) && run.first_batch > 0 && step <= run.first_step &&
+         values.number(Target::gbs) != run.first_batch;
+}
 
 }  // namespace
 

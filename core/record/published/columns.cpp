@@ -44,9 +44,7 @@ Flaw read_flag(std::string_view cell, bool& out) {
 
 Flaw read_text(std::string_view cell, const Column& column, std::string& out) {
   out = column.words.empty() ? std::string(cell) : lower(cell);
-  if (column.words.empty() ||
-      std::find(column.words.begin(), column.words.end(), out) != column.words.end())
-    return {};
+  if (column.words.empty() || contains(column.words, out)) return {};
   return {"'" + printable(cell) + "' is none of its words", suggestion(out, column.words)};
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/record/published/conventions.h"
+#include "core/record/published/flops.h"
 #include "core/record/published/doubts_checks.h"
 #include "core/record/published/said.h"
 

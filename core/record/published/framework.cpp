@@ -237,8 +237,7 @@ std::string stack_of(const Record& row, const plan::Partition& partition) {
   const plan::Stack* best = nullptr;
   double least = 0;
   for (const auto& [stack, at] : partition.stacks) {
-    const auto& names = stack->frameworks;
-    if (std::find(names.begin(), names.end(), framework) == names.end()) continue;
+    if (!contains(stack->frameworks, framework)) continue;
     // Rows without a date are taken as of today: the newest.
     const double years = plan::years_of(stack->date);
     const double off = date > 0 ? std::fabs(years - date) : -years;

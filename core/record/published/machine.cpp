@@ -1,4 +1,4 @@
-#include "core/record/published/machine.h"
+#include "core/record/published/samples.h"
 
 #include <fmt/format.h>
 
@@ -41,10 +41,6 @@ bool may_have(const Cluster& cluster, const Record& row, const std::string& gpu)
                      [&](const Partition* partition) { return !contradicts(row, *partition); });
 }
 
-bool known(const Machines& machines, const std::string& name) {
-  return std::find(machines.names.begin(), machines.names.end(), name) != machines.names.end();
-}
-
 Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machines& machines,
                           std::vector<std::string>& assumed) {
   if (gpu.empty())
@@ -74,7 +70,7 @@ Result<ClusterPtr> by_gpu(const Record& row, const std::string& gpu, const Machi
 Result<ClusterPtr> cluster_of(const Record& row, const Machines& machines,
                               std::vector<std::string>& assumed) {
   const auto site = row.field_text("cluster");
-  if (known(machines, site)) return machines.find(site);
+  if (contains(machines.names, site)) return machines.find(site);
   if (!machines.otherwise.empty()) {
     assumed.push_back("site " + machines.otherwise + ", as asked");
     return machines.find(machines.otherwise);

@@ -38,22 +38,19 @@ std::string reason_text(const std::vector<Error>& errors) {
 }
 
 // A run in the making: the first step that fails leaves its reasons.
-class Maker {
- public:
-  Maker(const Machines& machines, const std::vector<plan::StrategyPtr>& strategies,
-        const plan::CheckBackend& check_backend, const Peers& peers)
-      : machines_(machines),
-        strategies_(strategies),
-        check_backend_(check_backend),
-        peers_(peers) {}
+struct Maker {
+  const Machines& machines;
+  const std::vector<plan::StrategyPtr>& strategies;
+  const plan::CheckBackend& check_backend;
+  Peers peers;
 
   Result<plan::Run> run(const Record& row, Assumed& assumed) const {
     plan::Run run;
     run.experiment = row.source;
     run.tokens = 100e9;
-    const auto machine = machine_of(row, machines_, assumed);
+    const auto machine = machine_of(row, machines, assumed);
     const auto layout = layout_of(row, assumed);
-    auto model = model_of(row, peers_, assumed);
+    auto model = model_of(row, peers, assumed);
     Errors errors;
     gather(machine, errors);
     gather(layout, errors);
@@ -72,12 +69,11 @@ class Maker {
     run.batch = *batch;
     std::vector<Error> reasons;
     plan::check_anywhere(run, reasons);
-    check_backend_(run, reasons, run.warnings);
+    check_backend(run, reasons, run.warnings);
     if (!reasons.empty()) return Errors(reasons.begin(), reasons.end());
     return run;
   }
 
- private:
   template <class T>
   static void gather(const Result<T>& result, Errors& errors) {
     if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
@@ -86,9 +82,9 @@ class Maker {
   Status set_strategy(const Record& row, plan::Run& run, Assumed& assumed) const {
     const auto way = way_of(row, run.partition->gpu, assumed);
     if (!way) return way.error();
-    const auto found = std::find_if(strategies_.begin(), strategies_.end(),
+    const auto found = std::find_if(strategies.begin(), strategies.end(),
                                     [&](const auto& s) { return s->name == way->strategy; });
-    if (found == strategies_.end())
+    if (found == strategies.end())
       return Error{"framework", "no backend offers " + way->strategy, "orch backends lists them"};
     run.strategy = *found;
     auto settings = settings_of(*way, *run.strategy);
@@ -97,11 +93,6 @@ class Maker {
     run.stack = stack_of(row, *run.partition);
     return {};
   }
-
-  const Machines& machines_;
-  const std::vector<plan::StrategyPtr>& strategies_;
-  const plan::CheckBackend& check_backend_;
-  const Peers& peers_;
 };
 
 // A step's seconds, from the cell that says it most directly.
@@ -145,12 +136,12 @@ Sample make_sample(const Record& row, plan::Run run, Assumed assumed, const Peer
   return sample;
 }
 
-Result<Sample> sample_of(const Record& row, const Maker& maker, const Peers& peers) {
+Result<Sample> sample_of(const Record& row, const Maker& maker) {
   if (auto errors = flaws(row); !errors.empty()) return errors;
   Assumed assumed = row.assumptions;
   auto run = maker.run(row, assumed);
   if (!run) return run.error();
-  return make_sample(row, std::move(*run), std::move(assumed), peers);
+  return make_sample(row, std::move(*run), std::move(assumed), maker.peers);
 }
 
 // Why a row says nothing that a prediction could be held against; "" if it does.
@@ -167,15 +158,14 @@ Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend) {
   Samples out;
-  const Peers peers(rows);
-  const Maker maker(machines, strategies, check_backend, peers);
+  const Maker maker{machines, strategies, check_backend, Peers(rows)};
   for (const auto& row : rows) {
     if (row.flag("suspect").value_or(false))
       ++out.suspect;
     else if (row.field("dup_of"))
       ++out.duplicates;
     if (left_out(row)) continue;
-    auto sample = sample_of(row, maker, peers);
+    auto sample = sample_of(row, maker);
     const auto reason = sample ? says_nothing(*sample) : reason_text(sample.error());
     if (reason.empty())
       out.samples.push_back(std::move(*sample));
@@ -188,11 +178,10 @@ Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
 std::vector<Result<Sample>> to_runs(const std::vector<Record>& rows, const Machines& machines,
                                     const std::vector<plan::StrategyPtr>& strategies,
                                     const plan::CheckBackend& check_backend) {
-  const Peers peers(rows);
-  const Maker maker(machines, strategies, check_backend, peers);
+  const Maker maker{machines, strategies, check_backend, Peers(rows)};
   std::vector<Result<Sample>> out;
   out.reserve(rows.size());
-  for (const auto& row : rows) out.push_back(sample_of(row, maker, peers));
+  for (const auto& row : rows) out.push_back(sample_of(row, maker));
   return out;
 }
 

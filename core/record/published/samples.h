@@ -1,12 +1,58 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "core/record/published/machine.h"
-#include "core/record/published/sample.h"
 #include "core/plan/expand.h"
+#include "core/record/record.h"
 
 namespace orch::published {
+
+// The clusters that rows may be of.
+struct Machines {
+  plan::FindCluster find;
+  std::vector<std::string> names;
+  std::string otherwise;  // for rows whose site is none of them; empty: they are skipped
+};
+
+// A GPU's name as gpus.yaml has it: "A100 80GB", "a100_80g" and "NVIDIA A100-80GB" are one.
+std::string plain_gpu(std::string_view name);
+
+// Where a row ran.
+struct Machine {
+  std::shared_ptr<const plan::Cluster> cluster;
+  const plan::Partition* partition = nullptr;  // in cluster
+};
+
+// By the row's site and GPU. What had to be guessed is added to assumed; an error says why the row
+// has no place.
+Result<Machine> machine_of(const record::Record& row, const Machines& machines,
+                           std::vector<std::string>& assumed);
+
+// A measured row as a run: what to predict, and what it should be.
+struct Sample {
+  std::string id, source, table;
+  std::string date;  // YYYY-MM-DD, as far as it is known: a machine has eras
+  plan::Run run;
+  std::optional<double> step_seconds;
+  std::optional<double> memory_bytes;  // on the fullest GPU, or:
+  bool first_stage = false;            // on one of the first pipeline stage
+  bool oom = false;                    // it ran out of memory
+  bool host_oom = false;               // of the host's, with room left on the GPU
+  std::string status;                  // as the row has it: ok, oom, hang or nothing
+  std::vector<std::string> assumed;    // what the row leaves open, and what was taken for it
+  bool assumed_sizes = false;          // only the number of parameters is known: nothing is fitted to it
+  std::vector<std::string> inferred;   // of it, settings that a habit gave: "offload optimizer"
+};
+
+// A row that is no run of ours, and why.
+struct Skipped {
+  std::string id, source, table;
+  std::string reason;
+};
 
 // Rows as runs. Every row is in one of the four.
 struct Samples {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/record/published/sample.h"
+#include "core/record/published/samples.h"
 #include "core/plan/estimate.h"
 
 namespace orch::published {

@@ -1,14 +1,34 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/record/published/habits.h"
 #include "core/record/record.h"
 
 namespace orch::published {
+
+// What the rows of a source or a framework leave unsaid and other evidence tells: the value of an empty
+// cell.
+struct Habit {
+  std::string source, gpu, framework;  // an empty one: all of them
+  std::string column, value, reason;
+};
+
+// Of a CSV text with the columns source, gpu, column, value and reason, and perhaps framework.
+Result<std::vector<Habit>> parse_habits(std::string_view text, const std::string& file);
+
+// A row that no model explains, and why we think so.
+struct Unexplained {
+  std::string reason;
+  bool apart = false;  // contradicts its own repeats: scored on its own
+};
+
+// By id, from a CSV text with the columns id, reason and apart.
+Result<std::map<std::string, Unexplained>> parse_unexplained(std::string_view text,
+                                                             const std::string& file);
 
 // The rows of a CSV text as records that say what it says (said.h). Columns come in any order and
 // unknown ones are ignored; those without which no row means anything must be there. A bad cell is

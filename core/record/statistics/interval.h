@@ -18,6 +18,10 @@ struct Interval {
   Interval inverse(double numerator) const;  // numerator / value; all are positive
 };
 
+// The value below which Student's t lies with a probability of more than 0 and less than 1.
+// Degrees of freedom are positive and need not be whole.
+double student_t(double probability, double degrees);
+
 double mean(const std::vector<double>& values);  // not empty
 double median(std::vector<double> values);       // not empty
 // The q-quantile with linear interpolation between the two values around it.

@@ -8,7 +8,6 @@
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/record/facts.h"
-#include "core/record/submission.h"
 
 namespace orch::launch {
 

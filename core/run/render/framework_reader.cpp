@@ -17,10 +17,7 @@ constexpr std::array<std::string_view, 12> kOurs{
     "run.json", "estimate.json", "provenance.json", "state.json", "launch.json", "start",
     "stop",     "exclude",       "attempts",        "checkpoints", "lock",       "wanted"};
 
-std::string kind(const sol::object& object) {
-  return object.valid() ? "a " + std::string(sol::type_name(object.lua_state(), object.get_type()))
-                        : "nothing";
-}
+using lua::type_name;
 
 }  // namespace
 
@@ -31,7 +28,7 @@ void LaunchReader::error(const std::string& place, std::string fact, std::string
 std::string LaunchReader::text(const sol::table& table, const char* name) {
   const auto held = table.raw_get<sol::object>(name);
   if (held.get_type() == sol::type::string) return held.as<std::string>();
-  if (held.valid()) error(name, fmt::format("{} is not a text", kind(held)), "write it in quotes");
+  if (held.valid()) error(name, fmt::format("{} is not a text", type_name(held)), "write it in quotes");
   return {};
 }
 
@@ -57,7 +54,7 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
     if (expands.get_type() == sol::type::string && shell_expand(expands.as<std::string>()))
       return {expands.as<std::string>(), true};
   }
-  error(place, fmt::format("{} is not a word", kind(held)),
+  error(place, fmt::format("{} is not a word", type_name(held)),
         "give a text, a number, or expand \"$NAME/...\"");
   return {};
 }
@@ -67,7 +64,7 @@ std::vector<Word> LaunchReader::words(const sol::table& table, const char* name)
   const auto held = table.raw_get<sol::object>(name);
   if (!held.valid()) return out;
   if (held.get_type() != sol::type::table) {
-    error(name, fmt::format("{} is not a list", kind(held)), "write { \"...\", \"...\" }");
+    error(name, fmt::format("{} is not a list", type_name(held)), "write { \"...\", \"...\" }");
     return out;
   }
   const auto list = held.as<sol::table>();
@@ -81,7 +78,7 @@ std::map<std::string, Word> LaunchReader::named_words(const sol::table& table, c
   const auto held = table.raw_get<sol::object>(name);
   if (!held.valid()) return out;
   if (held.get_type() != sol::type::table) {
-    error(name, fmt::format("{} is not a table", kind(held)), "write { name = \"...\" }");
+    error(name, fmt::format("{} is not a table", type_name(held)), "write { name = \"...\" }");
     return out;
   }
   for (const auto& [key, value] : held.as<sol::table>()) {
@@ -137,7 +134,7 @@ void LaunchReader::read_stop(const sol::table& table, Launch& launch) {
 Launch LaunchReader::read(const sol::object& made) {
   Launch launch;
   if (made.get_type() != sol::type::table) {
-    error("render", fmt::format("returned {}", kind(made)), "return { argv = { ... } }");
+    error("render", fmt::format("returned {}", type_name(made)), "return { argv = { ... } }");
     return launch;
   }
   const auto table = made.as<sol::table>();

@@ -7,7 +7,6 @@
 #include "core/base/text.h"
 #include "core/base/utf8.h"
 #include "core/plan/lua/sandbox.h"
-#include "core/plan/lua/source.h"
 #include "core/run/render/compile.h"
 #include "core/run/render/values.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/lua/library.h"
-#include "core/plan/family.h"
+#include "core/plan/run_fields.h"
 #include "core/plan/slurm.h"
 #include "core/run/render/framework.h"
 
@@ -87,43 +87,31 @@ void set_samples(Table& table, const plan::Run& run) {
   table.set("rampup_samples", rampup.samples);
 }
 
+// Those that run.json has in this section.
+void set_fields(Table& table, const plan::Run& run, std::string_view section) {
+  for (const auto& field : plan::run_fields())
+    if (field.section == section) table.set_value(field.param.name.c_str(), get(run, field));
+}
+
 void set_run(lua_State* L, const plan::Run& run) {
   Table table(L, "run");
+  set_fields(table, run, "");
   table.set("id", run.id);
-  table.set("experiment", run.experiment);
   table.set("strategy", run.strategy->name);
   table.set("backend", run.strategy->backend);
-  table.set("trainer", run.trainer);
-  table.set("stack", run.stack);
-  table.set("framework", run.framework);
   table.set("launch", run.launch.empty() ? "gpu" : run.launch);
   table.set("cluster", run.cluster->name);
-  table.set("gpus", run.gpus);
-  table.set("nodes", run.nodes);
   table.set("gpus_per_node", run.partition->gpus_per_node);
-  table.set("tensor_parallel", run.layout.tensor_parallel);
-  table.set("pipeline_parallel", run.layout.pipeline_parallel);
-  table.set("data_parallel", run.layout.data_parallel);
-  table.set("context_parallel", run.layout.context_parallel);
-  table.set("micro_batch", run.batch.micro_batch);
-  table.set("accumulate", run.batch.accumulate);
-  table.set("global_batch", run.batch.global_batch);
-  table.set("tokens", run.tokens);
-  table.set("steps", run.steps);
   table.set("total_steps", run.total_steps());
-  table.set("paths_from", run.paths_from);
   table.set("args", run.args);
   set_samples(table, run);
 }
 
-void set_model(lua_State* L, const plan::Model& model) {
+void set_model(lua_State* L, const plan::Run& run) {
   Table table(L, "model");
-  table.set("name", model.name);
-  table.set("family", model.family);
-  for (auto i = static_cast<int>(plan::Field::layers); is_size(static_cast<plan::Field>(i)); ++i)
-    table.set_value(plan::param_of(static_cast<plan::Field>(i)).name.c_str(),
-                    get(model, static_cast<plan::Field>(i)));
-  table.set("params", model.params());
+  set_fields(table, run, "model");
+  table.set("family", run.model.family);
+  table.set("params", run.model.params());
 }
 
 void set_training(lua_State* L, const plan::Training& training) {
@@ -180,24 +168,16 @@ Environment complaints(const plan::Slurm& job) {
   return out;
 }
 
-void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
+void set_job(lua_State* L, const plan::Run& run, const Context& context) {
+  const auto& job = run.job;
   Table table(L, "job");
-  table.set("partition", job.partition);
-  table.set("account", job.account);
-  table.set("qos", job.qos);
-  table.set("constraint", job.constraint);
-  table.set("reservation", job.reservation);
-  table.set("hint", job.hint);
-  table.set("gres", job.gres);
-  table.set("time", job.time);
-  table.set("cpus_per_gpu", job.cpus_per_gpu);
+  set_fields(table, run, "job");
   table.set("signal_seconds", signal_seconds(job, context.step_seconds));
   table.set("spare_nodes", job.spare_nodes.value_or(0));
   table.set("options", job.options);
   table.set("environment", plain_environment(job));
   table.set("expanded", expanding_words(job));
   table.set("needed", complaints(job));
-  table.set("setup", job.setup);
 }
 
 std::vector<std::string> shell_words(const std::vector<Word>& words) {
@@ -236,11 +216,11 @@ void set_values(sol::state& lua, const plan::Run& run, const PhaseContext& phase
                 const Context& context) {
   lua_State* L = lua.lua_state();
   set_run(L, run);
-  set_model(L, run.model);
+  set_model(L, run);
   set_settings(L, run);
   set_training(L, run.training);
   set_phase(L, run, phase);
-  set_job(L, run.job, context);
+  set_job(L, run, context);
   set_orch(L, context);
   if (context.launch) set_launch(L, run, *context.launch);
 }

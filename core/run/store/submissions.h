@@ -7,7 +7,7 @@
 
 #include "core/base/files.h"
 #include "core/base/result.h"
-#include "core/record/submission.h"
+#include "core/record/facts.h"
 
 namespace orch::store {
 

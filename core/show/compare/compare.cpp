@@ -5,7 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/rates.h"
+#include "core/record/quantities.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "core/base/units.h"
-#include "core/record/rates.h"
+#include "core/record/quantities.h"
 #include "core/show/compare/curve.h"
 #include "core/show/compare/spikes.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 
 namespace orch::compare {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/base/number.h"
-#include "core/record/rates.h"
+#include "core/record/quantities.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/base/text.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/base/text.h"
-#include "core/record/statistics/student.h"
+#include "core/record/statistics/interval.h"
 #include "core/show/compare/parts.h"
 
 // How records are paired. The question is what the groups were chosen by: fields that have one

@@ -9,7 +9,7 @@
 #include "core/plan/vocabulary.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 #include "core/record/quantities.h"
 
 namespace orch::page {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/plan/vocabulary.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 #include "core/record/thinned.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"

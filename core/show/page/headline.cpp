@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 
 namespace orch::page {
 namespace {

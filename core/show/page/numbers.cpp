@@ -11,7 +11,6 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/quantities.h"
-#include "core/record/rates.h"
 
 namespace orch::page {
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/units.h"
+#include "core/plan/model_json.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
@@ -69,17 +70,6 @@ void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& js
 
 namespace {
 
-Json value_json(const plan::Value& value) {
-  return std::visit(
-      [](const auto& held) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return Json();
-        else
-          return Json(held);
-      },
-      value);
-}
-
 Json number(const record::Quantity& quantity, double value) {
   return is_in_bytes(quantity) ? Json(std::llround(value)) : Json(value);
 }
@@ -100,12 +90,12 @@ Json run_fields(const plan::Planned& p) {
   Json json;
   for (const auto& term : plan::vocabulary())
     if (term.read && term.name != "framework")
-      json[std::string(term.name)] = value_json(term.read(r));
+      json[std::string(term.name)] = plan::json_of(term.read(r));
   json["params"] = std::llround(r.model.params());
   json["variant"] = plan::variant(r);
   for (std::size_t i = 0; i < r.settings.size(); ++i)
     if (const auto& name = r.strategy->params[i].name; !json.contains(name))
-      json[name] = value_json(r.settings[i]);
+      json[name] = plan::json_of(r.settings[i]);
   json["fit"] = name(e.fit);
   json["tflops_convention"] = "megatron";
   for (const auto& quantity : record::quantities())

@@ -7,7 +7,6 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/plan/sizes.h"
 #include "core/plan/tie.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/record/nan.h"
+#include "core/record/record.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/columns.h"
 #include "core/show/tables/words.h"

@@ -7,7 +7,7 @@
 
 #include "core/record/published/samples.h"
 #include "core/record/published/score.h"
-#include "core/record/published/habits.h"
+#include "core/record/published/table.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {

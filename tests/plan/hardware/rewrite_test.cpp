@@ -1,4 +1,4 @@
-#include "core/plan/hardware/rewrite.h"
+#include "core/plan/hardware/write.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

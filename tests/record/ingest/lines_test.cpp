@@ -6,7 +6,6 @@
 #include <string>
 #include <thread>
 
-#include "core/record/ingest/clean.h"
 #include "core/record/ingest/prefix.h"
 #include "core/record/ingest/reader.h"
 #include "tests/record/ingest/logs.h"

@@ -1,4 +1,4 @@
-#include "core/record/ingest/run_log.h"
+#include "core/record/ingest/ingest.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/record/ingest/literals.h"
+#include "core/record/ingest/rules.h"
 
 namespace orch::ingest {
 

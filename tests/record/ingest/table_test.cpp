@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "core/record/published/complete.h"
+#include "core/record/published/said.h"
 #include "tests/record/ingest/logs.h"
 
 namespace orch::ingest {

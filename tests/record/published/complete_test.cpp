@@ -1,4 +1,4 @@
-#include "core/record/published/complete.h"
+#include "core/record/published/said.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

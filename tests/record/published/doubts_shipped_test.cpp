@@ -4,7 +4,6 @@
 
 #include "core/base/files.h"
 #include "core/record/published/doubts.h"
-#include "core/record/published/habits.h"
 #include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 

@@ -1,4 +1,3 @@
-#include "core/record/published/habits.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // Which model a row trained, and with what.
-#include "core/record/published/kind.h"
+#include "core/record/published/sizes.h"
 
 #include <catch2/catch_approx.hpp>
 

@@ -5,7 +5,6 @@
 
 #include "core/base/files.h"
 #include "core/record/published/table.h"
-#include "core/record/published/habits.h"
 #include "tests/record/published/support.h"
 
 namespace orch::published {

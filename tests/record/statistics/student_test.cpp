@@ -1,4 +1,4 @@
-#include "core/record/statistics/student.h"
+#include "core/record/statistics/interval.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -6,7 +6,7 @@
 #include "core/base/files.h"
 #include "core/base/result.h"
 #include "core/run/launch/local/local_run.h"
-#include "core/record/submission.h"
+#include "core/record/facts.h"
 
 namespace orch::launch {
 
