@@ -222,7 +222,7 @@ void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
   }
 }
 
-Value value_of(const Gauge& gauge, const Cohort& group, Kind kind) {
+Value value_of(const Gauge& gauge, const Cohort& group) {
   Value out;
   std::vector<Interval> measured, estimated;
   for (const auto* record : group.records) {
@@ -236,18 +236,16 @@ Value value_of(const Gauge& gauge, const Cohort& group, Kind kind) {
     }
     if (const auto value = gauge.estimated(*record)) estimated.push_back(*value);
   }
-  add_measured(measured, kind, out);
+  add_measured(measured, group.kind, out);
   out.estimated = together(estimated);
   return out;
 }
 
 // Whether a group has it.
-bool add(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds, Gauge gauge,
-         std::vector<Metric>& out) {
+bool add(const std::vector<Cohort>& groups, Gauge gauge, std::vector<Metric>& out) {
   bool any = false;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    gauge.metric.values.push_back(value_of(gauge, groups[i], kinds[i]));
-    const auto& value = gauge.metric.values.back();
+  for (const auto& group : groups) {
+    const auto& value = gauge.metric.values.emplace_back(value_of(gauge, group));
     any = any || value.measured || value.estimated;
   }
   if (any) out.push_back(std::move(gauge.metric));
@@ -260,17 +258,16 @@ bool all_measured(const Metric& metric) {
 }
 
 // Where no convention is common to all, what can be computed alike is.
-void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
-                std::vector<Metric>& out) {
+void add_tflops(const std::vector<Cohort>& groups, std::vector<Metric>& out) {
   bool any = false, common = false;
   for (const auto& convention : conventions(groups))
-    if (add(groups, kinds, tflops_gauge(convention), out)) {
+    if (add(groups, tflops_gauge(convention), out)) {
       any = true;
       common = common || all_measured(out.back());
     }
   if (common || !any) return;
   for (const auto by : {Flops::shape, Flops::params})
-    if (add(groups, kinds, model_tflops_gauge(by), out)) {
+    if (add(groups, model_tflops_gauge(by), out)) {
       if (all_measured(out.back())) return;
       out.pop_back();
     }
@@ -278,14 +275,13 @@ void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kind
 
 }  // namespace
 
-std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
-                               const Sizing& sizing) {
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const Sizing& sizing) {
   std::vector<Metric> out;
   for (auto& gauge : time_gauges(sizing, record::tokens_per_step(*groups.front().records.front())))
-    add(groups, kinds, std::move(gauge), out);
-  add_tflops(groups, kinds, out);
-  add(groups, kinds, memory_gauge(), out);
-  for (auto& gauge : other_gauges()) add(groups, kinds, std::move(gauge), out);
+    add(groups, std::move(gauge), out);
+  add_tflops(groups, out);
+  add(groups, memory_gauge(), out);
+  for (auto& gauge : other_gauges()) add(groups, std::move(gauge), out);
   return out;
 }
 
