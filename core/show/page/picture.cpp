@@ -40,13 +40,7 @@ bool has_days(const Line& line) {
   return days && days->value > 0 && std::isfinite(days->value);
 }
 
-}  // namespace
-
-double gpus_of(const Line& line) {
-  const double gpus = line.record->field_number("gpus").value_or(0);
-  return gpus > 0 && gpus < 1e12 ? gpus : 0;
-}
-
+// The best first: measured before estimated, then by days.
 std::vector<Series> series_of(const std::vector<Line>& lines) {
   std::set<std::string> models;
   std::vector<const Line*> usable;
@@ -68,6 +62,7 @@ std::vector<Series> series_of(const std::vector<Line>& lines) {
   return out;
 }
 
+// "left out: runs that are doubtful (2) or ran out of memory (1)", of those with days; or empty.
 std::string left_out(const std::vector<Line>& lines) {
   std::map<std::string, std::size_t> counts;
   for (const auto& line : lines)
@@ -77,6 +72,13 @@ std::string left_out(const std::vector<Line>& lines) {
   for (const auto& [why, n] : counts)
     out += fmt::format("{}{} ({})", out.empty() ? "left out: runs that " : " or ", why, n);
   return out;
+}
+
+}  // namespace
+
+double gpus_of(const Line& line) {
+  const double gpus = line.record->field_number("gpus").value_or(0);
+  return gpus > 0 && gpus < 1e12 ? gpus : 0;
 }
 
 LogScale::LogScale(double low, double high, double margin, double from, double to)

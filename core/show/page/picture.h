@@ -19,13 +19,7 @@ struct Series {
   std::vector<const Line*> lines;  // the best first
 };
 
-// The best first: measured before estimated, then by days.
-std::vector<Series> series_of(const std::vector<Line>& lines);
-
 double gpus_of(const Line& line);  // 0: not known
-
-// "left out: runs that are doubtful (2) or ran out of memory (1)", of those with days; or empty.
-std::string left_out(const std::vector<Line>& lines);
 
 // The logarithm of an interval, with a margin in decades on both sides, on a stretch of the picture.
 class LogScale {

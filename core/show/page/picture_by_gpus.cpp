@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "core/show/page/parts.h"
 #include "core/show/page/picture.h"
 
 namespace orch::page {
@@ -79,6 +78,11 @@ std::string ranged_mark(double x, const LogScale& y, std::size_t place, const Li
     out += fmt::format(R"(<path class="limits" d="M{:.1f} {:.1f}V{:.1f}"/>)", x, y(*days.low),
                        y(*days.high));
   return out + picture_mark(x, y(days.value), place, line, measured);
+}
+
+// Whether a line may join the two in a chart over GPUs.
+bool are_related(const Line& a, const Line& b) {
+  return (a.strong != 0 && a.strong == b.strong) || (a.weak != 0 && a.weak == b.weak);
 }
 
 // Marks are joined where only the number of GPUs, and what follows from it, differs.
