@@ -1,14 +1,12 @@
 #include <deque>
 
 #include "core/base/text.h"
-#include "core/app/record_output.h"
+#include "core/app/gather.h"
 #include "core/show/compare/compare.h"
 #include "core/show/tables/report.h"
 
 namespace orch::app {
 namespace {
-
-using Records = std::vector<record::Record>;
 
 // Keeps what groups point to.
 struct Pools {
@@ -109,7 +107,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   }
   if (interrupted()) return Exit::interrupted;
   if (!errors.empty()) return errors;
-  tell_passed(gatherer, console);
+  gatherer.tell_passed(console);
   const auto& format = arguments.records.common.format;
   const auto comparison =
       compare::compare(groups, {.same_size = arguments.same_size,

@@ -8,7 +8,6 @@
 #include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/sources.h"
 #include "core/plan/family.h"
 #include "core/show/tables/json.h"
 
@@ -26,13 +25,8 @@ std::string size(double params) {
 Json model_json(const plan::Model& model) {
   Json json{{"name", model.name}, {"family", model.family}};
   for (const auto& size : family_of(model).sizes)
-    if (size.open)
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-              json[std::string(plan::name(size.field))] = value;
-          },
-          get(model, size.field));
+    if (const auto value = get(model, size.field); size.open && plan::is_given(value))
+      json[std::string(plan::name(size.field))] = tables::value_json(value);
   json["params"] = model.params();
   if (model.mixture()) json["active_params"] = model.active_params();
   return json;
@@ -57,7 +51,7 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
                     std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
                     std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
-  rows = without_plain(std::move(rows), "from", "shipped");
+  rows = tables::without_plain(std::move(rows), "from", "shipped");
   console.print(tables::grid(rows, common.screen));
   return Exit::ok;
 }

@@ -24,6 +24,14 @@ double step_of(const RunStatus& run) {
   return step ? step->value : 0;
 }
 
+std::vector<std::string> settings_of(const RunStatus& run) {
+  auto words = split(run.variant, ' ');
+  if (const auto steps = run.record.whole("accumulate").value_or(1); steps > 1)
+    words.push_back(fmt::format("accumulate={}", steps));
+  std::erase(words, "");
+  return words;
+}
+
 }  // namespace
 
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {
@@ -83,18 +91,6 @@ std::string evaluation_text(const RunStatus& run) {
   const auto loss = record::measured(*record::find_quantity("evaluation_loss"), run.record);
   return loss ? fmt::format("{:.3f}", loss->value) : "";
 }
-
-namespace {
-
-std::vector<std::string> settings_of(const RunStatus& run) {
-  auto words = split(run.variant, ' ');
-  if (const auto steps = run.record.whole("accumulate").value_or(1); steps > 1)
-    words.push_back(fmt::format("accumulate={}", steps));
-  std::erase(words, "");
-  return words;
-}
-
-}  // namespace
 
 std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs) {
   if (runs.size() < 2) return {};

@@ -32,14 +32,6 @@ std::string strategy_text(const RunStatus& run, const std::set<std::string>& sha
 std::string reason_text(const RunStatus& run);
 std::string duration_text(double seconds);  // as SLURM writes it
 
-// Where the runs stand, with what was measured so far.
-std::vector<Column<RunStatus>> status_columns(const Standings& standings,
-                                              const std::vector<const RunStatus*>& runs);
-
-// What was measured, then what was estimated of it, and how far that is off. All have a progress.
-std::vector<Column<RunStatus>> measured_columns(const std::vector<const RunStatus*>& runs,
-                                                const Screen& screen);
-
 // "1,234 of 3,000 GPU-hours used (41 %), 500 more expected".
 std::string hours_text(const Standings& standings);
 

@@ -6,8 +6,6 @@
 namespace orch::tables {
 namespace {
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 Json score_json(const published::Score& s) {
   return {{"n", s.n},
           {"mape", or_null(s.mape)},
