@@ -38,7 +38,8 @@ bool met_its_limit(const Record& record) {
 
 // A run that lost its loss went on for nothing.
 bool failed(const Record& record) {
-  return (record.state == State::failed && !met_its_limit(record)) || record::lost_loss(record.measured);
+  return (record.state == State::failed && !met_its_limit(record)) ||
+         record::lost_loss(record.measured);
 }
 
 bool ran(const Record& record) {

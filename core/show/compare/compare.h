@@ -7,10 +7,10 @@
 
 #include "core/base/result.h"
 #include "core/plan/vocabulary.h"
-#include "core/show/compare/losses.h"
 #include "core/record/quantities.h"
 #include "core/record/record.h"
 #include "core/record/statistics/interval.h"
+#include "core/show/compare/losses.h"
 
 // Compares groups of records: what differs, what of it can explain the result, and the result.
 // Everything here is plain data; texts of records in it may be hostile until sections(), json() and
@@ -74,7 +74,7 @@ std::string_view name(Standing standing);
 struct Difference {
   std::string field;
   bool circumstance = false;                      // date, commit, nodes: not a setting
-  plan::Changes effect;                                  // what it can change
+  plan::Changes effect;                           // what it can change
   std::vector<Said> said;                         // by group
   std::vector<Standing> standings;                // of each group to the first one
   std::vector<std::vector<std::string>> follows;  // by group: the fields that it follows from

@@ -26,9 +26,10 @@ Changes effect_of(std::string_view field) {
   if (const auto* term = plan::find_term(field)) return term->changes;
   // What logs say besides the vocabulary.
   static const std::map<std::string_view, Changes> kOthers{
-      {"seed", kLoss},        {"lr", kLoss},            {"learning_rate", kLoss},
-      {"train_iters", kLoss}, {"train_samples", kLoss}, {"name", kNothing},
-      {"label", kNothing},    {"job", kNothing}};
+      {"seed", kLoss},          {"lr", kLoss},
+      {"learning_rate", kLoss}, {"train_iters", kLoss},
+      {"train_samples", kLoss}, {"name", kNothing},
+      {"label", kNothing},      {"job", kNothing}};
   const auto found = kOthers.find(field);
   return found == kOthers.end() ? kAll : found->second;
 }

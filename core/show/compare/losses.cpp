@@ -6,15 +6,15 @@
 #include <cmath>
 
 #include "core/base/units.h"
+#include "core/record/nan.h"
 #include "core/record/rates.h"
 #include "core/record/statistics/interval.h"
 #include "core/show/compare/spikes.h"
-#include "core/record/nan.h"
 
 namespace orch::compare {
 namespace {
 
-constexpr std::size_t kFewest = 4;   // points of a fit
+constexpr std::size_t kFewest = 4;            // points of a fit
 constexpr std::size_t kEnoughResiduals = 12;  // points that tell noise
 
 struct CurvePoint {

@@ -28,7 +28,8 @@ bool belongs_to_strategy(const std::string& field, const Names& question) {
       "strategy",          "framework",  "stage",         "zero_stage",
       "tensor_parallel",   "interleave", "data_parallel", "pipeline_parallel",
       "sequence_parallel", "partition_method"};
-  return kOwn.count(field) > 0 && (contains(question, "strategy") || contains(question, "framework"));
+  return kOwn.count(field) > 0 &&
+         (contains(question, "strategy") || contains(question, "framework"));
 }
 
 // What is left when nobody speaks of it: the other side's "none" or "1" is no difference then.
@@ -58,8 +59,9 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
   find_followers(differences, 2);
   for (const auto& difference : differences) {
     const auto standing = difference.standings[1];
-    if (difference.circumstance || !difference.effect.speed || contains(question, difference.field) ||
-        standing == Standing::same || standing == Standing::unsaid)
+    if (difference.circumstance || !difference.effect.speed ||
+        contains(question, difference.field) || standing == Standing::same ||
+        standing == Standing::unsaid)
       continue;
     const bool own = belongs_to_strategy(difference.field, question);
     if (standing == Standing::differs) {

@@ -13,7 +13,6 @@ namespace orch::compare {
 // How model FLOPs are counted: by the shape, as Narayanan et al. 2021 do, without recomputation, or
 // 6 for each parameter.
 enum class Flops { shape, params };
-std::optional<double> flops_per_token(const record::Record& record, Flops by);
 
 // The size that times are brought to. Without a base nothing is changed.
 struct Sizing {

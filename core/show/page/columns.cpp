@@ -10,10 +10,10 @@
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/show/page/parts.h"
-#include "core/show/page/text.h"
 #include "core/record/nan.h"
 #include "core/record/quantities.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
 
 namespace orch::page {
 namespace {

@@ -114,8 +114,8 @@ std::string limits(const Planned& best, const plan::Experiment& experiment) {
   if (!plan::has_limits(experiment.budget)) return "";
   const auto stands = standing(best, experiment);
   if (stands == Standing::kept) return "";
-  return (stands == Standing::broken ? "it breaks" : "it may break") + std::string(" the limit of ") +
-         limits_text(experiment.budget);
+  return (stands == Standing::broken ? "it breaks" : "it may break") +
+         std::string(" the limit of ") + limits_text(experiment.budget);
 }
 
 Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {

@@ -21,8 +21,8 @@ using RunStatuses = std::vector<const RunStatus*>;
 
 // What needs a look first: troubles, then what runs, then what waits, then what is done.
 std::ptrdiff_t urgency(const RunStatus& run) {
-  static constexpr State kOrder[] = {State::failed,   State::running,   State::stopped,
-                                     State::pending,  State::finished,  State::cancelled,
+  static constexpr State kOrder[] = {State::failed,  State::running,  State::stopped,
+                                     State::pending, State::finished, State::cancelled,
                                      State::planned};
   if (run.record.failure == record::Failure::hang && run.record.state == State::running) return 0;
   return std::find(std::begin(kOrder), std::end(kOrder), run.record.state) - kOrder;
@@ -82,8 +82,8 @@ ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
 using Text = std::function<std::string(double)>;
 
 // What was measured, and the estimate where there is something to hold against it.
-StatusColumns beside(const Quantity& quantity, std::string title, int rank,
-                                 int estimate_rank, const Text& text) {
+StatusColumns beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
+                     const Text& text) {
   return {{std::move(title), rank,
            [=](const RunStatus& run) {
              const auto value = record::measured(quantity, run.record);
@@ -107,9 +107,9 @@ void add(StatusColumns more, StatusColumns& to) {
 
 // Every other quantity that somebody measured, with its estimate.
 StatusColumns amount_columns(const RunStatuses& runs, int rank) {
-  static const std::set<std::string_view> kOwn{"step_seconds",         "tokens_per_second",
-                                               "days_per_100b_tokens", "gpu_hours",
-                                               "last_loss",            "evaluation_loss"};
+  static const std::set<std::string_view> kOwn{
+      "step_seconds", "tokens_per_second", "days_per_100b_tokens",
+      "gpu_hours",    "last_loss",         "evaluation_loss"};
   StatusColumns out;
   for (const auto& quantity : record::quantities()) {
     if (kOwn.contains(quantity.name)) continue;
@@ -132,17 +132,39 @@ StatusColumns amount_columns(const RunStatuses& runs, int rank) {
   return out;
 }
 
+// The end of its id, by which it is found.
+std::string hash_text(const RunStatus& run) {
+  const auto dash = run.record.id.rfind('-');
+  return id_text(run, dash == std::string::npos ? 0 : dash + 1);
+}
+
+// "12:34", "3-01:02:03".
+std::string elapsed_text(const RunStatus& run) {
+  return run.elapsed_seconds > 0 ? duration_text(run.elapsed_seconds) : "";
+}
+
+// "1,234 of 3,000 GPU-hours used (41 %), 500 more expected".
+std::string hours_text(const Standings& standings) {
+  std::string out = significant(standings.used_gpu_hours);
+  if (standings.budget_gpu_hours > 0) out += " of " + amount(standings.budget_gpu_hours);
+  out += " GPU-hours used";
+  if (standings.budget_gpu_hours > 0)
+    out += fmt::format(" ({:.0f} %)", 100 * standings.used_gpu_hours / standings.budget_gpu_hours);
+  if (standings.committed_gpu_hours > 0)
+    out += fmt::format(", {} more expected", significant(standings.committed_gpu_hours));
+  return out;
+}
+
 // Where the runs stand, with what was measured so far.
 StatusColumns status_columns(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
-  StatusColumns columns = {
-      {"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
-      {"state", 0, state_text},
-      {"job", 4, [](const RunStatus& run) { return run.job; }},
-      {"elapsed", 3, elapsed_text},
-      {"step", 1, step_text},
-      {"loss", 2, loss_text},
-      {"eval loss", 3, evaluation_text}};
+  StatusColumns columns = {{"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
+                           {"state", 0, state_text},
+                           {"job", 4, [](const RunStatus& run) { return run.job; }},
+                           {"elapsed", 3, elapsed_text},
+                           {"step", 1, step_text},
+                           {"loss", 2, loss_text},
+                           {"eval loss", 3, evaluation_text}};
   add(beside("tokens_per_second", 5), columns);
   columns.push_back({"left", 1, left_text});
   columns.push_back({"s/step", 2, measured_step_text});
