@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/app/app.h"
-#include "core/price/estimate/without.h"
 #include "core/price/calibrate/fit.h"
+#include "core/price/estimate/without.h"
 #include "core/record/published/sample.h"
 #include "core/record/published/score.h"
 

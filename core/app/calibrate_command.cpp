@@ -4,13 +4,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/hardware/rewrite.h"
 #include "core/plan/stack.h"
@@ -112,7 +112,8 @@ Refit of_machine(const Calibrated& c, std::size_t m) {
   out.now = c.fitted.machines[m].constants;
   out.eras = c.fitted.machines[m].eras;
   if (c.present()) out.eras_were = machine.eras;
-  score(c, [&](const calibrate::Observation& o) { return o.machine == m; }, out);
+  score(
+      c, [&](const calibrate::Observation& o) { return o.machine == m; }, out);
   return out;
 }
 
@@ -123,7 +124,8 @@ Refit of_stack(const Calibrated& c, std::size_t s) {
   out.title = "factors of " + out.names.front();
   if (c.present()) out.was = c.study.stacks[s]->constants;
   out.now = c.fitted.stacks[s].constants;
-  score(c, [&](const calibrate::Observation& o) { return o.stack == static_cast<int>(s); }, out);
+  score(
+      c, [&](const calibrate::Observation& o) { return o.stack == static_cast<int>(s); }, out);
   return out;
 }
 
@@ -334,7 +336,8 @@ Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateA
 }  // namespace
 
 Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console) {
-  if (auto status = check_cluster_file(arguments.output); !status) return {status.error(), Exit::usage};
+  if (auto status = check_cluster_file(arguments.output); !status)
+    return {status.error(), Exit::usage};
   if (arguments.this_machine) return measure_command(app, arguments, console);
   if (!arguments.files.empty()) app.look_beside(arguments.files.front());
   if (auto status = check_cluster(app, arguments.cluster); !status)

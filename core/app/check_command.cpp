@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/csv.h"
 #include "core/app/gather.h"
+#include "core/base/csv.h"
 #include "core/plan/expectation.h"
 #include "core/record/quantities.h"
 #include "core/run/store/run_folder.h"
@@ -68,8 +68,7 @@ Errors judge_expected(const Records& records, const std::vector<plan::Expectatio
 }
 
 // What an experiment expected: as its file says now, or as its folder was written.
-Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer,
-                                                   const Record& record) {
+Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer, const Record& record) {
   const auto& name = record.origin.experiment;
   for (const auto& outcome : gatherer.experiments())
     if (outcome.experiment.name == name) return outcome.experiment.expect;

@@ -8,13 +8,13 @@
 #include <functional>
 #include <optional>
 
+#include "core/app/app.h"
+#include "core/app/commands.h"
 #include "core/base/descriptor.h"
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/app.h"
-#include "core/app/commands.h"
 #include "core/train/data/indexed_writer.h"
 #include "core/train/data/mapped_file.h"
 #include "core/train/tokenize/tokenizer.h"

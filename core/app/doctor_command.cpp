@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/base/text.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/base/text.h"
 #include "core/run/launch/local/doctor.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/tables/json.h"

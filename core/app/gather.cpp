@@ -7,11 +7,10 @@
 #include <chrono>
 #include <fstream>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/rows.h"
 #include "core/app/run_logs.h"
-#include "core/show/compare/spikes.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/record/planned.h"
 #include "core/record/published/columns.h"
 #include "core/record/published/complete.h"
@@ -21,6 +20,7 @@
 #include "core/record/records_json.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
+#include "core/show/compare/spikes.h"
 
 namespace orch::app {
 namespace {
@@ -166,10 +166,9 @@ published::FindGpu gpu_finder(App& app) {
   };
 }
 
-// Records as their logs or tables say them with all that follows: each with its estimate, or why there
-// is none, and its doubts. The cluster is for those whose site is none of ours.
-Records judged(App& app, const Records& said,
-                                   const std::string& cluster) {
+// Records as their logs or tables say them with all that follows: each with its estimate, or why
+// there is none, and its doubts. The cluster is for those whose site is none of ours.
+Records judged(App& app, const Records& said, const std::string& cluster) {
   const auto runs = published::to_runs(said, machines(app, cluster), app.backends().strategies(),
                                        check_backend(app));
   const auto doubts = published::doubts(said, gpu_finder(app));

@@ -38,7 +38,7 @@ class Gatherer {
 
   // Beside the records that were found so far.
   const Records& said() const { return said_; }  // of logs and tables, as said
-  void tell_passed(Console& console) const;  // what was passed over and what could not be read
+  void tell_passed(Console& console) const;      // what was passed over and what could not be read
   const std::vector<PlannedExperiment>& experiments() const { return experiments_; }
 
  private:
@@ -66,8 +66,8 @@ Result<Records> run_records(App& app, const fs::path& root, const std::string& e
 
 // The records of a pool that a word chooses: "zero_stage=1,gpus=8" by fields (date, commit, id,
 // source, table, state and experiment too; a date or a commit may be a beginning), or a bare word
-// that is a strategy, a framework, an id or its beginning, a source, a table, a date or a commit; ""
-// chooses all. Nothing chosen is an error that says what there is.
+// that is a strategy, a framework, an id or its beginning, a source, a table, a date or a commit;
+// "" chooses all. Nothing chosen is an error that says what there is.
 Result<std::vector<const record::Record*>> select(const Records& pool, const std::string& word);
 
 // Prints the text, or writes it to the file that was asked for, whole or not at all; never over one

@@ -263,7 +263,8 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   if (arguments.common.format == "json")
     console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    console.print(tables::grid(tables::without_plain(std::move(rows), "from", "shipped"), arguments.common.screen));
+    console.print(tables::grid(tables::without_plain(std::move(rows), "from", "shipped"),
+                               arguments.common.screen));
   return errors.empty() ? Ending(Exit::ok) : errors;
 }
 

@@ -8,15 +8,15 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/app/trainers.h"
 #include "core/base/date.h"
 #include "core/base/text.h"
-#include "core/app/trainers.h"
 #include "core/plan/hardware/write.h"
-#include "core/run/launch/local/local_machine.h"
-#include "core/run/launch/local/together.h"
 #include "core/price/measure/measurement.h"
 #include "core/price/measure/partition.h"
 #include "core/price/measure/this_machine.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/together.h"
 #include "core/show/tables/json.h"
 
 namespace orch::app {

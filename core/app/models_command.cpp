@@ -4,10 +4,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/family.h"
 #include "core/show/tables/json.h"
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "core/base/room.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
 #include "core/app/run_logs.h"
 #include "core/app/trainers.h"
+#include "core/base/room.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/plan/run_json.h"
 #include "core/plan/stack.h"
 #include "core/price/estimate/slice.h"
@@ -23,7 +23,7 @@
 namespace orch::app {
 namespace {
 
-constexpr std::int64_t kSteps = 6;        // a trainer takes the last three apart
+constexpr std::int64_t kSteps = 6;  // a trainer takes the last three apart
 constexpr double kMostProbeSeconds = 24 * 3600;
 
 // One rank of a planned run that ran alone.
@@ -148,8 +148,7 @@ slice() {{  # name, rank; those that are asked for
       probe.run.id, probe.run.strategy->backend, probe.run.gpus);
   for (const auto& slice : probe.slices)
     out += fmt::format("slice {} {} \"$@\"\n", name_of(slice), slice.rank);
-  return out +
-         "if [ $ran = 0 ]; then echo \"no such stage: $*\" >&2; exit 2; fi\nexit $failed\n";
+  return out + "if [ $ran = 0 ]; then echo \"no such stage: $*\" >&2; exit 2; fi\nexit $failed\n";
 }
 
 // run.json of each slice, and the program that runs them.
@@ -159,12 +158,14 @@ Status write(const Probe& probe) {
     const auto place = probe.folder / name_of(slice);
     fs::create_directories(place, code);
     if (code) return file_error(place, "cannot make the folder", code.value());
-    if (auto status = write_file_atomically(place / "run.json", plan::run_json(probe.part)); !status)
+    if (auto status = write_file_atomically(place / "run.json", plan::run_json(probe.part));
+        !status)
       return status;
   }
   const auto program = probe.folder / "run";
   if (auto status = write_file_atomically(program, script_of(probe)); !status) return status;
-  fs::permissions(program, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add, code);
+  fs::permissions(program, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add,
+                  code);
   if (code) return file_error(program, "cannot be made a program", code.value());
   return {};
 }
@@ -205,7 +206,8 @@ Status read(const App& app, Probe& probe) {
     slice.is_strange = has_gpu ? !gpu : slice.device == "cpu" && at.gpu.name != "cpu";
     slice.estimated_for = at.gpu.name;
     if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
-    slice.estimate = estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
+    slice.estimate =
+        estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
     const auto progress = events::read_progress(attempt, 0);
     if (progress && fs::exists(attempt / "finished", ignored)) {
       slice.measured = progress->measured;
@@ -214,7 +216,7 @@ Status read(const App& app, Probe& probe) {
       continue;
     }
     const auto confession = RunLogs().confession(attempt);
-    slice.failure = !confession.line.empty()           ? confession.line
+    slice.failure = !confession.line.empty()       ? confession.line
                     : fs::exists(attempt, ignored) ? "failed: its stdout.log says why"
                                                    : "has not run";
   }
@@ -243,11 +245,13 @@ record::Record record_of(const Probe& probe, const Slice& slice) {
   return out;
 }
 
-std::string stages_of(const Slice& slice) { return tables::stages_text(slice.stage, slice.last_stage); }
+std::string stages_of(const Slice& slice) {
+  return tables::stages_text(slice.stage, slice.last_stage);
+}
 
 tables::Rows summary(const std::vector<Slice>& slices) {
-  tables::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch", "estimated ",
-                     "error ", "device"}};
+  tables::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
+                     "estimated ", "error ", "device"}};
   for (const auto& slice : slices) {
     std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
     const auto m = static_cast<double>(slice.micro_batches);
@@ -268,7 +272,8 @@ tables::Rows summary(const std::vector<Slice>& slices) {
 std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
   const auto& layout = run.layout;
   auto out = fmt::format(
-      "{}: {} of {} ranks (tensor {} x pipeline {} x data {}), each alone, {} micro-batches of {} in "
+      "{}: {} of {} ranks (tensor {} x pipeline {} x data {}), each alone, {} micro-batches of {} "
+      "in "
       "a step.\nCommunication is not in it: collectives and messages return at once; nor are the "
       "driver's context and communicators.",
       run.id, slices.size(), run.gpus, layout.tensor_parallel, layout.pipeline_parallel,
@@ -297,10 +302,14 @@ std::string table_of(const Probe& probe, const tables::Screen& screen) {
   for (const auto& slice : slices) {
     if (!slice.measured) continue;
     const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
-    out += tables::titled(stages + "seconds of one step",
-                  tables::compared_rows(tables::compare_time(slice.estimate, *slice.measured), false), screen);
-    out += tables::titled(stages + "bytes of one rank",
-                  tables::compared_rows(tables::compare_memory(slice.estimate, *slice.measured), true), screen);
+    out += tables::titled(
+        stages + "seconds of one step",
+        tables::compared_rows(tables::compare_time(slice.estimate, *slice.measured), false),
+        screen);
+    out += tables::titled(
+        stages + "bytes of one rank",
+        tables::compared_rows(tables::compare_memory(slice.estimate, *slice.measured), true),
+        screen);
   }
   return out;
 }
@@ -326,11 +335,11 @@ Errors too_large(const Probe& probe) {
   if (launch::visible_gpus(nullptr) > 0 || available == 0) return errors;
   for (const auto& slice : probe.slices)
     if (slice.estimate.peak_memory > available)
-      errors.push_back({fmt::format("{}: {}", probe.run.id, name_of(slice)),
-                        fmt::format("needs {}, and {} are free on this machine, which has no GPU",
-                                    format_bytes(slice.estimate.peak_memory),
-                                    format_bytes(available)),
-                        "use --prepare, and run it where there is one"});
+      errors.push_back(
+          {fmt::format("{}: {}", probe.run.id, name_of(slice)),
+           fmt::format("needs {}, and {} are free on this machine, which has no GPU",
+                       format_bytes(slice.estimate.peak_memory), format_bytes(available)),
+           "use --prepare, and run it where there is one"});
   return errors;
 }
 
@@ -345,8 +354,8 @@ Ending run_slices(App& app, const Probe& probe, Console& console) {
     return Error{run.id, "no such program: " + printable(trainer.wanted),
                  "build it, as ./orch of a clone does, or use --prepare and run it elsewhere"};
   for (const auto& slice : probe.slices) {
-    console.note(fmt::format("{}: {}, rank {} of {} alone\n", run.id, name_of(slice),
-                             slice.rank, run.gpus));
+    console.note(
+        fmt::format("{}: {}, rank {} of {} alone\n", run.id, name_of(slice), slice.rank, run.gpus));
     const auto status = start(probe, slice, trainer.path);
     if (interrupted()) return Exit::interrupted;
     if (!status) console.complain(status.error());

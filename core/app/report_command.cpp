@@ -8,9 +8,9 @@
 #include <set>
 #include <thread>
 
-#include "core/base/text.h"
-#include "core/app/provenance.h"
 #include "core/app/gather.h"
+#include "core/app/provenance.h"
+#include "core/base/text.h"
 #include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/base/text.h"
 #include "core/app/gather.h"
+#include "core/base/text.h"
 #include "core/record/published/table.h"
 
 namespace orch::app {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "core/base/text.h"
 #include "core/app/places.h"
+#include "core/base/text.h"
 #include "core/plan/run_json.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/events/collect.h"
@@ -32,8 +32,8 @@ double written(const fs::path& file) {
 // most settings are of a strategy of ours, which the log need not be of.
 ingest::Known known_of(const plan::Run& run) {
   static const std::set<std::string_view> kSettings{
-      "zero_stage", "interleave",      "dtype",            "optimizer",
-      "recompute",  "flash_attention", "sequence_parallel"};
+      "zero_stage",      "interleave",       "dtype", "optimizer", "recompute",
+      "flash_attention", "sequence_parallel"};
   ingest::Known out;
   for (const auto& [name, value, assumed] : record::fields_of(run, false)) {
     const auto* term = plan::find_term(name);

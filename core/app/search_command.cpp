@@ -4,10 +4,10 @@
 #include <cmath>
 #include <deque>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
@@ -90,7 +90,8 @@ Status look(Search& s) {
 Status price(Search& s, List list, const std::vector<search::Score>& scores, std::size_t top) {
   for (std::size_t i = 0; i < scores.size() && (top == 0 || i < top); ++i) {
     std::vector<Error> reasons;
-    auto planned = s.app.explain(search::run_at(*s.space, s.app.backends(), scores[i].place, reasons));
+    auto planned =
+        s.app.explain(search::run_at(*s.space, s.app.backends(), scores[i].place, reasons));
     if (!planned) return planned.error();
     s.runs.push_back(std::move(*planned));
     list.runs.push_back(&s.runs.back());
@@ -110,26 +111,25 @@ const char* front_title(const Search& s) {
 
 Status price_all(Search& s) {
   using tables::Measure;
+  struct Wanted {
+    List list;
+    const std::vector<search::Score>& scores;
+    std::size_t top;
+  };
+  const auto& found = s.found;
   const auto top = s.arguments.options.top;
   const auto few = std::min<std::size_t>(top, 3);  // of what only one is wanted
-  std::vector<search::Score> strategies;
-  if (s.experiment.strategies.size() > 1 && s.found.strategies.size() > 1)
-    strategies = s.found.strategies;
-  if (auto status = price(s, {"time", "Best by time to train"}, s.found.fastest, top); !status)
-    return status;
-  if (auto status = price(s, {"strategy", "Best of each strategy"}, strategies, 0); !status)
-    return status;
-  if (auto status = price(s, {"gpu_hours", "Best by GPU-hours", Measure::gpu_hours},
-                          s.found.cheapest, few);
-      !status)
-    return status;
-  if (auto status = price(s, {"headroom", "Best by memory headroom", Measure::memory},
-                          s.found.roomiest, few);
-      !status)
-    return status;
-  auto status = price(s, {"pareto", ""}, s.found.front, 0);
-  if (status) s.lists.back().title = front_title(s);
-  return status;
+  const std::vector<search::Score> none;
+  const bool several = s.experiment.strategies.size() > 1 && found.strategies.size() > 1;
+  for (const auto& [list, scores, most] :
+       {Wanted{{"time", "Best by time to train"}, found.fastest, top},
+        Wanted{{"strategy", "Best of each strategy"}, several ? found.strategies : none, 0},
+        Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, few},
+        Wanted{{"headroom", "Best by memory headroom", Measure::memory}, found.roomiest, few},
+        Wanted{{"pareto", ""}, found.front, 0}})
+    if (auto status = price(s, list, scores, most); !status) return status;
+  s.lists.back().title = front_title(s);
+  return {};
 }
 
 tables::RankedRuns as_result(const Search& s, const List& list) {
@@ -369,7 +369,7 @@ Ending run(Search& s) {
   print_all(s);
   if (!s.found.complete)
     s.console.note(fmt::format("interrupted after {:.1f} % of the space: the best so far\n",
-                              100 * s.found.evaluated / std::max(1.0, s.found.space)));
+                               100 * s.found.evaluated / std::max(1.0, s.found.space)));
   if (s.found.fastest.empty()) {
     if (s.found.complete)
       s.console.complain(
