@@ -25,8 +25,13 @@ std::string size(double params) {
 Json model_json(const plan::Model& model) {
   Json json{{"name", model.name}, {"family", model.family}};
   for (const auto& size : family_of(model).sizes)
-    if (const auto value = get(model, size.field); size.open && plan::is_given(value))
-      json[std::string(plan::name(size.field))] = tables::value_json(value);
+    if (size.open)
+      std::visit(
+          [&](const auto& value) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+              json[std::string(plan::name(size.field))] = value;
+          },
+          get(model, size.field));
   json["params"] = model.params();
   if (model.mixture()) json["active_params"] = model.active_params();
   return json;

@@ -65,6 +65,17 @@ void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& js
   json["schedule"] = schedule_json(e, calendar);
 }
 
+Json value_json(const plan::Value& value) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
+          return Json();
+        else
+          return Json(held);
+      },
+      value);
+}
+
 Json number(const record::Quantity& quantity, double value) {
   return is_in_bytes(quantity) ? Json(std::llround(value)) : Json(value);
 }
@@ -103,17 +114,6 @@ Json comparison_json(const Comparison& comparison) {
 }
 
 }  // namespace
-
-Json value_json(const plan::Value& value) {
-  return std::visit(
-      [](const auto& held) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return Json();
-        else
-          return Json(held);
-      },
-      value);
-}
 
 Json run_fields(const plan::Planned& p) {
   const auto& r = p.run;
