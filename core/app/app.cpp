@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -14,12 +15,13 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/record/quantities.h"
 #include "core/plan/check.h"
 #include "core/plan/run_id.h"
 #include "core/plan/run_json.h"
 #include "core/plan/tie.h"
 #include "core/plan/slurm.h"
+#include "core/plan/vocabulary.h"
+#include "core/record/quantities.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::app {
@@ -121,7 +123,45 @@ void settle_start(const std::optional<Date>& asked, plan::Experiment& experiment
     start = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
 }
 
+// What is neither a field of a run nor a quantity.
+const std::map<std::string_view, plan::Value (*)(const plan::Planned&)> kOtherFields = {
+    {"fit", [](const plan::Planned& p) { return plan::Value(std::string(name(p.estimate.fit))); }},
+    {"warnings", [](const plan::Planned& p) { return plan::Value(std::ssize(p.run.warnings)); }},
+    {"memory_low", [](const plan::Planned& p) { return plan::Value(p.estimate.memory_low); }},
+    {"memory_high", [](const plan::Planned& p) { return plan::Value(p.estimate.memory_high); }},
+    {"step_low", [](const plan::Planned& p) { return plan::Value(p.estimate.step_low); }},
+    {"step_high", [](const plan::Planned& p) { return plan::Value(p.estimate.step_high); }},
+};
+
+std::vector<std::string> known_names(const std::vector<plan::StrategyPtr>& strategies) {
+  std::set<std::string> names;
+  for (const auto& [name, read] : kOtherFields) names.emplace(name);
+  for (const auto& term : plan::vocabulary())
+    if (term.read) names.emplace(term.name);
+  for (const auto& quantity : record::quantities())
+    if (quantity.estimated) names.emplace(quantity.name);
+  for (const auto& strategy : strategies)
+    for (const auto& param : strategy->params) names.insert(param.name);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
+
+Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
+                          const std::vector<plan::StrategyPtr>& strategies) {
+  if (const auto* term = plan::find_term(name); term && term->read) return term->read(planned.run);
+  if (const auto* quantity = record::find_quantity(name); quantity && quantity->estimated) {
+    const auto value = record::estimated(*quantity, planned.estimate);
+    return plan::Value(value ? value->value : 0);
+  }
+  if (const auto other = kOtherFields.find(name); other != kOtherFields.end())
+    return other->second(planned);
+  if (planned.run.strategy->index(name) >= 0) return planned.run.setting(name);
+  for (const auto& strategy : strategies)
+    if (strategy->index(name) >= 0) return plan::Value();
+  return Error{printable(name), "a run has no such field",
+               suggestion(name, known_names(strategies))};
+}
 
 tables::RankedRuns view(const PlannedExperiment& outcome) {
   tables::RankedRuns result;

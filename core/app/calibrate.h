@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "core/app/app.h"
-#include "core/app/commands.h"
-#include "core/price/estimate/without.h"
 #include "core/price/calibrate/fit.h"
+#include "core/price/estimate/without.h"
 #include "core/record/published/samples.h"
 #include "core/record/published/score.h"
 
@@ -51,20 +50,5 @@ Result<std::vector<published::Judged>> judge_as_is(const App& app,
                                                   const std::vector<published::Sample>& samples,
                                                   bool with_fitted,
                                                   const estimate::Without& without);
-
-// What was fitted, and of what.
-struct Calibrated {
-  const Study& study;
-  calibrate::Fitted fitted;
-};
-
-// Whether a cluster can be written there: <name>.yaml, and no file of another kind. "" is no place.
-Status check_output(const std::string& output);
-
-// Puts what was fitted into the files of its clusters, or into one other file (of several clusters,
-// that which is called like it), and stacks into theirs. All texts are made and read again before
-// the first is written.
-Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
-                        Console& console);
 
 }  // namespace orch::app

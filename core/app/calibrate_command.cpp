@@ -1,18 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "core/base/json_writer.h"
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/calibrate.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
 #include "core/app/rows.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/hardware/hardware.h"
+#include "core/plan/hardware/write.h"
 #include "core/plan/stack.h"
 #include "core/plan/tunable.h"
+#include "core/record/planned.h"
 #include "core/record/published/score.h"
+#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
@@ -59,87 +64,81 @@ std::map<std::string, plan::Constant> constants_of(plan::Partition at) {
   return out;
 }
 
-// What was fitted, machine by machine and then stack by stack, with the scores of its rows.
-class Refits {
- public:
-  Refits(const std::vector<published::Sample>& samples, const Study& study,
-         const calibrate::Fitted& fitted, calibrate::Options options,
-         std::function<bool(std::size_t)> use)
-      : samples_(samples),
-        study_(study),
-        fitted_(fitted),
-        options_(options),
-        use_(std::move(use)) {}
+// What was fitted, and of what.
+struct Calibrated {
+  const std::vector<published::Sample>& samples;
+  const Study& study;
+  calibrate::Options options;
+  std::function<bool(std::size_t)> use;
+  calibrate::Fitted fitted;
 
-  std::vector<Refit> all() const {
-    std::vector<Refit> out;
-    for (std::size_t m = 0; m < study_.machines.size(); ++m)
-      if (!study_.machines[m].held && !fitted_.machines[m].constants.empty())
-        out.push_back(of_machine(m));
-    for (std::size_t s = 0; s < study_.stacks.size() && options_.stacks; ++s)
-      if (!fitted_.stacks[s].constants.empty()) out.push_back(of_stack(s));
-    return out;
-  }
-
- private:
-  bool present() const { return options_.start == calibrate::Start::present; }
-
-  Refit of_machine(std::size_t m) const {
-    const auto& first = *study_.machines[m].partitions.front();
-    Refit out;
-    out.kind = "cluster";
-    out.cluster = study_.clusters[m]->name;
-    for (const auto* partition : study_.machines[m].partitions)
-      out.names.push_back(partition->name);
-    out.title = out.cluster + " " + join(out.names, ", ");
-    out.was = constants_of(present() ? first.as_measured() : first);
-    out.now = fitted_.machines[m].constants;
-    out.eras = fitted_.machines[m].eras;
-    if (present()) out.eras_were = study_.machines[m].eras;
-    score([&](const calibrate::Observation& o) { return o.machine == m; }, out);
-    return out;
-  }
-
-  Refit of_stack(std::size_t s) const {
-    Refit out;
-    out.kind = "stack";
-    out.names = {study_.stacks[s]->name};
-    out.title = "factors of " + out.names.front();
-    if (present()) out.was = study_.stacks[s]->constants;
-    out.now = fitted_.stacks[s].constants;
-    score([&](const calibrate::Observation& o) { return o.stack == static_cast<int>(s); }, out);
-    return out;
-  }
-
-  void score(const std::function<bool(const calibrate::Observation&)>& is, Refit& out) const {
-    std::vector<std::size_t> members;
-    for (std::size_t i = 0; i < study_.observations.size(); ++i)
-      if (use_(i) && is(study_.observations[i])) members.push_back(i);
-    out.rows = text_of(study_, members);
-    out.before = score_of(
-        samples_, study_, members,
-        [&](std::size_t i) {
-          const auto& run = study_.observations[i].run;
-          if (present()) return plan::priced_at(run);
-          const auto* on = options_.stacks ? nullptr : plan::stack_of(run);
-          return on ? plan::on_stack(*run.partition, on->stack) : *run.partition;
-        },
-        [&](std::size_t i) {
-          return present() ? samples_[i].run.partition->era(samples_[i].date) : 1;
-        });
-    out.after = score_of(
-        samples_, study_, members, [&](std::size_t i) { return study_.place(fitted_, i); },
-        [&](std::size_t i) {
-          return fitted_.machines[study_.observations[i].machine].era(samples_[i].date);
-        });
-  }
-
-  const std::vector<published::Sample>& samples_;
-  const Study& study_;
-  const calibrate::Fitted& fitted_;
-  calibrate::Options options_;
-  std::function<bool(std::size_t)> use_;
+  bool present() const { return options.start == calibrate::Start::present; }
 };
+
+// The members of a refit are the observations for which `is` is true.
+void score(const Calibrated& c, const std::function<bool(const calibrate::Observation&)>& is,
+           Refit& out) {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < c.study.observations.size(); ++i)
+    if (c.use(i) && is(c.study.observations[i])) members.push_back(i);
+  out.rows = text_of(c.study, members);
+  out.before = score_of(
+      c.samples, c.study, members,
+      [&](std::size_t i) {
+        const auto& run = c.study.observations[i].run;
+        if (c.present()) return plan::priced_at(run);
+        const auto* on = c.options.stacks ? nullptr : plan::stack_of(run);
+        return on ? plan::on_stack(*run.partition, on->stack) : *run.partition;
+      },
+      [&](std::size_t i) {
+        return c.present() ? c.samples[i].run.partition->era(c.samples[i].date) : 1;
+      });
+  out.after = score_of(
+      c.samples, c.study, members, [&](std::size_t i) { return c.study.place(c.fitted, i); },
+      [&](std::size_t i) {
+        return c.fitted.machines[c.study.observations[i].machine].era(c.samples[i].date);
+      });
+}
+
+Refit of_machine(const Calibrated& c, std::size_t m) {
+  const auto& machine = c.study.machines[m];
+  const auto& first = *machine.partitions.front();
+  Refit out;
+  out.kind = "cluster";
+  out.cluster = c.study.clusters[m]->name;
+  for (const auto* partition : machine.partitions) out.names.push_back(partition->name);
+  out.title = out.cluster + " " + join(out.names, ", ");
+  out.was = constants_of(c.present() ? first.as_measured() : first);
+  out.now = c.fitted.machines[m].constants;
+  out.eras = c.fitted.machines[m].eras;
+  if (c.present()) out.eras_were = machine.eras;
+  score(
+      c, [&](const calibrate::Observation& o) { return o.machine == m; }, out);
+  return out;
+}
+
+Refit of_stack(const Calibrated& c, std::size_t s) {
+  Refit out;
+  out.kind = "stack";
+  out.names = {c.study.stacks[s]->name};
+  out.title = "factors of " + out.names.front();
+  if (c.present()) out.was = c.study.stacks[s]->constants;
+  out.now = c.fitted.stacks[s].constants;
+  score(
+      c, [&](const calibrate::Observation& o) { return o.stack == static_cast<int>(s); }, out);
+  return out;
+}
+
+// Machine by machine and then stack by stack, with the scores of its rows.
+std::vector<Refit> refits_of(const Calibrated& c) {
+  std::vector<Refit> out;
+  for (std::size_t m = 0; m < c.study.machines.size(); ++m)
+    if (!c.study.machines[m].held && !c.fitted.machines[m].constants.empty())
+      out.push_back(of_machine(c, m));
+  for (std::size_t s = 0; s < c.study.stacks.size() && c.options.stacks; ++s)
+    if (!c.fitted.stacks[s].constants.empty()) out.push_back(of_stack(c, s));
+  return out;
+}
 
 std::string percent(const std::optional<double>& error) {
   return error ? fmt::format("{:.1f} %", *error) : "-";
@@ -178,41 +177,31 @@ std::string table(const Refit& refit, bool markdown) {
   return out;
 }
 
-void number(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
-  value ? json.field(key, *value) : json.null(key);
-}
-
-void put(JsonWriter& json, const Refit& refit) {
-  json.begin();
-  if (!refit.cluster.empty()) {
-    json.field("cluster", refit.cluster).begin_list("partitions");
-    for (const auto& name : refit.names) json.item(name);
-    json.end_list();
-  } else {
-    json.field("stack", refit.names.front());
-  }
-  json.field("rows", refit.rows);
-  number(json, "mape_before", refit.before.mape);
-  number(json, "mape_after", refit.after.mape);
-  number(json, "memory_mape_before", refit.before.memory_mape);
-  number(json, "memory_mape_after", refit.after.memory_mape);
-  json.begin("constants");
-  for (const auto& [name, constant] : refit.now) json.field(name, constant.value);
-  json.end().begin_list("eras");
+tables::Json json_of(const Refit& refit) {
+  tables::Json out;
+  if (refit.cluster.empty())
+    out["stack"] = refit.names.front();
+  else
+    out = {{"cluster", refit.cluster}, {"partitions", refit.names}};
+  out["rows"] = refit.rows;
+  out["mape_before"] = tables::or_null(refit.before.mape);
+  out["mape_after"] = tables::or_null(refit.after.mape);
+  out["memory_mape_before"] = tables::or_null(refit.before.memory_mape);
+  out["memory_mape_after"] = tables::or_null(refit.after.memory_mape);
+  auto& constants = out["constants"] = tables::Json::object();
+  for (const auto& [name, constant] : refit.now) constants[name] = constant.value;
+  auto& eras = out["eras"] = tables::Json::array();
   for (const auto& era : refit.eras)
-    json.begin().field("until", era.until).field("time", era.time.value).end();
-  json.end_list().end();
+    eras.push_back({{"until", era.until}, {"time", era.time.value}});
+  return out;
 }
 
 std::string json(const std::vector<Refit>& refits, const published::Samples& samples) {
-  JsonWriter writer;
-  writer.begin().field("version", std::int64_t{2}).begin_list("fitted");
-  for (const auto& refit : refits) put(writer, refit);
-  writer.end_list().begin_list("skipped");
+  tables::Json fitted = tables::Json::array(), skipped = tables::Json::array();
+  for (const auto& refit : refits) fitted.push_back(json_of(refit));
   for (const auto& row : samples.skipped)
-    writer.begin().field("id", row.id).field("reason", row.reason).end();
-  writer.end_list().end();
-  return std::move(writer).text();
+    skipped.push_back({{"id", row.id}, {"reason", row.reason}});
+  return tables::dump({{"version", 2}, {"fitted", fitted}, {"skipped", skipped}});
 }
 
 void hold_others(const std::vector<std::string>& only, Study& study) {
@@ -238,10 +227,117 @@ std::string unused(const MeasuredRows& rows) {
   return out;
 }
 
+// A cluster is called like its file: the value of the first line that begins with "name:".
+void rename(std::string& text, const std::string& name) {
+  std::size_t at = text.starts_with("name:") ? 0 : text.find("\nname:");
+  if (at == std::string::npos) return;
+  at = text.find(':', at) + 1;
+  text.replace(at, text.find('\n', at) - at, " " + name);
+}
+
+// With what the rows said of its partitions; nothing where they said nothing.
+Result<std::string> rewritten(const plan::Cluster& cluster, const std::string& name,
+                              const Calibrated& calibrated) {
+  auto text = read_file(cluster.file);
+  const auto& study = calibrated.study;
+  for (std::size_t m = 0; m < study.machines.size(); ++m) {
+    if (study.clusters[m] != &cluster || study.machines[m].held ||
+        calibrated.fitted.machines[m].constants.empty())
+      continue;
+    for (const auto* partition : study.machines[m].partitions) {
+      if (!text) return text.error();
+      text = hardware::with_calibration(*text, partition->name, calibrated.fitted.machines[m],
+                                        cluster.file);
+    }
+  }
+  if (text && name != cluster.name) rename(*text, name);
+  return text;
+}
+
+// The file of stacks with what the rows said of those that are in it.
+Result<std::string> stacks_text(const Calibrated& calibrated, const std::string& file) {
+  auto text = read_file(file);
+  for (const auto& stack : calibrated.fitted.stacks) {
+    if (!text) return text;
+    if (stack.seen.rows > 0) text = hardware::with_factors(*text, stack, file);
+  }
+  if (!text) return text;
+  if (const auto again = hardware::parse_stacks(*text, file); !again) return again.error();
+  return text;
+}
+
+// The text must be read again as the same cluster with other calibrations.
+Status check_again(const plan::Cluster& cluster, const std::string& text, const fs::path& to,
+                   hardware::Catalog& clusters) {
+  const Error lost{printable(cluster.file), "the file's form is not one that can be rewritten",
+                   "write `fitted:` as a block below its partition, as jean-zay.yaml does"};
+  const auto again = clusters.parse(text, to.string(), cluster.name);
+  if (!again || again->partitions.size() != cluster.partitions.size()) return lost;
+  for (std::size_t i = 0; i < cluster.partitions.size(); ++i) {
+    const auto &a = cluster.partitions[i], &b = again->partitions[i];
+    if (a.name != b.name || a.gpu.name != b.gpu.name || a.slurm.setup != b.slurm.setup) return lost;
+  }
+  return {};
+}
+
+// Whether a cluster can be written there: <name>.yaml, and no file of another kind. "" is no place.
+Status check_cluster_file(const std::string& output) {
+  if (output.empty()) return {};
+  const fs::path path(output);
+  const auto place = "--output " + printable(output);
+  if (path.extension() != ".yaml" || !is_plain_name(path.stem().string()))
+    return Error{place, "is not <name>.yaml", "a cluster is called like its file"};
+  std::error_code code;
+  if (!fs::exists(path, code)) return {};
+  if (!fs::is_regular_file(path, code)) return Error{place, "is not a file", "give another name"};
+  const auto text = read_file(path);
+  if (!text || text->find("partitions:") == std::string::npos)
+    return Error{place, "is there already and is no cluster", "give another name"};
+  return {};
+}
+
+// Puts what was fitted into the files of its clusters, or into one other file (of several clusters,
+// that which is called like it), and stacks into theirs. All texts are made and read again before
+// the first is written.
+Status write_calibrated(App& app, const Calibrated& calibrated, const CalibrateArguments& arguments,
+                        Console& console) {
+  std::map<std::string, const plan::Cluster*> clusters;
+  for (std::size_t m = 0; m < calibrated.study.machines.size(); ++m)
+    if (!calibrated.study.machines[m].held)
+      clusters[calibrated.study.clusters[m]->name] = calibrated.study.clusters[m];
+  if (!arguments.output.empty() && clusters.size() > 1) {
+    const auto named = clusters.find(fs::path(arguments.output).stem().string());
+    if (named == clusters.end())
+      return Error{"--output", "the rows are of several clusters",
+                   "call the file like one of them, or use --write"};
+    clusters = {*named};
+  }
+  if (arguments.output.empty() && !arguments.write) clusters.clear();
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, cluster] : clusters) {
+    const fs::path to(arguments.output.empty() ? cluster->file : arguments.output);
+    auto text = rewritten(*cluster, to.stem().string(), calibrated);
+    if (!text) return text.error();
+    if (auto status = check_again(*cluster, *text, to, app.clusters()); !status) return status;
+    texts[to.string()] = std::move(*text);
+  }
+  if (!arguments.stacks.empty()) {
+    auto stacks = stacks_text(calibrated, arguments.stacks);
+    if (!stacks) return stacks.error();
+    texts[arguments.stacks] = std::move(*stacks);
+  }
+  for (const auto& [to, text] : texts) {
+    if (auto status = write_output(to, text); !status) return status;
+    console.note(fmt::format("written to {}\n", printable(to)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console& console) {
-  if (auto status = check_output(arguments.output); !status) return {status.error(), Exit::usage};
+  if (auto status = check_cluster_file(arguments.output); !status)
+    return {status.error(), Exit::usage};
   if (arguments.this_machine) return measure_command(app, arguments, console);
   if (!arguments.files.empty()) app.look_beside(arguments.files.front());
   if (auto status = check_cluster(app, arguments.cluster); !status)
@@ -259,9 +355,9 @@ Ending calibrate_command(App& app, const CalibrateArguments& arguments, Console&
            (sample.step_seconds || sample.memory_bytes);
   };
   const auto start = arguments.fresh ? calibrate::Start::datasheet : calibrate::Start::present;
-  const bool stacks = !arguments.stacks.empty();
-  const Calibrated calibrated{*all, all->fit({start, stacks}, use)};
-  const auto refits = Refits(samples, *all, calibrated.fitted, {start, stacks}, use).all();
+  const calibrate::Options options{start, !arguments.stacks.empty()};
+  const Calibrated calibrated{samples, *all, options, use, all->fit(options, use)};
+  const auto refits = refits_of(calibrated);
   console.note(unused(*rows));
   if (refits.empty())
     return Error{"orch calibrate", "no row gives a time or a memory of a run of ours",

@@ -4,22 +4,71 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/app/gather.h"
 #include "core/base/csv.h"
-#include "core/app/expectations.h"
-#include "core/app/record_output.h"
+#include "core/plan/experiment.h"
+#include "core/record/quantities.h"
 #include "core/run/store/run_folder.h"
+#include "core/show/tables/records.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
 
 namespace orch::app {
 namespace {
 
-using Records = std::vector<record::Record>;
+using record::Record;
+
+// A run held against what was expected of it.
+struct Judgement {
+  std::string run;
+  plan::Expectation expected;
+  std::optional<double> measured;  // nothing: it is not known
+  std::string why;                 // it fell short; empty: it did not
+};
 using Judgements = std::vector<Judgement>;
 
+std::optional<double> measured_in(const Record& record, const std::string& quantity) {
+  const auto* found = record::find_quantity(quantity);
+  const auto value = found ? record::measured(*found, record) : std::nullopt;
+  return value ? std::optional(value->value) : std::nullopt;
+}
+
+std::string why_short(const Record& record, const plan::Expectation& expected,
+                      const std::optional<double>& measured) {
+  if (record.state != record::State::finished && record.state != record::State::stopped)
+    return tables::verdict_text(record) + (record.reason.empty() ? "" : ": " + record.reason);
+  if (!measured) return expected.quantity + " was not measured";
+  const double off = 100 * (*measured / expected.value - 1);
+  if (expected.below && *measured < expected.least())
+    return fmt::format("{:.1f} % below, {:g} % are allowed", -off, 100 * *expected.below);
+  if (expected.above && *measured > *expected.most())
+    return fmt::format("{:.1f} % above, {:g} % are allowed", off, 100 * *expected.above);
+  return "";
+}
+
+// Every run that somebody has started, against each expectation that is for it. One that failed,
+// goes on, or does not say the quantity has fallen short. An error where a `where` chooses nothing.
+Errors judge_expected(const Records& records, const std::vector<plan::Expectation>& expected,
+                      Judgements& out) {
+  Errors errors;
+  for (const auto& expectation : expected) {
+    const auto chosen = select(records, expectation.where);
+    if (!chosen) {
+      for (const auto& error : chosen.error())
+        errors.push_back({"expect: where " + error.place, error.fact, error.fix});
+      continue;
+    }
+    for (const auto* record : *chosen) {
+      if (record->state == record::State::planned) continue;
+      const auto measured = measured_in(*record, expectation.quantity);
+      out.push_back({record->id, expectation, measured, why_short(*record, expectation, measured)});
+    }
+  }
+  return errors;
+}
+
 // What an experiment expected: as its file says now, or as its folder was written.
-Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer,
-                                                   const record::Record& record) {
+Result<std::vector<plan::Expectation>> expected_of(const Gatherer& gatherer, const Record& record) {
   const auto& name = record.origin.experiment;
   for (const auto& outcome : gatherer.experiments())
     if (outcome.experiment.name == name) return outcome.experiment.expect;
@@ -39,9 +88,7 @@ Result<Judgements> judge(const Gatherer& gatherer, const Records& records) {
       if (record.origin.experiment == name) of_experiment.push_back(record);
     const auto expected = expected_of(gatherer, of_experiment.front());
     if (!expected) return expected.error();
-    auto judged = judge_expected(of_experiment, *expected);
-    if (!judged) return judged.error();
-    std::move(judged->begin(), judged->end(), std::back_inserter(out));
+    if (auto errors = judge_expected(of_experiment, *expected, out); !errors.empty()) return errors;
   }
   return out;
 }
@@ -96,7 +143,7 @@ std::string text_of(const Judgements& judgements, const Common& common) {
 
 Ending check_command(App& app, const RecordArguments& arguments, Console& console) {
   Gatherer gatherer(app, arguments);
-  const auto records = find_all(gatherer, arguments.words, console);
+  const auto records = gatherer.find_all(arguments.words, console);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
   const auto judged = judge(gatherer, *records);
   if (!judged) return judged.error();

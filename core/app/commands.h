@@ -7,7 +7,6 @@
 
 #include "core/app/app.h"
 #include "core/app/console.h"
-#include "core/app/data_documents.h"
 #include "core/price/search/search.h"
 #include "core/run/follow/options.h"
 #include "core/show/tables/report.h"
@@ -100,6 +99,12 @@ struct CalibrateArguments {
   bool fresh = false;
   bool this_machine = false;
   std::int64_t ranks = 0;  // to measure with; 0: as many as suit the machine
+};
+
+struct DocumentOptions {
+  std::string type = "auto";  // by the name: .jsonl and .ndjson are jsonl, all else text
+  std::string json_key = "text";
+  bool split_lines = false;
 };
 
 struct DataBuildArguments {

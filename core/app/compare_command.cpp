@@ -1,14 +1,12 @@
 #include <deque>
 
+#include "core/app/gather.h"
 #include "core/base/text.h"
-#include "core/app/record_output.h"
 #include "core/show/compare/compare.h"
 #include "core/show/tables/report.h"
 
 namespace orch::app {
 namespace {
-
-using Records = std::vector<record::Record>;
 
 // Keeps what groups point to.
 struct Pools {
@@ -18,17 +16,12 @@ struct Pools {
 
 Status fill_pool(Gatherer& gatherer, const CompareArguments& arguments, Pools& pools) {
   if (pools.chosen_from != nullptr) return {};
-  auto& pool = pools.held.emplace_back();
-  pools.chosen_from = &pool;
-  if (arguments.in.empty()) {
-    auto runs = gatherer.every_run(arguments.records.runs);
-    if (!runs) return runs.error();
-    pool = std::move(*runs);
-    return {};
-  }
-  auto records = all_of(arguments.in, [&](const auto& place) { return gatherer.find(place); });
+  auto records =
+      arguments.in.empty()
+          ? gatherer.every_run(arguments.records.runs)
+          : all_of(arguments.in, [&](const auto& place) { return gatherer.find(place); });
   if (!records) return records.error();
-  pool = std::move(*records);
+  pools.chosen_from = &pools.held.emplace_back(std::move(*records));
   return {};
 }
 
@@ -109,7 +102,7 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   }
   if (interrupted()) return Exit::interrupted;
   if (!errors.empty()) return errors;
-  tell_passed(gatherer, console);
+  gatherer.tell_passed(console);
   const auto& format = arguments.records.common.format;
   const auto comparison =
       compare::compare(groups, {.same_size = arguments.same_size,

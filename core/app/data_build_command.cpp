@@ -1,18 +1,153 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <functional>
 #include <optional>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/data_documents.h"
+#include "core/base/descriptor.h"
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/train/data/indexed_writer.h"
+#include "core/train/data/mapped_file.h"
 #include "core/train/tokenize/tokenizer.h"
 
 namespace orch::app {
 namespace {
+
+using TakeDocument = std::function<Status(std::string_view text)>;
+using TakeLine = std::function<Status(std::string_view line, std::int64_t number)>;
+
+std::string place_of(const std::string& input) { return input == "-" ? "stdin" : printable(input); }
+
+bool is_jsonl(const std::string& input, const DocumentOptions& options) {
+  if (options.type != "auto") return options.type == "jsonl";
+  return input.ends_with(".jsonl") || input.ends_with(".ndjson");
+}
+
+// What gzip, zstd, xz and bzip2 begin with.
+Status check_plain(const std::string& input, std::string_view text) {
+  using namespace std::string_view_literals;
+  for (const auto magic : {"\x1f\x8b"sv, "\x28\xb5\x2f\xfd"sv,
+                           "\xfd"
+                           "7zXZ"sv,
+                           "BZh"sv})
+    if (text.starts_with(magic))
+      return Error{place_of(input), "is compressed",
+                   "zcat (zstdcat, xzcat, bzcat) FILE | orch data build - --type ..."};
+  return {};
+}
+
+Status each_line(std::string_view text, const TakeLine& take) {
+  std::int64_t number = 0;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    if (auto status = take(text.substr(0, end), ++number); !status) return status;
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return {};
+}
+
+Status document_of_line(std::string_view line, const TakeDocument& take) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line.empty() ? Status() : take(line);
+}
+
+Status document_of_json(std::string_view line, const std::string& place, const std::string& key,
+                        const TakeDocument& take) {
+  if (trim(line).empty()) return {};
+  auto json = parse_json(line);
+  if (json.is_discarded())
+    return Error{place, "is not JSON", "give one object a line, as in {\"text\": \"...\"}"};
+  if (!json.is_object()) return Error{place, "is no object", "as in {\"text\": \"...\"}"};
+  const auto found = json.find(key);
+  if (found == json.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : json.items()) names.push_back(printable(name));
+    return Error{place, fmt::format("has no '{}'", printable(key)),
+                 "--json-key: " + suggestion(key, names)};
+  }
+  if (!found->is_string())
+    return Error{place, fmt::format("its '{}' is no text", printable(key)),
+                 "name another --json-key"};
+  return take(found->get_ref<const std::string&>());
+}
+
+// Each line as a document, or the text in it.
+TakeLine line_taker(const std::string& input, const DocumentOptions& options,
+                    const TakeDocument& take) {
+  if (!is_jsonl(input, options))
+    return [&take](std::string_view line, std::int64_t) { return document_of_line(line, take); };
+  return [&take, place = place_of(input), key = options.json_key](std::string_view line,
+                                                                  std::int64_t number) {
+    return document_of_json(line, fmt::format("{}:{}", place, number), key, take);
+  };
+}
+
+// Reads to the end; whole lines are handed on as they come, what is left is kept.
+Status read_pipe(int fd, const std::string& input, const TakeLine* take, std::string& left) {
+  char buffer[1 << 16];
+  std::int64_t number = 0;
+  bool first = true;
+  while (true) {
+    const auto got = ::read(fd, buffer, sizeof buffer);
+    if (interrupted()) return {};  // take() will say so
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return file_error(place_of(input), "cannot read", errno);
+    if (got == 0) return {};
+    left.append(buffer, static_cast<std::size_t>(got));
+    if (std::exchange(first, false))
+      if (auto status = check_plain(input, left); !status) return status;
+    const auto end = take ? left.rfind('\n') : std::string::npos;
+    if (end == std::string::npos) continue;
+    const auto counted = [&](std::string_view line, std::int64_t) {
+      return (*take)(line, ++number);
+    };
+    if (auto status = each_line(std::string_view(left).substr(0, end + 1), counted); !status)
+      return status;
+    left.erase(0, end + 1);
+  }
+}
+
+Status each_of_pipe(int fd, const std::string& input, const DocumentOptions& options,
+                    const TakeDocument& take) {
+  const bool lines = options.split_lines || is_jsonl(input, options);
+  const auto taker = line_taker(input, options, take);
+  std::string left;
+  if (auto status = read_pipe(fd, input, lines ? &taker : nullptr, left); !status) return status;
+  return lines ? each_line(left, taker) : take(left);
+}
+
+Status each_of_file(const std::string& input, const DocumentOptions& options,
+                    const TakeDocument& take) {
+  const auto file = data::MappedFile::open(input);
+  if (!file) return file.error();
+  file->expect_sequential();
+  if (auto status = check_plain(input, file->text()); !status) return status;
+  if (!options.split_lines && !is_jsonl(input, options)) return take(file->text());
+  return each_line(file->text(), line_taker(input, options, take));
+}
+
+// Gets the documents of a file (or of "-", stdin) one after the other; an error of its own ends it.
+// A file is never in memory as a whole; of a pipe, a line is.
+Status each_document(const std::string& input, const DocumentOptions& options,
+                     const TakeDocument& take) {
+  if (input == "-") return each_of_pipe(0, input, options, take);
+  struct stat facts {};
+  if (::stat(input.c_str(), &facts) == 0 && S_ISFIFO(facts.st_mode)) {
+    const Descriptor pipe(::open(input.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!pipe.is_open()) return file_error(input, "cannot open", errno);
+    return each_of_pipe(pipe.get(), input, options, take);
+  }
+  return each_of_file(input, options, take);
+}
 
 using Seconds = std::chrono::duration<double>;
 using Stopwatch = std::chrono::steady_clock;

@@ -37,12 +37,6 @@ std::string version_said(const fs::path& folder) {
   return json && *json ? Fields(**json).text_or("says", "") : "";
 }
 
-std::string text_of(const plan::Planned& planned, const plan::Calendar& calendar,
-                    const record::Measurement* measured, const Common& common) {
-  if (common.format == "json") return tables::explain_json(planned, calendar, measured);
-  return tables::explain(planned, calendar, common.screen, measured);
-}
-
 }  // namespace
 
 Ending explain_command(App& app, const ExplainArguments& arguments, Console& console) {
@@ -55,9 +49,12 @@ Ending explain_command(App& app, const ExplainArguments& arguments, Console& con
   auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->run.id;
   if (const auto& named = arguments.run.file; fs::exists(named / "run.json", ignored))
     folder = named;
-  const auto measured = measured_in(folder);
-  console.print(text_of(*planned, calendar, measured ? &*measured : nullptr, arguments.common));
-  if (const auto said = version_said(folder); !said.empty() && arguments.common.format != "json")
+  const auto& [format, screen] = arguments.common;
+  const auto found = measured_in(folder);
+  const auto* measured = found ? &*found : nullptr;
+  console.print(format == "json" ? tables::explain_json(*planned, calendar, measured)
+                                 : tables::explain(*planned, calendar, screen, measured));
+  if (const auto said = version_said(folder); !said.empty() && format != "json")
     console.print(
         fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
   return Exit::ok;

@@ -80,6 +80,13 @@ std::vector<std::size_t> to_submit(const Campaign& campaign, const Target& targe
   return out;
 }
 
+std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& target) {
+  std::vector<std::size_t> out;
+  for (const auto place : places(campaign, target))
+    if (follow::is_open(campaign.runs()[place]) || campaign.is_due(place)) out.push_back(place);
+  return out;
+}
+
 // What the user said yes to, under the lock; what others did meanwhile counts.
 Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console& console) {
   if (auto begun = campaign.begin(FileLock::Wait::yes); !begun)
@@ -142,10 +149,6 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
       });
   return std::max(submitted.exit, followed.exit);
 }
-
-}  // namespace
-
-namespace {
 
 // What is seen of runs as they go: a picture where there is a place for one, a line for each change
 // elsewhere. News come above the picture.
@@ -239,17 +242,6 @@ Ending status_command(const FollowArguments& arguments, Console& console) {
     console.print(text_of(all, arguments));
   return ended;
 }
-
-namespace {
-
-std::vector<std::size_t> to_cancel(const Campaign& campaign, const Target& target) {
-  std::vector<std::size_t> out;
-  for (const auto place : places(campaign, target))
-    if (follow::is_open(campaign.runs()[place]) || campaign.is_due(place)) out.push_back(place);
-  return out;
-}
-
-}  // namespace
 
 Ending watch_command(const FollowArguments& arguments, Console& console) {
   std::vector<std::string> under_way;

@@ -7,22 +7,24 @@
 #include <chrono>
 #include <fstream>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/rows.h"
 #include "core/app/run_logs.h"
-#include "core/show/compare/spikes.h"
-#include "core/record/published/columns.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/record/planned.h"
+#include "core/record/published/columns.h"
+#include "core/record/published/said.h"
+#include "core/record/published/doubts.h"
+#include "core/record/published/samples.h"
 #include "core/record/records_json.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/store.h"
+#include "core/show/compare/spikes.h"
 
 namespace orch::app {
 namespace {
 
 using record::Record;
-using Records = std::vector<Record>;
 
 bool is_folder(const fs::path& path) {
   std::error_code code;
@@ -77,6 +79,108 @@ void settle(Record& record) {
 Error nothing_named(const std::string& word) {
   return {printable(word), "is no file, experiment, run, row or source that is known here",
           "orch status lists runs, ls experiments/measured the published sources"};
+}
+
+std::string words(const Errors& errors) {
+  std::vector<std::string> parts;
+  for (const auto& error : errors)
+    parts.push_back((error.place.empty() ? "" : error.place + ": ") + error.fact +
+                    (error.fix.empty() ? "" : " (" + error.fix + ")"));
+  return join(parts, "; ");
+}
+
+// Fields that the row leaves open are in the estimate as somebody has to take them.
+void note_assumed(const published::Sample& sample, Record& record) {
+  if (sample.assumed.empty()) return;
+  if (!record.notes.empty()) record.notes += "; ";
+  record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
+}
+
+// Where people looked at the first stage, that is what the estimate is held against.
+void of_first_stage(plan::Estimate& out) {
+  const double share = out.first_stage_memory / out.peak_memory;
+  out.peak_memory *= share;
+  out.memory_low *= share;
+  out.memory_high *= share;
+}
+
+void add_estimate(App& app, const Result<published::Sample>& sample, Record& record) {
+  if (!sample) {
+    record.not_estimated = words(sample.error());
+    return;
+  }
+  const auto planned = app.explain(sample->run);
+  if (!planned) {
+    record.not_estimated = words(planned.error());
+    return;
+  }
+  // A machine has eras; a table's rows are held against the machine as it was on their days.
+  const double era = sample->run.partition->era(sample->date);
+  record.estimated = record::estimated_of(planned->estimate, era);
+  if (sample->first_stage) of_first_stage(*record.estimated);
+  record.origin.cluster_file = sample->run.cluster->file;
+  // Nobody said how long they would train: 100B tokens are only a measure.
+  record.estimated->gpu_hours = record.estimated->days_to_train = 0;
+  if (!record.measured.step_seconds && sample->step_seconds)
+    record.measured.step_seconds = statistics::Interval{*sample->step_seconds, {}, {}, 1};
+  note_assumed(*sample, record);
+}
+
+// A framework's own convention is its secret, but none is so far from ours: with or without
+// recomputation, embeddings and attention, a step's FLOPs differ by half at most.
+void doubt_printed(Record& record) {
+  constexpr double kFurthest = 1.5;
+  const auto& tflops = record.measured.tflops;
+  for (const auto& printed : tflops)
+    for (const auto& ours : tflops) {
+      if (printed.convention != "log" || !ours.computed) continue;
+      const double ratio = printed.value / ours.value;
+      if (ratio > 1 / kFurthest && ratio < kFurthest) continue;
+      record.doubts.push_back(
+          {"tflops", "tflops_per_gpu",
+           fmt::format(
+               "the log prints {:.4g} TFLOPs per GPU, {:.4g} follow from the time of a step, "
+               "the model, the batch and the GPUs that it names ({})",
+               printed.value, ours.value, ours.convention)});
+    }
+}
+
+double peak_tflops(const plan::Gpu& gpu) {
+  return std::max(gpu.peak("fp16").value, gpu.peak("bf16").value) / 1e12;
+}
+
+// Where no GPU is named, the fastest that is known: none did more.
+published::FindGpu gpu_finder(App& app) {
+  const auto catalog = hardware::load_gpus(app.places().gpus());
+  const auto gpus = catalog ? *catalog : hardware::GpuCatalog();
+  double fastest = 0;
+  for (const auto& [other, entry] : gpus) fastest = std::max(fastest, peak_tflops(entry.gpu));
+  return [gpus, fastest](const Record& said) -> std::optional<published::GpuFacts> {
+    const auto name = said.field_text("gpu");
+    if (name.empty() && fastest > 0) return published::GpuFacts{fastest, 0};
+    const auto found = gpus.find(published::plain_gpu(name));
+    if (found == gpus.end()) return std::nullopt;
+    const auto& gpu = found->second.gpu;
+    return published::GpuFacts{peak_tflops(gpu), gpu.memory.value / kGiB};
+  };
+}
+
+// Records as their logs or tables say them with all that follows: each with its estimate, or why
+// there is none, and its doubts. The cluster is for those whose site is none of ours.
+Records judged(App& app, const Records& said, const std::string& cluster) {
+  const auto runs = published::to_runs(said, machines(app, cluster), app.backends().strategies(),
+                                       check_backend(app));
+  const auto doubts = published::doubts(said, gpu_finder(app));
+  auto out = said;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    auto& record = out[i];
+    published::complete(record);
+    add_estimate(app, runs[i], record);
+    published::add_tflops(record);
+    doubt_printed(record);
+    record.doubts.insert(record.doubts.end(), doubts[i].begin(), doubts[i].end());
+  }
+  return out;
 }
 
 }  // namespace
@@ -238,6 +342,57 @@ Records Gatherer::judge(Records said) {
     said_.push_back(std::move(record));
   }
   return out;
+}
+
+Status check_output(const std::string& file, const std::vector<std::string>& inputs) {
+  for (const auto& input : inputs) {
+    std::error_code code;
+    if (fs::equivalent(file, input, code) && fs::is_regular_file(file, code))
+      return Error{printable(file), "is what is read: it would be lost", "-o names another file"};
+  }
+  return {};
+}
+
+Ending put_out(const std::string& text, const std::string& file,
+               const std::vector<std::string>& inputs, Console& console) {
+  if (file.empty() || file == "-") {
+    console.print(text);
+    return Exit::ok;
+  }
+  if (auto status = check_output(file, inputs); !status) return {status.error(), Exit::usage};
+  if (auto status = write_output(file, text); !status) return status.error();
+  console.note("written: " + printable(file) + "\n");
+  return Exit::ok;
+}
+
+Result<Records> all_of(const std::vector<std::string>& words, const FindRecords& find) {
+  Records out;
+  Errors errors;
+  for (const auto& word : words) {
+    auto records = find(word);
+    if (records)
+      append(out, std::move(*records));
+    else
+      errors.insert(errors.end(), records.error().begin(), records.error().end());
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+Result<Records> Gatherer::find_all(const std::vector<std::string>& words, Console& console) {
+  auto records = all_of(words, [&](const auto& word) { return find(word); });
+  if (records) tell_passed(console);
+  return records;
+}
+
+void Gatherer::tell_passed(Console& console) const {
+  constexpr std::size_t kShown = 10;
+  for (std::size_t i = 0; i < passed_.size() && i < kShown; ++i)
+    console.note(fmt::format("passed over: {}: {}\n", printable(passed_[i].file),
+                             printable(passed_[i].reason)));
+  if (passed_.size() > kShown)
+    console.note(fmt::format("passed over: {} more files\n", passed_.size() - kShown));
+  console.complain(troubles_);
 }
 
 }  // namespace orch::app

@@ -1,12 +1,10 @@
-#include "core/app/record_output.h"
+#include "core/app/gather.h"
 #include "core/record/published/table.h"
 #include "core/record/records_json.h"
 #include "core/show/tables/records.h"
 
 namespace orch::app {
 namespace {
-
-using Records = std::vector<record::Record>;
 
 Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
   if (!arguments.csv) return gatherer.logs(arguments.records.words);
@@ -26,7 +24,7 @@ Ending ingest_command(App& app, const IngestArguments& arguments, Console& conso
   Gatherer gatherer(app, arguments.records);
   const auto records = read(gatherer, arguments);
   if (!records) return {records.error(), interrupted() ? Exit::interrupted : Exit::error};
-  tell_passed(gatherer, console);
+  gatherer.tell_passed(console);
   const auto& common = arguments.records.common;
   if (!records->empty() || common.format == "json")
     if (auto ended = put_out(text_of(*records, gatherer, common), arguments.records.output,

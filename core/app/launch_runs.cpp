@@ -46,15 +46,13 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
 // What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
 ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments) {
   ChosenRuns chosen;
-  const auto result = view(planned);
-  for (const auto& group : tables::size_groups(result)) {
+  for (const auto& runs : tables::by_size(view(planned))) {
     std::size_t taken = 0;
-    for (auto i = group.first; i < group.first + group.count; ++i) {
-      const auto& run = *result.runs[i];
-      if (run.estimate.fit == plan::Fit::oom && !arguments.oom) continue;
-      if (!arguments.options.over_budget && !tables::keeps(run, planned.experiment)) continue;
+    for (const auto* run : runs) {
+      if (run->estimate.fit == plan::Fit::oom && !arguments.oom) continue;
+      if (!arguments.options.over_budget && !tables::keeps(*run, planned.experiment)) continue;
       if (arguments.take > 0 && taken == arguments.take) break;
-      chosen.push_back(&run);
+      chosen.push_back(run);
       ++taken;
     }
   }
@@ -199,16 +197,6 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
   return out + "?";
 }
 
-}  // namespace
-
-std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
-  const auto& launch = run.cluster->launch;
-  if (launch != "auto") return launch;
-  return slurm == launch::Slurm::absent ? "local" : "slurm";
-}
-
-namespace {
-
 // Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
 // contradiction with the cluster's file, before anything is submitted.
 Status preflight(Session& session, const ChosenRuns& runs) {
@@ -297,6 +285,12 @@ Ending ask(follow::Campaign& campaign, const ChosenRuns& chosen, const Order& or
 }
 
 }  // namespace
+
+std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
+  const auto& launch = run.cluster->launch;
+  if (launch != "auto") return launch;
+  return slurm == launch::Slurm::absent ? "local" : "slurm";
+}
 
 Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,

@@ -5,7 +5,6 @@
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/sources.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/hardware/write.h"
@@ -264,7 +263,8 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   if (arguments.common.format == "json")
     console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    console.print(tables::grid(without_plain(std::move(rows), "from", "shipped"), arguments.common.screen));
+    console.print(tables::grid(tables::without_plain(std::move(rows), "from", "shipped"),
+                               arguments.common.screen));
   return errors.empty() ? Ending(Exit::ok) : errors;
 }
 

@@ -6,20 +6,32 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
+#include "core/app/trainers.h"
 #include "core/base/date.h"
 #include "core/base/text.h"
-#include "core/app/trainers.h"
 #include "core/plan/hardware/write.h"
-#include "core/run/launch/local/local_machine.h"
-#include "core/run/launch/local/together.h"
+#include "core/price/measure/measurement.h"
 #include "core/price/measure/partition.h"
 #include "core/price/measure/this_machine.h"
+#include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/together.h"
+#include "core/show/tables/json.h"
 
 namespace orch::app {
 namespace {
 
+constexpr const char* kLocal = "local";
 constexpr double kMostMeasureSeconds = 120;  // on a machine that is very busy
+
+// This machine as a cluster, and what was measured for it.
+struct MeasuredHere {
+  measure::Measurement measurement;
+  plan::Cluster cluster;
+  plan::Partition shipped;  // what its constants were before
+  std::string busy;         // what to say of other programs that use the machine; empty: nothing
+};
 
 // A folder that is gone at the end.
 class Scratch {
@@ -44,6 +56,14 @@ class Scratch {
 std::int64_t fitting_ranks() {
   if (const int gpus = launch::visible_gpus(nullptr); gpus > 0) return gpus;
   return std::clamp<std::int64_t>(std::ssize(launch::usable_cores()), 2, 4);
+}
+
+// The measuring program; empty: there is none.
+fs::path find_measure(const Places& places) {
+  if (const char* own = std::getenv("ORCH_MEASURE"))
+    return *own ? launch::find_program(own) : fs::path();
+  const auto beside = launch::find_program((places.trainers / "orch-measure").string());
+  return beside.empty() ? launch::find_program("orch-measure") : beside;
 }
 
 // The measuring program, as new as its sources where somebody can build it.
@@ -150,17 +170,11 @@ std::string today() {
   return format_date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
 }
 
-}  // namespace
-
+// "Neoverse-N1 x 2"
 std::string this_machine() { return measure::describe(launch::usable_cores().size()); }
 
-fs::path find_measure(const Places& places) {
-  if (const char* own = std::getenv("ORCH_MEASURE"))
-    return *own ? launch::find_program(own) : fs::path();
-  const auto beside = launch::find_program((places.trainers / "orch-measure").string());
-  return beside.empty() ? launch::find_program("orch-measure") : beside;
-}
-
+// Starts the measuring program as so many ranks (0: as many as suit the machine) and makes a
+// cluster of that name of what it says. The program is built first where somebody told us how.
 Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std::string& name) {
   const auto gpus = hardware::load_gpus(app.places().gpus());
   if (!gpus) return gpus.error();
@@ -191,6 +205,7 @@ Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std:
   return out;
 }
 
+// Its text to a file whose folder is made; read again before it is written.
 Status write_measured(const App& app, const MeasuredHere& measured, const fs::path& file) {
   const auto text = hardware::cluster_text(
       measured.cluster,
@@ -205,6 +220,111 @@ Status write_measured(const App& app, const MeasuredHere& measured, const fs::pa
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), code);
   if (code) return file_error(file.parent_path(), "cannot make the folder", code.value());
   return write_file_atomically(file, text);
+}
+
+std::string table(const MeasuredHere& measured) {
+  const auto& [measurement, cluster, shipped, busy] = measured;
+  auto out = fmt::format("{}: {} ranks of {} thread{}, LibTorch {}\n", cluster.measured->machine,
+                         measurement.ranks, measurement.threads,
+                         measurement.threads == 1 ? "" : "s", measurement.torch);
+  if (measurement.best_threads != measurement.threads)
+    out += fmt::format("products are fastest with {} threads\n", measurement.best_threads);
+  const auto before = hardware::named_constants(shipped);
+  for (const auto& now : hardware::named_constants(cluster.partitions.front())) {
+    if (!now.constant.origin.starts_with("measured on ")) continue;
+    const auto was = std::find_if(before.begin(), before.end(),
+                                  [&](const auto& one) { return one.name == now.name; });
+    out += fmt::format("  {:<34}{:>14}  -> {}\n", now.name, was == before.end() ? "-" : was->value,
+                       now.value);
+  }
+  return out;
+}
+
+std::string json(const MeasuredHere& measured, const fs::path& file) {
+  const auto& cluster = measured.cluster;
+  tables::Json out{{"version", 1},
+                   {"cluster", cluster.name},
+                   {"file", printable(file.string())},
+                   {"machine", cluster.measured->machine},
+                   {"date", cluster.measured->date},
+                   {"ranks", measured.measurement.ranks},
+                   {"threads", measured.measurement.threads},
+                   {"best_threads", measured.measurement.best_threads},
+                   {"constants", tables::Json::object()}};
+  for (const auto& now : hardware::named_constants(cluster.partitions.front()))
+    if (now.constant.origin.starts_with("measured on "))
+      out["constants"][now.name] = now.constant.value;
+  return tables::dump(out);
+}
+
+Error no_home() {
+  return {"orch calibrate", "neither HOME nor XDG_DATA_HOME says where to write",
+          "give -o clusters/local.yaml"};
+}
+
+void say(const std::string& line, Console& console) { console.note("local: " + line + "\n"); }
+
+bool names_local(const plan::Experiment& experiment) {
+  for (const auto& axis : experiment.hardware.axes) {
+    const auto at = std::find(axis.fields.begin(), axis.fields.end(), "cluster");
+    if (at == axis.fields.end()) continue;
+    const auto column = static_cast<std::size_t>(at - axis.fields.begin());
+    for (const auto& point : axis.points)
+      if (point[column] == plan::Value(std::string(kLocal))) return true;
+  }
+  return false;
+}
+
+// Why this machine should be measured; empty: it need not.
+std::string reason_to_measure(App& app) {
+  const auto cluster = app.clusters().find(kLocal);
+  if (!cluster) return {};  // planning will tell
+  const auto& measured = (*cluster)->measured;
+  const auto here = this_machine();
+  if (measured && measured->machine == here) return {};
+  const auto folder = fs::path((*cluster)->file).parent_path();
+  if (measured && folder == app.places().own_clusters)
+    return fmt::format("measured on {}, but this is {}: measuring again (some 10 s)",
+                       printable(measured->machine), here);
+  // One that somebody put beside the experiment is as they want it.
+  std::error_code code;
+  if (!fs::equivalent(folder, app.places().clusters(), code)) return {};
+  return "measuring this machine before its first run (some 10 s; --no-calibrate: not)";
+}
+
+}  // namespace
+
+Ending measure_command(App& app, const CalibrateArguments& arguments, Console& console) {
+  const auto& own = app.places().own_clusters;
+  if (arguments.output.empty() && own.empty()) return no_home();
+  const fs::path file =
+      arguments.output.empty() ? own / (std::string(kLocal) + ".yaml") : fs::path(arguments.output);
+  const auto measured = measure_here(app, arguments.ranks, file.stem().string());
+  if (!measured) return {measured.error(), interrupted() ? Exit::interrupted : Exit::error};
+  if (auto status = write_measured(app, *measured, file); !status) return status.error();
+  console.print(arguments.common.format == "json" ? json(*measured, file) : table(*measured));
+  console.note("written to " + printable(file.string()) + "\n");
+  if (!measured->busy.empty()) say(measured->busy, console);
+  return Exit::ok;
+}
+
+void measure_before_run(App& app, const experiment::Source& source, Console& console) {
+  if (app.places().own_clusters.empty()) return;
+  const auto experiment = app.load(source);
+  if (!experiment || !names_local(*experiment)) return;
+  const bool possible =
+      !find_measure(app.places()).empty() || (can_build_trainers() && !std::getenv("ORCH_MEASURE"));
+  const auto reason = reason_to_measure(app);
+  if (reason.empty() || !possible) return;
+  say(reason, console);
+  const auto file = app.places().own_clusters / (std::string(kLocal) + ".yaml");
+  const auto measured = measure_here(app, 0, kLocal);
+  auto status = measured ? write_measured(app, *measured, file) : Status(measured.error());
+  if (status) {
+    say("measured; " + printable(file.string()), console);
+    if (!measured->busy.empty()) say(measured->busy, console);
+  } else if (!interrupted())
+    say("could not be measured, so its estimates are guesses: " + text(status.error()), console);
 }
 
 }  // namespace orch::app

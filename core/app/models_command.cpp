@@ -4,11 +4,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/base/text.h"
-#include "core/base/units.h"
 #include "core/app/app.h"
 #include "core/app/commands.h"
-#include "core/app/sources.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/family.h"
 #include "core/plan/model_json.h"
 #include "core/show/tables/json.h"
 
@@ -50,7 +50,7 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
                     std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
                     std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
-  rows = without_plain(std::move(rows), "from", "shipped");
+  rows = tables::without_plain(std::move(rows), "from", "shipped");
   console.print(tables::grid(rows, common.screen));
   return Exit::ok;
 }

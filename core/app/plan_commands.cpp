@@ -29,16 +29,10 @@ namespace {
 std::string notes(const tables::RankedRuns& result, const PlanArguments& arguments) {
   const auto& screen = arguments.common.screen;
   std::string out;
-  const auto ties = tables::ties_text(result);
-  if (!ties.empty()) out += "\n" + ties;
-  const auto stacks = tables::stacks_text(result);
-  if (!stacks.empty()) out += "\n" + stacks;
-  const auto warnings = tables::warnings_by_subject(result);
-  if (!warnings.empty()) out += "\n" + warnings;
-  const auto unequal = tables::unequal_text(result);
-  if (!unequal.empty()) out += "\n" + unequal;
-  const auto rejected = tables::rejected_by_reason(*result.rejected, screen);
-  if (!rejected.empty()) out += "\n" + rejected;
+  for (const auto& text :
+       {tables::ties_text(result), tables::stacks_text(result), tables::warnings_by_subject(result),
+        tables::unequal_text(result), tables::rejected_by_reason(*result.rejected, screen)})
+    if (!text.empty()) out += "\n" + text;
   const auto verdict = tables::budget_verdict(result);
   if (!verdict.text.empty())
     out += "\n" + tables::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
@@ -86,7 +80,7 @@ std::string title(const tables::RankedRuns& result) {
                      plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
-                     tables::size_groups(result).size() > 1 ? ", each size apart" : "");
+                     tables::by_size(result).size() > 1 ? ", each size apart" : "");
   if (result.duplicates > 0)
     out += fmt::format("{} described twice and counted once. ", result.duplicates);
   return out + origin_text(result) + "\n\n";

@@ -1,28 +1,236 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/app/chosen.h"
+#include "core/app/commands.h"
+#include "core/app/run_logs.h"
+#include "core/app/trainers.h"
 #include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/app/chosen.h"
-#include "core/app/commands.h"
-#include "core/app/probe.h"
-#include "core/app/trainers.h"
+#include "core/plan/run_json.h"
+#include "core/plan/stack.h"
+#include "core/price/estimate/slice.h"
+#include "core/record/events/collect.h"
 #include "core/record/planned.h"
 #include "core/record/records_json.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_run.h"
+#include "core/run/launch/local/together.h"
+#include "core/show/tables/compared.h"
 
 namespace orch::app {
 namespace {
 
+constexpr std::int64_t kSteps = 6;  // a trainer takes the last three apart
+constexpr double kMostProbeSeconds = 24 * 3600;
+
+// One rank of a planned run that ran alone.
+struct Slice {
+  std::int64_t stage = 0, last_stage = 0;  // it stands for the stages up to this one
+  std::int64_t rank = 0;
+  std::int64_t micro_batches = 1;  // in a step
+  std::string device;              // what it ran on; empty: it has not run
+  std::string estimated_for;       // the GPU whose constants the estimate has
+  bool is_strange = false;         // which is another one than it ran on
+  plan::Estimate estimate;         // of it alone
+  std::optional<record::Measurement> measured;
+  std::string failure;  // why there is nothing
+};
+
+// One rank of each kind of stage of a planned run, to be run alone on this machine: as if the other
+// ranks were there and answered at once. In a folder of its own, which may be taken to another
+// machine: <folder>/run starts the slices there, and what they wrote is read back here.
+struct Probe {
+  plan::Run run;   // as planned
+  plan::Run part;  // as the slices run it: some micro-batches, some steps, synthetic tokens
+  fs::path folder;
+  std::vector<Slice> slices;
+};
+
+// "stage-3", below the folder.
+std::string name_of(const Slice& slice) { return fmt::format("stage-{}", slice.stage); }
+
+// Some micro-batches are as good as all of them, and synthetic tokens as any.
+plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
+  run.batch.accumulate = micro_batches;
+  run.batch.global_batch = micro_batches * run.batch.micro_batch * run.layout.data_parallel;
+  run.batch.rampup.reset();
+  run.steps = kSteps;
+  run.training.data.clear();
+  run.training.init.clear();
+  run.training.evaluate_every = 0;
+  run.training.tensorboard = false;
+  run.training.log_every = 1;
+  run.paths_from.clear();
+  // Our own trainer has an engine of its own, whichever was planned for.
+  for (std::size_t i = 0; run.trainer.empty() && i < run.settings.size(); ++i)
+    if (const auto& param = run.strategy->params[i]; param.name == "engine")
+      run.settings[i] = param.default_value;
+  return run;
+}
+
+std::string device_of(const record::Record& history) {
+  for (const auto& [name, version] : history.origin.versions)
+    if (name == "device") return version;
+  return {};
+}
+
+// What is left of it, where all of it returns at once, is time like any other.
+void forget_talk(std::vector<plan::Item>& items) {
+  const auto is_talk = [](const std::string& name) {
+    for (const char* end : {"all-reduce", "all-gather", "reduce-scatter"})
+      if (name.ends_with(end)) return true;
+    return name.starts_with("send ") || name == "idle";
+  };
+  double sum = 0;
+  std::erase_if(items, [&](const auto& item) {
+    sum += is_talk(item.name) ? item.amount : 0;
+    return is_talk(item.name);
+  });
+  const auto other = std::find_if(items.begin(), items.end(),
+                                  [](const auto& item) { return item.name == "other"; });
+  if (other == items.end())
+    items.push_back({"other", "", sum});
+  else
+    other->amount += sum;
+}
+
+// In a folder of all probes. The run's own data and checkpoints are not needed.
+Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
+  Probe probe;
+  backend::Work work;
+  const auto& backend = app.backends().of(*run.strategy);
+  if (auto status = backend.work(run, true, work); !status) return status.error();
+  const auto micro_batches = estimate::enough_micro_batches(work);
+  probe.part = part_of(run, micro_batches);
+  probe.folder = folder / run.id;
+  probe.run = std::move(run);
+  if (auto status = backend.work(probe.part, true, work); !status) return status.error();
+  const auto& layout = probe.run.layout;
+  for (const auto& stages : work.stage_list) {
+    Slice slice;
+    slice.stage = stages.first;
+    slice.last_stage = stages.last;
+    slice.rank = stages.first * layout.tensor_parallel * layout.data_parallel;
+    slice.micro_batches = micro_batches;
+    probe.slices.push_back(std::move(slice));
+  }
+  return probe;
+}
+
+std::string script_of(const Probe& probe) {
+  std::string out = fmt::format(
+      R"sh(#!/usr/bin/env bash
+# Runs one rank of each kind of stage of {} alone, on this machine, one after the other.
+#   run TRAINER [STAGE...]    TRAINER: orch-train-{} as it was built here
+set -u
+if [ $# = 0 ]; then echo "usage: $0 TRAINER [STAGE...]" >&2; exit 2; fi
+trainer=$(realpath "$1") || exit 2
+if [ ! -x "$trainer" ]; then echo "$1: no such program" >&2; exit 2; fi
+shift
+cd "$(dirname "${{BASH_SOURCE[0]}}")" || exit 2
+unset OMP_NUM_THREADS  # as many as a rank has among the others
+failed=0 ran=0
+slice() {{  # name, rank; those that are asked for
+  local name=$1 rank=$2
+  shift 2
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then return; fi
+  ran=$((ran + 1))
+  rm -rf "$name/attempts"
+  mkdir -p "$name/attempts/1"
+  RANK=$rank WORLD_SIZE={} LOCAL_RANK=0 ORCH_PROBE=1 "$trainer" --run "$name/run.json" \
+    --attempt "$name/attempts/1" >"$name/attempts/1/stdout.log" 2>&1 || failed=1
+  tail -n 1 "$name/attempts/1/stdout.log"
+}}
+)sh",
+      probe.run.id, probe.run.strategy->backend, probe.run.gpus);
+  for (const auto& slice : probe.slices)
+    out += fmt::format("slice {} {} \"$@\"\n", name_of(slice), slice.rank);
+  return out + "if [ $ran = 0 ]; then echo \"no such stage: $*\" >&2; exit 2; fi\nexit $failed\n";
+}
+
+// run.json of each slice, and the program that runs them.
+Status write(const Probe& probe) {
+  std::error_code code;
+  for (const auto& slice : probe.slices) {
+    const auto place = probe.folder / name_of(slice);
+    fs::create_directories(place, code);
+    if (code) return file_error(place, "cannot make the folder", code.value());
+    if (auto status = write_file_atomically(place / "run.json", plan::run_json(probe.part));
+        !status)
+      return status;
+  }
+  const auto program = probe.folder / "run";
+  if (auto status = write_file_atomically(program, script_of(probe)); !status) return status;
+  fs::permissions(program, fs::perms::owner_exec | fs::perms::group_exec, fs::perm_options::add,
+                  code);
+  if (code) return file_error(program, "cannot be made a program", code.value());
+  return {};
+}
+
+// Runs one; the error has the end of what it said.
+Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
+  launch::Together together;
+  together.argv = {fs::absolute(probe.folder / "run").string(), fs::absolute(trainer).string(),
+                   name_of(slice)};
+  together.folder = fs::absolute(probe.folder);
+  together.timeout_seconds = kMostProbeSeconds;
+  together.interrupted = interrupted;
+  return launch::run_together(together);
+}
+
+// What the slices have measured, with estimates for the device that they ran on.
+Status read(const App& app, Probe& probe) {
+  const auto gpus = hardware::load_gpus(app.places().gpus());
+  if (!gpus) return gpus.error();
+  backend::Work work;
+  if (auto status = app.backends().of(*probe.part.strategy).work(probe.part, true, work); !status)
+    return status;
+  std::error_code ignored;
+  auto alone = probe.part;
+  alone.gpus = 1;  // nobody shares the machine
+  for (auto& slice : probe.slices) {
+    const auto attempt = probe.folder / name_of(slice) / "attempts" / "1";
+    slice.measured.reset();
+    slice.failure.clear();
+    slice.device = device_of(events::read_history({attempt}));
+    auto at = plan::priced_at(probe.part);
+    const bool has_gpu = !slice.device.empty() && slice.device != "cpu";
+    const auto* gpu = has_gpu ? hardware::find_gpu(*gpus, slice.device, 0) : nullptr;
+    if (gpu && gpu->gpu.name != at.gpu.name) {
+      at.gpu = gpu->gpu;
+      at.efficiency = gpu->efficiency;
+    }
+    slice.is_strange = has_gpu ? !gpu : slice.device == "cpu" && at.gpu.name != "cpu";
+    slice.estimated_for = at.gpu.name;
+    if (slice.device != "cpu") at.gpu.context_memory.value = 0;  // the allocator does not see it
+    slice.estimate =
+        estimate::Estimator().explain(alone, estimate::slice_of(work, slice.stage), at);
+    const auto progress = events::read_progress(attempt, 0);
+    if (progress && fs::exists(attempt / "finished", ignored)) {
+      slice.measured = progress->measured;
+      events::read_profile(attempt, *slice.measured);
+      forget_talk(slice.measured->time_items);
+      continue;
+    }
+    const auto confession = RunLogs().confession(attempt);
+    slice.failure = !confession.line.empty()       ? confession.line
+                    : fs::exists(attempt, ignored) ? "failed: its stdout.log says why"
+                                                   : "has not run";
+  }
+  return {};
+}
+
 // What a slice measured, as a record: of one rank, without communication.
-record::Record record_of(const Probe& probe, const tables::Slice& slice) {
-  const plan::Planned planned{probe.part(), slice.estimate};
+record::Record record_of(const Probe& probe, const Slice& slice) {
+  const plan::Planned planned{probe.part, slice.estimate};
   auto out = record::planned_record(planned, "");
-  out.id = fmt::format("{}:{}", probe.run().id, Probe::name_of(slice));
+  out.id = fmt::format("{}:{}", probe.run.id, name_of(slice));
   out.set("stage", slice.stage);
   out.origin.kind = "probe";
-  out.origin.file = (probe.folder() / Probe::name_of(slice)).string();
+  out.origin.file = (probe.folder / name_of(slice)).string();
   out.notes = "one rank alone: communication is not in it";
   if (!slice.device.empty()) out.origin.versions.emplace_back("device", slice.device);
   out.state = slice.measured ? record::State::finished : record::State::failed;
@@ -37,15 +245,84 @@ record::Record record_of(const Probe& probe, const tables::Slice& slice) {
   return out;
 }
 
+std::string stages_of(const Slice& slice) {
+  return tables::stages_text(slice.stage, slice.last_stage);
+}
+
+tables::Rows summary(const std::vector<Slice>& slices) {
+  tables::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
+                     "estimated ", "error ", "device"}};
+  for (const auto& slice : slices) {
+    std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
+    const auto m = static_cast<double>(slice.micro_batches);
+    const auto measured = slice.measured.value_or(record::Measurement());
+    const auto memory = tables::compare_memory(slice.estimate, measured).total;
+    const auto time = tables::compare_time(slice.estimate, measured).total;
+    const auto milliseconds = [&](double step) { return fmt::format("{:.2f}", 1e3 * step / m); };
+    row.insert(row.end(),
+               {memory.measured ? format_gib(*memory.measured) : "", format_gib(*memory.estimated),
+                memory.error_text(), time.measured ? milliseconds(*time.measured) : "",
+                milliseconds(*time.estimated), time.error_text(),
+                slice.failure.empty() ? slice.device : slice.failure});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
+  const auto& layout = run.layout;
+  auto out = fmt::format(
+      "{}: {} of {} ranks (tensor {} x pipeline {} x data {}), each alone, {} micro-batches of {} "
+      "in "
+      "a step.\nCommunication is not in it: collectives and messages return at once; nor are the "
+      "driver's context and communicators.",
+      run.id, slices.size(), run.gpus, layout.tensor_parallel, layout.pipeline_parallel,
+      layout.data_parallel, slices.front().micro_batches, run.batch.micro_batch);
+  for (const auto& slice : slices)
+    if (slice.is_strange) {
+      out += fmt::format(" It ran on {}, and time is estimated for {}: these do not compare.",
+                         slice.device, slice.estimated_for);
+      return out + "\n";
+    }
+  for (const auto& slice : slices)
+    if (!slice.estimated_for.empty() && slice.estimated_for != run.partition->gpu.name) {
+      out += fmt::format(" Planned for {}; time is estimated for {}, which it ran on.",
+                         run.partition->gpu.name, slice.estimated_for);
+      break;
+    }
+  return out + "\n";
+}
+
+// Memory and compute time of the slices beside their estimates: all of them in a table, then item
+// by item.
+std::string table_of(const Probe& probe, const tables::Screen& screen) {
+  const auto& [run, part, folder, slices] = probe;
+  auto out = screen.markdown ? title(run, slices) : tables::wrap(title(run, slices), screen);
+  out += "\n" + tables::grid(summary(slices), screen);
+  for (const auto& slice : slices) {
+    if (!slice.measured) continue;
+    const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
+    out += tables::titled(
+        stages + "seconds of one step",
+        tables::compared_rows(tables::compare_time(slice.estimate, *slice.measured), false),
+        screen);
+    out += tables::titled(
+        stages + "bytes of one rank",
+        tables::compared_rows(tables::compare_memory(slice.estimate, *slice.measured), true),
+        screen);
+  }
+  return out;
+}
+
 std::string text_of(const std::vector<Probe>& probes, const Common& common) {
   std::vector<record::Record> records;
   std::string out;
   for (const auto& probe : probes) {
     if (!out.empty()) out += "\n";
     if (common.format == "json")
-      for (const auto& slice : probe.slices()) records.push_back(record_of(probe, slice));
+      for (const auto& slice : probe.slices) records.push_back(record_of(probe, slice));
     else
-      out += tables::probe(probe.run(), probe.slices(), common.screen);
+      out += table_of(probe, common.screen);
   }
   return common.format == "json" ? record::records_json(records) : out;
 }
@@ -56,19 +333,19 @@ Errors too_large(const Probe& probe) {
   Errors errors;
   const auto available = static_cast<double>(host_room().bytes);
   if (launch::visible_gpus(nullptr) > 0 || available == 0) return errors;
-  for (const auto& slice : probe.slices())
+  for (const auto& slice : probe.slices)
     if (slice.estimate.peak_memory > available)
-      errors.push_back({fmt::format("{}: {}", probe.run().id, Probe::name_of(slice)),
-                        fmt::format("needs {}, and {} are free on this machine, which has no GPU",
-                                    format_bytes(slice.estimate.peak_memory),
-                                    format_bytes(available)),
-                        "use --prepare, and run it where there is one"});
+      errors.push_back(
+          {fmt::format("{}: {}", probe.run.id, name_of(slice)),
+           fmt::format("needs {}, and {} are free on this machine, which has no GPU",
+                       format_bytes(slice.estimate.peak_memory), format_bytes(available)),
+           "use --prepare, and run it where there is one"});
   return errors;
 }
 
 // Well, also where a slice failed: the table says why.
 Ending run_slices(App& app, const Probe& probe, Console& console) {
-  const auto& run = probe.run();
+  const auto& run = probe.run;
   if (const auto errors = too_large(probe); !errors.empty()) return errors;
   if (run.trainer.empty())
     if (auto ended = build_trainers({run.strategy->backend}); !ended.ok()) return ended;
@@ -76,10 +353,10 @@ Ending run_slices(App& app, const Probe& probe, Console& console) {
   if (trainer.path.empty())
     return Error{run.id, "no such program: " + printable(trainer.wanted),
                  "build it, as ./orch of a clone does, or use --prepare and run it elsewhere"};
-  for (const auto& slice : probe.slices()) {
-    console.note(fmt::format("{}: {}, rank {} of {} alone\n", run.id, Probe::name_of(slice),
-                             slice.rank, run.gpus));
-    const auto status = probe.start(slice, trainer.path);
+  for (const auto& slice : probe.slices) {
+    console.note(
+        fmt::format("{}: {}, rank {} of {} alone\n", run.id, name_of(slice), slice.rank, run.gpus));
+    const auto status = start(probe, slice, trainer.path);
     if (interrupted()) return Exit::interrupted;
     if (!status) console.complain(status.error());
   }
@@ -92,14 +369,14 @@ Ending probe_one(App& app, const ProbeArguments& arguments, const std::string& w
   if (const auto* ended = std::get_if<Ending>(&chosen)) return *ended;
   auto planned = app.explain(std::move(std::get<Chosen>(chosen).run));  // gives it its name
   if (!planned) return planned.error();
-  auto probe = Probe::make(app, std::move(planned->run), arguments.output);
+  auto probe = make_probe(app, std::move(planned->run), arguments.output);
   if (!probe) return probe.error();
   if (!arguments.show)
-    if (auto status = probe->write(); !status) return status.error();
-  if (auto status = probe->read(); !status) return status.error();
+    if (auto status = write(*probe); !status) return status.error();
+  if (auto status = read(app, *probe); !status) return status.error();
   if (!arguments.show && !arguments.prepare) {
     if (auto ended = run_slices(app, *probe, console); !ended.ok()) return ended;
-    if (auto status = probe->read(); !status) return status.error();
+    if (auto status = read(app, *probe); !status) return status.error();
   }
   probes.push_back(std::move(*probe));
   return Exit::ok;
@@ -115,12 +392,12 @@ Ending probe_command(App& app, const ProbeArguments& arguments, Console& console
     for (const auto& probe : probes)
       console.print(
           fmt::format("{}/run TRAINER    runs {} slices; orch probe --show reads them back\n",
-                      probe.folder().string(), probe.slices().size()));
+                      probe.folder.string(), probe.slices.size()));
     return Exit::ok;
   }
   console.print(text_of(probes, arguments.common));
   for (const auto& probe : probes)
-    for (const auto& slice : probe.slices())
+    for (const auto& slice : probe.slices)
       if (!slice.measured) return Exit::runs_failed;
   return Exit::ok;
 }

@@ -1,3 +1,4 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 #include <set>
 #include <thread>
 
-#include "core/base/text.h"
+#include "core/app/gather.h"
 #include "core/app/provenance.h"
-#include "core/app/record_output.h"
+#include "core/base/text.h"
 #include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
@@ -18,8 +19,6 @@
 
 namespace orch::app {
 namespace {
-
-using Records = std::vector<record::Record>;
 
 std::string name_of(const std::string& word) {
   const auto stem = fs::path(word).stem().string();
@@ -32,13 +31,6 @@ std::string title_of(const Gatherer& gatherer, const std::vector<std::string>& w
   std::vector<std::string> names;
   for (const auto& word : words) names.push_back(name_of(word));
   return join(names, ", ");
-}
-
-std::string now() {
-  const auto time = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", std::gmtime(&time));
-  return text;
 }
 
 void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
@@ -130,7 +122,7 @@ page::Page page_of(const Gatherer& gatherer, Records records, const ReportArgume
   const auto& words = arguments.records.words;
   page::Page page;
   page.title = title_of(gatherer, words);
-  page.created = now();
+  page.created = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
   page.command = command_of(arguments.records);
   page.records = std::move(records);
   for (const auto& outcome : gatherer.experiments()) add_outcome(outcome, page);
@@ -215,7 +207,7 @@ bool goes_on(const page::Page& page) {
 
 Result<page::Page> make_page(App& app, const ReportArguments& arguments, Console& console) {
   Gatherer gatherer(app, arguments.records);
-  auto records = find_all(gatherer, arguments.records.words, console);
+  auto records = gatherer.find_all(arguments.records.words, console);
   if (!records) return records.error();
   auto page = page_of(gatherer, std::move(*records), arguments);
   if (page.records.empty() && page.rejected.empty())

@@ -1,13 +1,14 @@
 #include "core/app/rows.h"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
-#include "core/base/text.h"
 #include "core/app/gather.h"
+#include "core/base/text.h"
 #include "core/record/published/table.h"
 
 namespace orch::app {
@@ -84,21 +85,6 @@ std::vector<std::string> take_logs(std::vector<fs::path>& files) {
   return logs;
 }
 
-// Whether the text is like the pattern, in which * stands for anything.
-bool is_like(std::string_view text, std::string_view pattern) {
-  const auto parts = split(std::string(pattern), '*');
-  if (!text.starts_with(parts.front())) return false;
-  std::size_t at = parts.front().size();
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const auto found = i + 1 == parts.size() && text.size() >= at + parts[i].size()
-                           ? text.find(parts[i], text.size() - parts[i].size())
-                           : text.find(parts[i], at);
-    if (found == std::string_view::npos) return false;
-    at = found + parts[i].size();
-  }
-  return true;
-}
-
 // Whole tables by "source/table", with * for anything: each of their rows by its id.
 void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& unexplained) {
   UnexplainedRows tables;
@@ -106,7 +92,8 @@ void add_tables(const std::vector<published::Sample>& samples, UnexplainedRows& 
     if (id.find('*') != std::string::npos) tables[id] = row;
   for (const auto& [pattern, row] : tables)
     for (const auto& sample : samples)
-      if (is_like(sample.source + "/" + sample.table, pattern)) unexplained.emplace(sample.id, row);
+      if (::fnmatch(pattern.c_str(), (sample.source + "/" + sample.table).c_str(), 0) == 0)
+        unexplained.emplace(sample.id, row);
 }
 
 }  // namespace

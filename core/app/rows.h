@@ -37,9 +37,4 @@ Result<std::vector<fs::path>> shipped_tables(const App& app);
 published::Machines machines(App& app, const std::string& otherwise);
 plan::CheckBackend check_backend(App& app);
 
-// Records as their logs or tables say them with all that follows: each with its estimate, or why there
-// is none, and its doubts. The cluster is for those whose site is none of ours.
-std::vector<record::Record> judged(App& app, const std::vector<record::Record>& said,
-                                   const std::string& cluster);
-
 }  // namespace orch::app

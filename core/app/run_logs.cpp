@@ -3,20 +3,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
-#include "core/base/json_fields.h"
-#include "core/base/text.h"
 #include "core/app/places.h"
+#include "core/base/text.h"
+#include "core/plan/run_json.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/events/collect.h"
+#include "core/record/planned.h"
 
 namespace orch::app {
 namespace {
 
-using RunJson = nlohmann::json;
 using record::Failure;
 
 constexpr const char* kLog = "stdout.log";
@@ -29,36 +28,23 @@ double written(const fs::path& file) {
          static_cast<double>(status.st_mtim.tv_nsec) * 1e-9;
 }
 
-std::string text_of(const RunJson& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
-  return value.is_number() ? value.dump() : "";
-}
-
-// By the names that tables and patterns have for the fields; of two for one the last counts.
-ingest::Known known_of(const RunJson& run) {
+// By the names that tables and patterns have for the fields. What the log is of, it knows better;
+// most settings are of a strategy of ours, which the log need not be of.
+ingest::Known known_of(const plan::Run& run) {
+  static const std::set<std::string_view> kSettings{
+      "zero_stage",      "interleave",       "dtype", "optimizer", "recompute",
+      "flash_attention", "sequence_parallel"};
   ingest::Known out;
-  const auto add = [&](const RunJson& section, const std::string& name, const std::string& column) {
-    if (!section.is_object() || !section.contains(name)) return;
-    auto text = text_of(section[name]);
-    if (text.empty() || (column == "steps_planned" && text == "0")) return;
+  for (const auto& [name, value, assumed] : record::fields_of(run, false)) {
+    const auto* term = plan::find_term(name);
+    const bool has_own = name == "framework" || name == "params" || name == "model";
+    if (!term || has_own || (!term->read && !kSettings.contains(name))) continue;
+    auto text = record::text(value);
     // A pattern knows "none" as a word for nothing.
-    if (column == "act_ckpt" && text == "none") text = "false";
-    out.emplace_back(column, std::move(text));
-  };
-  const auto model = run.value("model", RunJson::object());
-  const auto settings = run.value("settings", RunJson::object());
-  // Other settings are of a strategy of ours, which the log need not be of.
-  const std::set<std::string_view> said{"zero_stage", "interleave", "dtype", "optimizer",
-                                        "recompute", "flash_attention", "sequence_parallel"};
-  for (const auto& term : plan::vocabulary()) {
-    if (term.name == "framework" || term.name == "params") continue;  // the log knows better
-    const std::string name(term.name), column(term.alias.empty() ? term.name : term.alias);
-    for (const auto* section : {&run, &model}) add(*section, name, column);
-    if (said.contains(term.name)) add(settings, name, column);
+    if (name == "recompute" && text == "none") text = "false";
+    if (text != "none") out.emplace_back(term->alias.empty() ? term->name : term->alias, text);
   }
-  add(settings, "stage", "zero_stage");
-  add(run, "steps", "steps_planned");
+  if (run.steps > 0) out.emplace_back("steps_planned", std::to_string(run.steps));
   return out;
 }
 
@@ -81,10 +67,8 @@ ingest::Known known_beside(const fs::path& file) {
   auto folder = fs::absolute(file, code).parent_path();
   for (int i = 0; i < kUp && !folder.empty(); ++i, folder = folder.parent_path()) {
     if (!fs::is_regular_file(folder / "run.json", code)) continue;
-    const auto text = read_file(folder / "run.json");
-    if (!text) return {};
-    const auto run = parse_json(*text);
-    return run.is_object() ? known_of(run) : ingest::Known();
+    const auto run = plan::read_run(folder / "run.json");
+    return run ? known_of(*run) : ingest::Known();
   }
   return {};
 }

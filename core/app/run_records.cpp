@@ -121,16 +121,15 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
 
 }  // namespace
 
-Result<std::vector<Record>> run_records(App& app, const fs::path& root,
-                                        const std::string& experiment,
-                                        const std::vector<std::string>& ids, Errors& troubles) {
+Result<Records> run_records(App& app, const fs::path& root, const std::string& experiment,
+                            const std::vector<std::string>& ids, Errors& troubles) {
   Session session;
   follow::Campaign campaign(root, experiment, session.world(root / experiment), {});
   if (auto status = campaign.open(); !status) return status.error();
   campaign.refresh();
   const auto told = campaign.take_troubles();
   troubles.insert(troubles.end(), told.begin(), told.end());
-  std::vector<Record> out;
+  Records out;
   for (const auto& view : campaign.runs())
     if (ids.empty() || std::find(ids.begin(), ids.end(), view.record.id) != ids.end())
       out.push_back(record_of(app, root, view, session.logs(), troubles));

@@ -60,14 +60,11 @@ fs::path plain(const std::string& word) {
 Status add_target(const fs::path& root, const std::string& word,
                   const std::vector<std::string>& experiments, std::map<std::string, Target>& out) {
   const auto path = plain(word);
-  const auto has = [&](const std::string& name) {
-    return std::find(experiments.begin(), experiments.end(), name) != experiments.end();
-  };
   std::error_code ignored;
   const auto name = path.filename().string();
   const bool below_root =
       fs::equivalent(path.parent_path().empty() ? "." : path.parent_path(), root, ignored);
-  if (has(word) || (below_root && has(name))) {
+  if (contains(experiments, word) || (below_root && contains(experiments, name))) {
     out[name] = {name, {}};
     return {};
   }
@@ -87,6 +84,11 @@ Status add_target(const fs::path& root, const std::string& word,
   out[experiment].experiment = experiment;
   if (!all) out[experiment].runs.insert(folder.filename().string());
   return {};
+}
+
+std::string job_of(const record::Submission& submission, std::size_t task) {
+  if (submission.job.empty() || !submission.array) return submission.job;
+  return fmt::format("{}_{}", submission.job, task);
 }
 
 }  // namespace
@@ -122,15 +124,6 @@ std::vector<std::size_t> places(const follow::Campaign& campaign, const Target& 
     if (target.runs.empty() || target.runs.contains(campaign.runs()[i].record.id)) out.push_back(i);
   return out;
 }
-
-namespace {
-
-std::string job_of(const record::Submission& submission, std::size_t task) {
-  if (submission.job.empty() || !submission.array) return submission.job;
-  return fmt::format("{}_{}", submission.job, task);
-}
-
-}  // namespace
 
 tables::Standings standings(const follow::Campaign& campaign, const Target& target) {
   tables::Standings out;

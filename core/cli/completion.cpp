@@ -74,19 +74,6 @@ Values values_of(const std::string& verb, const CLI::Option& option) {
   return {{}, "", is_free(option) ? "" : "*"};
 }
 
-std::vector<std::string> long_names(const CLI::App& verb) {
-  std::vector<std::string> out;
-  for (const auto* option : verb.get_options())
-    for (const auto& name : option->get_lnames()) out.push_back("--" + name);
-  return out;
-}
-
-std::vector<std::string> verb_names(const CLI::App& among) {
-  std::vector<std::string> out;
-  for (const auto* verb : verbs_for_people(among)) out.push_back(verb->get_name());
-  return out;
-}
-
 // The line up to the word that is typed: --name=value is two words, as --name value is. bash has cut
 // it already, and makes a word of the "=".
 std::vector<std::string> plain_words(const std::vector<std::string>& words) {

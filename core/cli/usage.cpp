@@ -36,13 +36,6 @@ Position find_verb(const CLI::App& program, const std::vector<std::string>& word
   return found;
 }
 
-std::vector<std::string> options_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const auto* option : app.get_options())
-    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
 // The first word that looks like an option and is none.
 std::optional<std::string> unknown_option(const std::vector<std::string>& words,
                                           const std::vector<std::string>& known) {
@@ -125,17 +118,28 @@ std::vector<const CLI::App*> verbs_for_people(const CLI::App& program) {
   return program.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
+std::vector<std::string> long_names(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const auto* option : verb.get_options())
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> verb_names(const CLI::App& among) {
+  std::vector<std::string> out;
+  for (const auto* verb : verbs_for_people(among)) out.push_back(verb->get_name());
+  return out;
+}
+
 Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,
                     const std::vector<std::string>& words) {
   const auto verb = find_verb(program, words);
   const auto& app = verb.app ? *verb.app : program;
-  const auto known = options_of(app);
+  const auto known = long_names(app);
   if (const auto unknown = unknown_option(verb.rest, known))
     return Error{verb.place, fmt::format("no option '{}'", printable(*unknown)),
                  suggestion(*unknown, known)};
-  if (const auto among = verbs_for_people(app); !among.empty()) {
-    std::vector<std::string> names;
-    for (const auto* candidate : among) names.push_back(candidate->get_name());
+  if (const auto names = verb_names(app); !names.empty()) {
     if (verb.rest.empty())
       return Error{verb.place, "no verb given", "one of: " + join(names, ", ")};
     return Error{verb.place, fmt::format("no such verb '{}'", printable(verb.rest.front())),

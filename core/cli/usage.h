@@ -33,6 +33,8 @@ void add_set(CLI::App& verb, std::vector<std::string>& to);
 
 // The verbs that people use: one without a group is orch's own.
 std::vector<const CLI::App*> verbs_for_people(const CLI::App& program);
+std::vector<std::string> verb_names(const CLI::App& program);
+std::vector<std::string> long_names(const CLI::App& verb);  // "--runs", of its options
 
 // The source of the manual page: every verb and option, as --help has them.
 std::string man_page(const CLI::App& program);

@@ -11,6 +11,7 @@ namespace orch::plan {
 // What can be another one where two runs differ in a field.
 struct Changes {
   bool speed = false, memory = false, loss = false;
+  bool any() const { return speed || memory || loss; }
 };
 
 // A field of a run by its one name: in Lua, JSON, CSV, --where, tables and the page.

@@ -28,7 +28,7 @@ using Time = std::optional<statistics::Interval> Value::*;  // measured, or esti
 std::vector<Candidate> candidates(const Cohort& group, const Sizing& sizing, const char* name) {
   std::vector<Candidate> out;
   for (const auto* record : group.records) {
-    const auto metrics = metrics_of({{group.name, {record}}}, {Kind::one}, sizing);
+    const auto metrics = metrics_of({{group.name, {record}}}, sizing);
     if (const auto* metric = find(metrics, name)) out.push_back({record, metric->values.front()});
   }
   return out;
@@ -89,7 +89,7 @@ const Metric* find(const std::vector<Metric>& metrics, std::string_view name) {
 
 std::optional<Duel> duel(const std::vector<Cohort>& two, const Sizing& sizing,
                          std::string_view name) {
-  const auto metrics = metrics_of(two, {Kind::one, Kind::one}, sizing);
+  const auto metrics = metrics_of(two, sizing);
   const auto* metric = find(metrics, name);
   if (metric == nullptr) return std::nullopt;
   const auto differences = differences_of(two);

@@ -162,9 +162,9 @@ std::string cause_text(const Difference& cause, const std::vector<const Differen
 
 bool explains(const Difference& cause, const std::vector<const Difference*>& followers,
               Aspect aspect) {
-  return cause.effect.on(aspect) ||
+  return is_on(cause.effect, aspect) ||
          std::any_of(followers.begin(), followers.end(),
-                     [&](const Difference* follower) { return follower->effect.on(aspect); });
+                     [&](const Difference* follower) { return is_on(follower->effect, aspect); });
 }
 
 std::string explanation_text(const Explanation& e, const Names& causes, const Names& others) {
@@ -206,7 +206,7 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
   for (const auto& difference : all) {
     const bool differing = difference.standings[group] == Standing::differs;
     if (difference.circumstance) {
-      if (!differing || !difference.effect.on(aspect)) continue;
+      if (!differing || !is_on(difference.effect, aspect)) continue;
       out.circumstances.push_back(difference.field);
       others.push_back(change_text(difference, group));
     } else if (differing && difference.follows[group].empty()) {
@@ -214,7 +214,8 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
       if (!explains(difference, followers, aspect)) continue;
       out.causes.push_back(difference.field);
       causes.push_back(cause_text(difference, followers, group));
-    } else if (difference.standings[group] == Standing::one_sided && difference.effect.on(aspect)) {
+    } else if (difference.standings[group] == Standing::one_sided &&
+               is_on(difference.effect, aspect)) {
       out.unsaid.push_back(difference.field);
     }
   }

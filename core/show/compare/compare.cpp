@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/base/text.h"
@@ -22,6 +23,97 @@ Errors check(const std::vector<Cohort>& groups) {
     for (const auto* record : group.records) ORCH_CHECK(record != nullptr, "a record that is none");
   }
   return errors;
+}
+
+using record::Failure;
+using record::Record;
+using record::State;
+
+// A job that met its time limit ran until then, and its steps have a speed.
+bool met_its_limit(const Record& record) {
+  const auto& m = record.measured;
+  return record.state == State::failed && record.failure == Failure::timeout &&
+         (m.step_seconds || m.tokens_per_second || m.days_per_100b_tokens);
+}
+
+// A run that lost its loss went on for nothing.
+bool failed(const Record& record) {
+  return (record.state == State::failed && !met_its_limit(record)) ||
+         record::lost_loss(record.measured);
+}
+
+bool ran(const Record& record) {
+  return !failed(record) && (record.has_measurement() || record.state == State::finished ||
+                             record.state == State::running || record.state == State::stopped);
+}
+
+std::string failure_words(const Record& record) {
+  switch (record.failure) {
+    case Failure::gpu_memory:
+      return "ran out of GPU memory";
+    case Failure::host_memory:
+      return "ran out of host memory";
+    case Failure::nan:
+      return "lost its loss (not a number)";
+    case Failure::hang:
+      return "hung";
+    case Failure::none:
+      return "failed";
+    default:
+      return "failed (" + std::string(name(record.failure)) + ")";
+  }
+}
+
+std::string words(const Record& record) {
+  const auto nan = record::nan_text(record.measured);
+  if (record::lost_loss(record.measured)) return "lost its loss (" + nan + ")";
+  if (failed(record)) return failure_words(record);
+  if (met_its_limit(record)) return "ran until its time limit";
+  if (!nan.empty()) return "ran (loss " + nan + ")";
+  return ran(record) ? "ran" : "was not run";
+}
+
+// A node that broke says nothing about what ran on it.
+bool failed_by_chance(const Record& record) { return record::is_transient(record.failure); }
+
+bool is_outcome_in_doubt(const Record& record) {
+  return std::any_of(record.doubts.begin(), record.doubts.end(), [](const record::Doubt& doubt) {
+    return doubt.field.find("status") != std::string::npos;
+  });
+}
+
+// "ran", "2 of 3 ran, 1 ran out of GPU memory", "not run".
+std::string outcome_text(const Cohort& group) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto* record : group.records) ++counts[words(*record)];
+  if (counts.size() == 1) return counts.begin()->first;
+  std::vector<std::string> parts;
+  parts.reserve(counts.size());
+  for (const auto& [what, count] : counts)
+    parts.push_back(fmt::format("{} of {} {}", count, group.records.size(), what));
+  return join(parts, ", ");
+}
+
+// Which of them ran: "A ran out of GPU memory, B ran". Missing where there is nothing to say.
+Judgement judge_outcome(const Pair& pair) {
+  Judgement out;
+  const auto &base = *pair.base, &other = *pair.other;
+  const bool broken_base = base.all(failed), broken_other = other.all(failed);
+  if (!broken_base && !broken_other) return out;
+  out.text =
+      fmt::format("{}: {}; {}: {}", base.name, outcome_text(base), other.name, outcome_text(other));
+  if (broken_base && broken_other) {
+    out.verdict =
+        outcome_text(base) == outcome_text(other) ? Verdict::no_difference : Verdict::unclear;
+  } else if ((broken_base ? base : other).all(failed_by_chance)) {
+    out.verdict = Verdict::unclear;
+    out.text += "; such a failure may come from the machine and not from the settings";
+  } else if ((broken_base ? other : base).any(ran)) {
+    out.verdict = broken_base ? Verdict::better : Verdict::worse;
+  }
+  out.doubtful = base.any(is_outcome_in_doubt) || other.any(is_outcome_in_doubt);
+  if (out.doubtful) out.text += "; doubtful";
+  return out;
 }
 
 Taken taken(const Cohort& group, const std::string& title) {
@@ -166,7 +258,6 @@ std::vector<Cohort> named(std::vector<Cohort> groups, bool letters) {
 Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& options) {
   if (auto errors = check(chosen); !errors.empty()) return errors;
   Comparison out;
-  std::vector<Kind> kinds;
   std::vector<std::size_t> left_out;
   auto groups = without_misfits(named(chosen, options.letters), left_out);
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -175,18 +266,18 @@ Result<Comparison> compare(const std::vector<Cohort>& chosen, const Options& opt
     out.groups.push_back(taken(groups[i], chosen[i].name));
     out.groups.back().left_out = left_out[i];
     out.groups.back().copies = all - groups[i].records.size();
-    kinds.push_back(out.groups.back().kind);
+    groups[i].kind = out.groups.back().kind;
   }
   const auto sizing = options.same_size ? same_size(groups) : Sizing{};
   out.differences = differences_of(groups);
   find_followers(out.differences, groups.size());
-  out.metrics = metrics_of(groups, kinds, sizing);
+  out.metrics = metrics_of(groups, sizing);
   for (std::size_t i = 1; i < groups.size(); ++i) {
     out.against.push_back(compare_pair(
         out, {&groups.front(), &groups[i], i, &out.differences, sizing.base.has_value()}));
     out.pairs.push_back(like_for_like(groups.front(), groups[i], i, sizing));
   }
-  if (std::find(kinds.begin(), kinds.end(), Kind::mixture) != kinds.end())
+  if (std::any_of(groups.begin(), groups.end(), [](auto& g) { return g.kind == Kind::mixture; }))
     out.best = best_against_best(groups, sizing);
   out.ranking = ranking_of(out);
   out.notes = notes_of(out, sizing);

@@ -6,20 +6,26 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/show/compare/losses.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 #include "core/record/record.h"
 #include "core/record/statistics/interval.h"
+#include "core/show/compare/losses.h"
 
 // Compares groups of records: what differs, what of it can explain the result, and the result.
 // Everything here is plain data; texts of records in it may be hostile until sections(), json() and
 // csv() have made them harmless.
 namespace orch::compare {
 
+// Repeats: all fields of the records agree. A mixture is compared by its median, and says so.
+enum class Kind { one, repeats, mixture };
+std::string_view name(Kind kind);
+
 // Repeats of one run, or a selection. The records outlive the comparison's making only.
 struct Cohort {
   std::string name;
   std::vector<const record::Record*> records;
+  Kind kind = Kind::one;  // found by compare()
 
   bool any(bool (*what)(const record::Record&)) const;
   bool all(bool (*what)(const record::Record&)) const;
@@ -29,10 +35,6 @@ struct Options {
   bool same_size = false;  // times of other models as if they had the FLOPs of the first group's
   bool letters = false;    // groups whose names are long are called A, B, ... in all texts
 };
-
-// Repeats: all fields of the records agree. A mixture is compared by its median, and says so.
-enum class Kind { one, repeats, mixture };
-std::string_view name(Kind kind);
 
 // A group as it was taken.
 struct Taken {
@@ -53,13 +55,8 @@ enum class Aspect { speed, memory, loss, other };
 inline constexpr Aspect kAspects[] = {Aspect::speed, Aspect::memory, Aspect::loss};
 std::string_view name(Aspect aspect);
 
-// What a field can change.
-struct Effect {
-  bool speed = false, memory = false, loss = false;
-
-  bool on(Aspect aspect) const;
-  bool any() const { return speed || memory || loss; }
-};
+// Whether a field can change it.
+bool is_on(plan::Changes effect, Aspect aspect);
 
 // What the records of a group say of a field.
 struct Said {
@@ -77,7 +74,7 @@ std::string_view name(Standing standing);
 struct Difference {
   std::string field;
   bool circumstance = false;                      // date, commit, nodes: not a setting
-  Effect effect;                                  // what it can change
+  plan::Changes effect;                           // what it can change
   std::vector<Said> said;                         // by group
   std::vector<Standing> standings;                // of each group to the first one
   std::vector<std::vector<std::string>> follows;  // by group: the fields that it follows from

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -110,11 +109,6 @@ std::vector<std::string> warnings_of(const Pair& pair) {
       !again.empty() && pair.base->any(says_tflops) && pair.other->any(says_tflops))
     out.push_back("recomputation differs (" + again.front() +
                   "): TFLOPs that count it go up without more speed");
-  const std::set<const Record*> ours(pair.base->records.begin(), pair.base->records.end());
-  const auto shared = std::count_if(pair.other->records.begin(), pair.other->records.end(),
-                                    [&](const Record* record) { return ours.count(record) > 0; });
-  if (shared > 0)
-    out.push_back(fmt::format("{} record{} in both groups", shared, shared == 1 ? " is" : "s are"));
   return out;
 }
 

@@ -14,20 +14,22 @@ using record::Record;
 
 constexpr std::size_t kShown = 6;  // values of a field in a text
 
-constexpr Effect kNothing{false, false, false};
-constexpr Effect kSpeed{true, false, false};
-constexpr Effect kAll{true, true, true};
-constexpr Effect kLoss{false, false, true};
+using plan::Changes;
+
+constexpr Changes kNothing;
+constexpr Changes kSpeed{.speed = true};
+constexpr Changes kAll{true, true, true};
+constexpr Changes kLoss{.loss = true};
 
 // What a setting can change, by its name. One that nobody has thought of can change anything.
-Effect effect_of(std::string_view field) {
-  if (const auto* term = plan::find_term(field))
-    return {term->changes.speed, term->changes.memory, term->changes.loss};
+Changes effect_of(std::string_view field) {
+  if (const auto* term = plan::find_term(field)) return term->changes;
   // What logs say besides the vocabulary.
-  static const std::map<std::string_view, Effect> kOthers{
-      {"seed", kLoss},        {"lr", kLoss},            {"learning_rate", kLoss},
-      {"train_iters", kLoss}, {"train_samples", kLoss}, {"name", kNothing},
-      {"label", kNothing},    {"job", kNothing}};
+  static const std::map<std::string_view, Changes> kOthers{
+      {"seed", kLoss},          {"lr", kLoss},
+      {"learning_rate", kLoss}, {"train_iters", kLoss},
+      {"train_samples", kLoss}, {"name", kNothing},
+      {"label", kNothing},      {"job", kNothing}};
   const auto found = kOthers.find(field);
   return found == kOthers.end() ? kAll : found->second;
 }
@@ -121,7 +123,7 @@ std::vector<std::string> version_names(const std::vector<Cohort>& groups) {
 // What is no setting, and what it can change.
 struct Circumstance {
   std::string name;
-  Effect effect;
+  Changes effect;
   ReadField read;
 };
 

@@ -27,10 +27,10 @@ Json group_json(const Taken& group) {
           {"left_out", group.left_out}};
 }
 
-Json effect_json(const Effect& effect) {
+Json effect_json(plan::Changes effect) {
   Json out = Json::array();
   for (const auto aspect : kAspects)
-    if (effect.on(aspect)) out.push_back(name(aspect));
+    if (is_on(effect, aspect)) out.push_back(name(aspect));
   return out;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -13,6 +15,29 @@ using statistics::Interval;
 using record::Record;
 // How a record has a metric. Values are positive and finite.
 using Read = std::function<std::optional<Interval>(const Record&)>;
+
+// 72 B s L h^2 (1 + s/6h + V/16Lh) is a step of B sequences: Narayanan et al. 2021, equation 3 with
+// 3 passes for 4.
+std::optional<double> by_shape(const Record& record) {
+  const auto field = [&](const char* name) { return positive(record.field_number(name)); };
+  const auto L = field("layers"), h = field("hidden"), V = field("vocab"), s = field("seq");
+  if (!L || !h || !V || !s) return std::nullopt;
+  return 72 * *L * *h * *h * (1 + *s / (6 * *h) + *V / (16 * *L * *h));
+}
+
+std::optional<double> flops_per_token(const Record& record, Flops by) {
+  if (by == Flops::shape) return by_shape(record);
+  const auto params = positive(record.field_number("params"));
+  if (!params) return std::nullopt;
+  return 6 * *params;
+}
+
+const Record* without(const std::vector<Cohort>& groups, Flops by) {
+  for (const auto& group : groups)
+    for (const auto* record : group.records)
+      if (!flops_per_token(*record, by)) return record;
+  return nullptr;
+}
 
 struct Gauge {
   Metric metric;
@@ -222,7 +247,7 @@ void add_measured(const std::vector<Interval>& all, Kind kind, Value& value) {
   }
 }
 
-Value value_of(const Gauge& gauge, const Cohort& group, Kind kind) {
+Value value_of(const Gauge& gauge, const Cohort& group) {
   Value out;
   std::vector<Interval> measured, estimated;
   for (const auto* record : group.records) {
@@ -236,18 +261,16 @@ Value value_of(const Gauge& gauge, const Cohort& group, Kind kind) {
     }
     if (const auto value = gauge.estimated(*record)) estimated.push_back(*value);
   }
-  add_measured(measured, kind, out);
+  add_measured(measured, group.kind, out);
   out.estimated = together(estimated);
   return out;
 }
 
 // Whether a group has it.
-bool add(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds, Gauge gauge,
-         std::vector<Metric>& out) {
+bool add(const std::vector<Cohort>& groups, Gauge gauge, std::vector<Metric>& out) {
   bool any = false;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    gauge.metric.values.push_back(value_of(gauge, groups[i], kinds[i]));
-    const auto& value = gauge.metric.values.back();
+  for (const auto& group : groups) {
+    const auto& value = gauge.metric.values.emplace_back(value_of(gauge, group));
     any = any || value.measured || value.estimated;
   }
   if (any) out.push_back(std::move(gauge.metric));
@@ -260,17 +283,16 @@ bool all_measured(const Metric& metric) {
 }
 
 // Where no convention is common to all, what can be computed alike is.
-void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
-                std::vector<Metric>& out) {
+void add_tflops(const std::vector<Cohort>& groups, std::vector<Metric>& out) {
   bool any = false, common = false;
   for (const auto& convention : conventions(groups))
-    if (add(groups, kinds, tflops_gauge(convention), out)) {
+    if (add(groups, tflops_gauge(convention), out)) {
       any = true;
       common = common || all_measured(out.back());
     }
   if (common || !any) return;
   for (const auto by : {Flops::shape, Flops::params})
-    if (add(groups, kinds, model_tflops_gauge(by), out)) {
+    if (add(groups, model_tflops_gauge(by), out)) {
       if (all_measured(out.back())) return;
       out.pop_back();
     }
@@ -278,14 +300,38 @@ void add_tflops(const std::vector<Cohort>& groups, const std::vector<Kind>& kind
 
 }  // namespace
 
-std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
-                               const Sizing& sizing) {
+double Sizing::factor(const Record& record) const {
+  return base ? *base / flops_per_token(record, by).value_or(*base) : 1.0;
+}
+
+Sizing same_size(const std::vector<Cohort>& groups) {
+  Sizing out;
+  const auto& first = *groups.front().records.front();
+  const std::string at =
+      fmt::format("times are at the model size of {} ({})", groups.front().name, first.id);
+  if (without(groups, Flops::shape) == nullptr) {
+    out.base = flops_per_token(first, Flops::shape);
+    out.note = at + ": by 72 B s L h^2 (1 + s/6h + V/16Lh) FLOPs per step, without recomputation";
+  } else if (const auto* record = without(groups, Flops::params); record == nullptr) {
+    out.by = Flops::params;
+    out.base = flops_per_token(first, Flops::params);
+    out.note = at + ": by 6 FLOPs per parameter and token, as not all say their shape";
+  } else {
+    out.note = fmt::format(
+        "times cannot be brought to the same size: {} says neither its shape (layers, hidden, "
+        "vocab, seq) nor its params",
+        record->id);
+  }
+  return out;
+}
+
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const Sizing& sizing) {
   std::vector<Metric> out;
   for (auto& gauge : time_gauges(sizing, record::tokens_per_step(*groups.front().records.front())))
-    add(groups, kinds, std::move(gauge), out);
-  add_tflops(groups, kinds, out);
-  add(groups, kinds, memory_gauge(), out);
-  for (auto& gauge : other_gauges()) add(groups, kinds, std::move(gauge), out);
+    add(groups, std::move(gauge), out);
+  add_tflops(groups, out);
+  add(groups, memory_gauge(), out);
+  for (auto& gauge : other_gauges()) add(groups, std::move(gauge), out);
   return out;
 }
 

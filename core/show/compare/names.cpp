@@ -43,8 +43,10 @@ bool Cohort::all(bool (*what)(const record::Record&)) const {
   return std::all_of(records.begin(), records.end(), [what](const auto* r) { return what(*r); });
 }
 
-bool Effect::on(Aspect aspect) const {
-  return aspect == Aspect::speed ? speed : aspect == Aspect::memory ? memory : loss;
+bool is_on(plan::Changes effect, Aspect aspect) {
+  return aspect == Aspect::speed    ? effect.speed
+         : aspect == Aspect::memory ? effect.memory
+                                    : effect.loss;
 }
 
 }  // namespace orch::compare

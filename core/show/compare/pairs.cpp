@@ -22,17 +22,14 @@ using record::Record;
 using statistics::Interval;
 using Names = std::vector<std::string>;
 
-bool has(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Whether a setting is a part of what a strategy is: where strategies are the question, so is it.
 bool belongs_to_strategy(const std::string& field, const Names& question) {
   static const std::set<std::string, std::less<>> kOwn{
       "strategy",          "framework",  "stage",         "zero_stage",
       "tensor_parallel",   "interleave", "data_parallel", "pipeline_parallel",
       "sequence_parallel", "partition_method"};
-  return kOwn.count(field) > 0 && (has(question, "strategy") || has(question, "framework"));
+  return kOwn.count(field) > 0 &&
+         (contains(question, "strategy") || contains(question, "framework"));
 }
 
 // What is left when nobody speaks of it: the other side's "none" or "1" is no difference then.
@@ -62,8 +59,9 @@ bool agree(const std::vector<Cohort>& two, const Names& question, Twins& out) {
   find_followers(differences, 2);
   for (const auto& difference : differences) {
     const auto standing = difference.standings[1];
-    if (difference.circumstance || !difference.effect.speed || has(question, difference.field) ||
-        standing == Standing::same || standing == Standing::unsaid)
+    if (difference.circumstance || !difference.effect.speed ||
+        contains(question, difference.field) || standing == Standing::same ||
+        standing == Standing::unsaid)
       continue;
     const bool own = belongs_to_strategy(difference.field, question);
     if (standing == Standing::differs) {
@@ -96,7 +94,7 @@ std::optional<Duel> judge_speed(const std::vector<Cohort>& two, const Sizing& si
 std::string size_key(const Record& record, const Names& question) {
   std::string key;
   for (const std::string field : {"gpus", "layers", "hidden", "seq"})
-    if (!has(question, field)) key += record.field_text(field) + "/";
+    if (!contains(question, field)) key += record.field_text(field) + "/";
   return key;
 }
 
@@ -158,7 +156,7 @@ void name_places(std::vector<Candidate>& all, const Names& question) {
   for (const auto& one : all) first.records.push_back(one.base);
   auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
   // What follows from the GPUs would only repeat them.
-  if (has(fields, "gpus"))
+  if (contains(fields, "gpus"))
     std::erase_if(fields, [](const auto& field) {
       return field == "nodes" || field == "data_parallel" || field == "accumulate";
     });
@@ -166,7 +164,7 @@ void name_places(std::vector<Candidate>& all, const Names& question) {
     Names parts;
     for (const auto& field : fields) {
       const auto value = one.base->field_text(field);
-      if (!has(question, field) && !value.empty() && value == one.other->field_text(field))
+      if (!contains(question, field) && !value.empty() && value == one.other->field_text(field))
         parts.push_back(value_words(field, value));
     }
     one.twins.where = parts.empty() ? one.twins.base_id + " and " + one.twins.id
@@ -204,7 +202,7 @@ Names weaknesses_of(const LikeForLike& all) {
   Names unsaid;
   for (const auto& twins : pairs)
     for (const auto& field : twins.unsaid)
-      if (!has(unsaid, field)) unsaid.push_back(field);
+      if (!contains(unsaid, field)) unsaid.push_back(field);
   if (!unsaid.empty()) out.push_back("not both say " + join(unsaid, ", "));
   return out;
 }

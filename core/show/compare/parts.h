@@ -13,7 +13,6 @@ namespace orch::compare {
 // How model FLOPs are counted: by the shape, as Narayanan et al. 2021 do, without recomputation, or
 // 6 for each parameter.
 enum class Flops { shape, params };
-std::optional<double> flops_per_token(const record::Record& record, Flops by);
 
 // The size that times are brought to. Without a base nothing is changed.
 struct Sizing {
@@ -73,12 +72,6 @@ std::string not_comparable(const Metric& metric, const Pair& pair);
 // Why the two are no equals though their numbers compare: other models, sequences, GPUs.
 std::vector<std::string> warnings_of(const Pair& pair);
 
-// Which of them ran: "A ran out of GPU memory, B ran". Missing where there is nothing to say.
-Judgement judge_outcome(const Pair& pair);
-
-// "ran", "2 of 3 ran, 1 ran out of GPU memory", "not run".
-std::string outcome_text(const Cohort& group);
-
 // Repeats of one configuration differ by this much: the published ones by 1 to 9 %, most of them by
 // less than 5. A smaller difference between single runs shows nothing.
 inline constexpr double kRepeatsDiffer = 0.05;
@@ -95,9 +88,8 @@ bool same_within_noise(const Metric& metric, std::size_t a, std::size_t b, bool 
 
 inline constexpr std::string_view kUnsaidConvention = "convention not said";
 
-// The metrics that a group has, measured or estimated, in every group. Kinds are the groups'.
-std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const std::vector<Kind>& kinds,
-                               const Sizing& sizing);
+// The metrics that a group has, measured or estimated, in every group.
+std::vector<Metric> metrics_of(const std::vector<Cohort>& groups, const Sizing& sizing);
 
 // The groups without records that are estimated not to fit and were not run, where others remain: a
 // median of what cannot run tells nothing. How many each has lost is in left_out, by group.

@@ -243,10 +243,10 @@ Section result_section(const Comparison& c, bool narrow) {
   return out;
 }
 
-std::string effect_text(const Effect& effect) {
+std::string effect_text(plan::Changes effect) {
   Row parts;
   for (const auto aspect : kAspects)
-    if (effect.on(aspect)) parts.emplace_back(name(aspect));
+    if (is_on(effect, aspect)) parts.emplace_back(name(aspect));
   return parts.empty() ? "nothing" : join(parts, ", ");
 }
 

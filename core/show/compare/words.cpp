@@ -56,32 +56,6 @@ void add_spikes(const std::string& name, const std::vector<record::Spike>& spike
     out.sentences.push_back(fmt::format("{}: {} more jumps", name, spikes.size() - kJumps));
 }
 
-}  // namespace
-
-std::string interval_text(const Interval& interval, int digits) {
-  auto out = number_text(interval.value, digits);
-  if (!interval.has_limits()) return out;
-  return out + fmt::format(" ({} to {})", number_text(*interval.low, digits),
-                           number_text(*interval.high, digits));
-}
-
-std::string measured_text(const Metric& metric, const Value& value) {
-  if (!value.measured) return "not measured";
-  auto out = interval_text(shown(metric, *value.measured), digits_of(metric));
-  if (value.lowest)
-    out += fmt::format(" ({} to {}, range of {})",
-                       number_text(shown(metric, *value.lowest), digits_of(metric)),
-                       number_text(shown(metric, *value.highest), digits_of(metric)), value.runs);
-  return value.doubtful.empty() ? out : out + " ?";
-}
-
-std::string estimated_text(const Metric& metric, const Value& value) {
-  if (!value.estimated) return "not estimated";
-  return interval_text(shown(metric, *value.estimated), digits_of(metric));
-}
-
-namespace {
-
 // Of the losses that are numbers.
 std::string numbers_text(const Losses& losses) {
   if (!losses.why_not.empty()) return "the losses cannot be aligned: " + losses.why_not;
@@ -107,6 +81,28 @@ std::string nan_part(const Losses::Side& side) {
 }
 
 }  // namespace
+
+std::string interval_text(const Interval& interval, int digits) {
+  auto out = number_text(interval.value, digits);
+  if (!interval.has_limits()) return out;
+  return out + fmt::format(" ({} to {})", number_text(*interval.low, digits),
+                           number_text(*interval.high, digits));
+}
+
+std::string measured_text(const Metric& metric, const Value& value) {
+  if (!value.measured) return "not measured";
+  auto out = interval_text(shown(metric, *value.measured), digits_of(metric));
+  if (value.lowest)
+    out += fmt::format(" ({} to {}, range of {})",
+                       number_text(shown(metric, *value.lowest), digits_of(metric)),
+                       number_text(shown(metric, *value.highest), digits_of(metric)), value.runs);
+  return value.doubtful.empty() ? out : out + " ?";
+}
+
+std::string estimated_text(const Metric& metric, const Value& value) {
+  if (!value.estimated) return "not estimated";
+  return interval_text(shown(metric, *value.estimated), digits_of(metric));
+}
 
 std::string losses_text(const Losses& losses) {
   const auto nan = nan_part(losses.base) + nan_part(losses.other);

@@ -1,7 +1,7 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -171,11 +171,7 @@ Pairs item_pairs(const Record& record) {
 
 std::string utc(double seconds) {
   if (!(seconds > 0 && seconds < 1e11)) return "";
-  const auto time = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  char text[32];
-  gmtime_r(&time, &parts);
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 Pairs origin_pairs(const Record& record) {

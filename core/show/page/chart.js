@@ -105,6 +105,18 @@ function mark(group, kind, series, run, words) {
   return made;
 }
 
+// The mark of a number of a run, and a line between its limits. at: where a value is.
+function drawRange(svg, {run, kind, i, range}, at, words) {
+  if (range[1] !== undefined) {
+    const [[x1, y1], [x2, y2]] = [at(range[1]), at(range[2])];
+    svg.append('line').attr('class', `limits ${kind} s${i}`).attr('x1', x1).attr('x2', x2)
+      .attr('y1', y1).attr('y2', y2);
+  }
+  const [x, y] = at(range[0]);
+  mark(svg, kind, i, run, `${run.id || ''}: ${words}`)
+    .attr('d', shape(i)).attr('transform', `translate(${x} ${y})`);
+}
+
 // The series that a chart shows, best first: each with its place among the colours and shapes,
 // which is the same in all charts as long as there are enough of them.
 function firstSeries(present) {

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
-#include "core/show/page/parts.h"
-#include "core/show/page/text.h"
 #include "core/record/record.h"
 #include "core/record/quantities.h"
+#include "core/show/page/parts.h"
+#include "core/show/page/text.h"
 
 namespace orch::page {
 namespace {
@@ -247,6 +250,41 @@ void add_others(std::vector<Column>& out) {
                             cell(quantity, record::estimated)));
   }
   for (auto i = first; i < out.size(); ++i) out[i].is_hidden = true;
+}
+
+// What changes with the number of GPUs, and what has no effect on speed.
+constexpr std::array<std::string_view, 14> kFree{
+    "gpus", "nodes",         "data_parallel", "accumulate",    "global_batch", "seed", "lr",
+    "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
+
+std::string settings_of(const Record& record) {
+  std::set<std::string> parts;  // whatever their order
+  for (const auto& field : record.fields)
+    if (std::find(kFree.begin(), kFree.end(), field.name) == kFree.end())
+      parts.insert(field.name + '\0' + record::text(field.value));
+  std::string out;
+  for (const auto& part : parts) out += part + '\n';
+  return out;
+}
+
+using Numbering = std::map<std::string, std::size_t>;
+
+std::size_t family(const Record& record, const char* fixed, Numbering& known) {
+  const auto value = record.field_text(fixed);
+  if (value.empty()) return 0;
+  return known.try_emplace(settings_of(record) + '\n' + value, known.size() + 1).first->second;
+}
+
+// Numbers the families of runs that tell how a configuration scales: runs of one family agree in
+// all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
+// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
+// do not say their batch are in none.
+void find_families(std::vector<Line>& lines) {
+  Numbering strong, weak;
+  for (auto& line : lines) {
+    line.strong = family(*line.record, "global_batch", strong);
+    line.weak = family(*line.record, "accumulate", weak);
+  }
 }
 
 }  // namespace

@@ -38,17 +38,6 @@ function daysPoints(all, shown) {
       ({run, kind, i, name, range: kind === 'measured' ? run.days : run.estimatedDays}))));
 }
 
-function drawRanged(svg, points, x, y, unit) {
-  for (const p of points) {
-    if (p.range[1] !== undefined)
-      svg.append('line').attr('class', `limits ${p.kind} s${p.i}`).attr('x1', x(p)).attr('x2', x(p))
-        .attr('y1', y(p.range[1])).attr('y2', y(p.range[2]));
-    mark(svg, p.kind, p.i, p.run,
-      `${p.run.id || ''}: ${ranged(p.range)} ${unit}, ${p.kind}, ${counted(p.run.gpus, 'GPU')}`)
-      .attr('d', shape(p.i)).attr('transform', `translate(${x(p)} ${y(p.range[0])})`);
-  }
-}
-
 // Only the number of GPUs differs, and what follows from it.
 const areRelated = (a, b) => (a.strong !== undefined && a.strong === b.strong) ||
   (a.weak !== undefined && a.weak === b.weak);
@@ -105,7 +94,9 @@ function daysChart() {
     yAxis(svg, y, apart(decades(y), y, 18), width, 'days per 100B tokens');
     xAxis(svg, gpus, apart(counts, gpus, 34), bottom, kMargin.top, 'GPUs');
     drawLines(svg, points, x, y);
-    drawRanged(svg, points, x, y, 'days');
+    for (const p of points)
+      drawRange(svg, p, (value) => [x(p), y(value)],
+        `${ranged(p.range)} days, ${p.kind}, ${counted(p.run.gpus, 'GPU')}`);
     return height;
   };
   return {

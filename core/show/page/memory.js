@@ -33,12 +33,9 @@ function drawMemory(svg, line, y, scale) {
   if (limit)
     svg.append('path').attr('class', 'limit').attr('d', `M${scale(limit)} ${y - 2}v18`)
       .append('title').text(`${run.id || ''}: limit ${text(limit)} GiB`);
-  if (estimated && estimated[1] !== undefined)
-    svg.append('line').attr('class', 'limits estimated s0').attr('x1', scale(estimated[1]))
-      .attr('x2', scale(estimated[2])).attr('y1', y + 7).attr('y2', y + 7);
   if (estimated)
-    mark(svg, 'estimated', 0, run, `${run.id || ''}: ${ranged(estimated)} GiB estimated`)
-      .attr('d', shape(0)).attr('transform', `translate(${scale(estimated[0])} ${y + 7})`);
+    drawRange(svg, {run, kind: 'estimated', i: 0, range: estimated},
+      (value) => [scale(value), y + 7], `${ranged(estimated)} GiB estimated`);
   if (measured)
     mark(svg, 'measured', 4, run, `${run.id || ''}: ${text(measured[0])} GiB measured`)
       .attr('d', shape(3)).attr('transform', `translate(${scale(measured[0])} ${y + 7})`);

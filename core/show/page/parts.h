@@ -38,17 +38,4 @@ std::vector<Chapter> chapters_of(const Line& line);
 std::string chart_data(const std::vector<Line>& lines);
 std::string chapter_data(const std::vector<Line>& lines);
 
-// Numbers the families of runs that tell how a configuration scales: runs of one family agree in
-// all settings but the number of GPUs, nodes and data-parallel ranks, and either train with the
-// same global batch (strong scaling) or with the same batch on each rank (weak scaling). Runs that
-// do not say their batch are in none.
-void find_families(std::vector<Line>& lines);
-
-// Whether a line may join the two in a chart over GPUs.
-bool are_related(const Line& a, const Line& b);
-
-// The parameters by which runs of one strategy and model differ, in the order of the vocabulary.
-// What follows from others (the data-parallel ranks, the nodes) is none.
-std::vector<std::string> swept(const std::vector<Line>& lines);
-
 }  // namespace orch::page

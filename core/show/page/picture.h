@@ -1,31 +1,21 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/show/page/columns.h"
 #include "core/show/page/page.h"
 
 // What pictures share.
 namespace orch::page {
 
-inline constexpr std::size_t kMostSeries = 7;  // as many as there are colours
 inline constexpr double kPictureWidth = 900;
 
-// Runs with days and GPUs that count for speed, of one strategy and model; never empty.
-struct Series {
-  std::string name;
-  std::vector<const Line*> lines;  // the best first
-};
-
-// The best first: measured before estimated, then by days.
-std::vector<Series> series_of(const std::vector<Line>& lines);
-
-double gpus_of(const Line& line);  // 0: not known
-
-// "left out: runs that are doubtful (2) or ran out of memory (1)", of those with days; or empty.
-std::string left_out(const std::vector<Line>& lines);
+// The colours of Okabe and Ito, told apart by most eyes, without black and with a lighter blue:
+// they show on light and on dark.
+inline constexpr std::array kColours{"#2e86c1", "#e69f00", "#009e73", "#cc79a7",
+                                     "#d55e00", "#56b4e9", "#8a8a8a"};
 
 // The logarithm of an interval, with a margin in decades on both sides, on a stretch of the picture.
 class LogScale {
@@ -43,25 +33,9 @@ class LogScale {
 // The beginning: a heading, and a line in small letters below it.
 std::string picture_head(std::string_view title, std::string_view heading, std::string_view below,
                          double height, double left = 24);
-// Of days: with the page's title, and what marks mean.
-std::string picture_head(const Page& page, std::string_view heading, double height);
 // Lines of a grid with their values: across the picture, and upright in it.
 std::string line_across(double y, double left, double right, const std::string& value);
 std::string line_upright(double x, double top, double bottom, double value);
 std::string axis_label(double x, double y, std::string_view words);
-std::string legend_entry(double x, double y, std::size_t place, std::string_view name,
-                         std::size_t longest = 28);
-std::string_view series_colour(std::size_t place);  // of as many as there are, in turn
-std::string colour_group(std::size_t place);        // opens it; "</g>" ends it
-
-// The marks of a run at a place: hollow for the estimate, filled for what was measured.
-std::string picture_mark(double x, double y, std::size_t place, const Line& line, bool measured);
-
-// With a note in small letters at the bottom.
-std::string picture_by_gpus(const Page& page, const std::vector<Series>& all,
-                            const std::string& note);
-std::string picture_ranking(const Page& page, const std::vector<Series>& all,
-                            const std::string& note);
-std::string picture_foot(const std::string& note, double height);
 
 }  // namespace orch::page

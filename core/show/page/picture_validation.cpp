@@ -149,7 +149,7 @@ std::map<std::string, Source> sources_of(const std::vector<Judged>& rows,
   for (const auto& row : rows) {
     if (!row.has_time()) continue;
     auto& source = out[published::shown_source(*row.sample, apart)];
-    source.colour = series_colour(places[row.sample->source]);
+    source.colour = kColours[places[row.sample->source] % kColours.size()];
     source.hollow = apart.contains(row.sample->id);
     source.rows.push_back(&row);
   }

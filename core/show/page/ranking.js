@@ -11,17 +11,6 @@ function rankingFinding(lines) {
   return `${words} The best of ${seriesOf(second)}: ${text(days(second))} days, ${more}.`;
 }
 
-function drawRanked(svg, run, i, y, scale) {
-  for (const [kind, range] of [['estimated', run.estimatedDays], ['measured', run.days]]) {
-    if (!range) continue;
-    if (range[1] !== undefined)
-      svg.append('line').attr('class', `limits ${kind} s${i}`).attr('x1', scale(range[1]))
-        .attr('x2', scale(range[2])).attr('y1', y).attr('y2', y);
-    mark(svg, kind, i, run, `${run.id || ''}: ${ranged(range)} days, ${kind}`)
-      .attr('d', shape(i)).attr('transform', `translate(${scale(range[0])} ${y})`);
-  }
-}
-
 function rankingPoints(lines, places) {
   return lines.flatMap((run) => [['measured', run.days], ['estimated', run.estimatedDays]]
     .filter(([, range]) => range)
@@ -45,7 +34,8 @@ function rankingChart(all) {
     xAxis(svg, scale, ticks, bottom, 0, 'days per 100B tokens');
     lines.forEach((run, n) => {
       rowLabel(svg, run, n * 38, width);
-      drawRanked(svg, run, places.get(seriesOf(run)), n * 38 + 26, scale);
+      for (const p of points.filter((one) => one.run === run).reverse())  // the measured on top
+        drawRange(svg, p, (value) => [scale(value), n * 38 + 26], `${ranged(p.range)} days, ${p.kind}`);
     });
     return bottom + kMargin.bottom;
   };

@@ -86,9 +86,8 @@ function scalingChart() {
       .attr('x1', kMargin.left).attr('x2', width - kMargin.right);
     drawLines(svg, points, x, y);
     for (const p of points)
-      mark(svg, p.kind, p.i, p.run,
-        `${p.run.id || ''}: ${percent(p.range[0])}, ${text(p.perGpu)} tokens/s per GPU, ${p.kind}`)
-        .attr('d', shape(p.i)).attr('transform', `translate(${x(p)} ${y(p.range[0])})`);
+      drawRange(svg, p, (value) => [x(p), y(value)],
+        `${percent(p.range[0])}, ${text(p.perGpu)} tokens/s per GPU, ${p.kind}`);
     return height;
   };
   return {

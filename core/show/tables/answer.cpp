@@ -112,15 +112,10 @@ std::string tightness(const plan::Estimate& estimate) {
 
 std::string limits(const Planned& best, const plan::Experiment& experiment) {
   if (!plan::has_limits(experiment.budget)) return "";
-  switch (standing(best, experiment)) {
-    case Standing::kept:
-      return "";
-    case Standing::at_risk:
-      return "it may break the limit of " + limits_text(experiment.budget);
-    case Standing::broken:
-      return "it breaks the limit of " + limits_text(experiment.budget);
-  }
-  return "";
+  const auto stands = standing(best, experiment);
+  if (stands == Standing::kept) return "";
+  return (stands == Standing::broken ? "it breaks" : "it may break") +
+         std::string(" the limit of ") + limits_text(experiment.budget);
 }
 
 Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
@@ -149,12 +144,11 @@ Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
 
 Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
-  const auto groups = size_groups(result);
+  const auto groups = by_size(result);
   if (groups.size() == 1) return answer_of(result.runs, *result.experiment);
   Parts bests;
   std::string sure;
-  for (const auto& group : groups) {
-    const auto runs = runs_of(result, group);
+  for (const auto& runs : groups) {
     const auto& first = *runs.front();
     const auto found = answer_of(runs, *result.experiment);
     const auto& model = first.run.model.name;

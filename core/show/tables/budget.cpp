@@ -72,15 +72,7 @@ std::string limits_text(const plan::Budget& budget) {
 }
 
 std::string_view name(Standing standing) {
-  switch (standing) {
-    case Standing::kept:
-      return "kept";
-    case Standing::at_risk:
-      return "at risk";
-    case Standing::broken:
-      return "broken";
-  }
-  return "";
+  return standing == Standing::kept ? "kept" : standing == Standing::broken ? "broken" : "at risk";
 }
 
 bool keeps(const Planned& run, const Experiment& experiment) {

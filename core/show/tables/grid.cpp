@@ -57,7 +57,33 @@ std::size_t text_start(const std::string& line) {
   return gap == std::string::npos ? 0 : std::min(gap + 2, line.size());
 }
 
+std::string markdown(const Rows& rows) {
+  const auto numeric = numeric_columns(rows);
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out += "|";
+    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
+    out += "\n";
+    if (i > 0) continue;
+    out += "|";
+    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
+    out += "\n";
+  }
+  return out;
+}
+
 }  // namespace
+
+Rows without_plain(Rows rows, const std::string& title, const std::string& word) {
+  const auto found = std::find(rows.front().begin(), rows.front().end(), title);
+  const auto column = found - rows.front().begin();
+  const bool is_plain = std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
+    return row[static_cast<std::size_t>(column)] == word;
+  });
+  if (is_plain)
+    for (auto& row : rows) row.erase(row.begin() + column);
+  return rows;
+}
 
 std::string markdown_text(std::string_view text) {
   std::string out;
@@ -117,25 +143,6 @@ std::string wrap(std::string_view text, const Screen& screen) {
   out.pop_back();  // split() gives one line more than there are line ends
   return out;
 }
-
-namespace {
-
-std::string markdown(const Rows& rows) {
-  const auto numeric = numeric_columns(rows);
-  std::string out;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out += "|";
-    for (const auto& cell : rows[i]) out += " " + markdown_text(cell) + " |";
-    out += "\n";
-    if (i > 0) continue;
-    out += "|";
-    for (const bool right : numeric) out += right ? " ---: |" : " --- |";
-    out += "\n";
-  }
-  return out;
-}
-
-}  // namespace
 
 std::string grid(const Rows& rows, const Screen& screen) {
   if (rows.empty()) return "";

@@ -66,10 +66,6 @@ void add_dates(const plan::Estimate& e, const plan::Calendar& calendar, Json& js
   json["schedule"] = schedule_json(e, calendar);
 }
 
-}  // namespace
-
-namespace {
-
 Json number(const record::Quantity& quantity, double value) {
   return is_in_bytes(quantity) ? Json(std::llround(value)) : Json(value);
 }
@@ -80,6 +76,31 @@ void add_quantity(const record::Quantity& quantity, const plan::Planned& p, Json
   if (quantity.range.empty() || !value || !value->has_limits()) return;
   json[std::string(quantity.range) + "_low"] = number(quantity, *value->low);
   json[std::string(quantity.range) + "_high"] = number(quantity, *value->high);
+}
+
+Json items_json(const std::vector<plan::Item>& items, const char* unit) {
+  Json list = Json::array();
+  for (const auto& item : items)
+    list.push_back(
+        {{"name", item.name}, {"kind", item.kind}, {unit, item.amount}, {"formula", item.formula}});
+  return list;
+}
+
+Json compared_json(const Compared& item) {
+  Json json{{"name", item.name},
+            {"measured", or_null(item.measured)},
+            {"estimated", or_null(item.estimated)},
+            {"error_percent", or_null(item.error())}};
+  if (!item.parts.empty()) json["parts"] = item.parts;
+  return json;
+}
+
+Json comparison_json(const Comparison& comparison) {
+  Json items = Json::array();
+  for (const auto& item : comparison.items) items.push_back(compared_json(item));
+  return {{"items", std::move(items)},
+          {"sum", compared_json(comparison.sum)},
+          {"total", compared_json(comparison.total)}};
 }
 
 }  // namespace
@@ -108,18 +129,6 @@ Json run_fields(const plan::Planned& p) {
   if (!r.unequal.empty()) json["unequal"] = errors_json(r.unequal);
   return json;
 }
-
-namespace {
-
-Json items_json(const std::vector<plan::Item>& items, const char* unit) {
-  Json list = Json::array();
-  for (const auto& item : items)
-    list.push_back(
-        {{"name", item.name}, {"kind", item.kind}, {unit, item.amount}, {"formula", item.formula}});
-  return list;
-}
-
-}  // namespace
 
 void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Json& json) {
   if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(run, experiment));
@@ -155,30 +164,6 @@ std::string json(const RankedRuns& result, const Standings* standings) {
                {"runs", std::move(runs)},
                {"rejected", std::move(rejected)}});
 }
-
-namespace {
-
-Json compared_json(const Compared& item) {
-  const auto maybe = [](const std::optional<double>& number) {
-    return number ? Json(*number) : Json();
-  };
-  Json json{{"name", item.name},
-            {"measured", maybe(item.measured)},
-            {"estimated", maybe(item.estimated)},
-            {"error_percent", maybe(item.error())}};
-  if (!item.parts.empty()) json["parts"] = item.parts;
-  return json;
-}
-
-Json comparison_json(const Comparison& comparison) {
-  Json items = Json::array();
-  for (const auto& item : comparison.items) items.push_back(compared_json(item));
-  return {{"items", std::move(items)},
-          {"sum", compared_json(comparison.sum)},
-          {"total", compared_json(comparison.total)}};
-}
-
-}  // namespace
 
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
                          const record::Measurement* measured) {

@@ -11,6 +11,8 @@ namespace orch::tables {
 
 using Json = nlohmann::ordered_json;
 
+inline Json or_null(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
 // What JSON says of a run, wherever it stands.
 Json run_fields(const plan::Planned& run);
 

@@ -97,28 +97,22 @@ std::string Rank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
 }
 
-std::vector<const Planned*> runs_of(const RankedRuns& result, const SizeGroup& group) {
-  const auto first = result.runs.begin() + static_cast<std::ptrdiff_t>(group.first);
-  return {first, first + static_cast<std::ptrdiff_t>(group.count)};
-}
-
-std::vector<SizeGroup> size_groups(const RankedRuns& result) {
-  std::vector<SizeGroup> groups;
+std::vector<Runs> by_size(const RankedRuns& result) {
+  std::vector<Runs> groups;
   std::vector<double> params;
   for (const auto* run : result.runs) params.push_back(run->run.model.params());
   const auto classes = plan::size_classes(params);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    if (groups.empty() || (result.sizes_apart && classes[i] != classes[i - 1]))
-      groups.push_back({i, 0});
-    ++groups.back().count;
+    if (i == 0 || (result.sizes_apart && classes[i] != classes[i - 1])) groups.emplace_back();
+    groups.back().push_back(result.runs[i]);
   }
   return groups;
 }
 
 std::vector<Rank> ranks(const RankedRuns& result) {
   std::vector<Rank> out;
-  for (const auto& group : size_groups(result))
-    for (const auto& rank : ranks_of(runs_of(result, group), result.measure)) out.push_back(rank);
+  for (const auto& runs : by_size(result))
+    for (const auto& rank : ranks_of(runs, result.measure)) out.push_back(rank);
   return out;
 }
 
@@ -138,11 +132,10 @@ std::string stacks_text(const RankedRuns& result) {
 }
 
 std::string ties_text(const RankedRuns& result) {
-  const auto groups = size_groups(result);
+  const auto groups = by_size(result);
   if (groups.size() < 2) return ties_in(result.runs, result.measure);
   std::string out;
-  for (const auto& group : groups) {
-    const auto runs = runs_of(result, group);
+  for (const auto& runs : groups) {
     if (!fits(*runs.front())) continue;
     out += fmt::format("the best of {}: {}, {}\n", size_text(runs.front()->run.model.params()),
                        runs.front()->run.model.name, named(*runs.front()));

@@ -34,14 +34,8 @@ struct RankedRuns {
   bool sizes_apart = false;
 };
 
-// Where the runs of each size begin in a result, and how many those are: one of all, where sizes
-// are not ranked apart.
-struct SizeGroup {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-std::vector<SizeGroup> size_groups(const RankedRuns& result);
-std::vector<const plan::Planned*> runs_of(const RankedRuns& result, const SizeGroup& group);
+// The runs of each size; all together, where sizes are not ranked apart.
+std::vector<std::vector<const plan::Planned*>> by_size(const RankedRuns& result);
 
 // The side-by-side table; top 0 means all of it, else so many runs of each size. Markdown has all
 // runs and all columns.
@@ -111,6 +105,9 @@ std::string explain_json(const plan::Planned& run, const plan::Calendar& calenda
 // Columns of numbers are set to the right; a last column of text goes below its row where the screen
 // is too narrow for it.
 std::string grid(const Rows& rows, const Screen& screen);
+
+// Without the column of that title, where every cell of it says the same plain word.
+Rows without_plain(Rows rows, const std::string& title, const std::string& word);
 
 // A line of its own above what follows: bold on a terminal.
 std::string heading(std::string_view title, const Screen& screen);

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/status_words.h"
+#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
@@ -18,24 +20,12 @@ using record::State;
 using RunStatuses = std::vector<const RunStatus*>;
 
 // What needs a look first: troubles, then what runs, then what waits, then what is done.
-int urgency(const RunStatus& run) {
-  switch (run.record.state) {
-    case State::failed:
-      return 0;
-    case State::running:
-      return run.record.failure == record::Failure::hang ? 0 : 1;
-    case State::stopped:
-      return 2;
-    case State::pending:
-      return 3;
-    case State::finished:
-      return 4;
-    case State::cancelled:
-      return 5;
-    case State::planned:
-      return 6;
-  }
-  return 7;
+std::ptrdiff_t urgency(const RunStatus& run) {
+  static constexpr State kOrder[] = {State::failed,  State::running,  State::stopped,
+                                     State::pending, State::finished, State::cancelled,
+                                     State::planned};
+  if (run.record.failure == record::Failure::hang && run.record.state == State::running) return 0;
+  return std::find(std::begin(kOrder), std::end(kOrder), run.record.state) - kOrder;
 }
 
 std::vector<const RunStatus*> in_order(const Standings& standings) {
@@ -58,6 +48,160 @@ std::string measured_note(const RunStatuses& runs) {
   for (const auto* run : runs)
     if (run->record.field_text("cluster") != first) return "measured; est.: as estimated\n";
   return fmt::format("measured on {}; est.: as estimated\n", printable(first));
+}
+
+using StatusColumns = std::vector<Column<RunStatus>>;
+
+// All in one unit, that of the largest.
+struct ByteScale {
+  double bytes = 1;
+  std::string name = "B";
+};
+
+ByteScale scale_of(double largest, bool binary) {
+  const double k = binary ? 1024 : 1000;
+  if (largest >= k * k * k) return {k * k * k, binary ? "GiB" : "GB"};
+  if (largest >= k * k) return {k * k, binary ? "MiB" : "MB"};
+  return {k, binary ? "KiB" : "kB"};
+}
+
+using record::Dimension;
+using record::Quantity;
+
+ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
+  double largest = 0;
+  for (const auto* run : runs)
+    for (const auto& value :
+         {record::measured(quantity, run->record), record::estimated(quantity, run->record)})
+      if (value) largest = std::max(largest, value->value);
+  auto scale = scale_of(largest, quantity.unit == Dimension::memory);
+  if (quantity.unit == Dimension::traffic) scale.name += "/step";
+  return scale;
+}
+
+using Text = std::function<std::string(double)>;
+
+// What was measured, and the estimate where there is something to hold against it.
+StatusColumns beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
+                     const Text& text) {
+  return {{std::move(title), rank,
+           [=](const RunStatus& run) {
+             const auto value = record::measured(quantity, run.record);
+             return value ? text(value->value) : "";
+           }},
+          {"est.", estimate_rank, [=](const RunStatus& run) {
+             const auto value = record::estimated(quantity, run.record);
+             return value && record::measured(quantity, run.record) ? text(value->value) : "";
+           }}};
+}
+
+StatusColumns beside(std::string_view name, int rank) {
+  const auto& quantity = *record::find_quantity(name);
+  return beside(quantity, std::string(quantity.head), rank, rank + 1,
+                [unit = quantity.unit](double value) { return quantity_text(unit, value); });
+}
+
+void add(StatusColumns more, StatusColumns& to) {
+  for (auto& column : more) to.push_back(std::move(column));
+}
+
+// Every other quantity that somebody measured, with its estimate.
+StatusColumns amount_columns(const RunStatuses& runs, int rank) {
+  static const std::set<std::string_view> kOwn{
+      "step_seconds", "tokens_per_second", "days_per_100b_tokens",
+      "gpu_hours",    "last_loss",         "evaluation_loss"};
+  StatusColumns out;
+  for (const auto& quantity : record::quantities()) {
+    if (kOwn.contains(quantity.name)) continue;
+    if (!is_in_bytes(quantity)) {
+      add(beside(quantity.name, rank), out);
+      continue;
+    }
+    const auto scale = scale_of(quantity, runs);
+    const bool memory = quantity.unit == Dimension::memory;
+    add(beside(quantity, scale.name, rank, memory ? rank : rank + 1,
+               [scale](double value) { return significant(value / scale.bytes); }),
+        out);
+    if (memory)
+      out.push_back({"error", rank + 2, [&quantity](const RunStatus& run) {
+                       const auto guess = record::estimated(quantity, run.record);
+                       const auto truth = record::measured(quantity, run.record);
+                       return guess && truth ? error_text(guess->value, truth->value) : "";
+                     }});
+  }
+  return out;
+}
+
+// The end of its id, by which it is found.
+std::string hash_text(const RunStatus& run) {
+  const auto dash = run.record.id.rfind('-');
+  return id_text(run, dash == std::string::npos ? 0 : dash + 1);
+}
+
+// "12:34", "3-01:02:03".
+std::string elapsed_text(const RunStatus& run) {
+  return run.elapsed_seconds > 0 ? duration_text(run.elapsed_seconds) : "";
+}
+
+// "1,234 of 3,000 GPU-hours used (41 %), 500 more expected".
+std::string hours_text(const Standings& standings) {
+  std::string out = significant(standings.used_gpu_hours);
+  if (standings.budget_gpu_hours > 0) out += " of " + amount(standings.budget_gpu_hours);
+  out += " GPU-hours used";
+  if (standings.budget_gpu_hours > 0)
+    out += fmt::format(" ({:.0f} %)", 100 * standings.used_gpu_hours / standings.budget_gpu_hours);
+  if (standings.committed_gpu_hours > 0)
+    out += fmt::format(", {} more expected", significant(standings.committed_gpu_hours));
+  return out;
+}
+
+// Where the runs stand, with what was measured so far.
+StatusColumns status_columns(const Standings& standings, const RunStatuses& runs) {
+  const auto prefix = common_prefix(standings.runs);
+  StatusColumns columns = {{"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
+                           {"state", 0, state_text},
+                           {"job", 4, [](const RunStatus& run) { return run.job; }},
+                           {"elapsed", 3, elapsed_text},
+                           {"step", 1, step_text},
+                           {"loss", 2, loss_text},
+                           {"eval loss", 3, evaluation_text}};
+  add(beside("tokens_per_second", 5), columns);
+  columns.push_back({"left", 1, left_text});
+  columns.push_back({"s/step", 2, measured_step_text});
+  columns.push_back({"estimated", 2, estimated_step_text});
+  add(amount_columns(runs, 6), columns);
+  columns.push_back({"reason", kBelow, reason_text});
+  return columns;
+}
+
+// What was measured, then what was estimated of it, and how far that is off. All have a progress.
+StatusColumns measured_columns(const RunStatuses& runs, const Screen& screen) {
+  // What is measured stays in sight, however long a strategy's name is.
+  const std::size_t longest =
+      screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;
+  const auto shared = shared_settings(runs);
+  StatusColumns columns = {
+      {"strategy", 0,
+       [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
+      {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.gpus()); }},
+      {"loss", 1, loss_text},
+      {"eval loss", 4, evaluation_text},
+      {"step s", 0, measured_step_text},
+      {"est.", 1,
+       [](const RunStatus& run) {
+         const double guess = run.estimated_step();
+         return guess > 0 ? significant(guess) : "";
+       }},
+      {"error", 0, [](const RunStatus& run) {
+         return error_text(run.estimated_step(), run.record.measured.step_seconds->value);
+       }}};
+  add(beside("tokens_per_second", 2), columns);
+  add(amount_columns(runs, 2), columns);
+  add(beside("days_per_100b_tokens", 5), columns);
+  add(beside("gpu_hours", 6), columns);
+  columns.push_back({"state", 3, state_text});
+  columns.push_back({"run", 1, hash_text});
+  return columns;
 }
 
 CsvCell cell(const record::Quantity::Value& value) {

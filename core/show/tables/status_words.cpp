@@ -24,6 +24,14 @@ double step_of(const RunStatus& run) {
   return step ? step->value : 0;
 }
 
+std::vector<std::string> settings_of(const RunStatus& run) {
+  auto words = split(run.variant, ' ');
+  if (const auto steps = run.record.whole("accumulate").value_or(1); steps > 1)
+    words.push_back(fmt::format("accumulate={}", steps));
+  std::erase(words, "");
+  return words;
+}
+
 }  // namespace
 
 std::size_t common_prefix(const std::vector<RunStatus>& runs) {
@@ -44,11 +52,6 @@ std::string id_text(const RunStatus& run, std::size_t from) {
   return printable(std::string_view(run.record.id).substr(from));
 }
 
-std::string hash_text(const RunStatus& run) {
-  const auto dash = run.record.id.rfind('-');
-  return id_text(run, dash == std::string::npos ? 0 : dash + 1);
-}
-
 std::string state_text(const RunStatus& run) {
   const auto& record = run.record;
   if (record.state == State::running && record.failure == Failure::hang) return "hangs";
@@ -62,10 +65,6 @@ std::string duration_text(double seconds) {
   if (days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, all % 60);
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, all % 60);
   return fmt::format("{}:{:02}", minutes, all % 60);
-}
-
-std::string elapsed_text(const RunStatus& run) {
-  return run.elapsed_seconds > 0 ? duration_text(run.elapsed_seconds) : "";
 }
 
 std::string step_text(const RunStatus& run) {
@@ -84,18 +83,6 @@ std::string evaluation_text(const RunStatus& run) {
   return loss ? fmt::format("{:.3f}", loss->value) : "";
 }
 
-namespace {
-
-std::vector<std::string> settings_of(const RunStatus& run) {
-  auto words = split(run.variant, ' ');
-  if (const auto steps = run.record.whole("accumulate").value_or(1); steps > 1)
-    words.push_back(fmt::format("accumulate={}", steps));
-  std::erase(words, "");
-  return words;
-}
-
-}  // namespace
-
 std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs) {
   if (runs.size() < 2) return {};
   std::map<std::string, std::size_t> counts;
@@ -112,11 +99,6 @@ std::string strategy_text(const RunStatus& run, const std::set<std::string>& sha
   for (const auto& word : settings_of(run))
     if (!shared.contains(word)) out += " " + printable(word);
   return out;
-}
-
-std::string rate_text(const RunStatus& run) {
-  const auto& rate = run.record.measured.tokens_per_second;
-  return rate ? significant(*rate) : "";
 }
 
 std::string left_text(const RunStatus& run) {
@@ -156,17 +138,6 @@ std::string reason_text(const RunStatus& run) {
   if (run.due && record.state != State::planned)
     out += out.empty() ? "to be submitted again" : "; to be submitted again";
   if (run.due && record.state == State::planned) out = "to be submitted";
-  return out;
-}
-
-std::string hours_text(const Standings& standings) {
-  std::string out = significant(standings.used_gpu_hours);
-  if (standings.budget_gpu_hours > 0) out += " of " + amount(standings.budget_gpu_hours);
-  out += " GPU-hours used";
-  if (standings.budget_gpu_hours > 0)
-    out += fmt::format(" ({:.0f} %)", 100 * standings.used_gpu_hours / standings.budget_gpu_hours);
-  if (standings.committed_gpu_hours > 0)
-    out += fmt::format(", {} more expected", significant(standings.committed_gpu_hours));
   return out;
 }
 

@@ -14,13 +14,10 @@ std::size_t common_prefix(const std::vector<RunStatus>& runs);
 
 // The cells of a run, without control characters; empty where nothing is known.
 std::string id_text(const RunStatus& run, std::size_t from = 0);  // from this character on
-std::string hash_text(const RunStatus& run);     // the end of its id, by which it is found
 std::string state_text(const RunStatus& run);    // "failed", "running?" where it hangs
-std::string elapsed_text(const RunStatus& run);  // "12:34", "3-01:02:03"
 std::string step_text(const RunStatus& run);     // "120/500"
 std::string loss_text(const RunStatus& run);
 std::string evaluation_text(const RunStatus& run);  // the loss on held-out data
-std::string rate_text(const RunStatus& run);        // tokens/s
 std::string left_text(const RunStatus& run);        // time to the last step
 std::string measured_step_text(const RunStatus& run);
 std::string estimated_step_text(const RunStatus& run);      // with its range
@@ -31,17 +28,6 @@ std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs)
 std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared);
 std::string reason_text(const RunStatus& run);
 std::string duration_text(double seconds);  // as SLURM writes it
-
-// Where the runs stand, with what was measured so far.
-std::vector<Column<RunStatus>> status_columns(const Standings& standings,
-                                              const std::vector<const RunStatus*>& runs);
-
-// What was measured, then what was estimated of it, and how far that is off. All have a progress.
-std::vector<Column<RunStatus>> measured_columns(const std::vector<const RunStatus*>& runs,
-                                                const Screen& screen);
-
-// "1,234 of 3,000 GPU-hours used (41 %), 500 more expected".
-std::string hours_text(const Standings& standings);
 
 // The share of its steps that a run has done, 0 to 1.
 double share_done(const RunStatus& run);

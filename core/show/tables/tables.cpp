@@ -153,34 +153,6 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
   return out;
 }
 
-}  // namespace
-
-std::string table(const RankedRuns& result, const Screen& screen, std::size_t top) {
-  if (result.runs.empty()) return "";
-  if (screen.markdown) return grid(fitting_rows(filled(columns(result, {}), result.runs), {}), screen);
-  std::vector<const Planned*> runs;
-  for (const auto& group : size_groups(result))
-    for (std::size_t i = 0; i < group.count && (top == 0 || i < top); ++i)
-      runs.push_back(result.runs[group.first + i]);
-  const auto common = common_settings(result.runs);
-  auto shown = columns(result, common);
-  std::string out;
-  if (const auto inputs = take_common(shown, result.runs); !inputs.empty())
-    out += wrap("all runs: " + join(inputs, ", ") + "\n", screen);
-  for (const auto& [strategy, settings] : common)
-    if (!settings.empty())
-      out += wrap(fmt::format("all {}: {}\n", strategy, fmt::join(settings, " ")), screen);
-  auto rows = fitting_rows(filled(shown, runs), screen);
-  shorten_strategy(rows, screen);
-  out += colored(grid(rows, {0, screen.color}), runs, screen);
-  if (runs.size() < result.runs.size())
-    out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
-                       group_digits(static_cast<double>(result.runs.size() - runs.size())));
-  return out;
-}
-
-namespace {
-
 CsvCell cell(const plan::Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return *real;
@@ -197,6 +169,30 @@ CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {
 }
 
 }  // namespace
+
+std::string table(const RankedRuns& result, const Screen& screen, std::size_t top) {
+  if (result.runs.empty()) return "";
+  if (screen.markdown) return grid(fitting_rows(filled(columns(result, {}), result.runs), {}), screen);
+  std::vector<const Planned*> runs;
+  for (const auto& group : by_size(result))
+    for (std::size_t i = 0; i < group.size() && (top == 0 || i < top); ++i)
+      runs.push_back(group[i]);
+  const auto common = common_settings(result.runs);
+  auto shown = columns(result, common);
+  std::string out;
+  if (const auto inputs = take_common(shown, result.runs); !inputs.empty())
+    out += wrap("all runs: " + join(inputs, ", ") + "\n", screen);
+  for (const auto& [strategy, settings] : common)
+    if (!settings.empty())
+      out += wrap(fmt::format("all {}: {}\n", strategy, fmt::join(settings, " ")), screen);
+  auto rows = fitting_rows(filled(shown, runs), screen);
+  shorten_strategy(rows, screen);
+  out += colored(grid(rows, {0, screen.color}), runs, screen);
+  if (runs.size() < result.runs.size())
+    out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
+                       group_digits(static_cast<double>(result.runs.size() - runs.size())));
+  return out;
+}
 
 std::string csv_header() {
   std::string out = "rank,tie";

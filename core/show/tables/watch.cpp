@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "core/show/tables/status_words.h"
+#include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
@@ -64,6 +65,12 @@ Columns columns_of(const Screen& screen, std::size_t widest_name) {
   const auto room = columns.width > rest + 4 ? columns.width - rest : 4;
   columns.name = std::min({columns.name, widest_name, room});
   return columns;
+}
+
+// Tokens per second.
+std::string rate_text(const RunStatus& run) {
+  const auto& rate = run.record.measured.tokens_per_second;
+  return rate ? significant(*rate) : "";
 }
 
 std::string run_line(const RunStatus& run, std::size_t prefix, const Columns& columns,
