@@ -10,6 +10,7 @@
 #include "core/plan/lua/library.h"
 #include "core/plan/family.h"
 #include "core/plan/slurm.h"
+#include "core/plan/vocabulary.h"
 #include "core/run/render/framework.h"
 
 namespace orch::render {
@@ -89,26 +90,13 @@ void set_samples(Table& table, const plan::Run& run) {
 
 void set_run(lua_State* L, const plan::Run& run) {
   Table table(L, "run");
-  table.set("id", run.id);
+  for (const auto& term : plan::vocabulary())
+    if (term.read) table.set_value(std::string(term.name).c_str(), term.read(run));
   table.set("experiment", run.experiment);
-  table.set("strategy", run.strategy->name);
-  table.set("backend", run.strategy->backend);
   table.set("trainer", run.trainer);
   table.set("stack", run.stack);
-  table.set("framework", run.framework);
   table.set("launch", run.launch.empty() ? "gpu" : run.launch);
-  table.set("cluster", run.cluster->name);
-  table.set("gpus", run.gpus);
-  table.set("nodes", run.nodes);
-  table.set("gpus_per_node", run.partition->gpus_per_node);
-  table.set("tensor_parallel", run.layout.tensor_parallel);
-  table.set("pipeline_parallel", run.layout.pipeline_parallel);
-  table.set("data_parallel", run.layout.data_parallel);
   table.set("context_parallel", run.layout.context_parallel);
-  table.set("micro_batch", run.batch.micro_batch);
-  table.set("accumulate", run.batch.accumulate);
-  table.set("global_batch", run.batch.global_batch);
-  table.set("tokens", run.tokens);
   table.set("steps", run.steps);
   table.set("total_steps", run.total_steps());
   table.set("paths_from", run.paths_from);
@@ -182,14 +170,7 @@ Environment complaints(const plan::Slurm& job) {
 
 void set_job(lua_State* L, const plan::Slurm& job, const Context& context) {
   Table table(L, "job");
-  table.set("partition", job.partition);
-  table.set("account", job.account);
-  table.set("qos", job.qos);
-  table.set("constraint", job.constraint);
-  table.set("reservation", job.reservation);
-  table.set("hint", job.hint);
-  table.set("gres", job.gres);
-  table.set("time", job.time);
+  for (const auto& [name, at] : plan::kSlurmWords) table.set(name.data(), job.*at);
   table.set("cpus_per_gpu", job.cpus_per_gpu);
   table.set("signal_seconds", signal_seconds(job, context.step_seconds));
   table.set("spare_nodes", job.spare_nodes.value_or(0));
