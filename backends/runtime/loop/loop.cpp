@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "backends/runtime/loop/checkpointer.h"
-#include "backends/runtime/loop/log_line.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/tensorboard.h"
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
+#include "core/train/checkpoint/folders.h"
 #include "core/train/data/dataset.h"
 #include "core/plan/model_json.h"
 
@@ -142,7 +142,7 @@ std::optional<checkpoint::Reader> Loop::find_checkpoint() {
   world_.world().broadcast(shared, 0).wait();
   const auto agreed = shared.to(at::kCPU).item<std::int64_t>();
   if (is_first() || agreed < 0) return found;
-  auto opened = checkpoint::Reader::open(job_.checkpoints() / fmt::format("step-{:08d}", agreed),
+  auto opened = checkpoint::Reader::open(checkpoint::whole_folder(job_.checkpoints(), agreed),
                                          /*checksums=*/false);
   if (!opened)
     throw Failed("data",
@@ -244,17 +244,16 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
   if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
-  events_.step({step_, result.loss, seconds, consumed_ * seq, rate,
-                static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
-                result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
-                bubble});
   const bool full = Settings(config_).text("recompute") == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);
-  fmt::print("{}\n",
-             log_line({step_, steps_, consumed_, consumed_ * seq, seconds, batch.learning_rate,
-                       batch.global_batch, result.loss, result.loss_scale, result.gradient_norm,
-                       skipped_, 0, flops / seconds / world_.size() / 1e12}));
+  const StepEvent event{step_, result.loss, seconds, consumed_ * seq, rate,
+                        static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
+                        result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
+                        bubble, steps_, consumed_, batch.global_batch, skipped_,
+                        flops / seconds / world_.size() / 1e12};
+  events_.step(event);
+  fmt::print("{}\n", log_line(event));
   std::fflush(stdout);
   skipped_ = 0;
   board_->scalars(step_, {{"loss", result.loss},
