@@ -30,11 +30,7 @@ class Engine : public train::Engine {
   train::Parameters& parameters() { return parameters_; }
 
  private:
-  struct Summed {
-    double loss, norm;  // norm: of the gradients, times the loss scale
-    bool stop;
-  };
-  Summed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
+  train::Agreed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void load_powersgd(const checkpoint::Reader& from);
   void rescale_errors(double ratio);
 

@@ -4,7 +4,6 @@
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/reducer.h"
 #include "backends/runtime/step/replicas.h"
-#include "backends/runtime/step/state.h"
 #include "backends/runtime/step/update.h"
 #include "backends/runtime/step/weight_gather.h"
 

@@ -5,7 +5,6 @@
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/replicas.h"
-#include "backends/runtime/step/state.h"
 #include "backends/runtime/step/update.h"
 #include "backends/runtime/step/weight_gather.h"
 #include "backends/zero3/options.h"

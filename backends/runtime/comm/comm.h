@@ -38,8 +38,6 @@ class Pending {
 
   void wait();           // throws CommError
   bool is_done() const;  // without waiting; of a send or recv over Gloo nobody can tell
-  // When it ended, as far as known: not over NCCL, nor before it did.
-  std::optional<std::chrono::steady_clock::time_point> ended() const;
 
  private:
   std::unique_ptr<State> state_;

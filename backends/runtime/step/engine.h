@@ -19,6 +19,13 @@ struct StepResult {
   bool stop = false;     // some rank wants to
 };
 
+// What all ranks know alike once the gradients of a step are in.
+struct Agreed {
+  double norm = 0;  // of all gradients, times the loss scale
+  double loss = 0;
+  bool stop = false;
+};
+
 // The samples of one step: [first, first + global_batch) of the data's order.
 struct StepBatch {
   std::int64_t step = 0;  // from 1
