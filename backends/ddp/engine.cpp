@@ -119,9 +119,9 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   return saved;
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  update_.load(from);
-  load_powersgd(from);
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
+  if (what == Load::all) load_powersgd(from);
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: what is still
@@ -149,8 +149,6 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
   }
 }
 
-void Engine::load_weights(const checkpoint::Reader& from) { update_.load_weights(from); }
-
 std::map<std::string, std::string> Engine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"compression", world_.size() > 1 ? Settings(config_).text("compression") : "none"},
@@ -161,8 +159,6 @@ std::map<std::string, std::string> Engine::effective() const {
           {"recompute", Settings(config_).text("recompute")},
           {"data_parallel", std::to_string(world_.size())}};
 }
-
-std::uint64_t Engine::communicated_bytes() const { return world_.world().traffic().bytes; }
 
 std::map<std::string, double> Engine::memory_items() const {
   auto items = update_.memory_items();

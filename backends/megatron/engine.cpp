@@ -102,13 +102,8 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  update_.load(from);
-  gather_weights(false);
-}
-
-void Engine::load_weights(const checkpoint::Reader& from) {
-  update_.load_weights(from);
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
   gather_weights(false);
 }
 

@@ -188,13 +188,8 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  update_.load(from);
-  after_update(false);
-}
-
-void Engine::load_weights(const checkpoint::Reader& from) {
-  update_.load_weights(from);
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
   after_update(false);
 }
 
@@ -216,13 +211,6 @@ std::map<std::string, std::string> Engine::effective() const {
           {"sharded_over", std::to_string(mode_.shard_ranks)},
           {"stage", std::to_string(mode_.stage)},
           {"tensor_parallel", std::to_string(mesh_.tensor_size())}};
-}
-
-std::uint64_t Engine::communicated_bytes() const {
-  auto sum = mesh_.bytes();
-  for (const auto* group : {groups_.gather, groups_.scatter, groups_.replicas})
-    if (group) sum += group->traffic().bytes;
-  return sum;
 }
 
 std::map<std::string, double> Engine::memory_items() const {

@@ -154,14 +154,14 @@ std::optional<checkpoint::Reader> Loop::find_checkpoint() {
 
 void Loop::resume() {
   if (const auto reader = find_checkpoint()) {
-    engine_->load(*reader);
+    engine_->load(*reader, Load::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
   } else if (!config_.training.init.empty()) {
     const auto first = checkpoint::open_at(config_.training.init);
     if (!first.reader)
       throw Failed("data", config_.training.init + ": no sound checkpoint to begin with");
-    engine_->load_weights(*first.reader);
+    engine_->load(*first.reader, Load::weights);
   }
   begun_at_ = step_;
 }
@@ -218,7 +218,7 @@ bool Loop::step() {
 // Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given to
 // collectives outside of steps is not counted.
 Loop::Shared Loop::share() {
-  const auto before = engine_->communicated_bytes();
+  const auto before = world_.bytes();
   if (world_.size() == 1)  // without waiting for the device
     return {static_cast<double>(peak_memory_bytes(world_.device())),
             static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
@@ -230,7 +230,7 @@ Loop::Shared Loop::share() {
                         .to(world_.device());
   const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
   world_.world().all_gather(all.view({-1}), mine).wait();
-  own_bytes_ += engine_->communicated_bytes() - before;
+  own_bytes_ += world_.bytes() - before;
   if (!is_first()) return {};
   const auto host = all.to(at::kCPU);
   const auto most = std::get<0>(host.max(0));
@@ -357,7 +357,7 @@ bool Loop::run() {
   last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();
-    const auto before = engine_->communicated_bytes();
+    const auto before = world_.bytes();
     const bool evaluates = due(config_.training.evaluate_every),
                saves = stop || due(config_.training.checkpoint_every);
     if (evaluates || saves) wait_for_device();
@@ -366,7 +366,7 @@ bool Loop::run() {
     if (saves) save();
     if (evaluates || saves) last_end_ += std::chrono::steady_clock::now() - between;
     tell_checkpoints();
-    own_bytes_ += engine_->communicated_bytes() - before;
+    own_bytes_ += world_.bytes() - before;
     if (stop && step_ < steps_) {
       finish();
       return false;

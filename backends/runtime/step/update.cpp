@@ -51,18 +51,12 @@ std::vector<StateTensor> Update::save(checkpoint::Facts& facts) {
   return training_state(parameters_, *optimizer_, vocab_);
 }
 
-void Update::load(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {
+void Update::load(const checkpoint::Reader& from, Load what) {
   optimizer_->finish();
-  load_state(from, state);
+  load_state(from, what == Load::all ? training_state(parameters_, *optimizer_, vocab_)
+                                     : weight_state(parameters_, vocab_));
   parameters_.copy_masters_to_weights();
-}
-
-void Update::load_weights(const checkpoint::Reader& from) {
-  load(from, weight_state(parameters_, vocab_));
-}
-
-void Update::load(const checkpoint::Reader& from) {
-  load(from, training_state(parameters_, *optimizer_, vocab_));
+  if (what == Load::weights) return;
   const auto& numbers = from.facts().numbers;
   loss_scale_.restore(
       {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});

@@ -27,13 +27,10 @@ class Update {
 
   // All of the training's state on this rank, when the host is done with it.
   std::vector<StateTensor> save(checkpoint::Facts& facts);
-  void load(const checkpoint::Reader& from);
-  void load_weights(const checkpoint::Reader& from);
+  void load(const checkpoint::Reader& from, Load what);
   std::map<std::string, double> memory_items() const { return state_items(parameters_, *optimizer_); }
 
  private:
-  void load(const checkpoint::Reader& from, const std::vector<StateTensor>& state);
-
   const plan::Training training_;
   const std::int64_t vocab_;
   Parameters& parameters_;
