@@ -11,7 +11,6 @@
 #include "core/base/text.h"
 #include "core/app/trainers.h"
 #include "core/plan/hardware/write.h"
-#include "core/run/launch/child.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/together.h"
 #include "core/price/measure/partition.h"

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/process.hpp>
+#include <boost/process/extend.hpp>
+#include <boost/process/posix.hpp>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -16,12 +19,13 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/text.h"
-#include "core/run/launch/child.h"
+#include "core/run/launch/close_all.h"
 #include "core/run/launch/environment.h"
 
 namespace orch::launch {
 namespace {
 
+namespace bp = boost::process;
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -39,6 +43,14 @@ struct Streams {
   Descriptor in, out, err;  // the child's
   Descriptor from_out, from_err;
 };
+
+bool make_pipe(Descriptor& ours, Descriptor& theirs) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+  ours = Descriptor(ends[0]);
+  theirs = Descriptor(ends[1]);
+  return ::fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
+}
 
 // As a file in memory: whoever does not read it to its end neither blocks nor signals us.
 Descriptor input_of(const std::string& text) {
@@ -64,6 +76,23 @@ Result<Streams> open_streams(const Command& command) {
   return streams;
 }
 
+// What execve takes, by hand: Boost's own reads the first byte of words that have none, and compares
+// short variables beyond their ends (1.74).
+class Words {
+ public:
+  explicit Words(std::vector<std::string> texts) : texts_(std::move(texts)) {
+    for (auto& text : texts_) pointers_.push_back(text.data());
+    pointers_.push_back(nullptr);
+  }
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  char** get() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char*> pointers_;
+};
+
 std::vector<std::string> environment_of(const Command& command) {
   std::vector<std::string> texts;
   for (char** variable = ::environ; variable != nullptr && *variable != nullptr; ++variable) {
@@ -76,31 +105,43 @@ std::vector<std::string> environment_of(const Command& command) {
   return texts;
 }
 
+// Between fork and exec: only what is safe there. A library of ours may have opened files that it
+// forgot to close on exec.
+void prepare_child(int hold) {
+  ::setpgid(0, 0);
+  close_all(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (hold >= 0) ::fcntl(hold, F_SETFD, 0);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+}
+
 Result<pid_t> start(const Command& command, const Streams& streams) {
-  const Words words(command.argv), environment(environment_of(command));
-  Program program{program_path(command.argv[0]),
-                  words,
-                  environment.get(),
-                  {streams.in.get(), streams.out.get(), streams.err.get()}};
-  if (program.path.empty()) return cannot_run(command, "no such program in PATH");
-  if (!command.directory.empty()) program.directory = command.directory;
-  if (std::error_code code; !fs::is_directory(program.directory, code))
-    return file_error(program.directory, "cannot work in", code ? code.value() : ENOTDIR);
-  Descriptor ours, theirs;  // a pipe that the start of the program closes
-  if (!make_pipe(ours, theirs)) return cannot_run(command, errno);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    become(program, {command.hold});
-    tell_and_leave(theirs.get(), errno);
-  }
-  if (pid < 0) return cannot_run(command, errno);
-  theirs.close();
-  if (const int code = hear(ours.get(), command.timeout_seconds).value_or(0)) {
-    ::waitpid(pid, nullptr, 0);
-    return cannot_run(command, code);
-  }
-  return pid;
+  const auto& name = command.argv[0];
+  const auto program =
+      name.find('/') != std::string::npos ? boost::filesystem::path(name) : bp::search_path(name);
+  if (program.empty()) return cannot_run(command, "no such program in PATH");
+  std::error_code code;
+  // Boost does not tell when it cannot go there.
+  if (!command.directory.empty() && !fs::is_directory(command.directory, code))
+    return file_error(command.directory, "cannot work in", code ? code.value() : ENOTDIR);
+  Words words(command.argv), environment(environment_of(command));
+  bp::child child(
+      bp::exe = boost::filesystem::absolute(program).string(),
+      bp::start_dir = command.directory.empty() ? "." : command.directory.string(),
+      bp::posix::fd.bind(0, streams.in.get()), bp::posix::fd.bind(1, streams.out.get()),
+      bp::posix::fd.bind(2, streams.err.get()),
+      bp::extend::on_exec_setup =
+          [hold = command.hold, line = words.get(), variables = environment.get()](auto& executor) {
+            executor.cmd_line = line;
+            executor.env = variables;
+            prepare_child(hold);
+          },
+      code);
+  if (code) return cannot_run(command, code.message());
+  child.detach();  // we wait for it ourselves
+  return child.id();
 }
 
 // Takes what the pipe has now; closes it at its end. False: more than the limit.

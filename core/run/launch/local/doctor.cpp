@@ -7,7 +7,6 @@
 #include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/run/launch/child.h"
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {

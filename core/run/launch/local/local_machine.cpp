@@ -27,8 +27,10 @@ std::optional<pid_t> as_pid(const std::string& name) {
 
 std::vector<Process> all_processes() {
   std::vector<Process> all;
-  for (const auto& path : entries_of("/proc")) {
-    const auto pid = as_pid(path.filename().string());
+  std::error_code ignored;
+  for (fs::directory_iterator it("/proc", ignored), end; it != end; it.increment(ignored)) {
+    if (ignored) break;
+    const auto pid = as_pid(it->path().filename().string());
     if (!pid) continue;
     if (auto process = read_process(*pid); process && process->state != 'Z')
       all.push_back(*process);
@@ -40,6 +42,11 @@ bool is_gpu(const std::string& name) {
   constexpr std::string_view prefix = "nvidia";
   return name.starts_with(prefix) && name.size() > prefix.size() &&
          name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
 }  // namespace
@@ -88,16 +95,23 @@ std::uint64_t proportional_memory(const Process& process) {
 std::vector<int> usable_cores() {
   constexpr int kMost = 8192;
   std::vector<int> cores;
-  cpu_set_t set[kMost / CPU_SETSIZE] = {};
-  if (::sched_getaffinity(0, sizeof set, set) == 0)
+  cpu_set_t* set = CPU_ALLOC(kMost);
+  const auto size = CPU_ALLOC_SIZE(kMost);
+  CPU_ZERO_S(size, set);
+  if (::sched_getaffinity(0, size, set) == 0)
     for (int core = 0; core < kMost; ++core)
-      if (CPU_ISSET_S(core, sizeof set, set)) cores.push_back(core);
+      if (CPU_ISSET_S(core, size, set)) cores.push_back(core);
+  CPU_FREE(set);
   return cores;
 }
 
 int gpu_count() {
   int count = 0;
-  for (const auto& path : entries_of("/dev")) count += is_gpu(path.filename().string());
+  std::error_code ignored;
+  for (fs::directory_iterator it("/dev", ignored), end; it != end; it.increment(ignored)) {
+    if (ignored) break;
+    count += is_gpu(it->path().filename().string());
+  }
   return count;
 }
 
@@ -107,6 +121,17 @@ int visible_gpus(const std::string* own) {
   const std::string list = own ? *own : inherited;
   if (trim(list).empty() || list.starts_with("-")) return 0;
   return static_cast<int>(split(list, ',').size());
+}
+
+fs::path find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos)
+    return is_program(name) ? fs::absolute(name) : fs::path();
+  const char* path = std::getenv("PATH");
+  for (const auto& folder : split(path ? path : "/usr/bin:/bin", ':'))
+    if (const auto candidate = fs::path(folder.empty() ? "." : folder) / name;
+        is_program(candidate))
+      return fs::absolute(candidate);
+  return {};
 }
 
 int free_port(int seed) {

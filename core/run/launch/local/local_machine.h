@@ -38,6 +38,9 @@ int gpu_count();                   // /dev/nvidia[0-9]+
 // As many as a CUDA program would see: own, else CUDA_VISIBLE_DEVICES of ours, else all.
 int visible_gpus(const std::string* own);
 
+// A program that we may execute: a path, or looked for in PATH. Empty: none.
+fs::path find_program(const std::string& name);
+
 // A port of the loopback that nobody listens on now, below the range from which the kernel gives
 // out ports. 0: none is free.
 int free_port(int seed);

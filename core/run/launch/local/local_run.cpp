@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "core/base/text.h"
-#include "core/run/launch/child.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"

@@ -15,7 +15,7 @@
 #include "core/base/lock.h"
 #include "core/base/room.h"
 #include "core/base/text.h"
-#include "core/run/launch/child.h"
+#include "core/run/launch/close_all.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/supervisor_run.h"
 
@@ -40,6 +40,15 @@ Status answer(const fs::path& folder, const std::string& job) {
 void close_inherited(int keep) {
   close_all(STDERR_FILENO + 1, static_cast<unsigned>(keep) - 1);
   close_all(static_cast<unsigned>(keep) + 1);
+}
+
+record::JobFact cancelled_before_it_began(double now) {
+  record::JobFact task;
+  task.state = "CANCELLED";
+  task.reason = "cancelled before it began";
+  task.exit_code = 143;
+  task.start = task.end = now;
+  return task;
 }
 
 class Supervisor {
@@ -71,11 +80,7 @@ class Supervisor {
   }
 
   void note_cancelled(std::size_t index) {
-    record::JobFact task;
-    task.state = "CANCELLED";
-    task.reason = "cancelled before it began";
-    task.exit_code = 143;
-    task.start = task.end = clock_.now();
+    const auto task = cancelled_before_it_began(clock_.now());
     if (auto status = write_task(folder_.path(), index, task); !status) complain(status.error());
   }
 

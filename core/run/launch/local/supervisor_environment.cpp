@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <string_view>
 
 #include "core/base/text.h"
@@ -18,8 +17,8 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours
-// to hand on: no scheduler gives it any.
+// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours to
+// hand on: no scheduler gives it any.
 bool is_for_ranks(std::string_view name) {
   return is_handed_on(name) || name == "GPU_DEVICE_ORDINAL" || name.ends_with("_VISIBLE_DEVICES");
 }
@@ -36,10 +35,10 @@ Environment own_environment() {
   return all;
 }
 
-// What starts a rank's program: the trainer, or a shell with the framework's start.
-std::vector<std::string> trainer_words(const LocalRun& local, const fs::path& trainers) {
-  if (local.run.framework.empty()) return {find_trainer(local.run, trainers).path.string()};
-  return {"/bin/bash", (local.folder / kStart).string()};
+std::string all_gpus(int count) {
+  std::string list;
+  for (int gpu = 0; gpu < count; ++gpu) list += (gpu ? "," : "") + std::to_string(gpu);
+  return list;
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ Environment machine_environment(std::int64_t ranks) {
   const auto share = std::max<std::size_t>(1, cores / static_cast<std::size_t>(ranks));
   all["OMP_NUM_THREADS"] = std::to_string(share);
   if (const int gpus = gpu_count(); gpus > 0 && !all.count("CUDA_VISIBLE_DEVICES"))
-    all["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(std::views::iota(0, gpus), ","));
+    all["CUDA_VISIBLE_DEVICES"] = all_gpus(gpus);
   return all;
 }
 
@@ -97,9 +96,15 @@ Environment rank_environment(const LocalRun& local, const LocalAttempt& attempt,
   return all;
 }
 
+std::vector<std::string> trainer_words(const LocalRun& local, const fs::path& trainers) {
+  if (local.run.framework.empty()) return {find_trainer(local.run, trainers).path.string()};
+  return {"/bin/bash", (local.folder / kStart).string()};
+}
+
 std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt& attempt,
-                                       const std::string& submission, const fs::path& trainers) {
-  auto argv = trainer_words(local, trainers);
+                                       const std::string& submission,
+                                       const std::vector<std::string>& trainer) {
+  auto argv = trainer;
   argv.insert(argv.end(), {"--run", (local.folder / "run.json").string(), "--attempt",
                            attempt.folder().string()});
   // The site's own text, as in a job script: modules and their like. Then what it may have set is

@@ -31,6 +31,9 @@ std::map<std::string, std::string> rank_environment(const LocalRun& local,
 // Of a framework that starts its own ranks there is one.
 std::vector<RankCommand> rank_commands(const LocalRun& local, const LocalAttempt& attempt,
                                        const std::string& submission,
-                                       const fs::path& trainers);
+                                       const std::vector<std::string>& trainer);
+
+// What starts a rank's program: the trainer, or a shell with the framework's start.
+std::vector<std::string> trainer_words(const LocalRun& local, const fs::path& trainers);
 
 }  // namespace orch::launch

@@ -13,28 +13,40 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/run/launch/child.h"
+#include "core/run/launch/close_all.h"
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
 namespace {
 
-std::vector<std::string> variables_of(const RankCommand& command) {
+// Everything that the child needs, made before the fork: after it, only plain system calls.
+struct Prepared {
   std::vector<std::string> variables;
-  for (const auto& [name, value] : command.environment)
-    variables.push_back(fmt::format("{}={}", name, value));
-  return variables;
-}
+  std::vector<char*> argv;
+  std::vector<char*> environment;
+  cpu_set_t* cores = nullptr;
+  std::size_t cores_size = 0;
 
-// A bit for each.
-std::vector<cpu_set_t> mask_of(const std::vector<int>& cores) {
-  std::vector<cpu_set_t> mask;
-  for (const int core : cores) {
-    mask.resize(std::max(mask.size(), static_cast<std::size_t>(core) / CPU_SETSIZE + 1));
-    CPU_SET_S(core, mask.size() * sizeof(cpu_set_t), mask.data());
+  explicit Prepared(const RankCommand& command) {
+    for (const auto& word : command.argv) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    for (const auto& [name, value] : command.environment)
+      variables.push_back(fmt::format("{}={}", name, value));
+    for (auto& variable : variables) environment.push_back(variable.data());
+    environment.push_back(nullptr);
+    if (command.cores.empty()) return;
+    const int most = *std::max_element(command.cores.begin(), command.cores.end()) + 1;
+    cores = CPU_ALLOC(most);
+    cores_size = CPU_ALLOC_SIZE(most);
+    CPU_ZERO_S(cores_size, cores);
+    for (const int core : command.cores) CPU_SET_S(core, cores_size, cores);
   }
-  return mask;
-}
+  ~Prepared() {
+    if (cores) CPU_FREE(cores);
+  }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+};
 
 void complain(const char* what, int code) {
   const char* why = std::strerror(code);
@@ -42,16 +54,29 @@ void complain(const char* what, int code) {
     [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, part, std::strlen(part));
 }
 
-[[noreturn]] void become_rank(const Program& program, const std::vector<cpu_set_t>& cores,
+[[noreturn]] void become_rank(const Prepared& prepared, const char* directory, int output,
                               pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // it died before the line above could matter
-  if (!cores.empty()) ::sched_setaffinity(0, cores.size() * sizeof(cpu_set_t), cores.data());
-  const char* what = become(program);
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  close_all(STDERR_FILENO + 1);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (prepared.cores) ::sched_setaffinity(0, prepared.cores_size, prepared.cores);
+  if (::chdir(directory) != 0) {
+    complain(directory, errno);
+    ::_exit(126);
+  }
+  ::execve(prepared.argv[0], prepared.argv.data(), prepared.environment.data());
   const int code = errno;
-  complain(what, code);
-  ::_exit(code == ENOENT && what == program.path.c_str() ? 127 : 126);
+  complain(prepared.argv[0], code);
+  ::_exit(code == ENOENT ? 127 : 126);
 }
 
 }  // namespace
@@ -75,25 +100,20 @@ Status Ranks::start(const std::vector<RankCommand>& commands) {
 }
 
 Status Ranks::start_one(const RankCommand& command) {
-  Descriptor ours, theirs;
-  if (!make_pipe(ours, theirs))
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
     return Error{"local run", fmt::format("cannot make a pipe: {}", std::strerror(errno)),
                  "raise the limit on open files (ulimit -n)"};
-  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const Words words(command.argv), environment(variables_of(command));
-  const auto cores = mask_of(command.cores);
-  const Program program{command.argv[0],
-                        words,
-                        environment.get(),
-                        {null.get(), theirs.get(), theirs.get()},
-                        command.directory};
+  Descriptor ours(ends[0]), theirs(ends[1]);
+  const Prepared prepared(command);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become_rank(program, cores, parent);
+  if (pid == 0) become_rank(prepared, command.directory.c_str(), theirs.get(), parent);
   if (pid < 0)
     return Error{"local run", fmt::format("cannot start a process: {}", std::strerror(errno)),
                  "raise the limit on processes (ulimit -u)"};
   ::setpgid(pid, pid);  // here too: a signal to the group may come before the child did it
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   ranks_.push_back({pid, std::move(ours), true});
   ++running_;
   return {};

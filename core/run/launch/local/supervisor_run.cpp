@@ -143,8 +143,8 @@ std::optional<record::JobFact> SupervisedRun::check_node() {
 
 record::JobFact SupervisedRun::train() {
   Ranks ranks(*log_);
-  const auto status =
-      ranks.start(rank_commands(run_, *attempt_, options_.submission.id, options_.trainers));
+  const auto status = ranks.start(
+      rank_commands(run_, *attempt_, options_.submission.id, trainer_words(run_, options_.trainers)));
   if (!status) return conclude("FAILED", "failed", 1, orch::text(status.error()));
   while (ranks.running()) {
     ranks.step(signals_.descriptor(), kTick);

@@ -1,4 +1,4 @@
-#include "core/run/launch/child.h"
+#include "core/run/launch/close_all.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
