@@ -46,7 +46,7 @@ void check_compression(const RunView& run, const Setup& setup, Problems& problem
 // Two nodes were twice as slow as one until gradients were accumulated.
 void check_accumulation(const RunView& run, const Setup& setup, Problems& problems) {
   if (run->nodes == 1 || run->accumulate > 1 || setup.compression == Compression::powersgd) return;
-  const double each = setup.compression == Compression::half ? 2 : setup.states.gradients;
+  const double each = setup.sends_half() ? 2 : setup.states.gradients;
   problems.warn("accumulate",
                 say("every micro-batch sends ", Size{each * setup.model.params()},
                     " of gradients over ", run->nodes, " nodes"),

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "backends/runtime/step/batches.h"
-#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 #include "backends/runtime/step/state.h"
@@ -51,7 +50,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-Engine::Summed Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
+Agreed Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const std::int64_t ranks = world_.size(), rank = world_.rank();
   const auto micro = config_.batch.micro_batch,
              rounds = micro_batches_of(batch.global_batch, ranks, micro);
@@ -77,7 +76,7 @@ Engine::Summed Engine::forward_backward(const StepBatch& batch, const data::Data
   const auto squares = sum_of_squares(parameters_.gradients());
   const auto host = at::cat({sums.to(at::kDouble), squares.view(1)}).to(at::kCPU);  // waits once
   world_.check();
-  return {host[0].item<double>(), std::sqrt(host[2].item<double>()), host[1].item<double>() > 0};
+  return {std::sqrt(host[2].item<double>()), host[0].item<double>(), host[1].item<double>() > 0};
 }
 
 // What PowerSGD still owes is in units of the loss scale.
@@ -87,15 +86,9 @@ void Engine::rescale_errors(double ratio) {
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
-  const auto summed = forward_backward(batch, dataset);
-  StepResult result;
-  result.loss = summed.loss;
-  result.stop = summed.stop;
-  if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
-    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
+  const auto agreed = forward_backward(batch, dataset);
   Profile::Scope scope(&profile_, "optimizer");
-  update_.apply(batch, summed.norm, result);
-  return result;
+  return update_.apply(batch, agreed);
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
@@ -115,8 +108,7 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
   checkpoint::Saved saved;
-  const auto vocab = config_.model.vocab;
-  save_share(training_state(parameters_, update_.optimizer(), vocab), world_.rank(), world_.size(), saved);
+  save_share(update_.save(facts), world_.rank(), world_.size(), saved);
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind == "error")
@@ -124,15 +116,12 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
     else if (world_.rank() == 0)
       save_whole(whole_state("powersgd." + state.kind + "/" + name, state.tensor), saved);
   }
-  update_.save(facts);
   return saved;
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
-  parameters_.copy_masters_to_weights();
-  load_powersgd(from);
-  update_.load(from.facts());
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
+  if (what == Load::all) load_powersgd(from);
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: what is still
@@ -160,11 +149,6 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
   }
 }
 
-void Engine::load_weights(const checkpoint::Reader& from) {
-  load_state(from, weight_state(parameters_, config_.model.vocab));
-  parameters_.copy_masters_to_weights();
-}
-
 std::map<std::string, std::string> Engine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"compression", world_.size() > 1 ? Settings(config_).text("compression") : "none"},
@@ -176,10 +160,8 @@ std::map<std::string, std::string> Engine::effective() const {
           {"data_parallel", std::to_string(world_.size())}};
 }
 
-std::uint64_t Engine::communicated_bytes() const { return world_.world().traffic().bytes; }
-
 std::map<std::string, double> Engine::memory_items() const {
-  auto items = state_items(parameters_, update_.optimizer());
+  auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());
   if (world_.size() == 1) return items;

@@ -20,21 +20,15 @@ class Engine : public train::Engine {
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
   checkpoint::Saved save(checkpoint::Facts& facts) override;
-  void load(const checkpoint::Reader& from) override;
-  void load_weights(const checkpoint::Reader& from) override;
+  void load(const checkpoint::Reader& from, train::Load what) override;
   std::map<std::string, std::string> effective() const override;
-  std::uint64_t communicated_bytes() const override;
   std::map<std::string, double> memory_items() const override;
 
   train::Stage& model() { return model_; }
   train::Parameters& parameters() { return parameters_; }
 
  private:
-  struct Summed {
-    double loss, norm;  // norm: of the gradients, times the loss scale
-    bool stop;
-  };
-  Summed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
+  train::Agreed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void load_powersgd(const checkpoint::Reader& from);
   void rescale_errors(double ratio);
 

@@ -1,10 +1,4 @@
 #include "backends/ddp/engine.h"
 #include "backends/runtime/loop/trainer_main.h"
 
-int main(int argc, char** argv) {
-  using namespace orch;
-  return train::trainer_main(
-      argc, argv, [](const plan::Run& config, train::World& world, train::Profile& profile) {
-        return std::make_unique<ddp::Engine>(config, world, profile);
-      });
-}
+int main(int argc, char** argv) { return orch::train::trainer_main<orch::ddp::Engine>(argc, argv); }

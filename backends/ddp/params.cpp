@@ -82,7 +82,8 @@ Setup::Setup(const backend::RunView& run)
   model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
   if (asked == "powersgd") compression = Compression::powersgd;
   // Nothing is gained where gradients have 16 bits already.
-  if ((asked == "fp16" || asked == "bf16") && states.gradients > 2) compression = Compression::half;
+  if (asked == "fp16" && states.gradients > 2) compression = Compression::fp16;
+  if (asked == "bf16" && states.gradients > 2) compression = Compression::bf16;
 }
 
 }  // namespace orch::ddp

@@ -7,6 +7,9 @@
 
 namespace orch::ddp {
 
+// Of gradients on the network.
+enum class Compression { none, fp16, bf16, powersgd };
+
 struct Matrix {
   double rows = 0;
   double columns = 0;

@@ -10,11 +10,9 @@
 namespace orch::ddp {
 namespace {
 
-// Between -1 and 1, from the seed, the parameter's name and the step alone: the same on all ranks.
-at::Tensor random_rows(std::uint64_t seed, const std::string& name, std::int64_t step,
-                       at::IntArrayRef shape) {
-  const auto key =
-      train::combine(train::combine(seed, train::key_of(name)), static_cast<std::uint64_t>(step));
+// Between -1 and 1, from the seed and the parameter's name alone: the same on all ranks.
+at::Tensor random_rows(std::uint64_t seed, const std::string& name, at::IntArrayRef shape) {
+  const auto key = train::combine(train::combine(seed, train::key_of(name)), 0);
   auto values = at::empty(shape, at::kFloat);
   auto* to = values.data_ptr<float>();
   for (std::int64_t i = 0; i < values.numel(); ++i)
@@ -60,10 +58,6 @@ void orthogonalize(const at::Tensor& rows_BRN, double epsilon) {
     }
   }
 }
-
-PowerSgdHook::PowerSgdHook(train::Parameters& parameters, train::Group& data, train::Meter& meter,
-                           const PowerSgdOptions& options)
-    : parameters_(parameters), data_(data), meter_(meter), options_(options) {}
 
 PowerSgdHook::Matrix PowerSgdHook::matrix_of(std::size_t parameter) const {
   const auto& shape = parameters_[parameter].spec.shape;
@@ -125,18 +119,14 @@ void PowerSgdHook::lay_out(Bucket& bucket) {
   bucket.p_BRN = buffer(&Matrix::rows, &Matrix::p_RN, bucket.p);
   bucket.first_q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.first_q);
   for (auto& matrix : bucket.matrices)
-    matrix.q_RM.copy_(random_rows(options_.seed, parameters_[matrix.parameter].spec.name, 0,
+    matrix.q_RM.copy_(random_rows(options_.seed, parameters_[matrix.parameter].spec.name,
                                   matrix.q_RM.sizes()));
   bucket.q_BRM = buffer(&Matrix::columns, &Matrix::q_RM, bucket.q);  // zero: not there yet
 }
 
 // Rows that are zero (nothing has been sent yet, or the parameter was not used) or not finite (a
 // step that was skipped) begin anew: from zero they would never come back.
-void PowerSgdHook::refresh_q(Bucket& bucket, std::int64_t step) {
-  if (!options_.warm_start)
-    for (auto& matrix : bucket.matrices)
-      matrix.q_RM.copy_(random_rows(options_.seed, parameters_[matrix.parameter].spec.name, step,
-                                    matrix.q_RM.sizes()));
+void PowerSgdHook::refresh_q(Bucket& bucket) {
   for (std::size_t i = 0; i < bucket.q_BRM.size(); ++i) {
     const auto& q = bucket.q_BRM[i];
     const auto length = q.norm(2, {2}, true);
@@ -146,9 +136,9 @@ void PowerSgdHook::refresh_q(Bucket& bucket, std::int64_t step) {
   }
 }
 
-double PowerSgdHook::launch(std::size_t index, std::int64_t step) {
+double PowerSgdHook::launch(std::size_t index) {
   auto& bucket = buckets_[index];
-  refresh_q(bucket, step);
+  refresh_q(bucket);
   send_rest(bucket);
   send_p(bucket);
   if (index > 0) send_q(buckets_[index - 1]);
@@ -160,7 +150,7 @@ void PowerSgdHook::send_rest(Bucket& bucket) {
   std::vector<at::Tensor> parts;
   for (const auto i : bucket.whole) parts.push_back(parameters_[i].gradient.view({-1}));
   bucket.rest = at::cat(parts);
-  bucket.rest_sent = meter_.all_reduce(data_, bucket.rest);
+  bucket.rest_sent = data_.all_reduce(bucket.rest);
 }
 
 void PowerSgdHook::send_p(Bucket& bucket) {
@@ -170,16 +160,16 @@ void PowerSgdHook::send_p(Bucket& bucket) {
     if (matrix.error.defined()) m_NM.add_(matrix.error);
     at::mm_out(matrix.p_RN, matrix.q_RM, m_NM.to(at::kFloat).t());
   }
-  bucket.p_sent = meter_.all_reduce(data_, bucket.p);
+  bucket.p_sent = data_.all_reduce(bucket.p);
 }
 
 void PowerSgdHook::send_q(Bucket& bucket) {
   if (bucket.matrices.empty()) return;
-  meter_.wait(bucket.p_sent);
+  bucket.p_sent.wait();
   for (const auto& p : bucket.p_BRN) orthogonalize(p, options_.epsilon);
   for (auto& matrix : bucket.matrices)
     at::mm_out(matrix.q_RM, matrix.p_RN, gradient(matrix).to(at::kFloat));
-  bucket.q_sent = meter_.all_reduce(data_, bucket.q);
+  bucket.q_sent = data_.all_reduce(bucket.q);
 }
 
 void PowerSgdHook::finish() {
@@ -189,12 +179,12 @@ void PowerSgdHook::finish() {
 
 void PowerSgdHook::decompress(Bucket& bucket) {
   if (!bucket.matrices.empty()) {
-    meter_.wait(bucket.q_sent);
+    bucket.q_sent.wait();
     bucket.q.div_(data_.size());
     for (auto& matrix : bucket.matrices) decompress(matrix);
   }
   if (bucket.whole.empty()) return;
-  meter_.wait(bucket.rest_sent);
+  bucket.rest_sent.wait();
   bucket.rest.div_(data_.size());
   std::int64_t offset = 0;
   for (const auto i : bucket.whole) {
@@ -218,12 +208,12 @@ void PowerSgdHook::decompress(Matrix& matrix) {
     m_NM.copy_(at::mm(matrix.p_RN.t(), matrix.q_RM));
 }
 
-std::vector<PowerSgdState> PowerSgdHook::states() {
-  std::vector<PowerSgdState> all;
+std::vector<train::OptimizerState> PowerSgdHook::states() {
+  std::vector<train::OptimizerState> all;
   for (auto& bucket : buckets_)
     for (auto& matrix : bucket.matrices) {
       if (matrix.error.defined()) all.push_back({"error", matrix.parameter, matrix.error});
-      if (options_.warm_start) all.push_back({"q", matrix.parameter, matrix.q_RM});
+      all.push_back({"q", matrix.parameter, matrix.q_RM});
     }
   return all;
 }

@@ -8,6 +8,7 @@
 
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/model/parameters.h"
+#include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/reducer.h"
 
 namespace orch::ddp {
@@ -17,15 +18,8 @@ struct PowerSgdOptions {
   double min_rate = 2;      // a matrix is compressed if that saves more than so many times
   std::int64_t start = 10;  // so many steps are sent whole
   bool error_feedback = true;
-  bool warm_start = true;  // begin with the last step's Q instead of a random one
   double epsilon = 1e-8;   // of orthogonalisation
   std::uint64_t seed = 0;
-};
-
-struct PowerSgdState {
-  std::string kind;       // "error": differs from rank to rank; "q": the same on all
-  std::size_t parameter;  // index in Parameters
-  at::Tensor tensor;      // a view: loading copies into it
 };
 
 // PowerSGD (Vogels et al. 2019) as PyTorch's hook does it. The gradient M of a parameter, plus what
@@ -39,20 +33,21 @@ struct PowerSgdState {
 class PowerSgdHook : public train::BucketHook {
  public:
   // All outlive the hook.
-  PowerSgdHook(train::Parameters& parameters, train::Group& data, train::Meter& meter,
-               const PowerSgdOptions& options);
+  PowerSgdHook(train::Parameters& parameters, train::Group& data, const PowerSgdOptions& options)
+      : parameters_(parameters), data_(data), options_(options) {}
 
   void add_bucket(std::size_t first, std::size_t end) override;
   bool is_used_at(std::int64_t step) const override { return step > options_.start; }
 
   // Sends P of this bucket, then Q of the one before: an order that is the same on all ranks, and
   // by then its P has most likely arrived. Buckets come in order. Returns the bytes of buffers.
-  double launch(std::size_t bucket, std::int64_t step) override;
+  double launch(std::size_t bucket) override;
   void finish() override;
 
   // With these, training that resumes gives the same bits. On another number of ranks every rank
   // takes the mean of all errors: what the ranks together still owe, the mean, stays what it was.
-  std::vector<PowerSgdState> states();
+  // Kinds: "error", which differs from rank to rank, and "q", the same on all.
+  std::vector<train::OptimizerState> states();
   double error_bytes() const;
 
  private:
@@ -69,13 +64,13 @@ class PowerSgdHook : public train::BucketHook {
     std::vector<at::Tensor> p_BRN, q_BRM;  // the same, batched by shape
     std::vector<at::Tensor> first_q_BRM;
     at::Tensor rest;
-    train::Launched p_sent, q_sent, rest_sent;
+    train::Pending p_sent, q_sent, rest_sent;
   };
 
   Matrix matrix_of(std::size_t parameter) const;
   at::Tensor gradient(const Matrix& matrix) const;
   void lay_out(Bucket& bucket);
-  void refresh_q(Bucket& bucket, std::int64_t step);
+  void refresh_q(Bucket& bucket);
   void send_p(Bucket& bucket);
   void send_rest(Bucket& bucket);
   void send_q(Bucket& bucket);
@@ -84,7 +79,6 @@ class PowerSgdHook : public train::BucketHook {
 
   train::Parameters& parameters_;
   train::Group& data_;
-  train::Meter& meter_;
   const PowerSgdOptions options_;
   std::vector<Bucket> buckets_;
 };

@@ -22,12 +22,10 @@ train::ReducerOptions with_type(const train::Parameters& parameters, const Reduc
   return plain;
 }
 
-train::MakeHook hook_of(train::Parameters& parameters, train::Group& data,
-                        const ReducerOptions& options) {
+std::unique_ptr<train::BucketHook> hook_of(train::Parameters& parameters, train::Group& data,
+                                           const ReducerOptions& options) {
   if (options.compression != Compression::powersgd) return {};
-  return [&parameters, &data, options](train::Meter& meter) {
-    return std::make_unique<PowerSgdHook>(parameters, data, meter, options.powersgd);
-  };
+  return std::make_unique<PowerSgdHook>(parameters, data, options.powersgd);
 }
 
 }  // namespace
@@ -45,9 +43,9 @@ Reducer::Reducer(train::Parameters& parameters, train::Group& data, const Reduce
     : train::Reducer(parameters, data, buckets_for(parameters, options.buckets),
                      with_type(parameters, options), hook_of(parameters, data, options)) {}
 
-std::vector<PowerSgdState> Reducer::states() {
+std::vector<train::OptimizerState> Reducer::states() {
   auto* powersgd = dynamic_cast<PowerSgdHook*>(hook());
-  return powersgd ? powersgd->states() : std::vector<PowerSgdState>{};
+  return powersgd ? powersgd->states() : std::vector<train::OptimizerState>{};
 }
 
 double Reducer::error_bytes() const {

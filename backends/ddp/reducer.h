@@ -1,13 +1,11 @@
 #pragma once
 
+#include "backends/ddp/powersgd.h"
 #include "backends/ddp/powersgd_hook.h"
 #include "backends/runtime/step/reducer.h"
 
 namespace orch::ddp {
 
-using train::ReducerStats;
-
-enum class Compression { none, fp16, bf16, powersgd };
 Compression parse_compression(const std::string& name);  // throws std::invalid_argument
 
 struct ReducerOptions : train::ReducerOptions {
@@ -23,7 +21,7 @@ class Reducer : public train::Reducer {
   Reducer(train::Parameters& parameters, train::Group& data, const ReducerOptions& options);
 
   // For checkpoints; see PowerSgdHook::states.
-  std::vector<PowerSgdState> states();
+  std::vector<train::OptimizerState> states();
   double error_bytes() const;
 };
 

@@ -8,8 +8,6 @@
 
 namespace orch::ddp {
 
-enum class Compression { none, half, powersgd };
-
 // A run's settings, read once.
 struct Setup {
   explicit Setup(const backend::RunView& run);
@@ -27,7 +25,13 @@ struct Setup {
   const char* dtype = "bf16";
 
   backend::Group group() const { return {ranks, 1}; }
+  bool sends_half() const {
+    return compression == Compression::fp16 || compression == Compression::bf16;
+  }
 };
+
+void emit_work(const Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Setup& setup, backend::WorkSink& sink);
 
 class Spec final : public backend::BackendSpec {
  public:
@@ -38,10 +42,11 @@ class Spec final : public backend::BackendSpec {
   }
   std::vector<backend::StrategySpec> strategies() const override;
   void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override;
+  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
+    const Setup setup(run);
+    emit_work(setup, sink);
+    emit_memory(setup, sink);
+  }
 };
-
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::ddp

@@ -23,7 +23,7 @@ void emit_all_reduce(const Setup& setup, const char* name, double each, double e
 
 // In buckets, the first of which sets out while backward goes on.
 void emit_plain(const Setup& setup, double params, WorkSink& sink) {
-  const bool half = setup.compression == Compression::half;
+  const bool half = setup.sends_half();
   const double each = half ? 2 : setup.states.gradients;
   const double calls = params * setup.states.gradients / setup.bucket;
   if (half) {

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "backends/measure/collectives.h"
 #include "backends/measure/device.h"
 #include "backends/measure/passes.h"
 #include "backends/measure/products.h"

@@ -27,6 +27,9 @@ Json passes(Bench& bench, const LayerSize& size);
 // {"direction", "bytes", "seconds"} between host and device, from pinned memory. Empty on the CPU.
 Json copies(Bench& bench);
 
+// {"bytes", "seconds"} of an all-reduce over all ranks, from 4 KiB to 64 MiB. Empty with one rank.
+Json all_reduces(Bench& bench);
+
 // Seconds that an operation on nothing takes.
 double launch_seconds(Bench& bench);
 

@@ -1,14 +1,10 @@
 #include "backends/megatron/engine.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
-
-#include <cmath>
 
 #include "backends/megatron/options.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/step/batches.h"
-#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
 
@@ -16,7 +12,6 @@ namespace orch::megatron {
 namespace {
 
 using namespace train;
-
 
 std::string dtype_name(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat ? "fp32" : tensor.scalar_type() == at::kHalf ? "fp16" : "bf16";
@@ -80,15 +75,11 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   }
   replicas_.add_up_gradients();
   const auto agreed = replicas_.agree(loss, batch.stop);
-  StepResult result;
-  result.loss = agreed.loss;
-  result.stop = agreed.stop;
-  if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
-    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
   gather_.wait();
+  StepResult result;
   {
     Profile::Scope scope(&profile_, "optimizer");
-    update_.apply(batch, agreed.norm, result);
+    result = update_.apply(batch, agreed);
   }
   if (!result.skipped) gather_weights(Settings(config_).flag_or("overlap_param_gather", false));
   return result;
@@ -108,20 +99,11 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
-  update_.save(facts);
-  return replicas_.save(training_state(parameters_, update_.optimizer(), config_.model.vocab));
+  return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
-  parameters_.copy_masters_to_weights();
-  gather_weights(false);
-  update_.load(from.facts());
-}
-
-void Engine::load_weights(const checkpoint::Reader& from) {
-  load_state(from, weight_state(parameters_, config_.model.vocab));
-  parameters_.copy_masters_to_weights();
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
   gather_weights(false);
 }
 
@@ -146,7 +128,7 @@ std::map<std::string, std::string> Engine::effective() const {
 }
 
 std::map<std::string, double> Engine::memory_items() const {
-  auto items = state_items(parameters_, update_.optimizer());
+  auto items = update_.memory_items();
   items["activations"] = static_cast<double>(pipeline_.activation_bytes());
   items["logits"] = static_cast<double>(pipeline_.logits_bytes());
   items["communication buffers"] = reducer_.buffer_bytes();

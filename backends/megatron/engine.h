@@ -4,7 +4,6 @@
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/reducer.h"
 #include "backends/runtime/step/replicas.h"
-#include "backends/runtime/step/state.h"
 #include "backends/runtime/step/update.h"
 #include "backends/runtime/step/weight_gather.h"
 
@@ -19,10 +18,8 @@ class Engine : public train::Engine {
   train::StepResult step(const train::StepBatch& batch, const data::Dataset& dataset) override;
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
   checkpoint::Saved save(checkpoint::Facts& facts) override;
-  void load(const checkpoint::Reader& from) override;
-  void load_weights(const checkpoint::Reader& from) override;
+  void load(const checkpoint::Reader& from, train::Load what) override;
   std::map<std::string, std::string> effective() const override;
-  std::uint64_t communicated_bytes() const override { return mesh_.bytes(); }
   std::map<std::string, double> memory_items() const override;
 
  private:

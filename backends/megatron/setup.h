@@ -50,6 +50,9 @@ struct Setup {
   backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
+void emit_work(const Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Setup& setup, backend::WorkSink& sink);
+
 class Spec final : public backend::BackendSpec {
  public:
   std::string name() const override { return "megatron"; }
@@ -59,10 +62,11 @@ class Spec final : public backend::BackendSpec {
   }
   std::vector<backend::StrategySpec> strategies() const override;
   void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override;
+  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
+    const Setup setup(run);
+    emit_work(setup, sink);
+    emit_memory(setup, sink);
+  }
 };
-
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::megatron

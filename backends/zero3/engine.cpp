@@ -3,9 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
@@ -41,7 +38,7 @@ Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
 }
 
 Engine::Engine(const plan::Run& config, World& world, Profile& profile)
-    : config_(checked(config)),
+    : config_(config),
       profile_(profile),
       mesh_(world, config.layout),
       mode_(mode_of(config, mesh_.data_size())),
@@ -162,16 +159,12 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   reduce();
   replicas_.add_up_gradients();
   const auto agreed = replicas_.agree(loss, batch.stop);
-  StepResult result;
-  result.loss = agreed.loss;
-  result.stop = agreed.stop;
-  if (!std::isfinite(result.loss) && update_.loss_scale() == 1)
-    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, result.loss));
   if (refreshed_) refreshed_->wait();
   update_.optimizer().finish();
+  StepResult result;
   {
     Profile::Scope scope(&profile_, "optimizer");
-    update_.apply(batch, agreed.norm, result);
+    result = update_.apply(batch, agreed);
   }
   if (!result.skipped) after_update(mode_.overlap);
   return result;
@@ -192,23 +185,11 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
-  update_.optimizer().finish();
-  update_.save(facts);
-  return replicas_.save(training_state(parameters_, update_.optimizer(), config_.model.vocab));
+  return replicas_.save(update_.save(facts));
 }
 
-void Engine::load(const checkpoint::Reader& from) {
-  update_.optimizer().finish();
-  load_state(from, training_state(parameters_, update_.optimizer(), config_.model.vocab));
-  parameters_.copy_masters_to_weights();
-  after_update(false);
-  update_.load(from.facts());
-}
-
-void Engine::load_weights(const checkpoint::Reader& from) {
-  update_.optimizer().finish();
-  load_state(from, weight_state(parameters_, config_.model.vocab));
-  parameters_.copy_masters_to_weights();
+void Engine::load(const checkpoint::Reader& from, Load what) {
+  update_.load(from, what);
   after_update(false);
 }
 
@@ -232,15 +213,8 @@ std::map<std::string, std::string> Engine::effective() const {
           {"tensor_parallel", std::to_string(mesh_.tensor_size())}};
 }
 
-std::uint64_t Engine::communicated_bytes() const {
-  auto sum = mesh_.bytes();
-  for (const auto* group : {groups_.gather, groups_.scatter, groups_.replicas})
-    if (group) sum += group->traffic().bytes;
-  return sum;
-}
-
 std::map<std::string, double> Engine::memory_items() const {
-  auto items = state_items(parameters_, update_.optimizer());
+  auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());
   if (gathered_) items["gathered weights"] = gathered_->bytes();

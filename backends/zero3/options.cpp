@@ -1,7 +1,6 @@
 #include "backends/zero3/options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -22,15 +21,6 @@ static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is 
 bool is_fsdp(const plan::Run& run) { return run.strategy->name == "fsdp"; }
 
 }  // namespace
-
-const plan::Run& checked(const plan::Run& run) {
-  std::vector<std::string> problems;
-  if (run.model.heads % run.layout.tensor_parallel != 0)
-    problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
-                                   run.model.heads, run.layout.tensor_parallel));
-  if (!problems.empty()) throw Failed("bad_exit", fmt::format("{}", fmt::join(problems, "; ")));
-  return run;
-}
 
 Mode mode_of(const plan::Run& run, std::int64_t replicas) {
   const Settings settings(run);

@@ -26,8 +26,6 @@ struct Mode {
   bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
   bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
 };
-// The run itself. Throws Failed("bad_exit") with all that this trainer cannot do of it.
-const plan::Run& checked(const plan::Run& run);
 Mode mode_of(const plan::Run& run, std::int64_t replicas);
 std::string name_of(const Mode& mode);  // "weights, gradients and optimizer states"
 

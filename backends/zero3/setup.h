@@ -82,6 +82,9 @@ struct Setup {
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };
 
+void emit_work(const Setup& setup, backend::WorkSink& sink);
+void emit_memory(const Setup& setup, backend::WorkSink& sink);
+
 class Spec final : public backend::BackendSpec {
  public:
   std::string name() const override { return "zero3"; }
@@ -91,10 +94,11 @@ class Spec final : public backend::BackendSpec {
   }
   std::vector<backend::StrategySpec> strategies() const override;
   void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override;
+  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
+    const Setup setup(run);
+    emit_work(setup, sink);
+    emit_memory(setup, sink);
+  }
 };
-
-void emit_work(const Setup& setup, backend::WorkSink& sink);
-void emit_memory(const Setup& setup, backend::WorkSink& sink);
 
 }  // namespace orch::zero3

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
 
@@ -100,7 +101,7 @@ Result<Places> find_places() {
   places.trainers = program.parent_path();
   places.own = own_folder();
   // By host: a home is often shared by machines of several kinds.
-  if (!places.own.empty()) places.own_clusters = places.own / "machines" / launch::host_name();
+  if (!places.own.empty()) places.own_clusters = places.own / "machines" / host_name();
   return places;
 }
 

@@ -124,7 +124,7 @@ Status add_framework(App& app, Renderers& renderers, const plan::Run& run,
   }
   auto files = render::launch_files(*renderers.start, *launch, run, context);
   if (!files) return files.error();
-  for (auto& file : *files) folder.files.push_back({file.name, std::move(file.text)});
+  std::move(files->begin(), files->end(), std::back_inserter(folder.files));
   return {};
 }
 
@@ -153,7 +153,7 @@ Result<store::Folder> folder_of(App& app, Renderers& renderers, const store::Sto
   if (way_to_launch(planned.run, slurm) != "slurm") return folder;
   auto scripts = renderers.jobs.render(run, context);
   if (!scripts) return scripts.error();
-  for (auto& script : *scripts) folder.files.push_back({script.name, std::move(script.text)});
+  std::move(scripts->begin(), scripts->end(), std::back_inserter(folder.files));
   return folder;
 }
 

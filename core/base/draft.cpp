@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/base/room.h"
 #include "core/base/text.h"
 
 namespace orch {
@@ -31,15 +32,14 @@ bool is_at(int file, const fs::path& path) {
          own.st_ino == there.st_ino && own.st_dev == there.st_dev;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return is_plain_name(name) ? std::string(name).substr(0, 64) : "host";
+std::string own_host() {
+  const auto name = host_name();
+  return is_plain_name(name) ? name.substr(0, 64) : "host";
 }
 
 // Folders are named after the process that writes them: .tmp-<pid>@<host>@<name>.
 std::string folder_name(const std::string& name) {
-  return fmt::format("{}{}@{}@{}", kFolder, ::getpid(), host_name(), name);
+  return fmt::format("{}{}@{}@{}", kFolder, ::getpid(), own_host(), name);
 }
 
 // Whether nobody writes this draft any more. Of a process on another machine that shares the disk
@@ -48,7 +48,7 @@ bool is_dead(const fs::path& draft) {
   const auto name = draft.filename().string().substr(kFolder.size());
   const int pid = std::atoi(name.c_str());
   const auto host = name.substr(std::min(name.find('@') + 1, name.size()));
-  if (host.starts_with(host_name() + "@"))
+  if (host.starts_with(own_host() + "@"))
     return pid == ::getpid() || (::kill(pid, 0) != 0 && errno == ESRCH);
   std::error_code code;
   const auto written = fs::last_write_time(draft, code);
@@ -168,7 +168,7 @@ DraftFolder::~DraftFolder() {
   if (!draft_.empty()) fs::remove_all(draft_, ignored);
 }
 
-Result<DraftFolder> DraftFolder::create(const fs::path& place) {
+Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector<File>& files) {
   if (auto status = check_new(place); !status) return status.error();
   const auto target = named(place);
   const auto draft = target.parent_path() / folder_name(target.filename().string());
@@ -176,14 +176,17 @@ Result<DraftFolder> DraftFolder::create(const fs::path& place) {
   fs::remove_all(draft, code);  // of a process that died here and had our number
   fs::create_directories(draft, code);
   if (code) return file_error(place, "cannot create", code.value());
-  return DraftFolder(target, draft);
+  DraftFolder made(target, draft);
+  for (const auto& file : files)
+    if (auto status = made.write(file); !status) return status.error();
+  return made;
 }
 
-Status DraftFolder::write(const std::string& name, std::string_view text) {
-  Descriptor file(::open((draft_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  int error = file.is_open() ? write_all(file.get(), text) : errno;
-  if (error == 0) error = file.close();
-  return error == 0 ? Status() : file_error(place_ / name, "cannot write", error);
+Status DraftFolder::write(const File& file) const {
+  Descriptor to(::open((draft_ / file.name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  int error = to.is_open() ? write_all(to.get(), file.text) : errno;
+  if (error == 0) error = to.close();
+  return error == 0 ? Status() : file_error(place_ / file.name, "cannot write", error);
 }
 
 Status DraftFolder::sync() {
@@ -210,6 +213,14 @@ void remove_dead_drafts(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : entries_of(folder))
     if (is_draft(entry) && is_dead(entry)) fs::remove_all(entry, ignored);
+}
+
+Result<std::vector<fs::path>> entries_if_there(const fs::path& folder) {
+  std::error_code code;
+  auto entries = entries_of(folder, code);
+  if (code && code != std::errc::no_such_file_or_directory)
+    return file_error(folder, "cannot list", code.value());
+  return entries;
 }
 
 Status sync_disk_of(const fs::path& folder) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/descriptor.h"
 #include "core/base/files.h"
@@ -51,12 +52,19 @@ class DraftFile {
   std::string buffer_;
 };
 
+// A file that is to be written into some folder.
+struct File {
+  std::string name;
+  std::string text;
+};
+
 // A folder that is filled beside its place and appears there whole or not at all; removed unless it
 // gets there.
 class DraftFolder {
  public:
-  // Nothing may be at its place but an empty folder. Makes the folders above it.
-  static Result<DraftFolder> create(const fs::path& place);
+  // Nothing may be at its place but an empty folder. Makes the folders above it, and the files in it,
+  // not synced.
+  static Result<DraftFolder> create(const fs::path& place, const std::vector<File>& files = {});
 
   DraftFolder(DraftFolder&& other) noexcept;
   DraftFolder& operator=(DraftFolder&&) = delete;
@@ -64,13 +72,14 @@ class DraftFolder {
 
   const fs::path& path() const { return draft_; }
   const fs::path& place() const { return place_; }
-  Status write(const std::string& name, std::string_view text);  // a new file in it, not synced
   Status sync();     // the files in it are on disk; many drafts share a sync_disk_of instead
   Status publish();  // a rename, as long as nobody else was faster
 
  private:
   DraftFolder(fs::path place, fs::path draft)
       : place_(std::move(place)), draft_(std::move(draft)) {}
+  Status write(const File& file) const;
+
   fs::path place_;
   fs::path draft_;  // empty: published, or moved from
 };
@@ -80,6 +89,10 @@ bool is_draft(const fs::path& entry);
 
 // Removes the draft folders that killed processes left behind.
 void remove_dead_drafts(const fs::path& folder);
+
+// What is in a folder, where it matters that none is overlooked: one that cannot be read is an error.
+// One that is missing has no entries.
+Result<std::vector<fs::path>> entries_if_there(const fs::path& folder);
 
 // All of a file system's data is on disk: one call for many files.
 Status sync_disk_of(const fs::path& folder);

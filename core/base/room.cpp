@@ -1,5 +1,7 @@
 #include "core/base/room.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -55,6 +57,11 @@ void look(const fs::path& root, const Version& version, std::string group, HostR
 }
 
 }  // namespace
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
 
 std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key) {
   auto at = text.find(std::string("\n") + std::string(key) + ":");

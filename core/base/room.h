@@ -9,6 +9,8 @@
 
 namespace orch {
 
+std::string host_name();  // "localhost" where it has none
+
 // "Key:   123 kB" of a text as /proc has it, in bytes.
 std::optional<std::uint64_t> kilobytes(const std::string& text, std::string_view key);
 

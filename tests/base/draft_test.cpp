@@ -110,17 +110,18 @@ TEST_CASE("a draft folder appears whole, or not at all", "[base][draft]") {
   const Place place;
   const auto folder = place.root() / "a/b";
   {
-    auto draft = DraftFolder::create(folder);
+    const std::vector<File> files{{"file", "text"}};
+    auto draft = DraftFolder::create(folder, files);
     REQUIRE(draft);
-    REQUIRE(draft->write("file", "text"));
-    CHECK_FALSE(draft->write("file", "again"));
     CHECK(is_draft(draft->path()));
     CHECK_FALSE(fs::exists(folder));
   }
   CHECK(fs::is_empty(place.root() / "a"));
-  auto draft = DraftFolder::create(folder.string() + "/");
+  const std::vector<File> twice{{"file", "text"}, {"file", "again"}};
+  CHECK_FALSE(DraftFolder::create(folder, twice));
+  CHECK(fs::is_empty(place.root() / "a"));
+  auto draft = DraftFolder::create(folder.string() + "/", {twice[0]});
   REQUIRE(draft);
-  REQUIRE(draft->write("file", "text"));
   REQUIRE(draft->sync());
   REQUIRE(draft->publish());
   CHECK(*read_file(folder / "file") == "text");

@@ -33,8 +33,7 @@ train::Parameters model() {
 }
 
 struct Measured {
-  double seconds = 0;  // per step
-  ddp::ReducerStats stats;
+  double seconds = 0, bytes = 0;  // per step
 };
 
 // backward: seconds of a device that computes elsewhere, so that the host is free.
@@ -45,9 +44,9 @@ Measured measure(train::World& world, ddp::ReducerOptions options, double backwa
   const auto total = static_cast<double>(parameters.gradients().numel());
   const auto values = at::empty_like(parameters.gradients()).uniform_(-1, 1);
   double seconds = 0;
-  ddp::ReducerStats before;
+  std::uint64_t before = 0;
   for (int step = 0; step <= kSteps; ++step) {
-    if (step == 1) seconds = 0, before = reducer.stats();  // the first one warms up
+    if (step == 1) seconds = 0, before = world.world().traffic().bytes;  // the first one warms up
     parameters.gradients().copy_(values);
     world.world().barrier();
     const auto begin = Clock::now();
@@ -60,11 +59,8 @@ Measured measure(train::World& world, ddp::ReducerOptions options, double backwa
     reducer.finish();
     seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   }
-  auto stats = reducer.stats();
-  stats.bytes -= before.bytes;
-  stats.collective_seconds -= before.collective_seconds;
-  stats.waited_seconds -= before.waited_seconds;
-  return {seconds / kSteps, stats};
+  const auto bytes = static_cast<double>(world.world().traffic().bytes - before);
+  return {seconds / kSteps, bytes / kSteps};
 }
 
 ddp::ReducerOptions with(bool overlap, ddp::Compression compression, std::int64_t rank = 0) {
@@ -81,28 +77,24 @@ void compare(train::World& world) {
     if (world.rank() == 0) test::say(line);
   };
   const auto plain = measure(world, with(false, ddp::Compression::none), 0);
-  const double backward = 2 * plain.stats.collective_seconds / kSteps;
+  const double backward = 2 * plain.seconds;
   for (const bool overlap : {false, true}) {
     const auto got = measure(world, with(overlap, ddp::Compression::none), backward);
-    say(fmt::format(
-        "overlap {:3}: step {:6.1f} ms (backward {:.1f}), collectives {:6.1f} ms, waited "
-        "{:6.1f} ms, hidden {:3.0f} %",
-        overlap ? "on" : "off", got.seconds * 1e3, backward * 1e3,
-        got.stats.collective_seconds / kSteps * 1e3, got.stats.waited_seconds / kSteps * 1e3,
-        got.stats.overlap() * 100));
+    const double waited = got.seconds - backward;
+    say(fmt::format("overlap {:3}: step {:6.1f} ms (backward {:.1f}), waited {:6.1f} ms, hidden {:3.0f} %",
+                    overlap ? "on" : "off", got.seconds * 1e3, backward * 1e3, waited * 1e3,
+                    (1 - waited / plain.seconds) * 100));
   }
-  const auto bytes = static_cast<double>(plain.stats.bytes) / kSteps;
   say(fmt::format("plain          : {:6.1f} ms, {:6.2f} MB per step", plain.seconds * 1e3,
-                  bytes / 1e6));
+                  plain.bytes / 1e6));
   for (const std::int64_t rank : {1, 2, 4, 8}) {
     const auto got = measure(world, with(false, ddp::Compression::powersgd, rank), 0);
-    const auto sent = static_cast<double>(got.stats.bytes) / kSteps;
-    const auto cost = got.seconds - got.stats.waited_seconds / kSteps;
+    const double saved = plain.bytes - got.bytes;
+    const double cost = got.seconds - plain.seconds * got.bytes / plain.bytes;
     say(fmt::format(
         "PowerSGD rank {}: {:6.1f} ms, {:6.2f} MB per step; {:.2f} ns of computing per byte "
         "saved: worth it below {:.2f} GB/s",
-        rank, got.seconds * 1e3, sent / 1e6, cost * 1e9 / (bytes - sent),
-        (bytes - sent) / cost / 1e9));
+        rank, got.seconds * 1e3, got.bytes / 1e6, cost * 1e9 / saved, saved / cost / 1e9));
   }
 }
 

@@ -44,8 +44,6 @@ TEST_CASE("a checkpoint is written while its caller goes on", "[checkpoint]") {
   REQUIRE(outcomes.size() == 1);
   CHECK(outcomes[0].status);
   CHECK(outcomes[0].facts.step == 1);
-  CHECK(outcomes[0].bytes == 400);
-  CHECK(outcomes[0].seconds > 0);
   CHECK(rank0.take_outcomes().empty());
   CHECK(latest_step(place.root()) == 1);
 }
@@ -59,7 +57,6 @@ TEST_CASE("a save waits for the one before", "[checkpoint]") {
   REQUIRE(outcomes.size() == 4);
   for (std::size_t i = 0; i < 4; ++i)
     CHECK(outcomes[i].facts.step == static_cast<std::int64_t>(i) + 1);
-  CHECK(writer.waited_seconds() > 0);
   CHECK(latest_step(place.root()) == 4);
 }
 

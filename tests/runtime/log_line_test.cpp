@@ -1,11 +1,10 @@
-#include "backends/runtime/loop/log_line.h"
-
 #include <ATen/ATen.h>
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "backends/runtime/loop/events.h"
 #include "backends/runtime/loop/memory.h"
 
 using namespace orch;
@@ -13,18 +12,18 @@ using namespace orch::train;
 
 // Widths and digits as in lines of Megatron-LM and Megatron-DeepSpeed.
 TEST_CASE("the log has Megatron's iteration lines", "[runtime][log]") {
-  LogLine line;
+  StepEvent line;
   line.step = 5;
   line.steps = 50;
-  line.consumed_samples = 5120;
-  line.consumed_tokens = 10485760;
+  line.samples = 5120;
+  line.tokens = 10485760;
   line.step_seconds = 159.7789;
   line.learning_rate = 1.875e-5;
   line.global_batch = 1024;
   line.loss = 12.44238;
   line.loss_scale = 65536;
   line.gradient_norm = 1.2347;
-  line.skipped = 1;
+  line.skipped_steps = 1;
   line.tflops = 49.536;
   CHECK(log_line(line) ==
         " iteration        5/      50 | consumed samples:         5120 | consumed tokens:     "
@@ -34,7 +33,7 @@ TEST_CASE("the log has Megatron's iteration lines", "[runtime][log]") {
 }
 
 TEST_CASE("a loss that is not a number can be read in the log", "[runtime][log]") {
-  LogLine line;
+  StepEvent line;
   line.loss = std::nan("");
   CHECK(log_line(line).find("| lm loss: NAN |") != std::string::npos);
 }

@@ -42,7 +42,8 @@ TEST_CASE("a rank that dies is named, with the collective, within the timeout", 
     CHECK(attempt.exit_codes[static_cast<std::size_t>(rank)] ==
           (rank == victim ? 128 + SIGKILL : 1));
   CHECK(contains(attempt.output, "rank " + std::to_string(victim) + " is gone"));
-  CHECK(contains(attempt.output, "all_reduce"));
+  // Of gradients, or of what ranks report at the end of a step.
+  CHECK((contains(attempt.output, "all_reduce") || contains(attempt.output, "all_gather")));
   CHECK(attempt.event("failed").at("class") == "nccl");
 }
 

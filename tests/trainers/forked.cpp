@@ -9,18 +9,6 @@
 #include "backends/zero3/engine.h"
 
 namespace orch::test {
-namespace {
-
-template <class Engine>
-int run(std::vector<char*>& argv) {
-  return train::trainer_main(
-      static_cast<int>(argv.size()), argv.data(),
-      [](const plan::Run& config, train::World& world, train::Profile& profile) {
-        return std::make_unique<Engine>(config, world, profile);
-      });
-}
-
-}  // namespace
 
 int run_trainer(const std::string& backend, std::vector<std::string> arguments) {
   // As OMP_NUM_THREADS and OPENBLAS_NUM_THREADS say, which were read when this process began.
@@ -29,9 +17,10 @@ int run_trainer(const std::string& backend, std::vector<std::string> arguments) 
     reinterpret_cast<void (*)(int)>(set)(1);
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
-  if (backend == "megatron") return run<megatron::Engine>(argv);
-  if (backend == "zero3") return run<zero3::Engine>(argv);
-  return run<ddp::Engine>(argv);
+  const auto argc = static_cast<int>(argv.size());
+  if (backend == "megatron") return train::trainer_main<megatron::Engine>(argc, argv.data());
+  if (backend == "zero3") return train::trainer_main<zero3::Engine>(argc, argv.data());
+  return train::trainer_main<ddp::Engine>(argc, argv.data());
 }
 
 }  // namespace orch::test

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/flight.h"
+#include "core/base/room.h"
 
 namespace orch::train {
 namespace {
@@ -143,9 +144,7 @@ Whereabouts Whereabouts::unpack(const std::string& text) {
 }
 
 Whereabouts Whereabouts::own(int world) {
-  char host[65] = {};
-  ::gethostname(host, sizeof host - 1);
-  return {::getpid(), host, read_link("/proc/self/ns/pid"), world};
+  return {::getpid(), host_name(), read_link("/proc/self/ns/pid"), world};
 }
 
 ProcessState Whereabouts::look() const {

@@ -25,7 +25,7 @@ constexpr auto kGrace = 200ms;
 struct End {
   std::mutex mutex;
   std::condition_variable changed;
-  std::optional<Clock::time_point> time;
+  bool is_over = false;
 };
 
 // LibTorch's messages begin with a place in its source and may end with a stack.
@@ -90,12 +90,7 @@ class Pending::State {
   bool is_done() const {
     if (!running_.tells_end) return running_.work->isCompleted();
     const std::lock_guard lock(end_->mutex);
-    return end_->time.has_value();
-  }
-
-  std::optional<Clock::time_point> ended() const {
-    const std::lock_guard lock(end_->mutex);
-    return end_->time;
+    return end_->is_over;
   }
 
  private:
@@ -104,7 +99,7 @@ class Pending::State {
         [end = end_, common = group_->common, flight = flight_](c10::ivalue::Future& future) {
           if (!future.hasError()) common->recorder->end(flight);
           const std::lock_guard lock(end->mutex);
-          end->time = Clock::now();
+          end->is_over = true;
           end->changed.notify_all();
         });
   }
@@ -119,12 +114,12 @@ class Pending::State {
   void wait_for_end() {
     std::unique_lock lock(end_->mutex);
     std::optional<Clock::time_point> alarm;
-    while (!end_->time) {
+    while (!end_->is_over) {
       end_->changed.wait_for(lock, 50ms);
       if (!alarm && group_->common->watch->is_alarmed()) alarm = Clock::now();
-      if (!end_->time && alarm && Clock::now() > *alarm + kGrace) break;
+      if (!end_->is_over && alarm && Clock::now() > *alarm + kGrace) break;
     }
-    if (end_->time) return;
+    if (end_->is_over) return;
     lock.unlock();
     group_->transport->abort();
     throw std::runtime_error("abandoned");
@@ -133,8 +128,6 @@ class Pending::State {
   void note_end() {
     group_->common->recorder->end(flight_);
     group_->common->watch->leave(what_);
-    const std::lock_guard lock(end_->mutex);
-    if (!end_->time) end_->time = Clock::now();
   }
 
   std::shared_ptr<Group::Impl> group_;
@@ -173,10 +166,6 @@ void Pending::wait() {
 }
 
 bool Pending::is_done() const { return !state_ || state_->is_done(); }
-
-std::optional<Clock::time_point> Pending::ended() const {
-  return state_ ? state_->ended() : std::nullopt;
-}
 
 CommError Group::Impl::failure(const Entered& what, const std::string& reason) const {
   const auto verdict = common->watch->find_missing(what);

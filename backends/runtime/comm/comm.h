@@ -38,8 +38,6 @@ class Pending {
 
   void wait();           // throws CommError
   bool is_done() const;  // without waiting; of a send or recv over Gloo nobody can tell
-  // When it ended, as far as known: not over NCCL, nor before it did.
-  std::optional<std::chrono::steady_clock::time_point> ended() const;
 
  private:
   std::unique_ptr<State> state_;
@@ -116,6 +114,7 @@ class World {
   // order, also those it is not in (for which it gets nullptr).
   Group* make_group(const std::string& name, const std::vector<int>& ranks);
   Group* make_channel(const std::string& name, int from, int to);  // for messages alone
+  std::uint64_t bytes() const;  // that all groups and channels of this rank have moved
   flight::Recorder& recorder();
 
   // Throws CommError if some rank has failed. Over NCCL a collective that was abandoned leaves any

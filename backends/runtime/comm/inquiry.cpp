@@ -30,31 +30,10 @@ void set(c10d::Store& store, const std::string& key, const std::string& value) {
   store.set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
 }
 
-Json to_json(const Entered& entered) {
-  return {{"kind", entered.kind},
-          {"group", entered.group},
-          {"sequence", entered.sequence},
-          {"bytes", entered.bytes},
-          {"inside", entered.is_inside},
-          {"waited", entered.is_waited},
-          {"peer", entered.peer},
-          {"members", entered.members}};
-}
-
-Entered from_json(const Json& json) {
-  Entered entered;
-  entered.kind = json.at("kind");
-  entered.group = json.at("group");
-  entered.sequence = json.at("sequence");
-  entered.bytes = json.at("bytes");
-  entered.is_inside = json.at("inside");
-  entered.is_waited = json.at("waited");
-  entered.peer = json.at("peer");
-  entered.members = json.at("members").get<std::vector<int>>();
-  return entered;
-}
-
 }  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Entered, kind, group, sequence, bytes, is_inside, is_waited, peer,
+                                   members)
 
 Inquiry::Inquiry(const WorldOptions& options, c10::intrusive_ptr<c10d::Store> store,
                  const Whereabouts& rank0)
@@ -70,7 +49,7 @@ void Inquiry::answer(const EnteredByGroup& entered) {
   if (!folder.empty())
     if (const auto own = flight::read(folder + "/" + flight::file_name(options_.rank)))
       json["step"] = own->step;
-  for (const auto& [group, last] : entered) json["entered"].push_back(to_json(last));
+  for (const auto& [group, last] : entered) json["entered"].push_back(last);
   set(*store_, answer_key(options_.rank), json.dump());
 }
 
@@ -140,7 +119,7 @@ bool Inquiry::sight(Sighting& other, bool is_last_time) {
     other.failed = json.at("failed");
     other.step = json.at("step");
     for (const auto& item : json.at("entered")) {
-      auto entered = from_json(item);
+      auto entered = item.get<Entered>();
       other.entered[entered.group] = std::move(entered);
     }
     return true;

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <set>
-
 namespace orch::train {
 
 Mesh::Mesh(World& world, const plan::Layout& planned, bool ring)
@@ -77,16 +75,6 @@ void Mesh::make_channel(const char* kind, int tensor, int data, int from, int to
   auto& mine = world_.rank() == sender ? out : in;
   mine = Channel(group);
   (world_.rank() == sender ? mine.send(word()) : mine.recv(word())).wait();
-}
-
-std::uint64_t Mesh::bytes() const {
-  std::uint64_t sum = 0;
-  for (const Group* group : std::set<const Group*>{&world_.world(), tensor_, data_, ends_})
-    if (group) sum += group->traffic().bytes;
-  for (const auto* channel : {&channels_.from_previous, &channels_.to_next, &channels_.from_next,
-                              &channels_.to_previous})
-    sum += channel->traffic().bytes;
-  return sum;
 }
 
 }  // namespace orch::train

@@ -15,7 +15,6 @@ class Channel {
   bool is_open() const { return group_ != nullptr; }
   Pending send(const at::Tensor& tensor) { return group_->send(tensor, 1); }
   Pending recv(const at::Tensor& tensor) { return group_->recv(tensor, 0); }
-  Traffic traffic() const { return group_ ? group_->traffic() : Traffic{}; }
 
  private:
   Group* group_ = nullptr;
@@ -49,8 +48,6 @@ class Mesh {
     Channel from_next, to_previous;  // gradients
   };
   Channels& channels() { return channels_; }
-
-  std::uint64_t bytes() const;  // of all groups and channels
 
  private:
   int rank_at(int tensor, int data, int stage) const;

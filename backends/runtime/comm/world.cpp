@@ -305,6 +305,11 @@ Group* World::make_group(const std::string& name, const std::vector<int>& ranks)
 Group* World::make_channel(const std::string& name, int from, int to) {
   return impl_->add(name, {from, to}, /*is_channel=*/true);
 }
+std::uint64_t World::bytes() const {
+  std::uint64_t sum = 0;
+  for (const auto& group : impl_->handles) sum += group->traffic().bytes;
+  return sum;
+}
 flight::Recorder& World::recorder() { return *impl_->common->recorder; }
 
 void World::announce_failure(const std::string& why) noexcept {

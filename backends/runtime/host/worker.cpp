@@ -47,13 +47,6 @@ void Worker::wait(Ticket ticket) {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void Worker::wait() {
-  std::unique_lock lock(mutex_);
-  const auto last = posted_;
-  lock.unlock();
-  wait(last);
-}
-
 void Worker::live() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -20,9 +20,8 @@ class Worker {
 
   Ticket post(std::function<void()> job);
   bool is_done(Ticket ticket) const;
-  // Both throw what a job has thrown; those behind it are not done.
+  // Throws what a job has thrown; those behind it are not done.
   void wait(Ticket ticket);
-  void wait();  // for all
 
  private:
   void live();

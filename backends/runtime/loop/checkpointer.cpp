@@ -1,32 +1,9 @@
 #include "backends/runtime/loop/checkpointer.h"
 
 #include <chrono>
-#include <exception>
 #include <utility>
 
 namespace orch::train {
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-double seconds_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
-
-CheckpointOutcome write_timed(const fs::path& folder, checkpoint::Facts facts,
-                              const checkpoint::Saved& saved,
-                              const checkpoint::WriteOptions& options) {
-  const auto begin = SteadyClock::now();
-  CheckpointOutcome outcome;
-  for (const auto& [piece, data, read] : saved.pieces)
-    outcome.bytes += static_cast<std::size_t>(piece.end - piece.begin) * checkpoint::bytes_of(piece.dtype);
-  outcome.status = checkpoint::write(folder, facts, saved, options);
-  outcome.facts = std::move(facts);
-  outcome.seconds = seconds_since(begin);
-  return outcome;
-}
-
-}  // namespace
 
 Checkpointer::Checkpointer(fs::path folder, checkpoint::WriteOptions options)
     : folder_(std::move(folder)), options_(std::move(options)) {
@@ -41,16 +18,13 @@ Checkpointer::~Checkpointer() {
 }
 
 void Checkpointer::save(checkpoint::Facts facts, checkpoint::Saved saved) {
-  const auto begin = SteadyClock::now();
-  if (writing_.valid()) {
-    collect();
-    waited_seconds_ += seconds_since(begin);
-  }
+  if (writing_.valid()) collect();
   // Its memory is freed with the thread's own copy as soon as it is written.
   writing_ = std::async(std::launch::async,
                         [this, facts = std::move(facts), saved = std::move(saved)]() mutable {
                           const auto mine = std::exchange(saved, {});
-                          return write_timed(folder_, std::move(facts), mine, options_);
+                          auto status = checkpoint::write(folder_, facts, mine, options_);
+                          return CheckpointOutcome{std::move(facts), std::move(status)};
                         });
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <future>
 #include <vector>
 
@@ -15,8 +14,6 @@ namespace orch::train {
 struct CheckpointOutcome {
   checkpoint::Facts facts;
   Status status;
-  double seconds = 0;       // in the background
-  std::uint64_t bytes = 0;  // of this rank
 };
 
 // Writes checkpoints in the background while training goes on, one at a time. One that fails (a
@@ -39,8 +36,6 @@ class Checkpointer {
   Status finish();
 
   bool is_writing() const { return writing_.valid(); }
-  // Of all saves together: seconds that training stood still because the one before was not done.
-  double waited_seconds() const { return waited_seconds_; }
 
  private:
   void collect();  // the one that is being written, waiting for it
@@ -51,7 +46,6 @@ class Checkpointer {
   std::future<CheckpointOutcome> writing_;
   std::vector<CheckpointOutcome> outcomes_;
   Status last_;
-  double waited_seconds_ = 0;
 };
 
 }  // namespace orch::train

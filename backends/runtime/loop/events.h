@@ -18,7 +18,7 @@ struct StartEvent {
   std::map<std::string, std::string> effective;  // see Engine::effective
 };
 
-// Of one step; by the names of core/record/events/collect.h.
+// Of one step; by the names of core/record/events/collect.h. For the log alone: the last five.
 struct StepEvent {
   std::int64_t step = 0;
   double loss = 0;
@@ -32,7 +32,16 @@ struct StepEvent {
   bool skipped = false;
   std::uint64_t communicated_bytes = 0;
   std::optional<double> bubble = {};
+  std::int64_t steps = 0;    // of the run
+  std::int64_t samples = 0;  // so far
+  std::int64_t global_batch = 0;
+  std::int64_t skipped_steps = 0;  // since the last line
+  double tflops = 0;               // per GPU
 };
+
+// The line that Megatron-DeepSpeed writes for an iteration, so that tools for its logs read ours:
+// " iteration        5/      50 | consumed samples: … | … |", without a line break.
+std::string log_line(const StepEvent& from);
 
 // <attempt>/events.jsonl as core/record/events/collect.h describes it. Numbers that are not finite are
 // written as null. Safe on several threads: checkpoints end in the background.

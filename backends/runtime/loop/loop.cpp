@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "backends/runtime/loop/checkpointer.h"
-#include "backends/runtime/loop/log_line.h"
 #include "backends/runtime/loop/memory.h"
 #include "backends/runtime/loop/tensorboard.h"
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/settings.h"
+#include "core/train/checkpoint/folders.h"
 #include "core/train/data/dataset.h"
 #include "core/plan/model_json.h"
 
@@ -142,7 +142,7 @@ std::optional<checkpoint::Reader> Loop::find_checkpoint() {
   world_.world().broadcast(shared, 0).wait();
   const auto agreed = shared.to(at::kCPU).item<std::int64_t>();
   if (is_first() || agreed < 0) return found;
-  auto opened = checkpoint::Reader::open(job_.checkpoints() / fmt::format("step-{:08d}", agreed),
+  auto opened = checkpoint::Reader::open(checkpoint::whole_folder(job_.checkpoints(), agreed),
                                          /*checksums=*/false);
   if (!opened)
     throw Failed("data",
@@ -154,14 +154,14 @@ std::optional<checkpoint::Reader> Loop::find_checkpoint() {
 
 void Loop::resume() {
   if (const auto reader = find_checkpoint()) {
-    engine_->load(*reader);
+    engine_->load(*reader, Load::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
   } else if (!config_.training.init.empty()) {
     const auto first = checkpoint::open_at(config_.training.init);
     if (!first.reader)
       throw Failed("data", config_.training.init + ": no sound checkpoint to begin with");
-    engine_->load_weights(*first.reader);
+    engine_->load(*first.reader, Load::weights);
   }
   begun_at_ = step_;
 }
@@ -218,7 +218,7 @@ bool Loop::step() {
 // Memory and bytes of the rank that has most, idle time as all have it in the mean. What is given to
 // collectives outside of steps is not counted.
 Loop::Shared Loop::share() {
-  const auto before = engine_->communicated_bytes();
+  const auto before = world_.bytes();
   if (world_.size() == 1)  // without waiting for the device
     return {static_cast<double>(peak_memory_bytes(world_.device())),
             static_cast<double>(before - own_bytes_), idle_share_.value_or(0)};
@@ -230,7 +230,7 @@ Loop::Shared Loop::share() {
                         .to(world_.device());
   const auto all = at::empty({world_.size(), 3}, like.device(world_.device()));
   world_.world().all_gather(all.view({-1}), mine).wait();
-  own_bytes_ += engine_->communicated_bytes() - before;
+  own_bytes_ += world_.bytes() - before;
   if (!is_first()) return {};
   const auto host = all.to(at::kCPU);
   const auto most = std::get<0>(host.max(0));
@@ -244,17 +244,16 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
   if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
-  events_.step({step_, result.loss, seconds, consumed_ * seq, rate,
-                static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
-                result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
-                bubble});
   const bool full = Settings(config_).text("recompute") == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);
-  fmt::print("{}\n",
-             log_line({step_, steps_, consumed_, consumed_ * seq, seconds, batch.learning_rate,
-                       batch.global_batch, result.loss, result.loss_scale, result.gradient_norm,
-                       skipped_, 0, flops / seconds / world_.size() / 1e12}));
+  const StepEvent event{step_, result.loss, seconds, consumed_ * seq, rate,
+                        static_cast<std::int64_t>(peak), result.gradient_norm, batch.learning_rate,
+                        result.loss_scale, result.skipped, static_cast<std::uint64_t>(communicated),
+                        bubble, steps_, consumed_, batch.global_batch, skipped_,
+                        flops / seconds / world_.size() / 1e12};
+  events_.step(event);
+  fmt::print("{}\n", log_line(event));
   std::fflush(stdout);
   skipped_ = 0;
   board_->scalars(step_, {{"loss", result.loss},
@@ -358,7 +357,7 @@ bool Loop::run() {
   last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();
-    const auto before = engine_->communicated_bytes();
+    const auto before = world_.bytes();
     const bool evaluates = due(config_.training.evaluate_every),
                saves = stop || due(config_.training.checkpoint_every);
     if (evaluates || saves) wait_for_device();
@@ -367,7 +366,7 @@ bool Loop::run() {
     if (saves) save();
     if (evaluates || saves) last_end_ += std::chrono::steady_clock::now() - between;
     tell_checkpoints();
-    own_bytes_ += engine_->communicated_bytes() - before;
+    own_bytes_ += world_.bytes() - before;
     if (stop && step_ < steps_) {
       finish();
       return false;

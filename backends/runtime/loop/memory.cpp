@@ -1,7 +1,6 @@
 #include "backends/runtime/loop/memory.h"
 
-#include <fstream>
-#include <string>
+#include "core/base/room.h"
 
 #ifdef ORCH_CUDA
 #include <ATen/cuda/CUDAContext.h>
@@ -11,16 +10,10 @@
 namespace orch::train {
 namespace {
 
-// "VmHWM:     12345 kB" of /proc/self/status.
-std::int64_t status_bytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == key) {
-      std::int64_t kib = 0;
-      status >> kib;
-      return kib * 1024;
-    }
-  return 0;
+// Of /proc/self/status.
+std::int64_t status_bytes(const char* key) {
+  const auto status = read_file("/proc/self/status");
+  return status ? static_cast<std::int64_t>(kilobytes(*status, key).value_or(0)) : 0;
 }
 
 #ifdef ORCH_CUDA
@@ -36,14 +29,14 @@ std::int64_t peak_memory_bytes(at::Device device) {
 #ifdef ORCH_CUDA
   if (device.is_cuda()) return reserved(device).peak;
 #endif
-  return device.is_cpu() ? status_bytes("VmHWM:") : 0;
+  return device.is_cpu() ? status_bytes("VmHWM") : 0;
 }
 
 std::int64_t current_memory_bytes(at::Device device) {
 #ifdef ORCH_CUDA
   if (device.is_cuda()) return reserved(device).current;
 #endif
-  return device.is_cpu() ? status_bytes("VmRSS:") : 0;
+  return device.is_cpu() ? status_bytes("VmRSS") : 0;
 }
 
 std::string device_name(at::Device device) {

@@ -1,13 +1,13 @@
 #include "backends/runtime/loop/tensorboard.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <bit>
-#include <chrono>
 
 #include "backends/runtime/host/failure.h"
+#include "core/base/clock.h"
+#include "core/base/room.h"
 
 namespace orch::train {
 namespace {
@@ -56,16 +56,6 @@ void put_text(std::string& to, unsigned field, std::string_view text) {  // mess
   to.append(text);
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string host() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
-
 }  // namespace
 
 std::uint32_t crc32c(std::string_view data) {
@@ -79,10 +69,10 @@ TensorBoard::TensorBoard(const fs::path& attempt) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw Failed("disk", file_error(folder, "create", error.value()).text());
-  file_ = std::make_unique<AppendFile>(
-      folder / fmt::format("events.out.tfevents.{:010.0f}.{}.orch", now(), host()));
+  file_ = std::make_unique<AppendFile>(folder / fmt::format("events.out.tfevents.{:010.0f}.{}.orch",
+                                                            SystemClock().now(), host_name()));
   std::string event;  // the first one names the format
-  put_double(event, 1, now());
+  put_double(event, 1, SystemClock().now());
   put_text(event, 3, "brain.Event:2");
   write(event);
 }
@@ -97,7 +87,7 @@ void TensorBoard::scalars(std::int64_t step,
     put_text(summary, 1, value);
   }
   std::string event;
-  put_double(event, 1, now());
+  put_double(event, 1, SystemClock().now());
   put_integer(event, 2, static_cast<std::uint64_t>(step));
   put_text(event, 5, summary);
   write(event);

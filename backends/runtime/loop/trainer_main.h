@@ -9,5 +9,11 @@ namespace orch::train {
 // also when it was told to stop and saved; 1 for a failure, told in events.jsonl and on stderr; 2
 // for a wrong call.
 int trainer_main(int argc, char** argv, const MakeEngine& make);
+template <class Engine>
+int trainer_main(int argc, char** argv) {
+  return trainer_main(argc, argv, [](const plan::Run& config, World& world, Profile& profile) {
+    return std::make_unique<Engine>(config, world, profile);
+  });
+}
 
 }  // namespace orch::train

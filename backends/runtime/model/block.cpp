@@ -21,8 +21,8 @@ Recompute parse_recompute(const std::string& text) {
   throw std::invalid_argument("recompute: '" + text + "' is none of none, selective, full");
 }
 
-std::uint64_t dropout_key(std::uint64_t seed, std::int64_t step, std::int64_t layer, int site) {
-  auto key = combine(seed, static_cast<std::uint64_t>(step));
+std::uint64_t dropout_key(std::int64_t seed, std::int64_t step, std::int64_t layer, int site) {
+  auto key = combine(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(step));
   key = combine(key, static_cast<std::uint64_t>(layer));
   return combine(key, static_cast<std::uint64_t>(site));
 }
@@ -38,6 +38,8 @@ std::int64_t BlockSaved::bytes() const {
 std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t layer) {
   const auto name = [&](const char* what) { return fmt::format("layers.{}.{}", layer, what); };
   const auto h = model.hidden, attended = model.heads * model.head_dim;
+  const auto qkv = static_cast<std::int64_t>(model.q_width() + model.kv_width());
+  const auto up = static_cast<std::int64_t>(model.up_width(static_cast<double>(model.ffn_hidden)));
   std::vector<ParameterSpec> specs;
   const auto product = [&](const char* what, std::int64_t out, std::int64_t in, int split_dim,
                            bool has_bias) {
@@ -57,27 +59,28 @@ std::vector<ParameterSpec> Block::specs(const plan::Model& model, std::int64_t l
     specs.back().is_partial = true;
   };
   product("mlp.down", h, model.ffn_hidden, 1, model.bias);
-  product("mlp.up", up_rows(model), h, 0, model.bias);
+  product("mlp.up", up, h, 0, model.bias);
   norm("norm2");
   product("attention.out", h, attended, 1, model.bias);
   if (model.qk_norm) {
     head_norm("attention.q_norm.weight");
     head_norm("attention.k_norm.weight");
   }
-  product("attention.qkv", qkv_rows(model), h, 0, model.has_qkv_bias());
+  product("attention.qkv", qkv, h, 0, model.has_qkv_bias());
   norm("norm1");
   return specs;
 }
 
-Block::Block(const BlockOptions& options, Parameters& parameters, const Attention& attention,
-             Profile* profile)
+Block::Block(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
+             const Attention& attention, Profile* profile)
     : options_(options),
+      layer_(layer),
       parameters_(&parameters),
       attention_(&attention),
       profile_(profile),
-      norm1_(options.model, parameters, fmt::format("layers.{}.norm1", options.layer)),
-      norm2_(options.model, parameters, fmt::format("layers.{}.norm2", options.layer)) {
-  const auto& has = options.model;
+      norm1_(options.config, parameters, fmt::format("layers.{}.norm1", layer)),
+      norm2_(options.config, parameters, fmt::format("layers.{}.norm2", layer)) {
+  const auto& has = options.config;
   qkv_ = find("attention.qkv", has.has_qkv_bias());
   out_ = find("attention.out", has.bias);
   up_ = find("mlp.up", has.bias);
@@ -88,25 +91,25 @@ Block::Block(const BlockOptions& options, Parameters& parameters, const Attentio
 }
 
 Block::Linear Block::find(const char* what, bool has_bias) const {
-  const auto name = fmt::format("layers.{}.{}", options_.layer, what);
+  const auto name = fmt::format("layers.{}.{}", layer_, what);
   Linear found{parameters_->index(name + ".weight")};
   if (has_bias) found.bias = parameters_->index(name + ".bias");
   return found;
 }
 
 HeadNorms Block::head_norms() const {
-  return {weight(q_norm_), weight(k_norm_), options_.model.norm_epsilon};
+  return {weight(q_norm_), weight(k_norm_), options_.config.norm_epsilon};
 }
 
 HeadNorms Block::head_norm_gradients() const { return {gradient(q_norm_), gradient(k_norm_)}; }
 
 Dropout Block::dropout_at(int site, const Place& place) const {
-  return {options_.dropout, dropout_key(options_.seed, place.step, options_.layer, site),
-          (place.first_sample * place.seq + place.first_row) * options_.model.hidden};
+  return {options_.dropout, dropout_key(options_.seed, place.step, layer_, site),
+          (place.first_sample * place.seq + place.first_row) * options_.config.hidden};
 }
 
 AttentionPlace Block::attention_at(const Place& place, bool drops) const {
-  return {dropout_key(options_.seed, place.step, options_.layer, 0), place.first_sample,
+  return {dropout_key(options_.seed, place.step, layer_, 0), place.first_sample,
           drops ? options_.attention_dropout : 0};
 }
 
@@ -151,7 +154,7 @@ void Block::compute_again(const Place& place, BlockSaved& saved) const {
     saved.norm1 = norm1_.forward(saved.x);
     if (options_.recompute == Recompute::selective) {
       saved.norm2.norm = norm2_.forward(saved.norm2.sum);
-      saved.mlp.after = ops::activate(saved.mlp.before, activation(options_.model));
+      saved.mlp.after = ops::activate(saved.mlp.before, activation(options_.config));
     }
   }
   if (options_.recompute == Recompute::full) forward_from(saved.norm1, place, true, saved);
@@ -180,7 +183,7 @@ void Block::forward_from(const Normed& norm1, const Place& place, bool drops,
   const auto normed = options_.axis.gather(saved.norm2.norm.y).take();
   Profile::Scope scope(profile_, "MLP up");
   saved.mlp = ops::linear_activated(normed, weight(up_.weight), weight(up_.bias),
-                                    activation(options_.model));
+                                    activation(options_.config));
 }
 
 void Block::add_weight_gradient(std::size_t parameter, const at::Tensor& dy, const at::Tensor& x,
@@ -246,7 +249,7 @@ at::Tensor Block::mlp_backward(const at::Tensor& dy, const Place& place, BlockSa
   {
     Profile::Scope scope(profile_, "MLP down");
     d = ops::linear_activated_backward(d, weight(down_.weight), saved.mlp.before,
-                                       activation(options_.model), gradient(up_.bias));
+                                       activation(options_.config), gradient(up_.bias));
   }
   const auto dh = column_backward(up_, d, saved.norm2.norm.y, "MLP up", gradients);
   Profile::Scope scope(profile_, kNorms);

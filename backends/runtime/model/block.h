@@ -2,25 +2,10 @@
 
 #include "backends/runtime/model/attention.h"
 #include "backends/runtime/model/norm.h"
+#include "backends/runtime/model/options.h"
 #include "backends/runtime/model/profile.h"
-#include "backends/runtime/model/tensor_axis.h"
 
 namespace orch::train {
-
-// selective: what is cheap to compute again is not kept: scores, norms, what the MLP's
-// activation gives.
-enum class Recompute { none, selective, full };
-Recompute parse_recompute(const std::string& text);  // throws std::invalid_argument
-
-struct BlockOptions {
-  plan::Model model;
-  std::int64_t layer = 0;
-  double dropout = 0;
-  double attention_dropout = 0;
-  Recompute recompute = Recompute::none;
-  std::uint64_t seed = 0;
-  TensorAxis axis;
-};
 
 // Where a micro-batch is: what dropout depends on besides the layer.
 struct Place {
@@ -47,8 +32,8 @@ struct BlockSaved {
 class Block {
  public:
   // attention is shared by all blocks and outlives them.
-  Block(const BlockOptions& options, Parameters& parameters, const Attention& attention,
-        Profile* profile);
+  Block(const ModelOptions& options, std::int64_t layer, Parameters& parameters,
+        const Attention& attention, Profile* profile);
 
   // saved: null in evaluation, which drops nothing.
   Stream forward(const Stream& in, const Place& place, BlockSaved* saved) const;
@@ -95,7 +80,8 @@ class Block {
     return index ? (*parameters_)[*index].gradient : at::Tensor();
   }
 
-  BlockOptions options_;
+  ModelOptions options_;
+  std::int64_t layer_;
   Parameters* parameters_;
   const Attention* attention_;
   Profile* profile_;
@@ -105,6 +91,6 @@ class Block {
 };
 
 // A stream's key for dropout: every site of every layer in every step has its own.
-std::uint64_t dropout_key(std::uint64_t seed, std::int64_t step, std::int64_t layer, int site);
+std::uint64_t dropout_key(std::int64_t seed, std::int64_t step, std::int64_t layer, int site);
 
 }  // namespace orch::train

@@ -40,7 +40,7 @@ Dropout Embedding::dropout_of(const MicroBatch& batch, bool drops) const {
   const auto& config = options_.config;
   const auto first_row = options_.axis.first_row(batch.rows);
   return {drops ? options_.dropout : 0,
-          dropout_key(static_cast<std::uint64_t>(options_.seed), batch.step, config.layers, kSite),
+          dropout_key(options_.seed, batch.step, config.layers, kSite),
           (batch.first_sample * config.seq + first_row) * config.hidden};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "backends/runtime/model/block.h"
-#include "backends/runtime/model/options.h"
 
 namespace orch::train {
 

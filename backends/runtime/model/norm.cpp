@@ -18,7 +18,7 @@ std::vector<ParameterSpec> Norm::specs(const plan::Model& model, const std::stri
 
 Norm::Norm(const plan::Model& model, Parameters& parameters, const std::string& name)
     : parameters_(&parameters),
-      kind_(norm_kind(model)),
+      kind_(model.rms_norm ? NormKind::rms : NormKind::layer),
       epsilon_(model.norm_epsilon),
       weight_(parameters.index(name + ".weight")) {
   if (kind_ == NormKind::layer) bias_ = parameters.index(name + ".bias");

@@ -3,11 +3,16 @@
 #include <functional>
 
 #include "backends/runtime/model/parts.h"
-#include "backends/runtime/model/block.h"
+#include "backends/runtime/model/tensor_axis.h"
 
 namespace orch::train {
 
 enum class Way { forward, backward };
+
+// selective: what is cheap to compute again is not kept: scores, norms, what the MLP's
+// activation gives.
+enum class Recompute { none, selective, full };
+Recompute parse_recompute(const std::string& text);  // throws std::invalid_argument
 
 // Told before and after a layer's weights are used, and its gradients made; -1: the embedding's,
 // layers: the head's, whose forward and backward are one, backward.

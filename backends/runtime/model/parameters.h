@@ -21,15 +21,13 @@ struct ParameterSpec {
   std::vector<std::int64_t> shape;  // of the whole tensor, before tensor parallelism
   int split_dim = -1;               // along which tensor parallelism cuts it; -1: every rank has it
   Init init = Init::zeros;
-  bool decay = false;  // weight decay: see decays()
+  // Weight decay, by the rule of Megatron: matrices decay, embeddings among them; biases and norms
+  // (the embedding's too) do not.
+  bool decay = false;
   std::int64_t padding = 0;  // rows at its end that are no words
   bool is_tied = false;      // embedding and head share it: both ends of a pipeline have it
   bool is_partial = false;   // every tensor-parallel rank has it, with its own heads' gradient alone
 };
-
-// The rule of Megatron: matrices decay, embeddings among them; biases and norms (the embedding's
-// too) do not.
-inline bool decays(const std::vector<std::int64_t>& shape) { return shape.size() > 1; }
 
 // A rank's part of what tensor parallelism cuts.
 struct Slice {

@@ -15,22 +15,11 @@ namespace orch::train {
 //   GPT-2   layer   gelu         learned     yes      yes        no        no               yes
 //   BLOOM   layer   gelu         alibi       yes      yes        no        yes              yes
 //   Llama   rms     swiglu       rotary      no       Qwen 2     Qwen 3    no               either
-inline NormKind norm_kind(const plan::Model& model) {
-  return model.rms_norm ? NormKind::rms : NormKind::layer;
-}
 inline Activation activation(const plan::Model& model) {
   return model.swiglu ? Activation::swiglu : Activation::gelu;
 }
 inline RotaryOptions rotary(const plan::Model& model) {
   return {model.rope_theta, model.rope_factor, model.rope_low, model.rope_high, model.rope_original};
-}
-
-// Rows of the first products of attention and MLP.
-inline std::int64_t qkv_rows(const plan::Model& model) {
-  return static_cast<std::int64_t>(model.q_width() + model.kv_width());
-}
-inline std::int64_t up_rows(const plan::Model& model) {
-  return static_cast<std::int64_t>(model.up_width(static_cast<double>(model.ffn_hidden)));
 }
 
 // The vocabulary as products want it: a multiple of this on each of the ranks that share it. Rows

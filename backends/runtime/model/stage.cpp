@@ -73,10 +73,7 @@ Stage::Stage(const ModelOptions& options, const Span& span, Parameters& paramete
       attention_(attention_options(options), options.dtype, options.device) {
   if (span.embeds) embedding_.emplace(options, parameters, profile);
   for (auto layer = span.first; layer < span.end; ++layer)
-    blocks_.emplace_back(
-        BlockOptions{options.config, layer, options.dropout, options.attention_dropout,
-                     options.recompute, static_cast<std::uint64_t>(options.seed), options.axis},
-        parameters, attention_, profile);
+    blocks_.emplace_back(options, layer, parameters, attention_, profile);
   if (span.predicts) head_.emplace(options, parameters, profile, !(span.embeds && options.config.tied));
   if (options.inputs_on_host && options.recompute == Recompute::full)
     shelf_.emplace(options.device, blocks_.size());

@@ -5,7 +5,6 @@
 #include "backends/runtime/model/block.h"
 #include "backends/runtime/model/embedding.h"
 #include "backends/runtime/model/head.h"
-#include "backends/runtime/model/options.h"
 #include "backends/runtime/model/shelf.h"
 
 namespace orch::train {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "backends/runtime/step/optimizers.h"
+#include "backends/runtime/step/optimizer.h"
 
 namespace orch::train {
 namespace {

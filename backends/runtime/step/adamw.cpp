@@ -9,7 +9,7 @@
 #include "backends/runtime/host/worker.h"
 #include "backends/runtime/kernels/adamw_kernel.h"
 #include "backends/runtime/kernels/kernels.h"
-#include "backends/runtime/step/optimizers.h"
+#include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/staging.h"
 
 namespace orch::train {

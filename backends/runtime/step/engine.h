@@ -19,6 +19,13 @@ struct StepResult {
   bool stop = false;     // some rank wants to
 };
 
+// What all ranks know alike once the gradients of a step are in.
+struct Agreed {
+  double norm = 0;  // of all gradients, times the loss scale
+  double loss = 0;
+  bool stop = false;
+};
+
 // The samples of one step: [first, first + global_batch) of the data's order.
 struct StepBatch {
   std::int64_t step = 0;  // from 1
@@ -27,6 +34,9 @@ struct StepBatch {
   double learning_rate = 0;
   bool stop = false;  // this rank was told to stop
 };
+
+// What of a checkpoint: all, to go on with its training, or weights to begin another with.
+enum class Load { all, weights };
 
 // A parallelism strategy at work: what the loop needs of a backend.
 class Engine {
@@ -39,13 +49,10 @@ class Engine {
   // A copy of this rank's share of the state, in host memory: training may go on while it is
   // written. Adds to the facts what else load() needs.
   virtual checkpoint::Saved save(checkpoint::Facts& facts) = 0;
-  virtual void load(const checkpoint::Reader& from) = 0;  // everything
-  virtual void load_weights(const checkpoint::Reader& from) = 0;
+  virtual void load(const checkpoint::Reader& from, Load what) = 0;
 
   // What really runs, for the log: "attention": "sdpa", "compression": "powersgd rank 2", ...
   virtual std::map<std::string, std::string> effective() const = 0;
-  // Since the start of this attempt: bytes given to collectives.
-  virtual std::uint64_t communicated_bytes() const = 0;
   // By the estimator's names: "weights", "gradients", "optimizer states", "activations", ...
   virtual std::map<std::string, double> memory_items() const = 0;
 };

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "backends/runtime/model/profile.h"
-#include "backends/runtime/step/optimizers.h"
 
 namespace orch::train {
 

@@ -66,6 +66,8 @@ void finish(Optimizer& optimizer, std::size_t owned, Profile& profile);
 // parameters must outlive the optimizer.
 std::unique_ptr<Optimizer> make_optimizer(const std::string& name, Parameters& parameters,
                                           const OptimizerOptions& options);
+std::unique_ptr<Optimizer> make_adamw(Parameters& parameters, const OptimizerOptions& options);
+std::unique_ptr<Optimizer> make_adafactor(Parameters& parameters, const OptimizerOptions& options);
 
 // The sum of squares of a flat buffer of gradients, as a tensor of one double on its device (no
 // synchronisation); not finite if any element is not. The same bits on every device, with any number

@@ -38,13 +38,14 @@ std::vector<Range> shard_of(const std::vector<BucketRange>& buckets, std::int64_
 }
 
 Reducer::Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
-                 const ReducerOptions& options, const MakeHook& make_hook)
+                 const ReducerOptions& options, std::unique_ptr<BucketHook> hook)
     : parameters_(parameters),
       data_(data),
       overlap_(options.overlap),
       bucket_view_(options.bucket_view),
       scatter_(options.scatter),
-      sent_type_(options.sent_as.value_or(parameters.gradients().scalar_type())) {
+      sent_type_(options.sent_as.value_or(parameters.gradients().scalar_type())),
+      hook_(std::move(hook)) {
   if (data.size() == 1) return;
   const auto owned = scatter_ ? shard_of(buckets, data.rank(), data.size()) : std::vector<Range>();
   for (const auto& [first, end, range] : buckets) {
@@ -60,7 +61,6 @@ Reducer::Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> b
     }
     bucket_of_.insert(bucket_of_.end(), end - first, buckets_.size() - 1);
   }
-  if (make_hook) hook_ = make_hook(meter_);
   if (hook_)
     for (const auto& bucket : buckets_) hook_->add_bucket(bucket.first, bucket.end);
 }
@@ -90,7 +90,7 @@ void Reducer::launch_ready() {
 void Reducer::launch(std::size_t bucket) {
   if (bucket == 0) buffer_bytes_ = 0;
   if (is_hooked())
-    buffer_bytes_ += hook_->launch(bucket, step_);
+    buffer_bytes_ += hook_->launch(bucket);
   else
     launch_plain(buckets_[bucket]);
   launched_ = bucket + 1;
@@ -101,7 +101,7 @@ void Reducer::launch(std::size_t bucket) {
 void Reducer::launch_plain(Bucket& bucket) {
   if (divides_first()) bucket.gradients.div_(data_.size());
   if (scatter_) {
-    bucket.launched = meter_.reduce_scatter(data_, bucket.mine, bucket.gradients);
+    bucket.pending = data_.reduce_scatter(bucket.mine, bucket.gradients);
     return;
   }
   if (bucket.gradients.scalar_type() != sent_type_)
@@ -110,11 +110,11 @@ void Reducer::launch_plain(Bucket& bucket) {
     bucket.sent = bucket_view_ ? bucket.gradients : bucket.gradients.clone();
   if (!bucket.sent.is_same(bucket.gradients))
     buffer_bytes_ += static_cast<double>(bucket.sent.nbytes());
-  bucket.launched = meter_.all_reduce(data_, bucket.sent);
+  bucket.pending = data_.all_reduce(bucket.sent);
 }
 
 void Reducer::finish_plain(Bucket& bucket) {
-  meter_.wait(bucket.launched);
+  bucket.pending.wait();
   const bool in_place = scatter_ || bucket_view_;
   if (!scatter_ && bucket.gradients.scalar_type() != sent_type_)
     bucket.gradients.copy_(bucket.sent);
@@ -125,7 +125,7 @@ void Reducer::finish_plain(Bucket& bucket) {
   else if (!divides_first())
     at::div_out(bucket.gradients, bucket.sent, at::scalar_to_tensor(data_.size()));
   bucket.sent.reset();
-  bucket.launched = {};
+  bucket.pending = {};
 }
 
 void Reducer::finish() {
@@ -136,7 +136,6 @@ void Reducer::finish() {
     hook_->finish();
   else
     for (auto& bucket : buckets_) finish_plain(bucket);
-  meter_.end_step();
   synchronize_ = false;
 }
 

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/model/parameters.h"
-#include "backends/runtime/step/meter.h"
 
 namespace orch::train {
 
@@ -40,10 +38,9 @@ class BucketHook {
   virtual ~BucketHook() = default;
   virtual void add_bucket(std::size_t first, std::size_t end) = 0;  // parameters
   virtual bool is_used_at(std::int64_t step) const = 0;
-  virtual double launch(std::size_t bucket, std::int64_t step) = 0;  // bytes of its buffers
+  virtual double launch(std::size_t bucket) = 0;  // bytes of its buffers
   virtual void finish() = 0;  // all buckets; afterwards gradients are the mean
 };
-using MakeHook = std::function<std::unique_ptr<BucketHook>(Meter&)>;
 
 // Makes gradients their mean over ranks, while backward goes on. Buckets are slices of the flat
 // gradient buffer in its order, which is backward's; they are sent strictly in that order on every
@@ -52,7 +49,7 @@ class Reducer {
  public:
   // Both outlive the reducer.
   Reducer(Parameters& parameters, Group& data, std::vector<BucketRange> buckets,
-          const ReducerOptions& options, const MakeHook& make_hook = {});
+          const ReducerOptions& options, std::unique_ptr<BucketHook> hook = {});
 
   // Before the backward of a micro-batch of a step (from 1), or of all of them where ready() is
   // called for the last one alone. Without synchronize gradients are only added up: nothing is sent.
@@ -65,12 +62,7 @@ class Reducer {
   // rank.
   void finish();
 
-  const ReducerStats& stats() const { return meter_.stats(); }
   double buffer_bytes() const { return buffer_bytes_; }  // at the last step, beside the gradients
-  std::size_t bucket_count() const { return buckets_.size(); }
-  std::int64_t bucket_elements(std::size_t bucket) const {
-    return buckets_[bucket].gradients.numel();
-  }
 
  protected:
   BucketHook* hook() const { return hook_.get(); }
@@ -82,7 +74,7 @@ class Reducer {
     at::Tensor mine;                 // what of it this rank gets the mean of
     std::size_t waiting_for = 0;     // parameters not ready yet
     at::Tensor sent;                 // the gradients, or a copy
-    Launched launched;
+    Pending pending;
   };
 
   void launch_ready();
@@ -102,7 +94,6 @@ class Reducer {
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_;  // by parameter
   std::vector<bool> is_ready_;
-  Meter meter_;
   std::unique_ptr<BucketHook> hook_;
 
   std::int64_t step_ = 0;

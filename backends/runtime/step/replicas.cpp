@@ -88,7 +88,7 @@ at::Tensor Replicas::squares() const {
   return sum;
 }
 
-Replicas::Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
+Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
   const auto squared = squares();
   const double tells = mesh_.tensor_rank() == 0 ? 1 : 0;  // the loss is 0 where the head is not
   const auto shared = at::stack({squared, loss.to(at::kDouble).mul_(tells),

@@ -6,6 +6,7 @@
 #include "backends/runtime/comm/mesh.h"
 #include "backends/runtime/model/parameters.h"
 #include "backends/runtime/model/profile.h"
+#include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/optimizer.h"
 #include "backends/runtime/step/state.h"
 
@@ -31,10 +32,6 @@ class Replicas {
   // After the replicas' reduction: gradients become those of the whole model, on every rank alike.
   void add_up_gradients();
 
-  struct Agreed {
-    double norm = 0, loss = 0;
-    bool stop = false;
-  };
   // One reduction over all ranks for all that they must know before they decide: the same bits on
   // each. loss: this rank's share of it. Throws CommError.
   Agreed agree(const at::Tensor& loss, bool stop) const;

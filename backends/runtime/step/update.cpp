@@ -12,6 +12,8 @@ namespace orch::train {
 
 Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options)
     : training_(run.training),
+      vocab_(run.model.vocab),
+      parameters_(parameters),
       loss_scale_(dtype_of(run) == at::kHalf, training_.loss_scale, training_.loss_scale_window),
       deferred_(options.deferred) {
   options.weight_decay = training_.weight_decay;
@@ -21,11 +23,11 @@ Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions op
   optimizer_ = make_optimizer(Settings(run).text("optimizer"), parameters, options);
 }
 
-void Update::apply(const StepBatch& batch, double norm, StepResult& result) {
-  const double scale = loss_scale_.scale();
-  result.loss_scale = scale;
-  result.gradient_norm = norm / scale;
-  result.skipped = !std::isfinite(result.gradient_norm);
+StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
+  const double scale = loss_scale_.scale(), norm = agreed.norm / scale;
+  if (!std::isfinite(agreed.loss) && scale == 1)
+    throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, agreed.loss));
+  const StepResult result{agreed.loss, norm, scale, !std::isfinite(norm), agreed.stop};
   if (result.skipped && scale == 1)
     throw Failed("nan", fmt::format("the gradient of step {} is not finite (loss {})", batch.step,
                                     result.loss));
@@ -33,21 +35,29 @@ void Update::apply(const StepBatch& batch, double norm, StepResult& result) {
   if (const double ratio = loss_scale_.scale() / scale; ratio != 1 && on_rescale) on_rescale(ratio);
   if (loss_scale_.is_exhausted())
     throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
-  if (result.skipped) return;
+  if (result.skipped) return result;
   const double clip = clip_coefficient(result.gradient_norm, training_.clip);
   optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
   if (!deferred_) optimizer_->finish();
+  return result;
 }
 
-void Update::save(checkpoint::Facts& facts) const {
+std::vector<StateTensor> Update::save(checkpoint::Facts& facts) {
+  optimizer_->finish();
   const auto [scale, good] = loss_scale_.state();
   facts.numbers["loss_scale"] = scale;
   facts.numbers["loss_scale_good_steps"] = static_cast<double>(good);
   facts.numbers["updates"] = static_cast<double>(updates_);
+  return training_state(parameters_, *optimizer_, vocab_);
 }
 
-void Update::load(const checkpoint::Facts& facts) {
-  const auto& numbers = facts.numbers;
+void Update::load(const checkpoint::Reader& from, Load what) {
+  optimizer_->finish();
+  load_state(from, what == Load::all ? training_state(parameters_, *optimizer_, vocab_)
+                                     : weight_state(parameters_, vocab_));
+  parameters_.copy_masters_to_weights();
+  if (what == Load::weights) return;
+  const auto& numbers = from.facts().numbers;
   loss_scale_.restore(
       {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});
   updates_ = static_cast<std::int64_t>(numbers.at("updates"));

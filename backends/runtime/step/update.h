@@ -5,7 +5,7 @@
 
 #include "backends/runtime/model/parameters.h"
 #include "backends/runtime/step/engine.h"
-#include "backends/runtime/step/optimizer.h"
+#include "backends/runtime/step/state.h"
 #include "core/plan/run.h"
 
 namespace orch::train {
@@ -19,19 +19,21 @@ class Update {
 
   double loss_scale() const { return loss_scale_.scale(); }
   Optimizer& optimizer() { return *optimizer_; }
-  const Optimizer& optimizer() const { return *optimizer_; }
 
-  // norm: of all gradients, times the loss scale. Fills the result in. Throws Failed("nan") where
-  // neither a skipped step nor a smaller scale helps.
-  void apply(const StepBatch& batch, double norm, StepResult& result);
+  // Throws Failed("nan") where neither a skipped step nor a smaller scale helps.
+  StepResult apply(const StepBatch& batch, const Agreed& agreed);
   // Told by how much the loss scale has changed.
   std::function<void(double ratio)> on_rescale;
 
-  void save(checkpoint::Facts& facts) const;
-  void load(const checkpoint::Facts& facts);
+  // All of the training's state on this rank, when the host is done with it.
+  std::vector<StateTensor> save(checkpoint::Facts& facts);
+  void load(const checkpoint::Reader& from, Load what);
+  std::map<std::string, double> memory_items() const { return state_items(parameters_, *optimizer_); }
 
  private:
   const plan::Training training_;
+  const std::int64_t vocab_;
+  Parameters& parameters_;
   LossScale loss_scale_;
   const bool deferred_;
   std::unique_ptr<Optimizer> optimizer_;

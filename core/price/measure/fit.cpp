@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 namespace orch::measure {
 
@@ -23,9 +22,7 @@ Line fit_line(std::span<const Point> points) {
   return line;
 }
 
-RingFit fit_all_reduce(std::span<const Transfer> transfers, std::int64_t ranks) {
-  std::vector<Point> points;
-  for (const auto& transfer : transfers) points.push_back({transfer.bytes, transfer.seconds});
+RingFit fit_all_reduce(std::span<const Point> points, std::int64_t ranks) {
   const auto line = fit_line(points);
   const auto n = static_cast<double>(ranks);
   const auto levels = static_cast<double>(std::bit_width(static_cast<std::uint64_t>(ranks - 1)));

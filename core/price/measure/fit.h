@@ -12,11 +12,6 @@ struct Line {
   double per_unit = 0;
 };
 
-struct Point {
-  double amount = 0;
-  double seconds = 0;
-};
-
 // The line whose relative errors have the smallest squares; neither part is negative. With one
 // point, all of it is per unit.
 Line fit_line(std::span<const Point> points);
@@ -27,7 +22,7 @@ struct RingFit {
   double latency = 0;    // seconds
   double bandwidth = 0;  // bytes/s
 };
-RingFit fit_all_reduce(std::span<const Transfer> transfers, std::int64_t ranks);
+RingFit fit_all_reduce(std::span<const Point> points, std::int64_t ranks);
 
 // FLOP/s of the fastest.
 double best_rate(std::span<const Product> products);

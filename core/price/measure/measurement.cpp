@@ -11,9 +11,17 @@
 #include "core/base/text.h"
 
 namespace orch::measure {
-namespace {
 
 using Json = nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Product, dtype, m, n, k, batch, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pass, op, elements, bytes, seconds)
+static void from_json(const Json& json, Point& point) {
+  json.at("bytes").get_to(point.amount);
+  json.at("seconds").get_to(point.seconds);
+}
+
+namespace {
 
 double amount(const Json& json, const char* key) {
   const auto value = json.at(key).get<double>();
@@ -34,33 +42,18 @@ std::int64_t count(const Json& json, const char* key) {
   return value;
 }
 
-std::vector<Product> products(const Json& list) {
-  std::vector<Product> out;
+// Rows of a list, whose numbers are all above 0.
+template <class Row>
+std::vector<Row> rows_of(const Json& list) {
   for (const auto& row : list)
-    out.push_back({row.at("dtype").get<std::string>(), positive(row, "m"), positive(row, "n"),
-                   positive(row, "k"), positive(row, "batch"), positive(row, "seconds")});
-  return out;
+    for (const auto& [key, value] : row.items())
+      if (value.is_number()) positive(row, key.c_str());
+  return list.get<std::vector<Row>>();
 }
 
 MeasuredLayer layer(const Json& json) {
   return {count(json, "hidden"), count(json, "heads"), count(json, "seq"), count(json, "vocab"),
           count(json, "micro_batch")};
-}
-
-std::vector<Pass> passes(const Json& list) {
-  std::vector<Pass> out;
-  for (const auto& row : list)
-    out.push_back({row.at("op").get<std::string>(), positive(row, "elements"),
-                   positive(row, "bytes"), positive(row, "seconds")});
-  return out;
-}
-
-std::vector<Transfer> transfers(const Json& list, const char* direction = nullptr) {
-  std::vector<Transfer> out;
-  for (const auto& row : list)
-    if (!direction || row.at("direction") == direction)
-      out.push_back({positive(row, "bytes"), positive(row, "seconds")});
-  return out;
 }
 
 Measurement read(const Json& json) {
@@ -79,13 +72,12 @@ Measurement read(const Json& json) {
   out.context = amount(memory, "context");
   out.communicator = amount(memory, "communicator");
   out.launch_seconds = positive(json, "launch_seconds");
-  out.products = products(json.at("products"));
-  out.attention = products(json.at("attention"));
+  out.products = rows_of<Product>(json.at("products"));
+  out.attention = rows_of<Product>(json.at("attention"));
   out.layer = layer(json.at("layer"));
-  out.passes = passes(json.at("passes"));
-  out.all_reduce = transfers(json.at("all_reduce"));
-  out.to_device = transfers(json.at("copies"), "to_device");
-  out.to_host = transfers(json.at("copies"), "to_host");
+  out.passes = rows_of<Pass>(json.at("passes"));
+  out.all_reduce = rows_of<Point>(json.at("all_reduce"));
+  out.copies = rows_of<Point>(json.at("copies"));
   return out;
 }
 

@@ -7,7 +7,6 @@
 #include "core/base/result.h"
 #include "core/plan/family.h"
 
-
 namespace orch::measure {
 
 // A matrix product [m, k] x [k, n], batch times.
@@ -27,9 +26,9 @@ struct Pass {
   double seconds = 0;
 };
 
-// Bytes that went somewhere.
-struct Transfer {
-  double bytes = 0;
+// So many bytes that went somewhere, or operations, and how long they took.
+struct Point {
+  double amount = 0;
   double seconds = 0;
 };
 
@@ -57,8 +56,8 @@ struct Measurement {
   std::vector<Product> attention;
   MeasuredLayer layer;
   std::vector<Pass> passes;
-  std::vector<Transfer> all_reduce;
-  std::vector<Transfer> to_device, to_host;
+  std::vector<Point> all_reduce;
+  std::vector<Point> copies;  // between host and device, both ways
 
   const Pass* pass(const std::string& op) const;
 };

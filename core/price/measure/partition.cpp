@@ -142,17 +142,14 @@ void set_links(const Measurement& measured, const Writer& out) {
   if (measured.ranks > 1 && !measured.all_reduce.empty()) {
     const auto ring = fit_all_reduce(measured.all_reduce, measured.ranks);
     const auto how = fmt::format("all-reduces of {} ranks, {} to {}", measured.ranks,
-                                 format_bytes(measured.all_reduce.front().bytes),
-                                 format_bytes(measured.all_reduce.back().bytes));
+                                 format_bytes(measured.all_reduce.front().amount),
+                                 format_bytes(measured.all_reduce.back().amount));
     out.set(to.intra_node.bandwidth, ring.bandwidth, how);
     out.set(to.intra_node.latency, std::max(1e-9, ring.latency), how);
     out.set(to.intra_node.efficiency, 1, "as measured");
   }
-  if (measured.to_device.empty()) return;
-  std::vector<Point> points;
-  for (const auto* list : {&measured.to_device, &measured.to_host})
-    for (const auto& transfer : *list) points.push_back({transfer.bytes, transfer.seconds});
-  const auto line = fit_line(points);
+  if (measured.copies.empty()) return;
+  const auto line = fit_line(measured.copies);
   out.set(to.pcie.bandwidth, 1 / line.per_unit, "copies from and to pinned memory");
   out.set(to.pcie.latency, std::max(1e-9, line.fixed), "the same");
   out.set(to.pcie.efficiency, 1, "as measured");

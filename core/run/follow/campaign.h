@@ -28,8 +28,9 @@ class Campaign {
   // submitted.
   Status open();
 
-  // What could not be read or written since the last call; everything else went on.
+  // What could not be read or written since the last call, each but once; everything else went on.
   Errors take_troubles();
+  void note_trouble(const Errors& errors);
 
   const fs::path& folder() const { return folder_; }
   const plan::Experiment& experiment() const { return experiment_; }
@@ -86,7 +87,6 @@ class Campaign {
   void clear_stop_files(const std::vector<std::size_t>& which);
 
  private:
-  void note_trouble(const Errors& errors);
   Status read_runs();
   void read_run(RunView& view, const fs::path& folder);
   void damage(RunView& view, const Errors& errors);

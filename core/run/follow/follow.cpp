@@ -64,21 +64,6 @@ std::vector<std::size_t> due_of(const Campaign& campaign, const std::set<std::st
   return due;
 }
 
-// Says each trouble once, however often it comes back.
-class Troubles {
- public:
-  explicit Troubles(const Campaign& campaign) : campaign_(campaign) {}
-  void tell(const Errors& errors) {
-    for (const auto& error : errors)
-      if (told_.insert(error.text()).second) campaign_.world().say(error.text());
-  }
-  void tell(const Status& status) { tell(status.error()); }
-
- private:
-  const Campaign& campaign_;
-  std::set<std::string> told_;
-};
-
 }  // namespace
 
 Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::string>& only,
@@ -101,23 +86,17 @@ Status carry_on(Campaign& campaign, FileLock::Wait wait, const std::set<std::str
 namespace {
 
 // A submission may be unanswered because an orch was killed while it submitted, the last one too,
-// after which nothing else is due. Whoever submits just now gets the time to note the answer.
-class Doubt {
- public:
-  bool is_old(const Campaign& campaign) {
-    constexpr double kSeconds = 10;
-    const double now = campaign.world().clock->steady();
-    if (campaign.ledger().unanswered().empty()) {
-      since_ = -1;
-      return false;
-    }
-    if (since_ < 0) since_ = now;
-    return now - since_ >= kSeconds;
-  }
-
- private:
-  double since_ = -1;  // it is answered
-};
+// after which nothing else is due. Whoever submits just now gets the time to note the answer. since:
+// when the first was seen; -1: all are answered.
+bool doubts_are_old(const Campaign& campaign, double& since) {
+  constexpr double kSeconds = 10;
+  const double now = campaign.world().clock->steady();
+  if (campaign.ledger().unanswered().empty())
+    since = -1;
+  else if (since < 0)
+    since = now;
+  return since >= 0 && now - since >= kSeconds;
+}
 
 // How often to look: runs of this machine alone are no load on anybody's scheduler.
 Pace::Limits limits_of(const Campaign& campaign, const FollowOptions& options) {
@@ -145,13 +124,12 @@ void wait_and_look(Campaign& campaign, const FollowOptions& options, double seco
 bool follow(Campaign& campaign, const FollowOptions& options) {
   const auto& world = campaign.world();
   Pace pace(options.pace);
-  Troubles troubles(campaign);
   bool silent = false;
   std::set<std::string> cancelled;  // jobs that hung
   std::size_t seen = 0;
   const std::vector<std::size_t> kNone;
   bool stuck = false;
-  Doubt doubt;
+  double doubtful_since = -1;
   double submit_at = 0;  // not before: there was no room, or another orch was at it
   while (true) {
     const double began = world.clock->steady();
@@ -161,18 +139,18 @@ bool follow(Campaign& campaign, const FollowOptions& options) {
     silent = campaign.silent_since().has_value();
     if (turned) world.say(silent ? "the scheduler does not answer" : "the scheduler answers again");
     if (options.carry_on && campaign.options().cancel_hung)
-      troubles.tell(cancel_hung(campaign, cancelled));
+      campaign.note_trouble(cancel_hung(campaign, cancelled).error());
     const auto due = [&] { return options.carry_on ? due_of(campaign, options.only) : kNone; };
-    const bool doubtful = options.carry_on && doubt.is_old(campaign);
+    const bool doubtful = options.carry_on && doubts_are_old(campaign, doubtful_since);
     if (began >= submit_at && !silent && (doubtful || !due().empty())) {
       Handed handed;
       const auto status = carry_on(campaign, FileLock::Wait::no, options.only, handed);
-      troubles.tell(status);
+      campaign.note_trouble(status.error());
       stuck = !status;
       submit_at = world.clock->steady() + (handed.jobs > 0 && handed.waiting == 0 ? 0 : 30);
     }
     const auto open = count_open(campaign);
-    troubles.tell(campaign.take_troubles());
+    for (const auto& trouble : campaign.take_troubles()) world.say(trouble.text());
     if (options.drawn) options.drawn(campaign);
     // What cannot be submitted now, with nothing on its way, will not be by waiting.
     if (open == 0 && (stuck || due().empty())) return true;

@@ -31,6 +31,7 @@ RankReport report_of(int rank, const flight::Recording& recording, double now) {
   RankReport report;
   report.rank = rank;
   report.recorded = true;
+  report.recorded_pid = recording.pid;
   report.step = recording.step;
   if (recording.step_time > 0) report.step_seconds = std::max(0.0, now - recording.step_time);
   report.begun = recording.last;

@@ -38,7 +38,8 @@ struct RankCollective {
 
 struct RankReport {
   int rank = 0;
-  bool recorded = false;    // there is a flight recording; else the next four say nothing
+  bool recorded = false;    // there is a flight recording; else the next five say nothing
+  int recorded_pid = 0;     // of who keeps it
   std::int64_t step = -1;   // the one at hand; -1: none yet
   double step_seconds = 0;  // since it began
   std::uint64_t begun = 0;  // collectives

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 
-#include "core/base/flight.h"
 #include "core/base/text.h"
 #include "core/run/launch/inspect.h"
 
@@ -103,14 +101,11 @@ Command probe_command(const InspectRequest& request, const std::string& attempt,
   return command;
 }
 
-std::string wanted_words(const fs::path& flight_folder, const std::vector<RankReport>& ranks) {
+std::string wanted_words(const std::vector<RankReport>& ranks) {
   std::string words;
-  for (const auto& report : ranks) {
-    if (!report.recorded || words.size() > kMostWanted) continue;
-    if (const auto recording =
-            flight::read((flight_folder / flight::file_name(report.rank)).string()))
-      words += fmt::format("{}{}:{}", words.empty() ? "" : " ", report.rank, recording->pid);
-  }
+  for (const auto& report : ranks)
+    if (report.recorded && words.size() <= kMostWanted)
+      words += fmt::format("{}{}:{}", words.empty() ? "" : " ", report.rank, report.recorded_pid);
   return words;
 }
 
@@ -171,7 +166,7 @@ Status probe_processes(Shell& shell, const InspectRequest& request, Inspection& 
   std::error_code code;
   if (const auto real = fs::canonical(folder, code); request.executor == "local" && !code)
     folder = real;
-  const auto wanted = wanted_words(folder / "flight", inspection.ranks);
+  const auto wanted = wanted_words(inspection.ranks);
   const auto output = shell.run(probe_command(request, folder.string(), wanted));
   if (!output) return output.error();
   std::istringstream lines(output->out);

@@ -300,9 +300,8 @@ Result<Frameworks::Engine*> Frameworks::engine(const std::string& name) {
   if (const auto found = engines_.find(name); found != engines_.end()) return found->second.get();
   for (const auto& folder : folders_) {
     const auto file = folder / (name + ".lua");
-    std::error_code none;
     // A name from an experiment must not lead out of the folder.
-    if (!is_plain_name(name) || name == kCommon || !fs::exists(file, none)) continue;
+    if (!is_plain_name(name) || name == kCommon || !is_there(file)) continue;
     auto engine = Engine::load(file, folders_.back() / (std::string(kCommon) + ".lua"));
     if (!engine) return engine.error();
     return (engines_[name] = std::move(*engine)).get();

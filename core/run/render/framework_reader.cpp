@@ -59,29 +59,28 @@ Word LaunchReader::word(const sol::object& held, const std::string& place) {
   return {};
 }
 
+// Nothing where there is none, or something else.
+std::optional<sol::table> LaunchReader::inner(const sol::table& table, const char* name,
+                                              const char* what, const char* fix) {
+  const auto held = table.raw_get<sol::object>(name);
+  if (held.get_type() == sol::type::table) return held.as<sol::table>();
+  if (held.valid()) error(name, fmt::format("{} is not a {}", type_name(held), what), fix);
+  return std::nullopt;
+}
+
 std::vector<Word> LaunchReader::words(const sol::table& table, const char* name) {
   std::vector<Word> out;
-  const auto held = table.raw_get<sol::object>(name);
-  if (!held.valid()) return out;
-  if (held.get_type() != sol::type::table) {
-    error(name, fmt::format("{} is not a list", type_name(held)), "write { \"...\", \"...\" }");
-    return out;
-  }
-  const auto list = held.as<sol::table>();
-  for (std::size_t i = 1; i <= list.size(); ++i)
-    out.push_back(word(list.raw_get<sol::object>(i), fmt::format("{}[{}]", name, i)));
+  if (const auto list = inner(table, name, "list", "write { \"...\", \"...\" }"))
+    for (std::size_t i = 1; i <= list->size(); ++i)
+      out.push_back(word(list->raw_get<sol::object>(i), fmt::format("{}[{}]", name, i)));
   return out;
 }
 
 std::map<std::string, Word> LaunchReader::named_words(const sol::table& table, const char* name) {
   std::map<std::string, Word> out;
-  const auto held = table.raw_get<sol::object>(name);
-  if (!held.valid()) return out;
-  if (held.get_type() != sol::type::table) {
-    error(name, fmt::format("{} is not a table", type_name(held)), "write { name = \"...\" }");
-    return out;
-  }
-  for (const auto& [key, value] : held.as<sol::table>()) {
+  const auto held = inner(table, name, "table", "write { name = \"...\" }");
+  if (!held) return out;
+  for (const auto& [key, value] : *held) {
     if (key.get_type() != sol::type::string)
       error(name, "an entry has no name", "write { name = \"...\" }");
     else

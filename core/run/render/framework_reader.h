@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class LaunchReader {
   std::vector<std::string> texts(const sol::table& table, const char* name);  // in order
 
  private:
+  std::optional<sol::table> inner(const sol::table& table, const char* name, const char* what,
+                                  const char* fix);
   std::vector<Word> words(const sol::table& table, const char* name);
   Word word(const sol::object& held, const std::string& place);
   std::map<std::string, Word> named_words(const sol::table& table, const char* name);

@@ -13,12 +13,8 @@ void add(Errors& errors, Status status) {
 }
 
 void check_words(const plan::Slurm& job, Errors& errors) {
-  const std::pair<const char*, const std::string&> words[] = {
-      {"partition", job.partition},     {"account", job.account}, {"qos", job.qos},
-      {"constraint", job.constraint},   {"hint", job.hint},       {"gres", job.gres},
-      {"reservation", job.reservation}, {"time", job.time}};
-  for (const auto& [field, value] : words)
-    add(errors, plan::check_sbatch_word(field, value, fmt::format("job.{}", field)));
+  for (const auto& [field, at] : plan::kSlurmWords)
+    add(errors, plan::check_sbatch_word(field, job.*at, fmt::format("job.{}", field)));
   for (std::size_t i = 0; i < job.options.size(); ++i)
     add(errors,
         plan::check_sbatch_word("options", job.options[i], fmt::format("job.options[{}]", i + 1)));
@@ -53,8 +49,7 @@ fs::path template_for(const fs::path& folder, const std::string& cluster, const 
   for (const auto& name : {cluster, like}) {
     // A cluster's name comes from a file that a user wrote: it must not lead out of the folder.
     const auto own = folder / (name + ".sbatch");
-    std::error_code ignored;
-    if (is_plain_name(name) && fs::exists(own, ignored)) return own;
+    if (is_plain_name(name) && is_there(own)) return own;
   }
   return folder / "default.sbatch";
 }

@@ -4,19 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/files.h"
+#include "core/base/draft.h"
 #include "core/base/result.h"
 #include "core/plan/run.h"
 
 namespace orch::render {
 
 struct Launch;
-
-// A file that goes into the run's folder.
-struct File {
-  std::string name;
-  std::string text;
-};
 
 // What a job script needs to know besides the run.
 struct Context {

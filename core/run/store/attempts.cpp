@@ -4,9 +4,9 @@
 #include <array>
 
 #include "core/base/date.h"
+#include "core/base/draft.h"
 #include "core/base/json_fields.h"
 #include "core/base/number.h"
-#include "core/run/store/entries.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {
@@ -62,13 +62,14 @@ double written(const fs::path& file) {
 
 Result<std::vector<Attempt>> read_attempts(const fs::path& run_folder, int from) {
   const auto place = run_folder / "attempts";
+  const auto entries = entries_if_there(place);
+  if (!entries) return entries.error();
   std::vector<int> numbers;
-  const auto status = list_entries(place, [&](const fs::directory_entry& entry) {
+  for (const auto& entry : *entries) {
     std::error_code ignored;
-    const int number = parse_number(entry.path().filename().string());
-    if (number >= std::max(from, 1) && entry.is_directory(ignored)) numbers.push_back(number);
-  });
-  if (!status) return status.error();
+    const int number = parse_number(entry.filename().string());
+    if (number >= std::max(from, 1) && fs::is_directory(entry, ignored)) numbers.push_back(number);
+  }
   std::sort(numbers.begin(), numbers.end());
   std::vector<Attempt> attempts;
   attempts.reserve(numbers.size());

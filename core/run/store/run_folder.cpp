@@ -10,13 +10,13 @@
 #include <cmath>
 
 #include "core/base/date.h"
+#include "core/base/draft.h"
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/plan/estimate_json.h"
 #include "core/plan/planned.h"
 #include "core/plan/run_json.h"
-#include "core/run/store/entries.h"
 
 namespace orch::store {
 namespace {

@@ -9,7 +9,6 @@
 #include "core/base/draft.h"
 #include "core/base/text.h"
 #include "core/plan/run_json.h"
-#include "core/run/store/entries.h"
 #include "core/run/store/run_folder.h"
 #include "core/run/store/submissions.h"
 
@@ -100,14 +99,6 @@ std::size_t count_others(const fs::path& parent, const std::set<std::string>& pl
 
 }  // namespace
 
-Result<DraftFolder> draft_of(const fs::path& place, const std::vector<File>& files) {
-  auto draft = DraftFolder::create(place);
-  if (!draft) return draft;
-  for (const auto& file : files)
-    if (auto status = draft->write(file.name, file.text); !status) return status.error();
-  return draft;
-}
-
 fs::path Store::folder(const std::string& experiment, const std::string& id) const {
   return root_ / experiment / id;
 }
@@ -138,7 +129,7 @@ Result<Written> Store::write(const std::string& experiment, std::size_t count,
       ++(*changed ? written.refreshed : written.unchanged);
       continue;
     }
-    auto draft = draft_of(place, folder->files);
+    auto draft = DraftFolder::create(place, folder->files);
     if (!draft) return draft.error();
     drafts.push_back(std::move(*draft));
     ++written.created;

@@ -4,15 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/draft.h"
 #include "core/base/result.h"
 
 namespace orch::store {
-
-struct File {
-  std::string name;
-  std::string text;
-};
 
 // A run folder to be: runs/<experiment>/<id>/ with its frozen files.
 struct Folder {

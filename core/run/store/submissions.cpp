@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 #include "core/base/draft.h"
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
-#include "core/run/store/entries.h"
 
 namespace orch::store {
 namespace {
@@ -30,28 +29,23 @@ struct Entry {
   }
 };
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // "0007-9f3c2ab81d04e657"
 std::optional<Entry> parse_id(const std::string& name) {
   const auto dash = name.find('-');
   if (dash == std::string::npos || name.size() - dash - 1 != kDigits) return std::nullopt;
   if (name.find_first_not_of("0123456789abcdef", dash + 1) != std::string::npos)
     return std::nullopt;
-  Entry entry{0, name};
-  if (!is_digits(name.substr(0, dash)) || dash > 15) return std::nullopt;
-  std::from_chars(name.data(), name.data() + dash, entry.number);
-  return entry;
+  const auto number = number_from<std::uint64_t>(std::string_view(name).substr(0, dash));
+  if (!number || dash > 15) return std::nullopt;
+  return Entry{*number, name};
 }
 
 Result<std::vector<Entry>> list(const fs::path& folder) {
+  const auto found = entries_if_there(folder);
+  if (!found) return found.error();
   std::vector<Entry> entries;
-  const auto status = list_entries(folder, [&](const fs::directory_entry& entry) {
-    if (auto parsed = parse_id(entry.path().filename().string())) entries.push_back(*parsed);
-  });
-  if (!status) return status.error();
+  for (const auto& entry : *found)
+    if (auto parsed = parse_id(entry.filename().string())) entries.push_back(*parsed);
   std::sort(entries.begin(), entries.end());
   return entries;
 }
@@ -121,7 +115,7 @@ Status read_fate(const fs::path& folder, record::Submission& submission) {
   if (submission.job.empty()) {
     const auto answer = read_if_there(folder / "answer", kLargest);
     if (!answer) return answer.error();
-    if (*answer) submission.job = parse_answer(**answer).value_or("");
+    if (*answer) submission.job = record::parse_answer(**answer).value_or("");
   }
   const auto refused = read_if_there(folder / "refused", kLargest);
   if (!refused) return refused.error();
@@ -143,24 +137,6 @@ Status note(const fs::path& path, const std::string& text) {
 }
 
 }  // namespace
-
-std::optional<std::string> parse_answer(std::string_view answer) {
-  if (!answer.ends_with('\n')) return std::nullopt;
-  answer = trim(answer);
-  // A site's wrapper may greet first; two ids are none.
-  const auto begin = std::min(answer.rfind('\n') + 1, answer.size());
-  if (begin > 0 && is_digits(trim(answer.substr(0, begin)))) return std::nullopt;
-  answer = answer.substr(begin);
-  const auto id = answer.substr(0, answer.find(';'));
-  const auto cluster = answer.substr(std::min(id.size() + 1, answer.size()));
-  const bool has_cluster = id.size() < answer.size();
-  // A local supervisor's is "<pid>.<start>".
-  const auto dot = id.find('.');
-  const bool number = is_digits(id.substr(0, dot)) &&
-                      (dot == std::string_view::npos || is_digits(id.substr(dot + 1)));
-  if (!number || id.size() > 40 || (has_cluster && !is_plain_name(cluster))) return std::nullopt;
-  return std::string(id);
-}
 
 Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experiment_folder,
                                                        Errors* damaged) {
@@ -201,7 +177,7 @@ Result<fs::path> write_submission(const fs::path& experiment_folder, record::Sub
 
   std::vector<File> files{{"submission.json", to_json(submission)}};
   if (!script.empty()) files.push_back({"array.sbatch", script});
-  auto draft = draft_of(place / submission.id, files);
+  auto draft = DraftFolder::create(place / submission.id, files);
   if (!draft) return draft.error();
   if (auto status = draft->sync(); !status) return status.error();
   if (auto status = draft->publish(); !status) return status.error();

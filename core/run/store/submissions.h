@@ -25,11 +25,6 @@ struct OpenedSubmission {
 Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experiment_folder,
                                                        Errors* damaged = nullptr);
 
-// The job id in what sbatch --parsable prints: a line "123" or "123;cluster"; or in what a local
-// supervisor writes, "<pid>.<start>". Anything else, a line
-// that has no end too (it may be half), is no answer.
-std::optional<std::string> parse_answer(std::string_view answer);
-
 // Makes the folder of a new submission: the number after the last one and 16 random digits.
 // script: the text of array.sbatch, or empty. Sets submission.id.
 Result<fs::path> write_submission(const fs::path& experiment_folder, record::Submission& submission,

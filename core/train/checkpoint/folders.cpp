@@ -105,14 +105,13 @@ void remove_leftovers(const fs::path& folder, std::int64_t step, const std::stri
 Status put_in_place(const fs::path& written, const fs::path& folder, std::int64_t step) {
   const auto place = whole_folder(folder, step);
   const fs::path old = place.string() + kReplaced;
-  std::error_code code;
-  if (fs::exists(place, code)) {
+  if (is_there(place)) {
     retire(old);
     if (auto status = move(place, old); !status) return status;
   }
   if (auto status = move(written, place); !status) return status;
   sync_folder(folder);
-  if (fs::exists(old, code)) retire(old);
+  if (is_there(old)) retire(old);
   return {};
 }
 

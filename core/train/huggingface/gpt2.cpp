@@ -19,6 +19,18 @@ void finish(Json& json) {
   json["tie_word_embeddings"] = true;
 }
 
+// The names of what both call by the same ones, and by others.
+using AnyOf = std::initializer_list<const char*>;
+plan::Model read_sizes(Config& config, const char* family, AnyOf width, AnyOf positions,
+                       std::int64_t missing = 0) {
+  const auto layers = config.size(Field::layers, {"n_layer", "num_hidden_layers"});
+  const auto hidden = config.size(Field::hidden, width);
+  const auto heads = config.size(Field::heads, {"n_head", "num_attention_heads"});
+  const auto vocab = config.size(Field::vocab, {"vocab_size"});
+  const auto seq = config.size(Field::seq, positions, missing);
+  return plan::sized(family, "", layers, hidden, heads, vocab, seq);
+}
+
 void check_common(Config& config) {
   config.only("layer_norm_epsilon", 1e-5);
   config.only("tie_word_embeddings", true);
@@ -46,20 +58,17 @@ Json gpt2_config(const plan::Model& m) {
 }
 
 plan::Model read_gpt2(Config& config) {
-  const auto layers = config.size(Field::layers, {"n_layer", "num_hidden_layers"});
-  const auto hidden = config.size(Field::hidden, {"n_embd", "hidden_size"});
-  const auto heads = config.size(Field::heads, {"n_head", "num_attention_heads"});
-  const auto vocab = config.size(Field::vocab, {"vocab_size"});
-  const auto seq = config.size(Field::seq, {"n_positions", "max_position_embeddings"});
+  auto m = read_sizes(config, "gpt", {"n_embd", "hidden_size"},
+                      {"n_positions", "max_position_embeddings"});
   const auto* activation = config.find({"activation_function"});
   if (activation && *activation != "gelu_new" && *activation != "gelu_pytorch_tanh" &&
       *activation != "gelu_fast")
     config.refuse("activation_function is " + activation->dump() + ", and our models have gelu_new");
-  config.only("n_inner", 4 * hidden);
+  config.only("n_inner", 4 * m.hidden);
   config.only("scale_attn_weights", true);
   config.only("scale_attn_by_inverse_layer_idx", false);
   check_common(config);
-  return plan::sized("gpt", "", layers, hidden, heads, vocab, seq);
+  return m;
 }
 
 Json bloom_config(const plan::Model& m) {
@@ -82,14 +91,10 @@ Json bloom_config(const plan::Model& m) {
 }
 
 plan::Model read_bloom(Config& config) {
-  const auto layers = config.size(Field::layers, {"n_layer", "num_hidden_layers"});
-  const auto hidden = config.size(Field::hidden, {"n_embed", "hidden_size"});
-  const auto heads = config.size(Field::heads, {"n_head", "num_attention_heads"});
-  const auto vocab = config.size(Field::vocab, {"vocab_size"});
-  const auto seq = config.size(Field::seq, {"seq_length"}, 2048);
+  auto m = read_sizes(config, "bloom", {"n_embed", "hidden_size"}, {"seq_length"}, 2048);
   config.only("apply_residual_connection_post_layernorm", false);
   check_common(config);
-  return plan::sized("bloom", "", layers, hidden, heads, vocab, seq);
+  return m;
 }
 
 struct Names {

@@ -35,14 +35,13 @@ Result<std::set<std::string>> files_of(const fs::path& index) {
 Result<Source> Source::open(const fs::path& folder, const std::string& prefix) {
   Source source;
   source.folder_ = folder;
-  std::error_code code;
   const auto index = folder / "model.safetensors.index.json";
-  if (fs::exists(index, code)) {
+  if (is_there(index)) {
     const auto files = files_of(index);
     if (!files) return files.error();
     for (const auto& file : *files)
       if (auto status = source.add(folder / file, prefix); !status) return status.error();
-  } else if (fs::exists(folder / "model.safetensors", code)) {
+  } else if (is_there(folder / "model.safetensors")) {
     if (auto status = source.add(folder / "model.safetensors", prefix); !status) return status.error();
   } else {
     return Error{printable(folder.string()), "has no model.safetensors",

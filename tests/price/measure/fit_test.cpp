@@ -39,8 +39,8 @@ TEST_CASE("one point is all per unit, and so are points at one place", "[machine
 }
 
 // n ranks: 2 levels(n) latencies and 2 (n - 1) / n of the bytes; 4 ranks have two levels.
-std::vector<Transfer> all_reduces(double latency, double bandwidth, double hops, double factor) {
-  std::vector<Transfer> out;
+std::vector<Point> all_reduces(double latency, double bandwidth, double hops, double factor) {
+  std::vector<Point> out;
   for (double bytes = 4096; bytes <= 64 << 20; bytes *= 4)
     out.push_back({bytes, hops * latency + factor * bytes / bandwidth});
   return out;

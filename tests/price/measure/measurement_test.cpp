@@ -33,7 +33,7 @@ TEST_CASE("what orch-measure says is read", "[machine]") {
   REQUIRE(read->pass("copy"));
   CHECK(read->pass("copy")->bytes == 8e6);
   CHECK_FALSE(read->pass("nothing"));
-  CHECK(read->to_device.empty());
+  CHECK(read->copies.empty());
 }
 
 TEST_CASE("a measurement that cannot be is refused with the field", "[machine]") {

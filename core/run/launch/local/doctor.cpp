@@ -60,11 +60,9 @@ Check check_libraries(const std::string& cache, const std::string& what,
   if (!found.empty()) return {what, State::ok, found.front(), ""};
   const char* own = std::getenv("LD_LIBRARY_PATH");
   for (const auto& folder : split(own ? own : "", ':'))
-    for (const auto& wanted : names) {
-      std::error_code ignored;
-      if (!folder.empty() && fs::exists(fs::path(folder) / wanted, ignored))
+    for (const auto& wanted : names)
+      if (!folder.empty() && is_there(fs::path(folder) / wanted))
         return {what, State::ok, printable((fs::path(folder) / wanted).string()), ""};
-    }
   return {what, State::missing, "not among the system's libraries, nor in LD_LIBRARY_PATH", how};
 }
 
@@ -73,10 +71,9 @@ std::string how_to_get_trainer(const fs::path& sources, const std::string& backe
   constexpr const char* kOther =
       "trainer = \"...\" in an experiment names any other program, framework = \"...\" one that people "
       "already have";
-  std::error_code none;
-  if (sources.empty() || !fs::exists(sources / "CMakePresets.json", none))
+  if (sources.empty() || !is_there(sources / "CMakePresets.json"))
     return fmt::format("this orch came without its sources: a clone builds its trainers; {}", kOther);
-  if (!fs::exists(sources / "backends" / backend / "main.cpp", none))
+  if (!is_there(sources / "backends" / backend / "main.cpp"))
     return fmt::format("none comes with orch: whoever wrote the plug-in may have one; {}", kOther);
   return fmt::format("./orch of a clone builds it before a run here; by hand: cmake --preset cpu, then "
                      "cmake --build --preset cpu --target orch-train-{}. For GPUs: backends/build cuda "

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "core/base/descriptor.h"
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_start.h"

@@ -92,12 +92,6 @@ std::uint64_t proportional_memory(const Process& process) {
   return kilobytes(*text, "Pss").value_or(process.resident);
 }
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
-}
-
 std::vector<int> usable_cores() {
   constexpr int kMost = 8192;
   std::vector<int> cores;

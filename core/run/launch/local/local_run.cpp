@@ -15,15 +15,14 @@ namespace {
 constexpr std::int64_t kMostRanks = 1024;  // of one machine; more is a damaged file
 
 void check_files(const LocalRun& local, const std::string& place, Errors& errors) {
-  std::error_code code;
   const auto& training = local.run.training;
   const auto data = local.run.resolve(training.data, local.folder.string());
   for (const char* ending : {".idx", ".bin"})
-    if (!data.empty() && !fs::exists(data + ending, code))
+    if (!data.empty() && !is_there(data + ending))
       errors.push_back({place, fmt::format("no such file: {}{}", printable(data), ending),
                         "name the prefix of both in training.data; empty: synthetic tokens"});
   const auto init = local.run.resolve(training.init, local.folder.string());
-  if (!init.empty() && !fs::exists(init, code))
+  if (!init.empty() && !is_there(init))
     errors.push_back({place, fmt::format("no such checkpoint: {}", printable(init)),
                       "name another in training.init; empty: random weights"});
 }
@@ -66,9 +65,8 @@ Errors check_local_run(const LocalRun& local, const fs::path& trainers) {
   Errors errors;
   const auto& [folder, run, time_limit] = local;
   const auto place = folder.filename().string();
-  std::error_code none;
   if (!run.framework.empty()) {
-    if (!fs::exists(folder / kStart, none))
+    if (!is_there(folder / kStart))
       errors.push_back({place, fmt::format("{} cannot be started: there is no file {}", run.framework, kStart),
                         "plan the experiment again"});
   } else if (const auto trainer = find_trainer(run, trainers); trainer.path.empty())

@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/lock.h"
+#include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/run/launch/close_all.h"
 #include "core/run/launch/local/local_machine.h"

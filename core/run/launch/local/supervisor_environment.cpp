@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/slurm.h"
+#include "core/run/launch/environment.h"
 #include "core/run/launch/local/local_machine.h"
 
 namespace orch::launch {
@@ -16,12 +17,10 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-// A trainer that finds these believes that srun started it.
-bool is_schedulers(std::string_view name) {
-  if (name == "SLURM_CONF") return false;
-  for (const std::string_view prefix : {"SLURM", "SBATCH_", "SRUN_", "PMI_", "PMIX_"})
-    if (name.starts_with(prefix)) return true;
-  return false;
+// A trainer that finds what a job left believes that srun started it. Which GPUs it may use is ours to
+// hand on: no scheduler gives it any.
+bool is_for_ranks(std::string_view name) {
+  return is_handed_on(name) || name == "GPU_DEVICE_ORDINAL" || name.ends_with("_VISIBLE_DEVICES");
 }
 
 Environment own_environment() {
@@ -31,7 +30,7 @@ Environment own_environment() {
     const auto equals = text.find('=');
     if (equals == std::string_view::npos || equals == 0) continue;
     const auto name = text.substr(0, equals);
-    if (!is_schedulers(name)) all[std::string(name)] = text.substr(equals + 1);
+    if (is_for_ranks(name)) all[std::string(name)] = text.substr(equals + 1);
   }
   return all;
 }

@@ -55,20 +55,15 @@ Command sbatch(const Request& request, const std::string& option, double seconds
 
 std::string job_of(const std::string& task) { return task.substr(0, task.find('_')); }
 
-// Tells accounting's rows apart by task.
-struct Told {
-  JobFact fact;          // of the last start
-  double gpu_hours = 0;  // of all
-};
-
 // One that has not started yet is later than all that have.
 double start_of(const JobFact& fact) {
   return fact.start > 0 ? fact.start : std::numeric_limits<double>::infinity();
 }
 
-std::map<TaskId, Told> told_tasks(const std::vector<JobRow>& rows,
-                                  const std::multimap<std::string, const Submission*>& by_job) {
-  std::map<TaskId, Told> told;
+// Tells accounting's rows apart by task: of each the last start, with the GPU-hours of all.
+JobFacts told_tasks(const std::vector<JobRow>& rows,
+                    const std::multimap<std::string, const Submission*>& by_job) {
+  JobFacts told;
   for (const auto& row : rows) {
     const auto [first, last] = by_job.equal_range(row.job);
     for (auto it = first; it != last; ++it) {
@@ -76,13 +71,12 @@ std::map<TaskId, Told> told_tasks(const std::vector<JobRow>& rows,
       const auto index = row.task.value_or(0);
       if (!carries(row.marks, submission.id)) continue;
       if (row.task.has_value() != submission.array || index >= submission.runs.size()) continue;
-      auto& entry = told[{submission.id, index}];
-      if (start_of(row.fact) >= start_of(entry.fact) || entry.fact.state.empty())
-        entry.fact = row.fact;
-      entry.gpu_hours += row.fact.gpu_hours;
+      auto& fact = told[{submission.id, index}];
+      const double hours = fact.gpu_hours + row.fact.gpu_hours;
+      if (start_of(row.fact) >= start_of(fact) || fact.state.empty()) fact = row.fact;
+      fact.gpu_hours = hours;
     }
   }
-  for (auto& [task, entry] : told) entry.fact.gpu_hours = entry.gpu_hours;
   return told;
 }
 
@@ -253,7 +247,7 @@ void SlurmExecutor::ask_accounting(const std::vector<const Submission*>& of,
   for (const auto& task : tasks) {
     const auto account = told.find(task);
     const auto in_queue = queued.find(task);
-    settle(task, account == told.end() ? nullptr : &account->second.fact,
+    settle(task, account == told.end() ? nullptr : &account->second,
            in_queue == queued.end() ? nullptr : &in_queue->second);
   }
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <optional>
 #include <string>
 
 #include "core/base/text.h"
@@ -95,18 +94,6 @@ Reply outcome_of(std::string_view said) {
   return Reply::refused;
 }
 
-// "123" or "123;cluster"; other lines are a site's greetings. A line without an end may be half.
-std::optional<std::string> job_in(std::string_view out) {
-  out = out.substr(0, out.rfind('\n') + 1);
-  for (const auto& line : split(out, '\n')) {
-    const auto text = trim(line);
-    const auto id = trim(text.substr(0, text.find(';')));
-    if (!id.empty() && std::ranges::all_of(id, [](unsigned char c) { return std::isdigit(c); }))
-      return std::string(id);
-  }
-  return {};
-}
-
 // All of what it said in one line, without its own name before each part.
 std::string message_of(std::string_view err) {
   std::string message;
@@ -125,7 +112,7 @@ std::string message_of(std::string_view err) {
 
 Submitted read_reply(const Output& output) {
   // Whatever else went wrong: an id is given out for jobs that exist.
-  if (const auto job = job_in(output.out)) return {Reply::accepted, *job, ""};
+  if (const auto job = record::parse_answer(output.out)) return {Reply::accepted, *job, ""};
   if (output.timed_out)
     return {Reply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
   if (output.code > 128)
