@@ -98,7 +98,7 @@ std::string size_key(const Record& record, const Names& question) {
   return key;
 }
 
-struct Candidate {
+struct Match {
   const Record* base;
   const Record* other;
   Twins twins;
@@ -110,11 +110,11 @@ struct Candidate {
   }
 };
 
-std::vector<Candidate> candidates(const Cohort& base, const Cohort& other, const Names& question,
+std::vector<Match> matches(const Cohort& base, const Cohort& other, const Names& question,
                                   const Sizing& sizing, bool estimated) {
   std::multimap<std::string, const Record*> by_size;
   for (const auto* record : other.records) by_size.emplace(size_key(*record, question), record);
-  std::vector<Candidate> out;
+  std::vector<Match> out;
   for (const auto* one : base.records) {
     const auto [first, last] = by_size.equal_range(size_key(*one, question));
     for (auto at = first; at != last; ++at) {
@@ -131,14 +131,14 @@ std::vector<Candidate> candidates(const Cohort& base, const Cohort& other, const
   return out;
 }
 
-std::vector<Candidate> taken_once(std::vector<Candidate> all, const Cohort& base) {
+std::vector<Match> taken_once(std::vector<Match> all, const Cohort& base) {
   std::set<const Record*> taken;
-  std::erase_if(all, [&](const Candidate& one) {
+  std::erase_if(all, [&](const Match& one) {
     if (taken.count(one.base) > 0 || taken.count(one.other) > 0) return true;
     taken.insert({one.base, one.other});
     return false;
   });
-  const auto place = [&](const Candidate& one) {
+  const auto place = [&](const Match& one) {
     return std::find(base.records.begin(), base.records.end(), one.base) - base.records.begin();
   };
   std::stable_sort(all.begin(), all.end(),
@@ -151,7 +151,7 @@ std::string value_words(const std::string& field, const std::string& value) {
 }
 
 // What tells the pairs from each other: fields that both of a pair say alike, and not all pairs.
-void name_places(std::vector<Candidate>& all, const Names& question) {
+void name_places(std::vector<Match>& all, const Names& question) {
   Cohort first{"", {}};
   for (const auto& one : all) first.records.push_back(one.base);
   auto fields = all.size() > 1 ? varying_fields(first) : Names{"gpus"};
@@ -269,7 +269,7 @@ LikeForLike like_for_like(const Cohort& base, const Cohort& other, std::size_t g
   if (varying_fields(base).empty() && varying_fields(other).empty()) return out;
   out.question = question_of(base, other);
   for (const bool estimated : {false, true}) {
-    auto found = taken_once(candidates(base, other, out.question, sizing, estimated), base);
+    auto found = taken_once(matches(base, other, out.question, sizing, estimated), base);
     if (found.empty()) continue;
     name_places(found, out.question);
     for (auto& one : found) out.pairs.push_back(std::move(one.twins));

@@ -12,14 +12,8 @@
 namespace orch::published {
 namespace {
 
-const std::vector<std::string> kSources{"bench-1b3", "bloom-prequel", "bloom7b-days",
-                                        "gpt2-jz-v100", "pp-perlmutter"};
-
-std::string shipped(const std::string& name) {
-  const auto text = read_file(fs::path(ORCH_SOURCE_DIR) / "experiments/measured" / name);
-  REQUIRE(text);
-  return *text;
-}
+using test::kSources;
+using test::shipped;
 
 void add_rows(const std::string& name, const std::vector<Habit>& habits,
               std::vector<Record>& rows) {

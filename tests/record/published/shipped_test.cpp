@@ -12,23 +12,19 @@ namespace {
 
 using Catch::Approx;
 
-std::vector<Record> shipped(const std::string& source) {
-  const auto file = fs::path(ORCH_SOURCE_DIR) / "experiments/measured" / (source + ".csv");
-  const auto text = read_file(file);
-  REQUIRE(text);
-  auto rows = parse_rows(*text, file.string());
+using test::kSources;
+
+std::vector<Record> rows_of(const std::string& source) {
+  auto rows = parse_rows(test::shipped(source + ".csv"), source + ".csv");
   if (!rows) FAIL(orch::text(rows.error()));
   for (const auto& row : *rows) CHECK(row.source == source);
   return std::move(*rows);
 }
 
-const std::vector<std::string> kSources{"bench-1b3", "bloom-prequel", "bloom7b-days",
-                                        "gpt2-jz-v100", "pp-perlmutter"};
-
 TEST_CASE("every shipped row is judged, skipped or left out", "[measured][shipped]") {
   std::size_t rows = 0, suspect = 0, duplicates = 0;
   for (const auto& source : kSources) {
-    const auto all = shipped(source);
+    const auto all = rows_of(source);
     const auto made = test::samples(all);
     CHECK(made.samples.size() + made.skipped.size() + made.suspect + made.duplicates == all.size());
     rows += all.size();
@@ -55,7 +51,7 @@ TEST_CASE("other people's words are not shipped", "[measured][shipped]") {
 TEST_CASE("published TFLOPs lead back to published times", "[measured][shipped]") {
   std::size_t checked = 0;
   for (const auto& source : kSources) {
-    const auto all = shipped(source);
+    const auto all = rows_of(source);
     std::vector<Record> without = all;  // one at a time, so that its peers still have theirs
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto& row = all[i];
@@ -89,7 +85,7 @@ TEST_CASE("unexplained rows exist, and those of the V100 are shown apart", "[mea
   REQUIRE(odd);
   std::set<std::string> ids;
   for (const auto& source : kSources)
-    for (const auto& row : shipped(source))
+    for (const auto& row : rows_of(source))
       if (!left_out(row)) ids.insert(row.id);
   std::size_t apart = 0;
   for (const auto& [id, row] : *odd) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/price/backend/backend.h"
 #include "core/record/published/samples.h"
@@ -12,6 +13,15 @@
 
 // Rows on the shipped clusters with the built-in backends.
 namespace orch::published::test {
+
+inline const std::vector<std::string> kSources{"bench-1b3", "bloom-prequel", "bloom7b-days",
+                                               "gpt2-jz-v100", "pp-perlmutter"};
+
+inline std::string shipped(const std::string& file) {
+  const auto text = read_file(fs::path(ORCH_SOURCE_DIR) / "experiments/measured" / file);
+  REQUIRE(text);
+  return *text;
+}
 
 inline const backend::Backends& built_in() {
   static const auto loaded = backend::Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins"});

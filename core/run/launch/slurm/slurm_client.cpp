@@ -39,7 +39,7 @@ Result<std::string> ask(Shell& shell, std::vector<std::string> words) {
 }
 
 // As sacct takes it: local time.
-std::string moment(double time) {
+std::string slurm_moment(double time) {
   const auto seconds = static_cast<std::time_t>(time);
   std::tm parts{};
   ::localtime_r(&seconds, &parts);
@@ -105,7 +105,7 @@ Result<std::vector<JobRow>> SlurmClient::accounting(const std::vector<std::strin
 
 Result<std::vector<JobRow>> SlurmClient::accounting_since(double time) {
   return ask_accounting(
-      {"--allocations", fmt::format("--user={}", ::getuid()), "--starttime=" + moment(time)});
+      {"--allocations", fmt::format("--user={}", ::getuid()), "--starttime=" + slurm_moment(time)});
 }
 
 Status SlurmClient::cancel(const std::vector<std::string>& jobs) {
