@@ -22,9 +22,9 @@ bool enumerable(const plan::Param& param);
 // to it wins.
 std::vector<plan::Value> candidates(const plan::Param& param, const plan::Value& own);
 
-// The same for a parameter whose values follow from the layout of a run: interleave divides the layers of a
-// stage, hybrid_shard_group the data-parallel ranks (0 being its default), expert_parallel these and
-// the experts.
+// The same for a parameter whose values follow from the layout of a run: interleave divides the
+// layers of a stage, hybrid_shard_group the data-parallel ranks (0 being its default),
+// expert_parallel these and the experts.
 bool depends_on_layout(const plan::Param& param);
 std::vector<plan::Value> candidates(const plan::Param& param, const plan::Run& run);
 
