@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
 #include "core/price/backend/abi.h"
-#include "core/price/backend/abi_run.h"
 #include "core/price/backend/work.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
@@ -13,6 +13,9 @@
 
 namespace orch::backend {
 
+// What the author of a plug-in that does not fit can do.
+inline constexpr const char* kRebuild = "rebuild it with this orch's SDK, or take it out of the folder";
+
 // Problems by number, and the field of the first of each kind: what a search needs to know.
 struct Tally {
   std::size_t reasons = 0;
@@ -20,6 +23,24 @@ struct Tally {
   std::string reason, warning;  // fields
 
   void clear() { reasons = warnings = 0; }
+};
+
+// A run as the border knows it. It points into the run, which stays as it is meanwhile: one that is
+// checked and then priced crosses the border in one form.
+class AbiRun {
+ public:
+  // strategy: its index in the backend's list.
+  AbiRun(const plan::Run& run, std::uint32_t strategy);
+  AbiRun(const AbiRun&) = delete;
+  AbiRun& operator=(const AbiRun&) = delete;
+
+  const orch_run* get() const { return &run_; }
+
+ private:
+  std::array<orch_value, 32> few_;  // settings of usual number need no memory of their own
+  std::vector<orch_value> many_;
+  std::array<orch_size, plan::kSizes.size()> sizes_;
+  orch_run run_{};
 };
 
 struct Collector;

@@ -167,6 +167,24 @@ void on_memory(void* context, const orch_memory* from) {
 
 }  // namespace
 
+void Work::clear() {
+  stages = micro_batches = chunks = 1;
+  filled = false;
+  recompute = ORCH_RECOMPUTE_NONE;
+  dtype = "bf16";
+  blocks.clear();
+  ops.clear();
+  stage_list.clear();
+  counts.clear();
+  memory.clear();
+  texts.reset();
+}
+
+std::string_view Work::keep(std::string text) {
+  if (!texts) texts = std::make_shared<std::deque<std::string>>();
+  return texts->emplace_back(std::move(text));
+}
+
 orch_sink Collector::sink() {
   const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : explain ? +ORCH_EXPLAIN : 0);
   return {sizeof(orch_sink), words, this,      on_problem, on_schedule,

@@ -1,5 +1,3 @@
-#include "core/price/backend/describe.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/fields.h"
+#include "core/price/backend/backend.h"
 
 namespace orch::backend {
 namespace {
@@ -110,8 +109,7 @@ std::string flaw(const orch_strategy& abi) {
   return "";
 }
 
-}  // namespace
-
+// The handshake: what is wrong with a backend's description before its strategies are looked at.
 Errors check_description(const orch_backend* abi, const std::string& place) {
   const auto flawed = [&](std::string fact, const char* fix) {
     return Errors(Error{place, std::move(fact), fix});
@@ -145,6 +143,7 @@ Errors check_description(const orch_backend* abi, const std::string& place) {
   return errors;
 }
 
+// Problems are added to errors.
 std::vector<plan::StrategyPtr> strategies_of(const orch_backend& abi, const std::string& place,
                                              Errors& errors) {
   std::vector<plan::StrategyPtr> strategies;
@@ -165,6 +164,25 @@ std::vector<plan::StrategyPtr> strategies_of(const orch_backend& abi, const std:
     strategies.push_back(std::make_shared<const plan::Strategy>(std::move(strategy)));
   }
   return strategies;
+}
+
+}  // namespace
+
+Backend::Backend(const orch_backend* abi, fs::path file)
+    : abi_(abi),
+      file_(std::move(file)),
+      name_(abi->name),
+      version_(abi->version),
+      doc_(abi->doc ? abi->doc : "") {}
+
+Result<Backend> Backend::from(const orch_backend* abi, const fs::path& file) {
+  const auto place = file.string();
+  auto errors = check_description(abi, place);
+  if (!errors.empty()) return errors;
+  Backend backend(abi, file);
+  backend.strategies_ = strategies_of(*abi, place, errors);
+  if (!errors.empty()) return errors;
+  return backend;
 }
 
 }  // namespace orch::backend

@@ -5,7 +5,6 @@
 #include <system_error>
 
 #include "core/price/backend/backend.h"
-#include "core/price/backend/describe.h"
 
 namespace orch::backend {
 namespace {

@@ -1,10 +1,10 @@
-#include "core/price/estimate/schedule.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/base/units.h"
+#include "core/plan/model.h"
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
 #include "core/price/estimate/spread.h"
@@ -16,6 +16,12 @@ using plan::Estimate;
 using plan::Phase;
 using plan::Run;
 using plan::Stretch;
+
+// What a step takes at one layout: so much for each micro-batch, and the rest.
+struct StepCost {
+  double micro_seconds = 0;
+  double fixed_seconds = 0;
+};
 
 // Lays stretch after stretch until the samples are used up.
 class Layer {
@@ -81,13 +87,13 @@ void judge_phase(const Run& part, const Phase& phase, const Estimate& priced, Es
                   phase.first_batch, phase.last_batch, phase.nodes, phase.nodes == 1 ? "" : "s");
 }
 
-}  // namespace
-
 StepCost step_cost(const Run& run, const Estimate& estimate) {
   const double all = static_cast<double>(run.batch.accumulate) * estimate.micro_seconds;
   return {estimate.micro_seconds, estimate.step_seconds - all};
 }
 
+// The whole training in stretches: the ramp-up cut where the number of nodes changes, then the full
+// batch. Each phase has its cost; the estimate is the full batch's.
 std::vector<Stretch> lay_out(const Run& run, std::span<const Phase> phases,
                              std::span<const StepCost> costs, const Estimate& estimate) {
   Layer layer(run, estimate);
@@ -104,12 +110,39 @@ std::vector<Stretch> lay_out(const Run& run, std::span<const Phase> phases,
   return layer.finish();
 }
 
+// Days and GPU-hours are the sums over the stretches.
 void add_up(std::span<const Stretch> stretches, Estimate& out) {
   out.days_to_train = out.gpu_hours = 0;
   for (const auto& stretch : stretches) {
     out.days_to_train += stretch.seconds / kDay;
     out.gpu_hours += stretch.gpu_hours;
   }
+}
+
+void train_ramp(const Run& run, Estimate& out) {
+  const auto phases = plan::phases(run);
+  const std::vector<StepCost> costs(phases.size(), step_cost(run, out));
+  add_up(lay_out(run, phases, costs, out), out);
+}
+
+}  // namespace
+
+void derive_rates(const Run& run, bool recompute, Estimate& out) {
+  const double tokens = run.tokens_per_step();
+  const double gpus = static_cast<double>(run.gpus);
+  const double gpu_flops = gpus * 1e12 * out.step_seconds;
+  const double batch = static_cast<double>(run.batch.global_batch);
+  out.tflops_per_gpu = plan::megatron_flops(run.model, batch, recompute) / gpu_flops;
+  out.tflops_per_gpu_simple = plan::simple_flops(run.model.active_params(), tokens, recompute) / gpu_flops;
+  out.mfu = plan::megatron_flops(run.model, batch, false) / gpu_flops * 1e12 /
+            run.partition->gpu.peak(run.dtype()).value;
+  out.tokens_per_second = tokens / out.step_seconds;
+  out.days_per_100b_tokens = 1e11 / tokens * out.step_seconds / kDay;
+  if (run.batch.rampup) return train_ramp(run, out);
+  // As lay_out adds it up, to the last bit: searches and plans agree.
+  const double seconds = run.samples() / batch * out.step_seconds;
+  out.days_to_train = seconds / kDay;
+  out.gpu_hours = seconds * (gpus + static_cast<double>(run.spare_gpus())) / 3600;
 }
 
 Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {

@@ -85,14 +85,15 @@ bool depends_on_layout(const Param& param) {
           param.name == "expert_parallel");
 }
 
-std::vector<Value> candidates(const Param& param, const Room& room) {
+std::vector<Value> candidates(const Param& param, const plan::Run& run) {
   std::vector<Value> values{param.default_value};
   std::int64_t whole = 1;
-  if (param.name == "hybrid_shard_group") whole = room.data_parallel;
-  if (param.name == "expert_parallel") whole = std::gcd(room.data_parallel, room.experts);
-  if (param.name == "interleave" && room.pipeline_parallel > 1 &&
-      room.layers % room.pipeline_parallel == 0)
-    whole = room.layers / room.pipeline_parallel;
+  const auto data = run.layout.data_parallel, stages = run.layout.pipeline_parallel;
+  if (param.name == "hybrid_shard_group") whole = data;
+  if (param.name == "expert_parallel")
+    whole = std::gcd(data, std::max<std::int64_t>(1, run.model.experts));
+  if (param.name == "interleave" && stages > 1 && run.model.layers % stages == 0)
+    whole = run.model.layers / stages;
   for (const auto value : divisors(whole))
     if (value > 1 && Value(value) != param.default_value && static_cast<double>(value) <= param.max)
       values.emplace_back(value);

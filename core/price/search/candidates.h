@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/plan/strategy.h"
+#include "core/plan/run.h"
 
 namespace orch::search {
 
@@ -22,18 +22,10 @@ bool enumerable(const plan::Param& param);
 // to it wins.
 std::vector<plan::Value> candidates(const plan::Param& param, const plan::Value& own);
 
-// What a layout leaves for parameters that divide something of it.
-struct Room {
-  std::int64_t layers = 1;
-  std::int64_t pipeline_parallel = 1;
-  std::int64_t data_parallel = 1;
-  std::int64_t experts = 1;
-};
-
-// The same for a parameter whose values follow from the layout: interleave divides the layers of a
-// stage, hybrid_shard_group the data-parallel ranks (0 being its default), expert_parallel these and
-// the experts.
+// The same for a parameter whose values follow from the layout of a run: interleave divides the
+// layers of a stage, hybrid_shard_group the data-parallel ranks (0 being its default),
+// expert_parallel these and the experts.
 bool depends_on_layout(const plan::Param& param);
-std::vector<plan::Value> candidates(const plan::Param& param, const Room& room);
+std::vector<plan::Value> candidates(const plan::Param& param, const plan::Run& run);
 
 }  // namespace orch::search

@@ -47,10 +47,8 @@ class Fields {
     out_ += " = " + text;
     return *this;
   }
-  Fields& number(std::string_view name, double value) {
-    return value > 0 ? add(name, fmt::format("{}", value)) : *this;
-  }
-  Fields& number(std::string_view name, std::int64_t value) {
+  template <class Number>
+  Fields& number(std::string_view name, Number value) {
     return value > 0 ? add(name, fmt::format("{}", value)) : *this;
   }
   Fields& word(std::string_view name, const std::string& text) {

@@ -115,9 +115,7 @@ void Maker::add_batches(Block block, std::vector<Block>& blocks) {
   }
 }
 
-void Maker::make_settings(const Block& block) {
-  const Room room{run_.model.layers, block.pipeline_parallel, run_.layout.data_parallel,
-                  std::max<std::int64_t>(1, run_.model.experts)};
+void Maker::make_settings() {
   held_.resize(part_.settings.size());
   for (std::size_t i = 0; i < held_.size(); ++i) {
     auto& held = held_[i];
@@ -125,7 +123,7 @@ void Maker::make_settings(const Block& block) {
     held.at = 0;
     if (held.setting && !setting.depends_on_layout) continue;  // as in the last block
     held.setting = &setting;
-    held.points = points_of(setting, *frame_.strategy(), room);
+    held.points = points_of(setting, run_);
   }
 }
 
@@ -151,7 +149,7 @@ std::uint64_t Maker::start(const Block& block) {
   set_base(block.base, block.shape);
   set_layout(block.tensor_parallel, block.pipeline_parallel, block.micro_batch);
   resolve();
-  make_settings(block);
+  make_settings();
   seek(0);
   std::uint64_t size = 1;
   for (const auto& held : held_) size *= held.points.size();

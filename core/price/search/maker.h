@@ -50,7 +50,7 @@ class Maker {
   void set_base(std::uint64_t base, std::uint32_t shape);
   void set_layout(std::int64_t tensor, std::int64_t pipeline, std::int64_t micro_batch);
   void add_batches(Block block, std::vector<Block>& blocks);
-  void make_settings(const Block& block);
+  void make_settings();
   void apply(const Held& held);
   void fill_placeholders();  // from the settings of the run
   void resolve();            // the run from the placeholders

@@ -36,12 +36,25 @@ bool roomier(const Score& a, const Score& b) {
   return std::tuple(-a.headroom, a.days, ordinal(a)) < std::tuple(-b.headroom, b.days, ordinal(b));
 }
 
-bool TopList::wants(const Score& score) const {
+bool TopList::has_place_for(const Score& score) const {
   return heap_.size() < size_ || (size_ > 0 && before_(score, heap_.front()));
 }
 
+bool TopList::wants(const Score& score) const {
+  return (!of_block_ || before_(score, *of_block_)) && has_place_for(score);
+}
+
+void TopList::offer(const Score& score) {
+  if (wants(score)) of_block_ = score;
+}
+
+void TopList::end_block() {
+  if (of_block_) add(*of_block_);
+  of_block_.reset();
+}
+
 void TopList::add(const Score& score) {
-  if (!wants(score)) return;
+  if (!has_place_for(score)) return;
   if (heap_.size() == size_) {
     std::pop_heap(heap_.begin(), heap_.end(), before_);
     heap_.pop_back();
@@ -94,18 +107,8 @@ std::vector<Score> Front::sorted() const {
   return scores;
 }
 
-// Also of the block's best so far.
-bool Ranking::List::wants(const Score& score) const {
-  return (!of_block || before(score, *of_block)) && all.wants(score);
-}
-
-void Ranking::List::end_block() {
-  if (of_block) all.add(*of_block);
-  of_block.reset();
-}
-
 Ranking::Ranking(std::size_t size, bool gpu_hours)
-    : lists_{List{faster, size}, List{cheaper, size}, List{roomier, size}}, front_(gpu_hours) {}
+    : lists_{TopList{faster, size}, {cheaper, size}, {roomier, size}}, front_(gpu_hours) {}
 
 bool Ranking::leads_part(const Score& score) const {
   const auto known = parts_.find(score.place.block.part);
@@ -113,13 +116,12 @@ bool Ranking::leads_part(const Score& score) const {
 }
 
 bool Ranking::wants(const Score& score) const {
-  return std::any_of(lists_.begin(), lists_.end(), [&](const List& list) { return list.wants(score); }) ||
+  return std::any_of(lists_.begin(), lists_.end(), [&](const TopList& list) { return list.wants(score); }) ||
          leads_part(score) || front_.wants(score);
 }
 
 void Ranking::add(const Score& score) {
-  for (auto& list : lists_)
-    if (list.wants(score)) list.of_block = score;
+  for (auto& list : lists_) list.offer(score);
   if (leads_part(score)) parts_[score.place.block.part] = score;
   front_.add(score);
 }
@@ -129,7 +131,7 @@ void Ranking::end_block() {
 }
 
 void Ranking::merge(const Ranking& other) {
-  for (std::size_t i = 0; i < lists_.size(); ++i) lists_[i].all.merge(other.lists_[i].all);
+  for (std::size_t i = 0; i < lists_.size(); ++i) lists_[i].merge(other.lists_[i]);
   front_.merge(other.front_);
   for (const auto& [part, score] : other.parts_)
     if (leads_part(score)) parts_[part] = score;

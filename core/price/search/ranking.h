@@ -30,21 +30,26 @@ bool cheaper(const Score& a, const Score& b);
 bool roomier(const Score& a, const Score& b);
 using Order = bool (*)(const Score&, const Score&);
 
-// The best so many by an order.
+// The best so many by an order, of which a block gives but one.
 class TopList {
  public:
   TopList(Order before, std::size_t size) : before_(before), size_(size) {}
 
-  bool wants(const Score& score) const;
-  void add(const Score& score);
+  bool wants(const Score& score) const;  // also of the block's best so far
+  void offer(const Score& score);
+  void end_block();
   void merge(const TopList& other);
   std::vector<Score> sorted() const;
   bool empty() const { return heap_.empty(); }
 
  private:
+  bool has_place_for(const Score& score) const;
+  void add(const Score& score);
+
   Order before_;
   std::size_t size_;
   std::vector<Score> heap_;  // the worst at its top
+  std::optional<Score> of_block_;
 };
 
 // Configurations that no other one beats in days and memory (and GPU-hours, where they count)
@@ -78,27 +83,17 @@ class Ranking {
   void end_block();  // the next score is of another layout
   void merge(const Ranking& other);
 
-  std::vector<Score> fastest() const { return lists_[0].all.sorted(); }
-  std::vector<Score> cheapest() const { return lists_[1].all.sorted(); }
-  std::vector<Score> roomiest() const { return lists_[2].all.sorted(); }
+  std::vector<Score> fastest() const { return lists_[0].sorted(); }
+  std::vector<Score> cheapest() const { return lists_[1].sorted(); }
+  std::vector<Score> roomiest() const { return lists_[2].sorted(); }
   std::vector<Score> front() const { return front_.sorted(); }
   const std::map<std::uint32_t, Score>& parts() const { return parts_; }
-  bool empty() const { return lists_[0].all.empty(); }
+  bool empty() const { return lists_[0].empty(); }
 
  private:
-  // The best by one order, of which a block gives but one.
-  struct List {
-    List(Order order, std::size_t size) : before(order), all(order, size) {}
-    bool wants(const Score& score) const;
-    void end_block();
-
-    Order before;
-    TopList all;
-    std::optional<Score> of_block;
-  };
   bool leads_part(const Score& score) const;
 
-  std::array<List, 3> lists_;  // by time, GPU-hours, headroom
+  std::array<TopList, 3> lists_;  // by time, GPU-hours, headroom
   Front front_;
   std::map<std::uint32_t, Score> parts_;
 };

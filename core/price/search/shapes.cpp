@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "core/base/units.h"
 
@@ -28,16 +29,11 @@ struct Sizes {
   }
   // The smallest multiple with at least so many parameters.
   std::int64_t at_least(double params_wanted) const {
-    std::int64_t low = 1, high = 1;
-    while (params(high) < params_wanted) high *= 2;
-    while (low < high) {
-      const auto middle = (low + high) / 2;
-      if (params(middle) < params_wanted)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
+    std::int64_t enough = 1;
+    while (params(enough) < params_wanted) enough *= 2;
+    const auto all = std::views::iota(std::int64_t{1}, enough + 1);
+    return *std::ranges::partition_point(
+        all, [&](std::int64_t times) { return params(times) < params_wanted; });
   }
 };
 

@@ -246,14 +246,13 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
 
 }  // namespace
 
-std::vector<std::vector<Value>> points_of(const Setting& setting, const Strategy& strategy,
-                                          const Room& room) {
+std::vector<std::vector<Value>> points_of(const Setting& setting, const plan::Run& run) {
   const auto param_of = [&](int i) -> const Param& {
-    return strategy.params[static_cast<std::size_t>(i)];
+    return run.strategy->params[static_cast<std::size_t>(i)];
   };
   const auto values = [&](int i, const Value& own) {
     const auto& param = param_of(i);
-    return depends_on_layout(param) ? candidates(param, room) : candidates(param, own);
+    return depends_on_layout(param) ? candidates(param, run) : candidates(param, own);
   };
   std::vector<std::vector<Value>> points;
   for (const auto& value : values(setting.param, setting.own.front())) {

@@ -28,9 +28,8 @@ struct Setting {
   std::vector<plan::Value> own;  // what the experiment says of the param and of each child
 };
 
-// The combinations that a setting can take at a layout: one value for the parameter and each child.
-std::vector<std::vector<plan::Value>> points_of(const Setting& setting,
-                                                const plan::Strategy& strategy, const Room& room);
+// The combinations that a setting can take in a run: one value for the parameter and each child.
+std::vector<std::vector<plan::Value>> points_of(const Setting& setting, const plan::Run& run);
 
 // One model with one strategy: what the experiment fixes, and what is open.
 struct Part {

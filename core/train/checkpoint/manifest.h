@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/train/checkpoint/checkpoint.h"
-#include "core/train/checkpoint/concatenation.h"
+#include "core/train/checkpoint/index.h"
 
 namespace orch::checkpoint {
 

@@ -118,10 +118,7 @@ Result<std::unique_ptr<Dataset>> open_dataset(const Options& options) {
                  "give it a larger share, or build with more documents (--split-lines)"};
   std::vector<std::int32_t> sizes;
   for (auto i = range.begin; i < range.end; ++i) sizes.push_back(file->size(i));
-  auto order = make_order(sizes, range.begin,
-                          {.seq = options.seq,
-                           .samples = options.samples,
-                           .seed = static_cast<std::uint32_t>(options.seed)});
+  auto order = make_order(sizes, range.begin, options);
   if (!order) {
     auto error = order.error().front();
     error.place = printable(options.prefix) + ": " + std::string(name(options.which));

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/text.h"
@@ -24,26 +23,14 @@ Result<MappedFile> MappedFile::open(const fs::path& path) {
   const auto size = static_cast<std::size_t>(facts.st_size);
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, opened.get(), 0);
   if (data == MAP_FAILED) return file_error(path, "cannot map into memory", errno);
-  file.data_ = data;
-  file.size_ = size;
+  file.data_ = {data, Unmap{size}};
   return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-MappedFile::~MappedFile() {
-  if (data_) ::munmap(data_, size_);
-}
+void Unmap::operator()(void* data) const { ::munmap(data, size); }
 
 void MappedFile::expect_sequential() const {
-  if (data_) ::madvise(data_, size_, MADV_SEQUENTIAL);
+  if (data_) ::madvise(data_.get(), size(), MADV_SEQUENTIAL);
 }
 
 }  // namespace orch::data

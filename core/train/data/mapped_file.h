@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "core/base/files.h"
@@ -8,25 +9,25 @@
 
 namespace orch::data {
 
+// Gives a mapping back.
+struct Unmap {
+  std::size_t size = 0;
+  void operator()(void* data) const;
+};
+
 // A whole file, read-only, mapped into memory.
 class MappedFile {
  public:
   static Result<MappedFile> open(const fs::path& path);
 
-  MappedFile() = default;
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  ~MappedFile();
-
-  const std::byte* data() const { return static_cast<const std::byte*>(data_); }
-  std::size_t size() const { return size_; }
-  std::string_view text() const { return {static_cast<const char*>(data_), size_}; }
+  const std::byte* data() const { return static_cast<const std::byte*>(data_.get()); }
+  std::size_t size() const { return data_.get_deleter().size; }
+  std::string_view text() const { return {static_cast<const char*>(data_.get()), size()}; }
   // It will be read from its beginning to its end.
   void expect_sequential() const;
 
  private:
-  void* data_ = nullptr;  // null for an empty file
-  std::size_t size_ = 0;
+  std::unique_ptr<void, Unmap> data_;  // null for an empty file
 };
 
 }  // namespace orch::data

@@ -25,7 +25,7 @@ struct Epochs {
 // A sample needs seq tokens, and one more for all of them together.
 std::int64_t samples_in(std::int64_t tokens, std::int64_t seq) { return (tokens - 1) / seq; }
 
-Epochs count_epochs(std::int64_t tokens, const OrderOptions& options) {
+Epochs count_epochs(std::int64_t tokens, const Options& options) {
   Epochs epochs{.tokens_each = tokens};
   const auto wanted = options.samples * options.seq + 1;
   if (options.samples > 0) epochs.count = std::max<std::int64_t>(1, (wanted + tokens - 1) / tokens);
@@ -146,7 +146,7 @@ Result<std::vector<Range>> split_documents(std::string_view split, std::int64_t 
 }
 
 Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
-                         const OrderOptions& options) {
+                         const Options& options) {
   ORCH_CHECK(options.seq > 0 && options.samples >= 0, "a sample has tokens");
   const auto tokens = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
   if (tokens < 1 || (options.samples == 0 && tokens <= options.seq))
@@ -159,7 +159,7 @@ Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first
   if (samples > kMost || places > kMost || first > kMost - static_cast<std::int64_t>(sizes.size()))
     return Error{"data", "more than 4,294,967,294 samples or documents, over all epochs",
                  "merge short documents, or split the data"};
-  NumpyShuffle shuffle(options.seed);
+  NumpyShuffle shuffle(static_cast<std::uint32_t>(options.seed));
   Order order;
   order.documents = order_documents(epochs, first, sizes.size(), shuffle);
   order.starts = cut(sizes, first, order.documents, options.seq, samples);

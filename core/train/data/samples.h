@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/train/data/dataset.h"
 
 namespace orch::data {
 
@@ -50,14 +51,9 @@ struct Order {
   std::int64_t size() const { return static_cast<std::int64_t>(shuffle.size()); }
 };
 
-struct OrderOptions {
-  std::int64_t seq = 0;
-  std::int64_t samples = 0;  // at least so many; 0: one epoch
-  std::uint32_t seed = 1234;
-};
-
-// sizes: of the split's documents, in tokens; they are numbered from `first`.
+// sizes: of the split's documents, in tokens; they are numbered from `first`. Of the options seq,
+// samples and seed count.
 Result<Order> make_order(std::span<const std::int32_t> sizes, std::int64_t first,
-                         const OrderOptions& options);
+                         const Options& options);
 
 }  // namespace orch::data

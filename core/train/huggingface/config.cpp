@@ -1,4 +1,4 @@
-#include "core/train/huggingface/config.h"
+#include "core/train/huggingface/architecture.h"
 
 #include <fmt/format.h>
 

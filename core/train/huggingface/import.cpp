@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <set>
 
 #include "core/base/draft.h"
+#include "core/base/json_fields.h"
 #include "core/base/text.h"
+#include "core/plan/model_json.h"
+#include "core/train/checkpoint/dtype.h"
 #include "core/train/checkpoint/pieces.h"
+#include "core/train/checkpoint/safetensors.h"
 #include "core/train/huggingface/huggingface.h"
 #include "core/train/huggingface/model.h"
-#include "core/train/huggingface/source.h"
-#include "core/plan/model_json.h"
 
 namespace orch::huggingface {
 namespace {
@@ -19,6 +23,100 @@ using checkpoint::Dtype;
 using checkpoint::Piece;
 using checkpoint::Saved;
 using Share = std::vector<const Tensor*>;
+
+// The files that an index names.
+Result<std::set<std::string>> files_of(const fs::path& index) {
+  const auto text = read_file(index);
+  if (!text) return text.error();
+  const Error bad{printable(index.string()), "is no index of safetensors files", "get it again"};
+  try {
+    const auto json = parse_json(*text);
+    std::set<std::string> files;
+    for (const auto& [tensor, file] : json.at("weight_map").items()) files.insert(file);
+    for (const auto& file : files)
+      if (!is_plain_name(file)) return bad;
+    return files;
+  } catch (const nlohmann::json::exception&) {
+    return bad;
+  }
+}
+
+// The tensors of a folder of safetensors files, by name without the prefix that most of them have.
+class Source {
+ public:
+  static Result<Source> open(const fs::path& folder, const std::string& prefix);
+
+  const auto& tensors() const { return found_; }  // by name
+  bool has(const std::string& name) const { return found_.contains(name); }
+  // The values of a tensor with that shape, as floats. Errors name the tensor.
+  Result<std::vector<float>> read(const std::string& name,
+                                  const std::vector<std::int64_t>& shape) const;
+
+ private:
+  struct Found {
+    fs::path file;
+    std::uint64_t data_begin;
+    checkpoint::TensorEntry entry;
+  };
+  Status add(const fs::path& file, const std::string& prefix);
+
+  fs::path folder_;
+  std::map<std::string, Found> found_;
+};
+
+Result<Source> Source::open(const fs::path& folder, const std::string& prefix) {
+  Source source;
+  source.folder_ = folder;
+  const auto index = folder / "model.safetensors.index.json";
+  if (is_there(index)) {
+    const auto files = files_of(index);
+    if (!files) return files.error();
+    for (const auto& file : *files)
+      if (auto status = source.add(folder / file, prefix); !status) return status.error();
+  } else if (is_there(folder / "model.safetensors")) {
+    if (auto status = source.add(folder / "model.safetensors", prefix); !status) return status.error();
+  } else {
+    return Error{printable(folder.string()), "has no model.safetensors",
+                 "save it with transformers' save_pretrained(folder, safe_serialization=True)"};
+  }
+  return source;
+}
+
+Status Source::add(const fs::path& file, const std::string& prefix) {
+  auto header = checkpoint::read_safetensors_header(file);
+  if (!header) return header.error();
+  for (auto& entry : header->tensors) {
+    const auto name =
+        entry.name.starts_with(prefix) ? entry.name.substr(prefix.size()) : entry.name;
+    if (!found_.emplace(name, Found{file, header->data_begin, std::move(entry)}).second)
+      return Error{printable(file.string()), printable(name) + " is there twice", "get it again"};
+  }
+  return {};
+}
+
+Result<std::vector<float>> Source::read(const std::string& name,
+                                        const std::vector<std::int64_t>& shape) const {
+  const auto bad = [&](std::string fact) {
+    return Error{printable(folder_.string()), name + ": " + fact, "check config.json"};
+  };
+  const auto at = found_.find(name);
+  if (at == found_.end()) return bad("missing");
+  const auto& entry = at->second.entry;
+  if (entry.shape != shape)
+    return bad("has shape " + checkpoint::shape_text(entry.shape) + ", and config.json says " +
+               checkpoint::shape_text(shape));
+  const auto dtype = checkpoint::parse_dtype(entry.dtype);
+  if (!dtype || !checkpoint::is_floating(*dtype))
+    return bad("has type " + printable(entry.dtype) + ", which is none of F32, F16, BF16, F64");
+  auto file = checkpoint::ShardReader::open(at->second.file);
+  if (!file) return file.error();
+  std::vector<std::byte> stored(entry.end - entry.begin);
+  if (auto status = file->read(at->second.data_begin + entry.begin, stored); !status)
+    return status.error();
+  std::vector<float> values(static_cast<std::size_t>(checkpoint::count(shape)));
+  checkpoint::convert(*dtype, stored, Dtype::f32, std::as_writable_bytes(std::span(values)));
+  return values;
+}
 
 std::uint64_t bytes_of(const Tensor& tensor) {
   return static_cast<std::uint64_t>(checkpoint::count(tensor.shape)) * sizeof(float);
@@ -46,7 +144,7 @@ bool is_mask(const std::string& name) {
 }
 
 Status check_names(const Source& source, const std::vector<Tensor>& tensors, const fs::path& from) {
-  for (const auto& name : source.names()) {
+  for (const auto& [name, found] : source.tensors()) {
     const bool known = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
       return std::any_of(tensor.theirs.begin(), tensor.theirs.end(),
                          [&](const Their& their) { return their.name == name; });

@@ -1,4 +1,4 @@
-#include "core/train/huggingface/tensors.h"
+#include "core/train/huggingface/architecture.h"
 
 #include <algorithm>
 #include <utility>

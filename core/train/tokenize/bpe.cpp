@@ -4,8 +4,6 @@
 #include <cstring>
 #include <queue>
 
-#include "core/base/counter_random.h"
-
 namespace orch::tokenize {
 namespace {
 

@@ -13,6 +13,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+// As ByteLevel cuts (GPT-2).
+constexpr std::string_view kByteLevelPattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
 // What is wrong with a file, found while it is read.
 struct Bad {
   std::string where;
@@ -155,7 +159,7 @@ Cut digits(const Json& step, const std::string& where) {
 }
 
 // Whether tokens are over bytes from here on.
-bool read_pre_tokenizer(const Json& step, const std::string& where, PreTokenizer& to) {
+bool read_pre_tokenizer(const Json& step, const std::string& where, std::vector<Cut>& to) {
   const auto type = type_of(step, where);
   if (type == "Sequence") {
     bool bytes = false;
@@ -167,13 +171,13 @@ bool read_pre_tokenizer(const Json& step, const std::string& where, PreTokenizer
     return bytes;
   }
   if (type == "ByteLevel") {
-    to.add(byte_level(step, where));
+    to.push_back(byte_level(step, where));
     return true;
   }
   if (type == "Split")
-    to.add(split(step, where));
+    to.push_back(split(step, where));
   else if (type == "Digits")
-    to.add(digits(step, where));
+    to.push_back(digits(step, where));
   else
     unsupported(where, "type " + type);
   return false;
@@ -201,8 +205,7 @@ void read_added(const Json& file, Parts& to) {
     const auto id = id_of(part(token, "id", where), where);
     to.names[text] = id;
     to.texts[id] = text;
-    to.added.add(text, id);
-    to.added_names.push_back(text);
+    to.added.emplace_back(text, id);
   }
 }
 
@@ -212,7 +215,7 @@ Parts read(const Json& file) {
   const auto given = [&](const char* name) { return file.contains(name) && !file[name].is_null(); };
   if (given("normalizer")) read_normalizer(file["normalizer"], "normalizer", parts);
   if (!given("pre_tokenizer") ||
-      !read_pre_tokenizer(file["pre_tokenizer"], "pre_tokenizer", parts.pre_tokenizer))
+      !read_pre_tokenizer(file["pre_tokenizer"], "pre_tokenizer", parts.cuts))
     throw Bad{"pre_tokenizer", "does not end with ByteLevel: only byte-level BPE is supported"};
   read_added(file, parts);
   return parts;

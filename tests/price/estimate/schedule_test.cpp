@@ -1,9 +1,8 @@
-#include "core/price/estimate/schedule.h"
+#include "core/price/estimate/estimate.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
 
 using namespace orch;

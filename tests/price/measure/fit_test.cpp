@@ -1,4 +1,4 @@
-#include "core/price/measure/fit.h"
+#include "core/price/measure/partition.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -23,6 +23,14 @@ std::vector<Value> values(std::initializer_list<std::int64_t> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
+plan::Run laid_out(std::int64_t layers, std::int64_t pipeline, std::int64_t data) {
+  plan::Run run;
+  run.model.layers = layers;
+  run.layout.pipeline_parallel = pipeline;
+  run.layout.data_parallel = data;
+  return run;
+}
+
 }  // namespace
 
 TEST_CASE("divisors are all of them, ascending", "[search]") {
@@ -71,9 +79,9 @@ TEST_CASE("choices and flags begin with what the experiment says", "[search]") {
 
 TEST_CASE("some parameters divide what the layout leaves", "[search]") {
   const auto interleave = integer("interleave", 1, 1, 1024);
-  CHECK(candidates(interleave, Room{72, 6, 1}) == values({1, 2, 3, 4, 6, 12}));
-  CHECK(candidates(interleave, Room{72, 1, 1}) == values({1}));   // no pipeline
-  CHECK(candidates(interleave, Room{70, 12, 1}) == values({1}));  // uneven stages
+  CHECK(candidates(interleave, laid_out(72, 6, 1)) == values({1, 2, 3, 4, 6, 12}));
+  CHECK(candidates(interleave, laid_out(72, 1, 1)) == values({1}));   // no pipeline
+  CHECK(candidates(interleave, laid_out(70, 12, 1)) == values({1}));  // uneven stages
   const auto group = integer("hybrid_shard_group", 0, 0, 65536);
-  CHECK(candidates(group, Room{1, 1, 12}) == values({0, 2, 3, 4, 6, 12}));
+  CHECK(candidates(group, laid_out(1, 1, 12)) == values({0, 2, 3, 4, 6, 12}));
 }

@@ -38,10 +38,11 @@ TEST_CASE("a top list holds the first of a sorted list, however it was filled", 
   for (unsigned seed = 0; seed < 20; ++seed) {
     auto scores = random_scores(300, seed);
     TopList whole(faster, 7), first(faster, 7), second(faster, 7);
-    for (const auto& score : scores) {
-      whole.add(score);
-      (score.place.block.ordinal % 3 == 0 ? first : second).add(score);
-    }
+    for (const auto& score : scores)
+      for (auto* list : {&whole, score.place.block.ordinal % 3 == 0 ? &first : &second}) {
+        list->offer(score);
+        list->end_block();
+      }
     first.merge(second);
     std::sort(scores.begin(), scores.end(), faster);
     scores.resize(7);

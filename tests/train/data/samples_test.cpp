@@ -79,7 +79,7 @@ TEST_CASE("a split that is none is an error", "[data][samples]") {
 }
 
 TEST_CASE("one epoch is in Megatron's order", "[data][samples]") {
-  const auto order = make_order(kSizes, 0, {.seq = 4, .samples = 0, .seed = 1234});
+  const auto order = make_order(kSizes, 0, {.seq = 4, .seed = 1234, .samples = 0});
   REQUIRE(order);
   CHECK(order->documents == Numbers{2, 1, 5, 0, 4, 3});
   CHECK(order->starts == Starts{{0, 0}, {0, 4}, {1, 1}, {2, 2}, {3, 0}, {3, 4}, {4, 3}});
@@ -87,7 +87,7 @@ TEST_CASE("one epoch is in Megatron's order", "[data][samples]") {
 }
 
 TEST_CASE("a last epoch of which little is needed is apart", "[data][samples]") {
-  const auto order = make_order(kSizes, 10, {.seq = 4, .samples = 14, .seed = 7});
+  const auto order = make_order(kSizes, 10, {.seq = 4, .seed = 7, .samples = 14});
   REQUIRE(order);
   CHECK(order->documents ==
         Numbers{11, 14, 12, 15, 10, 11, 15, 12, 13, 10, 13, 14, 11, 14, 15, 13, 10, 12});
@@ -101,13 +101,13 @@ TEST_CASE("a last epoch of which little is needed is apart", "[data][samples]") 
 TEST_CASE("many documents, empty ones among them, are in Megatron's order", "[data][samples]") {
   std::vector<std::int32_t> sizes;
   for (int i = 0; i < 5000; ++i) sizes.push_back(i * 7919 % 613);
-  const auto one = make_order(sizes, 100, {.seq = 128, .samples = 3000, .seed = 1234});
+  const auto one = make_order(sizes, 100, {.seq = 128, .seed = 1234, .samples = 3000});
   REQUIRE(one);
   CHECK(one->size() == 11953);
   CHECK(crc(one->documents) == 2014794901);
   CHECK(crc(flat(one->starts)) == 2170251624);
   CHECK(crc(one->shuffle) == 2252139596);
-  const auto two = make_order(sizes, 100, {.seq = 128, .samples = 12000, .seed = 1234});
+  const auto two = make_order(sizes, 100, {.seq = 128, .seed = 1234, .samples = 12000});
   REQUIRE(two);
   CHECK(crc(two->documents) == 2333252937);
   CHECK(crc(flat(two->starts)) == 1615964233);
@@ -118,7 +118,7 @@ TEST_CASE("there are as many samples as were wanted, also of little data", "[dat
   const std::vector<std::int32_t> sizes{2, 1};
   for (std::int64_t wanted = 1; wanted < 50; ++wanted)
     for (std::int64_t seq = 1; seq < 9; ++seq) {
-      const auto order = make_order(sizes, 0, {.seq = seq, .samples = wanted, .seed = 1});
+      const auto order = make_order(sizes, 0, {.seq = seq, .seed = 1, .samples = wanted});
       REQUIRE(order);
       CHECK(order->size() >= wanted);
     }
