@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #ifdef ORCH_CUDA
 #include <c10/cuda/CUDAFunctions.h>
@@ -97,7 +98,7 @@ void mark_finished(const fs::path& attempt) {
 }
 
 struct Told {
-  std::string kind;
+  std::string kind;  // gpu_memory, host_memory, nccl, data, nan, disk, bad_exit
   std::string message;
 };
 
@@ -127,7 +128,7 @@ void report(const Told& told, const WorldOptions& options, const Arguments& argu
   std::fflush(stderr);
   if (options.rank > 1 && told.kind == "nccl" && !options.alone) return;
   try {
-    Events(arguments.attempt).failed(told.kind, told.message);
+    Events(arguments.attempt).write("failed", {{"class", told.kind}, {"message", told.message}});
   } catch (const std::exception&) {  // the disk that is full, perhaps
   }
 }
