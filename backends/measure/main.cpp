@@ -13,8 +13,7 @@
 #include <string_view>
 
 #include "backends/measure/device.h"
-#include "backends/measure/passes.h"
-#include "backends/measure/products.h"
+#include "backends/measure/operations.h"
 #include "backends/measure/timing.h"
 #include "backends/runtime/loop/memory.h"
 #include "core/base/files.h"

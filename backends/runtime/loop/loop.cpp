@@ -81,7 +81,6 @@ class Loop {
   std::unique_ptr<TensorBoard> board_;
   Checkpointer checkpointer_;
   std::unique_ptr<data::Dataset> train_data_, held_out_;
-  ScheduleOptions schedule_;
   std::int64_t steps_;           // of the run
   std::int64_t step_ = 0;        // the last one done
   std::int64_t begun_at_ = 0;    // of this attempt
@@ -117,11 +116,7 @@ Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events
       board_(is_first() && config.training.tensorboard ? std::make_unique<TensorBoard>(job.attempt)
                                                        : std::make_unique<TensorBoard>()),
       checkpointer_(job.checkpoints(), write_options(config, job, world)),
-      steps_(config.total_steps()) {
-  const auto& training = config.training;
-  schedule_ = {training.schedule, training.learning_rate, training.min_learning_rate,
-               training.warmup_steps, training.decay_steps > 0 ? training.decay_steps : steps_};
-}
+      steps_(config.total_steps()) {}
 
 // The first rank looks for the newest sound checkpoint and reads every byte of it once; the others
 // open the one that it found. Ranks whose file systems differ would train on apart without a word.
@@ -195,7 +190,7 @@ bool Loop::step() {
   const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
   world_.recorder().step(number);
   const StepBatch batch{number, consumed_, config_.batch_at(consumed_),
-                        learning_rate_at(schedule_, number), stop_was_asked()};
+                        learning_rate_at(config_.training, steps_, number), stop_was_asked()};
   profile_.begin_step(profiled);
   const auto result = engine_->step(batch, *train_data_);
   profile_.end_step();
