@@ -3,12 +3,9 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
-#include "backends/runtime/step/state.h"
 
 namespace orch::ddp {
 namespace {
@@ -40,8 +37,10 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       world_(world),
       profile_(profile),
+      mesh_(world, config.layout),
       parameters_(parameter_specs(config.model),
                   {dtype_of(config), Settings(config).flag("master_weights"), world.device()}),
+      replicas_(mesh_, parameters_, false, nullptr, profile),
       model_(model_options(config, world.device()), parameters_, &profile),
       update_(config, parameters_),
       reducer_(parameters_, world.world(), reducer_options(config)) {
@@ -50,33 +49,21 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
-Agreed Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
-  const std::int64_t ranks = world_.size(), rank = world_.rank();
-  const auto micro = config_.batch.micro_batch,
-             rounds = micro_batches_of(batch.global_batch, ranks, micro);
+// This rank's share of the mean loss.
+at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
+  const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
+  auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
   parameters_.zero_gradients();
-  // The mean loss of this rank, and whether it was told to stop: both in one reduction.
-  auto sums = at::zeros({2}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    const auto first = batch.first + (round * ranks + rank) * micro;
-    const auto samples =
-        read_batch(dataset, config_.model, world_.device(), first, micro, batch.step);
-    reducer_.begin(batch.step, round + 1 == rounds);
-    sums.select(0, 0).add_(model_.train(samples, update_.loss_scale() / static_cast<double>(rounds),
-                                        [&](std::size_t parameter) { reducer_.ready(parameter); }),
-                           1.0 / static_cast<double>(rounds * ranks));
+  for (std::int64_t micro = 0; micro < count; ++micro) {
+    const auto samples = read_batch(dataset, config_, mesh_, batch.first, micro, batch.step);
+    reducer_.begin(batch.step, micro + 1 == count);
+    loss.add_(model_.train(samples, update_.loss_scale() / static_cast<double>(count),
+                           [&](std::size_t parameter) { reducer_.ready(parameter); }),
+              1.0 / static_cast<double>(count * world_.size()));
   }
-  {
-    Profile::Scope scope(&profile_, "gradient all-reduce");
-    reducer_.finish();
-  }
-  if (batch.stop) sums.select(0, 1).add_(1);
-  world_.world().all_reduce(sums).wait();
-  Profile::Scope scope(&profile_, "optimizer");
-  const auto squares = sum_of_squares(parameters_.gradients());
-  const auto host = at::cat({sums.to(at::kDouble), squares.view(1)}).to(at::kCPU);  // waits once
-  world_.check();
-  return {std::sqrt(host[2].item<double>()), host[0].item<double>(), host[1].item<double>() > 0};
+  Profile::Scope scope(&profile_, "gradient all-reduce");
+  reducer_.finish();
+  return loss;
 }
 
 // What PowerSGD still owes is in units of the loss scale.
@@ -86,29 +73,23 @@ void Engine::rescale_errors(double ratio) {
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
-  const auto agreed = forward_backward(batch, dataset);
+  const auto loss = forward_backward(batch, dataset);
   Profile::Scope scope(&profile_, "optimizer");
-  return update_.apply(batch, agreed);
+  return update_.apply(batch, replicas_.agree(loss, batch.stop));
 }
 
 double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) {
-  const std::int64_t ranks = world_.size(), micro = config_.batch.micro_batch;
-  const auto rounds = count / (ranks * micro);
-  auto sum = at::zeros({1}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    const auto at = first + (round * ranks + world_.rank()) * micro;
-    sum.add_(model_.evaluate(read_batch(dataset, config_.model, world_.device(), at, micro, 0)),
-             1.0 / static_cast<double>(rounds * ranks));
-  }
-  world_.world().all_reduce(sum).wait();
-  const auto mean = sum.item<double>();
-  world_.check();
-  return mean;
+  // Rounded down: a phase of a ramp-up may have a number of replicas that does not divide it.
+  const auto rounds = count / (world_.size() * config_.batch.micro_batch);
+  auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(world_.device()));
+  for (std::int64_t round = 0; round < rounds; ++round)
+    loss.add_(model_.evaluate(read_batch(dataset, config_, mesh_, first, round, 0)),
+              1.0 / static_cast<double>(rounds * world_.size()));
+  return replicas_.total(loss);
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
-  checkpoint::Saved saved;
-  save_share(update_.save(facts), world_.rank(), world_.size(), saved);
+  auto saved = replicas_.save(update_.save(facts));
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind == "error")

@@ -3,10 +3,11 @@
 #include <memory>
 
 #include "backends/ddp/reducer.h"
-#include "backends/runtime/comm/comm.h"
+#include "backends/runtime/comm/mesh.h"
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/engine.h"
+#include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/update.h"
 
 namespace orch::ddp {
@@ -24,18 +25,17 @@ class Engine : public train::Engine {
   std::map<std::string, std::string> effective() const override;
   std::map<std::string, double> memory_items() const override;
 
-  train::Stage& model() { return model_; }
-  train::Parameters& parameters() { return parameters_; }
-
  private:
-  train::Agreed forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
+  at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void load_powersgd(const checkpoint::Reader& from);
   void rescale_errors(double ratio);
 
-  plan::Run config_;
+  const plan::Run config_;
   train::World& world_;
   train::Profile& profile_;
+  train::Mesh mesh_;
   train::Parameters parameters_;
+  train::Replicas replicas_;
   train::Stage model_;
   train::Update update_;
   Reducer reducer_;

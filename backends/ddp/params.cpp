@@ -87,3 +87,5 @@ Setup::Setup(const backend::RunView& run)
 }
 
 }  // namespace orch::ddp
+
+ORCH_BACKEND(orch::ddp::Spec)

@@ -2,8 +2,7 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <string>
+#include "backends/runtime/loop/memory.h"
 
 #ifdef ORCH_CUDA
 #include <c10/cuda/CUDAException.h>
@@ -14,18 +13,6 @@
 
 namespace orch::measure {
 namespace {
-
-double host_bytes() {
-  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
-double resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  double pages = 0, resident = 0;
-  file >> pages >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
 
 #ifdef ORCH_CUDA
 struct GpuMemory {
@@ -50,32 +37,22 @@ void synchronize([[maybe_unused]] at::Device device) {
 #endif
 }
 
-std::string name_of([[maybe_unused]] at::Device device) {
-#ifdef ORCH_CUDA
-  if (device.is_cuda()) {
-    cudaDeviceProp properties{};
-    C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, device.index()));
-    return properties.name;
-  }
-#endif
-  return {};
-}
-
-double bytes_taken([[maybe_unused]] at::Device device) {
+double bytes_taken(at::Device device) {
 #ifdef ORCH_CUDA
   if (device.is_cuda()) {
     const auto memory = gpu_memory(device);
     return memory.total - memory.free;
   }
 #endif
-  return resident_bytes();
+  return static_cast<double>(train::current_memory_bytes(device));
 }
 
 double bytes_in_all([[maybe_unused]] at::Device device) {
 #ifdef ORCH_CUDA
   if (device.is_cuda()) return gpu_memory(device).total;
 #endif
-  return host_bytes();
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace orch::measure

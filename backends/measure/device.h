@@ -2,15 +2,10 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
-
 namespace orch::measure {
 
 // Waits for what the device was told to do; on the CPU nothing is ever left to wait for.
 void synchronize(at::Device device);
-
-// "NVIDIA H200"; of a CPU, empty: who started us knows its name.
-std::string name_of(at::Device device);
 
 // Bytes that this process takes: on the CPU its resident memory, on a GPU all that is taken of it
 // (nobody else should be there).

@@ -127,3 +127,5 @@ Setup::Setup(const backend::RunView& run)
 }
 
 }  // namespace orch::megatron
+
+ORCH_BACKEND(orch::megatron::Spec)

@@ -3,13 +3,70 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
+#include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
+#include "core/price/backend/states.h"
 
 namespace orch::zero3 {
+namespace {
 
 using namespace train;
+
+static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
+
+Mode mode_of(const plan::Run& run, std::int64_t replicas) {
+  const Settings settings(run);
+  Mode mode;
+  mode.fsdp = run.strategy->name == "fsdp";
+  mode.shard_ranks = replicas;
+  mode.ahead = settings.integer("prefetch");
+  mode.overlap = settings.flag("overlap");
+  if (run.strategy->name == "deepspeed") mode.stage = settings.integer("stage");
+  if (!mode.fsdp) {
+    mode.offload = offload_of(settings.text("offload"));
+    const auto fraction = mode.offload == Offload::none ? 0 : settings.real_or("offload_fraction", 1);
+    mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
+    return mode;
+  }
+  const auto sharding = settings.text("sharding");
+  mode.keeps_all = sharding == "grad_op";
+  if (sharding != "hybrid") return mode;
+  const auto asked = settings.integer("hybrid_shard_group");
+  const auto node = std::max<std::int64_t>(1, run.partition->gpus_per_node / run.layout.tensor_parallel);
+  mode.shard_ranks = std::min(asked > 0 ? asked : node, replicas);
+  if (replicas % mode.shard_ranks != 0)
+    throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
+                                         "hybrid_shard_group", replicas, mode.shard_ranks));
+  return mode;
+}
+
+std::string name_of(const Mode& mode) {  // of what is sharded
+  if (mode.shard_ranks == 1) return "nothing";
+  if (mode.stage == 1) return "optimizer states";
+  return mode.stage == 2 ? "gradients and optimizer states"
+                         : "weights, gradients and optimizer states";
+}
+
+// So that every unit can be shared equally, at multiples of 16 bytes.
+ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mode) {
+  const auto tensor = run.layout.tensor_parallel;
+  const auto& model = run.model;
+  const auto specs = parameter_specs(model, Span::whole(model), padded_vocab(model, 128 * tensor));
+  return lay_out(specs, {mesh.tensor_rank(), mesh.tensor_size()},
+                 std::lcm<std::int64_t>(kAlign, 8 * mode.shard_ranks));
+}
+
+// Of gradients on their way: as the products have them, as DeepSpeed and FSDP do, or in fp32.
+at::ScalarType sent_type(const plan::Run& run) {
+  return run.text_setting("reduce_dtype") == "fp32" ? at::kFloat : dtype_of(run);
+}
+
+}  // namespace
 
 // Every rank names the same groups in the same order, and connects at once.
 Engine::Groups Engine::make_groups(Mesh& mesh, const Mode& mode) {
@@ -51,11 +108,16 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   set_precision(config);
   auto& optimizer = update_.optimizer();
   if (mode_.moves_weights())
-    gathered_.emplace(groups_.gather, parameters_, optimizer, units_, slot_options(config, mode_), profile);
+    gathered_.emplace(groups_.gather, parameters_, optimizer, units_,
+                      SlotOptions{dtype_of(config), config.model.layers, mode_.ahead, mode_.keeps_all, mode_.fsdp},
+                      profile);
   else if (is_sharded())
     refreshed_.emplace(*groups_.gather, parameters_, optimizer, units_, config.model.layers, profile);
   if (mode_.moves_gradients()) {
-    ring_.emplace(groups_.scatter, parameters_, units_, ring_options(config, mode_), profile);
+    ring_.emplace(groups_.scatter, parameters_, units_,
+                  RingOptions{config.model.layers, sent_type(config), mode_.overlap,
+                              config.text_setting("tied_scatter") == "twice"},
+                  profile);
     replicas_.known_squares = [this](std::size_t unit) { return ring_->squares_of(unit); };
   } else if (is_sharded()) {
     ReducerOptions whole;
@@ -69,8 +131,15 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
 ParameterOptions Engine::parameter_options() const {
   auto& world = mesh_.world();
   const auto rank = is_sharded() ? groups_.gather->rank() : 0;
-  auto options = zero3::parameter_options(config_, mode_, world.device(),
-                                          shard_of(units_, rank, mode_.shard_ranks));
+  ParameterOptions options;
+  // FSDP's parameters are fp32: what it gathers is a copy.
+  options.dtype = mode_.fsdp && is_sharded() ? at::kFloat : dtype_of(config_);
+  options.device = world.device();
+  options.owned = shard_of(units_, rank, mode_.shard_ranks);
+  options.on_host = mode_.on_host;
+  options.away = mode_.is_full();
+  options.whole_weights = !mode_.moves_weights();
+  options.whole_gradients = !mode_.moves_gradients();
   require_host_memory(options, config_, world);
   return options;
 }
@@ -109,22 +178,14 @@ ModelOptions Engine::model_options() {
   return options;
 }
 
-MicroBatch Engine::read(const data::Dataset& dataset, std::int64_t first, std::int64_t micro,
-                        std::int64_t step) const {
-  const auto count = config_.batch.micro_batch;
-  const auto at = first + (micro * mesh_.data_size() + mesh_.data_rank()) * count;
-  return read_batch(dataset, config_.model, mesh_.world().device(), at, count, step);
-}
-
 at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
-  const auto count =
-      micro_batches_of(batch.global_batch, mesh_.data_size(), config_.batch.micro_batch);
+  const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
   if (ring_) ring_->begin();
   clears_ = !ring_;
   for (std::int64_t micro = 0; micro < count; ++micro) {
     if (reducer_) reducer_->begin(batch.step, micro + 1 == count);
-    loss.add_(model_.train(read(dataset, batch.first, micro, batch.step),
+    loss.add_(model_.train(read_batch(dataset, config_, mesh_, batch.first, micro, batch.step),
                            update_.loss_scale() / static_cast<double>(count),
                            [&](std::size_t parameter) {
                              if (reducer_) reducer_->ready(parameter);
@@ -175,13 +236,9 @@ double Engine::evaluate(const data::Dataset& dataset, std::int64_t first, std::i
   const auto rounds = count / (mesh_.data_size() * config_.batch.micro_batch);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
   for (std::int64_t round = 0; round < rounds; ++round)
-    loss.add_(model_.evaluate(read(dataset, first, round, 0)),
+    loss.add_(model_.evaluate(read_batch(dataset, config_, mesh_, first, round, 0)),
               1.0 / static_cast<double>(rounds * mesh_.data_size()));
-  if (mesh_.tensor_rank() > 0) loss.zero_();
-  mesh_.world().world().all_reduce(loss).wait();
-  const auto mean = loss.item<double>();
-  mesh_.world().check();
-  return mean;
+  return replicas_.total(loss);
 }
 
 checkpoint::Saved Engine::save(checkpoint::Facts& facts) {

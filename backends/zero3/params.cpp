@@ -122,3 +122,5 @@ Setup::Setup(const backend::RunView& run)
 }
 
 }  // namespace orch::zero3
+
+ORCH_BACKEND(orch::zero3::Spec)

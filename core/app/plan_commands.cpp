@@ -16,7 +16,6 @@
 #include "core/plan/estimate_json.h"
 #include "core/plan/hardware/write.h"
 #include "core/plan/run_json.h"
-#include "core/run/render/framework_files.h"
 #include "core/run/render/job.h"
 #include "core/run/store/store.h"
 #include "core/show/tables/ranking.h"

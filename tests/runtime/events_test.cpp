@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -46,14 +47,20 @@ StepEvent step_event(std::int64_t step, double loss) {
 TEST_CASE("every event is one line of JSON with its time", "[runtime][events]") {
   const Place folder;
   Events events(folder.root());
-  events.start({4, "cpu", "1.13.1", 123456, {{"attention", "sdpa"}}});
+  events.write("start", {{"ranks", 4},
+                         {"device", "cpu"},
+                         {"torch", "1.13.1"},
+                         {"parameters", 123456},
+                         {"effective", std::map<std::string, std::string>{{"attention", "sdpa"}}}});
   events.step(step_event(1, 3.25));
-  events.evaluation(1, 3.5);
-  events.checkpoint(1);
-  events.checkpoint_failed(2, "No space left");
-  events.profile(2, {{"QKV", 0.125}}, {{"weights", 1e9}});
-  events.failed("nan", "loss is NaN\nat \"step\" 3 \xff");
-  events.end(2);
+  events.write("evaluation", {{"step", 1}, {"loss", 3.5}});
+  events.write("checkpoint", {{"step", 1}});
+  events.write("checkpoint_failed", {{"step", 2}, {"message", "No space left"}});
+  events.write("profile", {{"step", 2},
+                           {"time_items", std::map<std::string, double>{{"QKV", 0.125}}},
+                           {"memory_items", std::map<std::string, double>{{"weights", 1e9}}}});
+  events.write("failed", {{"class", "nan"}, {"message", "loss is NaN\nat \"step\" 3 \xff"}});
+  events.write("end", {{"step", 2}});
 
   const auto lines = lines_of(folder.root());
   REQUIRE(lines.size() == 8);
@@ -89,7 +96,7 @@ TEST_CASE("what is not finite is null", "[runtime][events]") {
   const Place folder;
   Events events(folder.root());
   events.step(step_event(1, std::nan("")));
-  events.evaluation(1, std::numeric_limits<double>::infinity());
+  events.write("evaluation", {{"step", 1}, {"loss", std::numeric_limits<double>::infinity()}});
   const auto lines = lines_of(folder.root());
   CHECK(lines.at(0)["loss"].is_null());
   CHECK(lines.at(1)["loss"].is_null());
@@ -98,10 +105,10 @@ TEST_CASE("what is not finite is null", "[runtime][events]") {
 TEST_CASE("orch reads the progress of our trainers", "[runtime][events]") {
   const Place folder;
   Events events(folder.root());
-  events.start({1, "cpu", "1.13.1", 1, {}});
+  events.write("start", {{"ranks", 1}, {"device", "cpu"}, {"parameters", 1}});
   for (std::int64_t step = 1; step <= 20; ++step) {
     events.step(step_event(step, 4.0));
-    events.evaluation(step, 9.0);
+    events.write("evaluation", {{"step", step}, {"loss", 9.0}});
   }
   const auto progress = events::read_progress(folder.root(), 0);
   REQUIRE(progress);
@@ -119,7 +126,7 @@ TEST_CASE("events of several threads do not mix", "[runtime][events]") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      for (int step = 0; step < 50; ++step) events.checkpoint_failed(step, message);
+      for (int step = 0; step < 50; ++step) events.write("checkpoint_failed", {{"step", step}, {"message", message}});
     });
   for (auto& thread : threads) thread.join();
   CHECK(lines_of(folder.root()).size() == 200);
@@ -127,8 +134,8 @@ TEST_CASE("events of several threads do not mix", "[runtime][events]") {
 
 TEST_CASE("a second opening appends", "[runtime][events]") {
   const Place folder;
-  Events(folder.root()).checkpoint(1);
-  Events(folder.root()).checkpoint(2);
+  Events(folder.root()).write("checkpoint", {{"step", 1}});
+  Events(folder.root()).write("checkpoint", {{"step", 2}});
   CHECK(lines_of(folder.root()).size() == 2);
 }
 
@@ -136,25 +143,25 @@ TEST_CASE("a full disk does not end a training", "[runtime][events]") {
   const Place folder;
   fs::create_symlink("/dev/full", folder.root() / "events.jsonl");
   Events events(folder.root());
-  CHECK_NOTHROW(events.checkpoint(1));
-  CHECK_NOTHROW(events.checkpoint(2));
+  CHECK_NOTHROW(events.write("checkpoint", {{"step", 1}}));
+  CHECK_NOTHROW(events.write("checkpoint", {{"step", 2}}));
 }
 
 // A limit on the size of files cuts a line as a full disk does.
 TEST_CASE("half a line costs that line alone", "[runtime][events]") {
   const Place folder;
   Events events(folder.root());
-  events.checkpoint(1);
+  events.write("checkpoint", {{"step", 1}});
   const auto size = fs::file_size(folder.root() / "events.jsonl");
   auto* before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{}, tight{};
   ::getrlimit(RLIMIT_FSIZE, &limit);
   tight = {size + 10, limit.rlim_max};
   ::setrlimit(RLIMIT_FSIZE, &tight);
-  events.checkpoint(2);
+  events.write("checkpoint", {{"step", 2}});
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, before);
-  events.checkpoint(3);
+  events.write("checkpoint", {{"step", 3}});
 
   std::ifstream file(folder.root() / "events.jsonl");
   std::vector<std::string> lines;
@@ -166,6 +173,6 @@ TEST_CASE("half a line costs that line alone", "[runtime][events]") {
 
 TEST_CASE("events without a folder are refused, silent ones go nowhere", "[runtime][events]") {
   Events silent;
-  CHECK_NOTHROW(silent.end(1));
+  CHECK_NOTHROW(silent.write("end", {{"step", 1}}));
   CHECK_THROWS_AS(Events("/nowhere"), Failed);
 }

@@ -86,7 +86,7 @@ struct WorldOptions {
   std::string address = "127.0.0.1";  // of rank 0
   int port = 0;
   bool cuda = false;             // NCCL; else Gloo
-  bool alone = false;            // a slice of the run: as if the others were there (pretend.h)
+  bool alone = false;            // a slice of the run: as if the others were there (pretend.cpp)
   double timeout_seconds = 600;  // of one collective, and of the first meeting
   // Ends the process, which failed and cannot leave by itself. From any thread; may be empty.
   std::function<void(const std::string& why)> give_up;

@@ -1,4 +1,4 @@
-#include "backends/runtime/comm/pretend.h"
+#include "backends/runtime/comm/transport.h"
 
 #include <ATen/ATen.h>
 

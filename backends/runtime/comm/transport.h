@@ -52,4 +52,8 @@ struct TransportOptions {
 // The one that is built in: NCCL with CUDA, else Gloo. Connects to the other members.
 std::unique_ptr<Transport> make_transport(const TransportOptions& options);
 
+// As if the other ranks were there: everything returns at once. What would have come from them is
+// what this rank has, and messages are filled with values of a stream of activations.
+std::unique_ptr<Transport> make_pretended(const TransportOptions& options);
+
 }  // namespace orch::train

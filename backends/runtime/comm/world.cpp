@@ -13,7 +13,6 @@
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/comm/group_impl.h"
 #include "backends/runtime/comm/inquiry.h"
-#include "backends/runtime/comm/pretend.h"
 
 namespace orch::train {
 namespace {

@@ -2,21 +2,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "backends/runtime/loop/append_file.h"
 
 namespace orch::train {
-
-struct StartEvent {
-  int ranks = 1;
-  std::string device;  // "cpu", "NVIDIA H200"
-  std::string torch;   // its version
-  std::int64_t parameters = 0;
-  std::map<std::string, std::string> effective;  // see Engine::effective
-};
 
 // Of one step; by the names of core/record/events/collect.h. For the log alone: the last five.
 struct StepEvent {
@@ -50,21 +42,11 @@ class Events {
   Events() = default;                        // of the ranks that say nothing
   explicit Events(const fs::path& attempt);  // throws Failed ("disk")
 
-  void start(const StartEvent& event);
+  // A line: the event's name, the time, and its fields.
+  void write(const char* event, const nlohmann::ordered_json& fields);
   void step(const StepEvent& event);
-  void evaluation(std::int64_t step, double loss);
-  void checkpoint(std::int64_t step);
-  void checkpoint_failed(std::int64_t step, const std::string& message);
-  // Seconds of a step and bytes, by the estimator's names.
-  void profile(std::int64_t step, const std::map<std::string, double>& time_items,
-               const std::map<std::string, double>& memory_items);
-  // kind: gpu_memory, host_memory, nccl, data, nan, disk, bad_exit.
-  void failed(const std::string& kind, const std::string& message);
-  void end(std::int64_t step);
 
  private:
-  void write(const std::string& line);
-
   AppendFile file_;
   std::atomic<bool> torn_ = false;  // the last line is half
 };

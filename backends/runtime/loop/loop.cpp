@@ -53,7 +53,7 @@ class Loop {
   void resume();
   std::optional<checkpoint::Reader> find_checkpoint();
   void open_datasets();
-  StartEvent start_event() const;
+  void tell_start() const;
   bool phase_ends() const;
   bool step();
   struct Shared {
@@ -81,7 +81,6 @@ class Loop {
   std::unique_ptr<TensorBoard> board_;
   Checkpointer checkpointer_;
   std::unique_ptr<data::Dataset> train_data_, held_out_;
-  ScheduleOptions schedule_;
   std::int64_t steps_;           // of the run
   std::int64_t step_ = 0;        // the last one done
   std::int64_t begun_at_ = 0;    // of this attempt
@@ -117,11 +116,7 @@ Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events
       board_(is_first() && config.training.tensorboard ? std::make_unique<TensorBoard>(job.attempt)
                                                        : std::make_unique<TensorBoard>()),
       checkpointer_(job.checkpoints(), write_options(config, job, world)),
-      steps_(config.total_steps()) {
-  const auto& training = config.training;
-  schedule_ = {training.schedule, training.learning_rate, training.min_learning_rate,
-               training.warmup_steps, training.decay_steps > 0 ? training.decay_steps : steps_};
-}
+      steps_(config.total_steps()) {}
 
 // The first rank looks for the newest sound checkpoint and reads every byte of it once; the others
 // open the one that it found. Ranks whose file systems differ would train on apart without a word.
@@ -174,14 +169,13 @@ void Loop::open_datasets() {
         open_data(config_, data::Split::valid, training.evaluate_batches * config_.batch.global_batch);
 }
 
-StartEvent Loop::start_event() const {
-  StartEvent event;
-  event.ranks = world_.size();
-  event.device = device_name(world_.device());
-  event.torch = TORCH_VERSION;
-  event.parameters = static_cast<std::int64_t>(config_.model.params());
-  event.effective = engine_->effective();
-  return event;
+void Loop::tell_start() const {
+  if (!is_first()) return;
+  events_.write("start", {{"ranks", world_.size()},
+                          {"device", device_name(world_.device())},
+                          {"torch", TORCH_VERSION},
+                          {"parameters", static_cast<std::int64_t>(config_.model.params())},
+                          {"effective", engine_->effective()}});
 }
 
 // The next job of a ramp-up goes on, on more nodes.
@@ -196,7 +190,7 @@ bool Loop::step() {
   const bool profiled = of_attempt >= kFirstProfiled && of_attempt <= kLastProfiled;
   world_.recorder().step(number);
   const StepBatch batch{number, consumed_, config_.batch_at(consumed_),
-                        learning_rate_at(schedule_, number), stop_was_asked()};
+                        learning_rate_at(config_.training, steps_, number), stop_was_asked()};
   profile_.begin_step(profiled);
   const auto result = engine_->step(batch, *train_data_);
   profile_.end_step();
@@ -273,7 +267,7 @@ void Loop::evaluate() {
   const auto count = config_.training.evaluate_batches * config_.batch.global_batch;
   const double loss = engine_->evaluate(*held_out_, 0, count);
   if (!is_first()) return;
-  events_.evaluation(step_, loss);
+  events_.write("evaluation", {{"step", step_}, {"loss", loss}});
   board_->scalars(step_, {{"evaluation_loss", loss}});
   fmt::print(" evaluation after iteration {} | lm loss: {:.6E} | samples: {}\n", step_, loss,
              count);
@@ -318,9 +312,10 @@ void Loop::tell_checkpoints() {
     if (!outcome.status) {
       const auto why = text(outcome.status.error());
       fmt::print(stderr, "the checkpoint of step {} failed: {}\n", outcome.facts.step, why);
-      if (is_first()) events_.checkpoint_failed(outcome.facts.step, why);
+      if (is_first())
+        events_.write("checkpoint_failed", {{"step", outcome.facts.step}, {"message", why}});
     } else if (is_first()) {
-      events_.checkpoint(outcome.facts.step);
+      events_.write("checkpoint", {{"step", outcome.facts.step}});
     }
   }
 }
@@ -336,7 +331,8 @@ void Loop::tell_profile() {
     memory["driver context"] = context_bytes_;
   else
     memory["peak on the host"] = static_cast<double>(peak_memory_bytes(at::kCPU));
-  events_.profile(step_, times, memory);
+  // Seconds of a step and bytes, by the estimator's names.
+  events_.write("profile", {{"step", step_}, {"time_items", times}, {"memory_items", memory}});
 }
 
 void Loop::finish() {
@@ -347,13 +343,13 @@ void Loop::finish() {
   if (!status) throw Failed("disk", text(status.error()));
   world_.world().barrier();  // nobody leaves before the checkpoint is whole
   world_.check();
-  if (is_first()) events_.end(step_);
+  if (is_first()) events_.write("end", {{"step", step_}});
 }
 
 bool Loop::run() {
   resume();
   open_datasets();
-  if (is_first()) events_.start(start_event());
+  tell_start();
   last_end_ = std::chrono::steady_clock::now();
   while (step_ < steps_ && !phase_ends()) {
     const bool stop = step();

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #ifdef ORCH_CUDA
 #include <c10/cuda/CUDAFunctions.h>
@@ -28,36 +29,24 @@ constexpr bool kHasCuda = false;
 
 volatile std::sig_atomic_t stop_asked = 0;
 
-struct Arguments {
-  fs::path run, attempt;
-};
-
-std::optional<Arguments> parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string option = argv[i];
-    if (option == "--run")
-      arguments.run = argv[i + 1];
-    else if (option == "--attempt")
-      arguments.attempt = argv[i + 1];
-    else
-      return std::nullopt;
-  }
-  if (argc % 2 == 0 || arguments.run.empty() || arguments.attempt.empty()) return std::nullopt;
-  return arguments;
-}
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
-Job job_of(const Arguments& arguments) {
+std::optional<Job> parse(int argc, char** argv) {
   Job job;
-  job.run_json = arguments.run;
-  job.attempt = arguments.attempt;
-  const auto phase = variable("ORCH_PHASE"), phases = variable("ORCH_PHASES");
-  job.last_phase = phase == phases;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--run")
+      job.run_json = argv[i + 1];
+    else if (option == "--attempt")
+      job.attempt = argv[i + 1];
+    else
+      return std::nullopt;
+  }
+  if (argc % 2 == 0 || job.run_json.empty() || job.attempt.empty()) return std::nullopt;
+  job.last_phase = variable("ORCH_PHASE") == variable("ORCH_PHASES");
   if (!job.last_phase) job.last_batch = std::atoll(variable("ORCH_PHASE_LAST_BATCH").c_str());
   return job;
 }
@@ -96,17 +85,12 @@ void mark_finished(const fs::path& attempt) {
   if (!file) throw Failed("disk", (attempt / "finished").string() + ": cannot be written");
 }
 
-struct Told {
-  std::string kind;
-  std::string message;
-};
-
-// Of the exception at hand.
-Told tell() {
+// The exception at hand, as one whose class is known.
+Failed failure_at_hand() {
   try {
     throw;
   } catch (const Failed& error) {
-    return {error.kind(), error.what()};
+    return error;
   } catch (const CommError& error) {
     return {"nccl", error.what()};
   } catch (const c10::OutOfMemoryError& error) {
@@ -122,42 +106,41 @@ Told tell() {
 
 // Ranks that only lost another one say so in the log; two of them in the events too, for the first
 // may be the one that is gone.
-void report(const Told& told, const WorldOptions& options, const Arguments& arguments) {
-  fmt::print(stderr, "rank {}: {}: {}\n", options.rank, told.kind, told.message);
+void report(const Failed& failure, const WorldOptions& options, const Job& job) {
+  fmt::print(stderr, "rank {}: {}: {}\n", options.rank, failure.kind(), failure.what());
   std::fflush(stderr);
-  if (options.rank > 1 && told.kind == "nccl" && !options.alone) return;
+  if (options.rank > 1 && failure.kind() == "nccl" && !options.alone) return;
   try {
-    Events(arguments.attempt).failed(told.kind, told.message);
+    Events(job.attempt).write("failed", {{"class", failure.kind()}, {"message", failure.what()}});
   } catch (const std::exception&) {  // the disk that is full, perhaps
   }
 }
 
-int run(const plan::Run& config, const Arguments& arguments, WorldOptions options,
-        const MakeEngine& make) {
+int run(const plan::Run& config, const Job& job, WorldOptions options, const MakeEngine& make) {
   options.alone = !variable("ORCH_PROBE").empty();
   options.cuda = options.alone ? kHasCuda : config.partition->gpu.name != "cpu";
   options.timeout_seconds = config.training.collective_timeout;
-  options.flight_folder = (arguments.attempt / "flight").string();
+  options.flight_folder = (job.attempt / "flight").string();
   fs::create_directories(options.flight_folder);
   if (options.cuda) choose_device(options.local_rank);
   const auto near = static_cast<int>(config.partition->gpus_per_node);
   share_cores(options.cuda ? std::min(near, options.size) : options.size);
-  options.give_up = [rank = options, arguments](const std::string& why) {
-    report({"nccl", why}, rank, arguments);
+  options.give_up = [rank = options, job](const std::string& why) {
+    report({"nccl", why}, rank, job);
     std::_Exit(1);
   };
   World world(options);
   try {
     const bool speaks = options.rank == 0 || options.alone;
     const auto events =
-        speaks ? std::make_unique<Events>(arguments.attempt) : std::make_unique<Events>();
-    if (train(config, job_of(arguments), world, *events, make) && speaks)
-      mark_finished(arguments.attempt);
+        speaks ? std::make_unique<Events>(job.attempt) : std::make_unique<Events>();
+    if (train(config, job, world, *events, make) && speaks)
+      mark_finished(job.attempt);
     return 0;
   } catch (...) {
-    const auto told = tell();
-    report(told, options, arguments);
-    world.announce_failure(told.kind + ": " + told.message);
+    const auto failure = failure_at_hand();
+    report(failure, options, job);
+    world.announce_failure(failure.kind() + ": " + failure.what());
   }
   // Destructors would wait for ranks that are gone.
   std::fflush(stdout);
@@ -173,8 +156,8 @@ void catch_stop() {
 }
 
 int trainer_main(int argc, char** argv, const MakeEngine& make) {
-  const auto arguments = parse(argc, argv);
-  if (!arguments) {
+  const auto job = parse(argc, argv);
+  if (!job) {
     fmt::print(stderr, "usage: {} --run RUN.json --attempt FOLDER\n", argv[0]);
     return 2;
   }
@@ -191,14 +174,14 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   WorldOptions options;
   try {
     options = world_options_from_environment();
-    auto config = plan::read_run(arguments->run);
+    auto config = plan::read_run(job->run_json);
     if (!config) throw Failed("data", text(config.error()));
-    const auto folder = fs::path(arguments->run).parent_path().string();
+    const auto folder = job->run_json.parent_path().string();
     for (auto* path : {&config->training.data, &config->training.init})
       *path = config->resolve(*path, folder);
-    return run(*config, *arguments, options, make);
+    return run(*config, *job, options, make);
   } catch (...) {
-    report(tell(), options, *arguments);
+    report(failure_at_hand(), options, *job);
     return 1;
   }
 }

@@ -20,16 +20,20 @@ void check(std::span<const std::int32_t> tokens, std::int64_t vocab, std::int64_
 
 }  // namespace
 
-std::int64_t micro_batches_of(std::int64_t global_batch, std::int64_t replicas, std::int64_t micro) {
+std::int64_t micro_batches_of(std::int64_t global_batch, const plan::Run& run, const Mesh& mesh) {
+  const std::int64_t replicas = mesh.data_size(), micro = run.batch.micro_batch;
   if (global_batch % (replicas * micro) == 0) return global_batch / (replicas * micro);
   throw Failed("bad_exit", fmt::format("a batch of {} cannot be shared by {} replicas with "
                                        "micro-batches of {}: start the ranks that were planned",
                                        global_batch, replicas, micro));
 }
 
-MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, at::Device device,
-                      std::int64_t first, std::int64_t count, std::int64_t step) {
-  const auto seq = config.seq;
+MicroBatch read_batch(const data::Dataset& dataset, const plan::Run& run, const Mesh& mesh,
+                      std::int64_t first, std::int64_t micro, std::int64_t step, bool with_tokens) {
+  const auto seq = run.model.seq, count = run.batch.micro_batch;
+  const auto device = mesh.world().device();
+  first += (micro * mesh.data_size() + mesh.data_rank()) * count;
+  if (!with_tokens) return {{}, {}, step, first, count * seq};
   std::vector<std::int32_t> sample(static_cast<std::size_t>(seq) + 1);
   const auto host = at::TensorOptions().dtype(at::kLong).pinned_memory(device.is_cuda());
   const auto both = at::empty({2, count * seq}, host);
@@ -40,7 +44,7 @@ MicroBatch read_batch(const data::Dataset& dataset, const plan::Model& config, a
     } catch (const std::exception& error) {
       throw Failed("data", error.what());
     }
-    check(sample, config.vocab, first + i);
+    check(sample, run.model.vocab, first + i);
     std::copy(sample.begin(), sample.end() - 1, tokens + i * seq);
     std::copy(sample.begin() + 1, sample.end(), tokens + (count + i) * seq);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/runtime/model/parameters.h"
+#include "core/plan/run.h"
 
 namespace orch::train {
 
@@ -95,13 +96,8 @@ class LossScale {
   std::int64_t good_steps_ = 0;
 };
 
-struct ScheduleOptions {
-  std::string schedule = "cosine";  // cosine, linear, constant
-  double learning_rate = 3e-4;
-  double min_learning_rate = 3e-5;
-  std::int64_t warmup_steps = 0;  // linear from 0; the first step has 1/warmup of the rate
-  std::int64_t decay_steps = 0;   // counted from the beginning; after them the minimum
-};
-double learning_rate_at(const ScheduleOptions& options, std::int64_t step);  // step: from 1
+// step: from 1. Warm-up is linear from 0: the first step has 1/warmup of the rate. decay_steps are counted
+// from the beginning; after them the minimum. steps: of the run, for a training that gives none.
+double learning_rate_at(const plan::Training& training, std::int64_t steps, std::int64_t step);
 
 }  // namespace orch::train

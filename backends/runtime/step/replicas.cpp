@@ -100,6 +100,14 @@ Agreed Replicas::agree(const at::Tensor& loss, bool stop) const {
           host[2].item<double>() > 0};
 }
 
+double Replicas::total(const at::Tensor& loss) const {
+  if (mesh_.tensor_rank() > 0) loss.zero_();
+  mesh_.world().world().all_reduce(loss).wait();
+  const auto sum = loss.item<double>();
+  mesh_.world().check();
+  return sum;
+}
+
 checkpoint::Saved Replicas::save(std::vector<StateTensor> state) const {
   const bool is_first = mesh_.tensor_rank() == 0 && (!shards_ || mesh_.data_rank() == 0);
   std::erase_if(state, [&](const StateTensor& each) {

@@ -35,6 +35,8 @@ class Replicas {
   // One reduction over all ranks for all that they must know before they decide: the same bits on
   // each. loss: this rank's share of it. Throws CommError.
   Agreed agree(const at::Tensor& loss, bool stop) const;
+  // Of an evaluation: the sum over all ranks of what each has of the loss. Throws CommError.
+  double total(const at::Tensor& loss) const;
   // Of what no other rank counts: one double on the device.
   at::Tensor squares() const;
   // This rank's share of a state that is written once: of its own parts, or of what all replicas have.

@@ -7,17 +7,18 @@
 
 namespace orch::train {
 
-double learning_rate_at(const ScheduleOptions& options, std::int64_t step) {
+double learning_rate_at(const plan::Training& training, std::int64_t steps, std::int64_t step) {
   const auto real = [](std::int64_t number) { return static_cast<double>(number); };
-  const double most = options.learning_rate, least = options.min_learning_rate;
-  if (step <= options.warmup_steps) return most * real(step) / real(options.warmup_steps);
-  if (options.schedule == "constant") return most;
-  if (step >= options.decay_steps) return least;
-  const double done =
-      real(step - options.warmup_steps) / real(options.decay_steps - options.warmup_steps);
-  if (options.schedule == "linear") return most - (most - least) * done;
-  if (options.schedule != "cosine")
-    throw std::invalid_argument("training.schedule: no schedule '" + options.schedule +
+  const auto warmup = training.warmup_steps,
+             decay = training.decay_steps > 0 ? training.decay_steps : steps;
+  const double most = training.learning_rate, least = training.min_learning_rate;
+  if (step <= warmup) return most * real(step) / real(warmup);
+  if (training.schedule == "constant") return most;
+  if (step >= decay) return least;
+  const double done = real(step - warmup) / real(decay - warmup);
+  if (training.schedule == "linear") return most - (most - least) * done;
+  if (training.schedule != "cosine")
+    throw std::invalid_argument("training.schedule: no schedule '" + training.schedule +
                                 "': use cosine, linear or constant");
   return least + (most - least) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/json_writer.h"
 #include "core/base/text.h"
 #include "core/plan/slurm.h"
 
@@ -39,6 +40,24 @@ void check_names(const plan::Run& run, const Context& context, Errors& errors) {
   check("orch.version", context.version);
 }
 
+void write_list(JsonWriter& to, const char* key, const std::vector<Word>& words) {
+  to.begin_list(key);
+  for (const auto& word : words) to.item(word.text);
+  to.end_list();
+}
+
+std::string launch_json(const Launch& launch, const plan::Run& run) {
+  JsonWriter to;
+  to.begin().field("version", std::int64_t{1}).field("framework", run.framework);
+  write_list(to, "program", launch.program);
+  write_list(to, "argv", launch.argv);
+  to.begin("environment");
+  for (const auto& [name, word] : launch.environment) to.field(name, word.text);
+  to.end().begin_list("unequal");
+  for (const auto& error : launch.unequal) to.item(error.place + ": " + error.fact);
+  return std::move(to.end_list().end()).text();
+}
+
 std::string script_name(std::size_t index) {
   return index == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", index);
 }
@@ -73,6 +92,17 @@ Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
     scripts.push_back({script_name(i + 1), std::move(*text)});
   }
   return scripts;
+}
+
+Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
+                                       const plan::Run& run, Context context) {
+  context.launch = &launch;
+  auto start = start_template.render(run, {plan::phases(run).back(), 1, 1}, context);
+  if (!start) return start.error();
+  auto files = launch.files;
+  files.push_back({"start", std::move(*start)});
+  files.push_back({"launch.json", launch_json(launch, run)});
+  return files;
 }
 
 Result<std::vector<File>> Renderer::render(const plan::Run& run, const Context& context) {

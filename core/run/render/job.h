@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/run/render/framework.h"
 #include "core/run/render/template.h"
 
 namespace orch::render {
@@ -18,6 +19,12 @@ fs::path template_for(const fs::path& folder, const std::string& cluster,
 // line, and variables that no shell can export, are errors, all at once.
 Result<std::vector<File>> render_job(Template& source, const plan::Run& run,
                                        const Context& context);
+
+// What a run that a framework trains has in its folder besides job scripts: `start`, which a job
+// calls in the trainer's place, launch.json, which says how for programs and lists what could not be
+// made equal, and the framework's own files. start_template is templates/frameworks/start.bash.
+Result<std::vector<File>> launch_files(Template& start_template, const Launch& launch,
+                                       const plan::Run& run, Context context);
 
 // Renders runs of any cluster, and compiles each template once.
 class Renderer {

@@ -10,7 +10,6 @@
 #include "core/base/json_fields.h"
 #include "core/base/text.h"
 #include "core/plan/estimate_json.h"
-#include "core/run/store/state_json.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {

@@ -11,6 +11,10 @@
 #include "core/record/facts.h"
 #include "core/record/live_run.h"
 
+namespace orch {
+class Fields;
+}
+
 namespace orch::store {
 
 // Reads what a run folder holds. None of them trusts a file: a damaged one is an error that names
@@ -22,6 +26,10 @@ Result<record::LiveRun> read_live_run(const fs::path& run_folder);
 
 // What became of it, from state.json: without one, nothing yet.
 Status read_state(const fs::path& run_folder, record::LiveRun& run);
+
+// The same as text and as fields, for a line of the index too; problems are the fields'.
+std::string state_json(const record::LiveRun& run);
+void parse_state(Fields& fields, record::LiveRun& run);
 
 // state.json of many runs of an experiment at once: the disk is waited for once instead of for
 // each. After an error some are written.

@@ -5,7 +5,6 @@
 #include "core/base/json_fields.h"
 #include "core/base/json_writer.h"
 #include "core/base/text.h"
-#include "core/run/store/state_json.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::store {

@@ -1,3 +1,0 @@
-#include "backends/ddp/setup.h"
-
-ORCH_BACKEND(orch::ddp::Spec)

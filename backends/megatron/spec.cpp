@@ -1,3 +1,0 @@
-#include "backends/megatron/setup.h"
-
-ORCH_BACKEND(orch::megatron::Spec)
