@@ -231,10 +231,9 @@ Status App::check_frameworks(const plan::Experiment& experiment) {
   Errors errors;
   for (const auto& strategy : experiment.strategies) {
     if (strategy.framework.empty()) continue;
-    const auto status = frameworks_.check(strategy.framework, strategy.place + ".framework");
-    errors.insert(errors.end(), status.error().begin(), status.error().end());
+    errors.add(frameworks_.check(strategy.framework, strategy.place + ".framework"));
   }
-  return errors.empty() ? Status() : Status(errors);
+  return errors;
 }
 
 // What a framework cannot do is refused when it is planned, all of it at once.

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/price/estimate/estimate.h"
 #include "core/plan/stack.h"
 #include "core/record/planned.h"
@@ -74,9 +75,7 @@ std::vector<std::size_t> Study::circles() const {
   for (const auto& o : observations)
     if (o.stack >= 0)
       leader[find(machines.size() + static_cast<std::size_t>(o.stack))] = find(o.machine);
-  std::vector<std::size_t> out;
-  for (const auto& o : observations) out.push_back(find(o.machine));
-  return out;
+  return mapped(observations, [&](const auto& o) { return find(o.machine); });
 }
 
 calibrate::Fitted Study::fit(calibrate::Options options, const std::function<bool(std::size_t)>& use) const {

@@ -50,6 +50,9 @@ Result<compare::Cohort> from_place(Gatherer& gatherer, const std::string& word, 
 // published table, or what it chooses from the runs.
 Result<compare::Cohort> group_of(Gatherer& gatherer, const CompareArguments& arguments,
                                 const std::string& word, Pools& pools) {
+  if (word.empty())
+    return Error{"''", "names nothing to compare",
+                 "name a run, a log, a row or an experiment, or choose: strategy=ddp,gpus=8"};
   const bool place = gatherer.is_place(word) || word.ends_with(".lua");
   if (!arguments.in.empty()) {
     auto chosen = from_pool(gatherer, arguments, word, pools);
@@ -95,10 +98,8 @@ Ending compare_command(App& app, const CompareArguments& arguments, Console& con
   Errors errors;
   for (const auto& word : arguments.records.words) {
     auto group = group_of(gatherer, arguments, word, pools);
-    if (group)
+    if (errors.add(group))
       groups.push_back(std::move(*group));
-    else
-      errors.insert(errors.end(), group.error().begin(), group.error().end());
   }
   if (interrupted()) return Exit::interrupted;
   if (!errors.empty()) return errors;

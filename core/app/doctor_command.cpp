@@ -33,10 +33,8 @@ Check check_clusters(App& app) {
   Errors errors;
   for (const auto& name : app.clusters().names()) {
     const auto cluster = app.clusters().find(name);
-    if (cluster)
+    if (errors.add(cluster))
       ++counts[app.places().source((*cluster)->file)];
-    else
-      errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
   }
   return check_of("clusters", counts, errors);
 }

@@ -273,14 +273,13 @@ Status Gatherer::set_cells(Record& record) const {
   Errors errors;
   for (const auto& word : set_) {
     const auto equals = word.find('=');
-    const auto status =
-        equals == std::string::npos
-            ? Status(Error{"--set " + printable(word), "has no '='",
-                           "write name=value, as in --set gpu=a100-80g"})
-            : published::set_cell(record, trim(word.substr(0, equals)), word.substr(equals + 1));
-    errors.insert(errors.end(), status.error().begin(), status.error().end());
+    if (equals == std::string::npos)
+      errors.push_back({"--set " + printable(word), "has no '='",
+                        "write name=value, as in --set gpu=a100-80g"});
+    else
+      errors.add(published::set_cell(record, trim(word.substr(0, equals)), word.substr(equals + 1)));
   }
-  return errors.empty() ? Status() : Status(errors);
+  return errors;
 }
 
 Result<ingest::Known> Gatherer::known_cells() const {
@@ -370,10 +369,8 @@ Result<Records> all_of(const std::vector<std::string>& words, const FindRecords&
   Errors errors;
   for (const auto& word : words) {
     auto records = find(word);
-    if (records)
+    if (errors.add(records))
       append(out, std::move(*records));
-    else
-      errors.insert(errors.end(), records.error().begin(), records.error().end());
   }
   if (!errors.empty()) return errors;
   return out;

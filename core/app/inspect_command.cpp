@@ -24,9 +24,9 @@ using Json = nlohmann::ordered_json;
 std::string collective_text(const RankReport& rank) {
   if (!rank.collective) return rank.recorded ? "none yet" : "no recording";
   const auto& c = *rank.collective;
-  return fmt::format("{} {} {} of {} ({}), {} {}", c.inside ? "in" : "after", c.sequence, c.kind,
-                     format_bytes(c.bytes), c.group, c.inside ? "for" : "since",
-                     format_seconds(c.seconds));
+  return fmt::format("{} {} {} of {} ({}), {} {}", c.inside() ? "in" : "after", c.sequence, c.kind,
+                     format_bytes(static_cast<double>(c.bytes)), c.group,
+                     c.inside() ? "for" : "since", format_seconds(rank.collective_seconds));
 }
 
 std::string process_text(const RankReport& rank) {
@@ -76,8 +76,8 @@ Json json_of(const RankReport& rank) {
   if (rank.collective)
     out["collective"] = {
         {"kind", rank.collective->kind},         {"group", rank.collective->group},
-        {"sequence", rank.collective->sequence}, {"bytes", rank.collective->bytes},
-        {"inside", rank.collective->inside},     {"seconds", rank.collective->seconds}};
+        {"sequence", rank.collective->sequence}, {"bytes", static_cast<double>(rank.collective->bytes)},
+        {"inside", rank.collective->inside()},   {"seconds", rank.collective_seconds}};
   if (rank.process)
     out["process"] = {{"host", rank.process->host},
                       {"pid", rank.process->pid},
@@ -91,13 +91,11 @@ Json json_of(const RankReport& rank) {
 }
 
 std::string document(const launch::Inspection& inspection, const std::string& said) {
-  Json ranks = Json::array();
-  for (const auto& rank : inspection.ranks) ranks.push_back(json_of(rank));
   const Json out = {{"version", 1},
                     {"attempt", inspection.attempt},
                     {"probed", inspection.probed},
                     {"said", said},
-                    {"ranks", std::move(ranks)},
+                    {"ranks", mapped(inspection.ranks, [](const auto& rank) { return json_of(rank); })},
                     {"notes", inspection.notes}};
   return tables::dump(out);
 }

@@ -1,5 +1,3 @@
-#include "core/app/launch_runs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/app/session.h"
 #include "core/app/trainers.h"
 #include "core/plan/check.h"
 #include "core/run/launch/local/local_run.h"
@@ -217,11 +216,7 @@ Status preflight(Session& session, const ChosenRuns& runs) {
     ask.qos = run.job.qos;
     asks.insert(std::move(ask));
   }
-  const auto errors =
-      launch::preflight(session.slurm_executor()->client(), {asks.begin(), asks.end()});
-  if (!errors) return errors.error();
-  if (!errors->empty()) return Errors(errors->begin(), errors->end());
-  return {};
+  return launch::preflight(session.slurm_executor()->client(), asks);
 }
 
 // A controller that is away for a moment; only where nobody waits for an answer.
@@ -240,9 +235,7 @@ Status ask_for(const PlannedExperiment& planned, const ChosenRuns& chosen,
     return status;
   const auto lock = FileLock::take(folder / "lock", FileLock::Wait::yes);
   if (!lock) return lock.error();
-  std::vector<std::string> ids;
-  for (const auto* run : chosen) ids.push_back(run->run.id);
-  return store::add_wanted(folder, ids);
+  return store::add_wanted(folder, mapped(chosen, [](const auto* run) { return run->run.id; }));
 }
 
 // The order, asked for and handed over under the lock; what others did meanwhile counts.

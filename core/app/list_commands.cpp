@@ -38,10 +38,9 @@ Json backends_json(const backend::Backends& backends) {
   for (const auto& backend : backends.all()) {
     Json strategies = Json::array();
     for (const auto& strategy : backend.strategies()) {
-      Json params = Json::array();
-      for (const auto& param : strategy->params) params.push_back(param_json(param));
-      strategies.push_back(
-          {{"name", strategy->name}, {"doc", strategy->doc}, {"params", std::move(params)}});
+      strategies.push_back({{"name", strategy->name},
+                            {"doc", strategy->doc},
+                            {"params", mapped(strategy->params, param_json)}});
     }
     list.push_back({{"name", backend.name()},
                     {"version", backend.version()},
@@ -49,9 +48,8 @@ Json backends_json(const backend::Backends& backends) {
                     {"file", backend.file().string()},
                     {"strategies", std::move(strategies)}});
   }
-  Json training = Json::array();
-  for (const auto& field : plan::training_fields()) training.push_back(param_json(field.param));
-  return {{"version", 1}, {"backends", std::move(list)}, {"training", std::move(training)}};
+  const auto training = mapped(plan::training_fields(), &plan::TrainingField::param);
+  return {{"version", 1}, {"backends", std::move(list)}, {"training", mapped(training, param_json)}};
 }
 
 Rows param_rows(const std::vector<plan::Param>& params) {
@@ -65,8 +63,7 @@ Rows param_rows(const std::vector<plan::Param>& params) {
 
 // The section that every strategy shares.
 std::string training_text(const Common& common) {
-  std::vector<plan::Param> params;
-  for (const auto& field : plan::training_fields()) params.push_back(field.param);
+  const auto params = mapped(plan::training_fields(), &plan::TrainingField::param);
   return "training = {}: how the runs of an experiment learn, whatever their strategy\n" +
          tables::grid(param_rows(params), common.screen);
 }
@@ -240,10 +237,7 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   Errors errors;
   for (const auto& name : catalog.names()) {
     const auto cluster = catalog.find(name);
-    if (!cluster) {
-      errors.insert(errors.end(), cluster.error().begin(), cluster.error().end());
-      continue;
-    }
+    if (!errors.add(cluster)) continue;
     Json partitions = Json::array();
     for (const auto& p : (*cluster)->partitions) {
       const bool has_bf16 = p.gpu.peak("bf16").value > 0;

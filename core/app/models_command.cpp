@@ -85,10 +85,7 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
 
 // "888,888.89".
 std::string with_cents(double number) {
-  if (!(std::abs(number) < 1e15)) return format_number(number);
-  const auto text = fmt::format("{:.2f}", number);
-  const auto point = text.size() - 3;
-  return group_digits(std::stod(text.substr(0, point))) + text.substr(point);
+  return std::abs(number) < 1e15 ? group_digits(number, 2) : format_number(number);
 }
 
 Json training_json(double params, const ModelArguments& a) {
@@ -172,9 +169,8 @@ Ending models_command(App& app, const ModelArguments& arguments, Console& consol
     return model.name == arguments.name;
   });
   if (found != models->end()) return show_model(*found, arguments, console);
-  std::vector<std::string> names;
-  for (const auto& model : *models) names.push_back(model.name);
-  return Error{printable(arguments.name), "no such model", suggestion(arguments.name, names)};
+  return Error{printable(arguments.name), "no such model",
+               suggestion(arguments.name, all_names(*models))};
 }
 
 }  // namespace orch::app

@@ -10,9 +10,9 @@
 #include "core/base/units.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
-#include "core/app/launch_runs.h"
 #include "core/app/measure.h"
 #include "core/app/provenance.h"
+#include "core/app/session.h"
 #include "core/plan/estimate_json.h"
 #include "core/plan/hardware/write.h"
 #include "core/plan/run_json.h"
@@ -183,12 +183,7 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   store::Store store(asked.options.runs);
   Renderers renderers{render::Renderer(app.places().templates()), std::nullopt};
   constexpr std::size_t kMany = 2000;  // so few are there at once
-  const auto commit = commit_of(session.shell(), planned.experiment);
-  const fs::path file = planned.experiment.file;
-  store::Provenance provenance{ORCH_VERSION, file.filename(), "", commit.id, commit.changed,
-                               {},           asked.source.set};
-  for (const fs::path other : planned.experiment.includes)
-    provenance.includes.push_back(other.lexically_relative(file.parent_path()));
+  const auto provenance = provenance_of(session.shell(), planned.experiment);
   const auto written = store.write(
       planned.experiment.name, planned.runs.size(),
       [&](std::size_t i) {

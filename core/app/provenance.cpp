@@ -23,24 +23,25 @@ bool is_commit(std::string_view text) {
 
 }  // namespace
 
-Commit commit_of(Shell& shell, const plan::Experiment& experiment) {
+store::Provenance provenance_of(Shell& shell, const plan::Experiment& experiment) {
   const fs::path file = experiment.file;
+  store::Provenance out{ORCH_VERSION, file.filename(), "", "", false, {}, experiment.set};
+  for (const fs::path other : experiment.includes)
+    out.includes.push_back(other.lexically_relative(file.parent_path()));
   const auto head = git(shell, file, {"rev-parse", "--verify", "HEAD"});
-  if (!head || head->code != 0) return {};
-  const std::string id(trim(head->out));
-  if (!is_commit(id)) return {};
-  std::vector<std::string> names{file.filename().string()};
-  for (const auto& other : experiment.includes)
-    names.push_back(fs::path(other).lexically_relative(file.parent_path()));
+  const std::string id(head && head->code == 0 ? trim(head->out) : "");
+  if (!is_commit(id)) return out;
   const auto about = [&](std::vector<std::string> words) {
-    words.insert(words.end(), names.begin(), names.end());
+    words.push_back(file.filename());
+    words.insert(words.end(), out.includes.begin(), out.includes.end());
     return git(shell, file, std::move(words));
   };
   // 1: they differ. A file that git does not know is in no commit either.
   const auto difference = about({"diff", "--quiet", "HEAD", "--"});
   const auto known = about({"ls-files", "--error-unmatch", "--"});
-  const bool same = difference && difference->code == 0 && known && known->code == 0;
-  return {id, !same};
+  out.commit = id;
+  out.changed = !(difference && difference->code == 0 && known && known->code == 0);
+  return out;
 }
 
 }  // namespace orch::app

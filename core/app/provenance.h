@@ -8,12 +8,8 @@
 
 namespace orch::app {
 
-// The commit of the repository that holds an experiment's file, and whether it, or one that it
-// includes, differs from it; empty where there is no repository, or no git.
-struct Commit {
-  std::string id;
-  bool changed = false;
-};
-Commit commit_of(Shell& shell, const plan::Experiment& experiment);
+// Where an experiment is from, all but the cluster's file: as it was given, with the commit of the
+// repository that holds it, if there is one and git.
+store::Provenance provenance_of(Shell& shell, const plan::Experiment& experiment);
 
 }  // namespace orch::app

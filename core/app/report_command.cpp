@@ -28,9 +28,7 @@ std::string name_of(const std::string& word) {
 std::string title_of(const Gatherer& gatherer, const std::vector<std::string>& words) {
   if (words.size() == 1 && gatherer.experiments().size() == 1)
     return gatherer.experiments().front().experiment.name;
-  std::vector<std::string> names;
-  for (const auto& word : words) names.push_back(name_of(word));
-  return join(names, ", ");
+  return join(mapped(words, [](const auto& word) { return name_of(word); }), ", ");
 }
 
 void add_outcome(const PlannedExperiment& outcome, page::Page& page) {
@@ -85,15 +83,15 @@ void add_provenance(const Gatherer& gatherer, bool with_texts, page::Page& page)
   std::set<std::string> clusters;
   for (const auto& outcome : gatherer.experiments()) {
     const auto& file = outcome.experiment.file;
-    const auto commit = commit_of(shell, outcome.experiment);
+    const auto origin = provenance_of(shell, outcome.experiment);
     page.provenance.emplace_back("experiment file", here(file));
     for (const auto& text : outcome.experiment.set) page.provenance.emplace_back("set", text);
     for (const auto& other : outcome.experiment.includes) {
       page.provenance.emplace_back("included file", here(other));
       if (with_texts) attach(other, page);
     }
-    if (!commit.id.empty())
-      page.provenance.emplace_back("commit", commit.id + (commit.changed ? " (changed)" : ""));
+    if (!origin.commit.empty())
+      page.provenance.emplace_back("commit", origin.commit + (origin.changed ? " (changed)" : ""));
     if (with_texts) attach(file, page);
     for (const auto& run : outcome.runs) clusters.insert(run.run.cluster->file);
   }

@@ -52,10 +52,8 @@ Result<std::vector<record::Record>> read_rows(const std::vector<fs::path>& files
     const auto text = read_file(file);
     auto part = text ? published::parse_rows(*text, file.string(), *habits)
                      : Result<std::vector<record::Record>>(text.error());
-    if (part)
+    if (errors.add(part))
       std::move(part->begin(), part->end(), std::back_inserter(rows));
-    else
-      errors.insert(errors.end(), part.error().begin(), part.error().end());
   }
   std::set<std::string_view> ids;
   for (const auto& row : rows)

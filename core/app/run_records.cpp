@@ -92,24 +92,18 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
   out.fields.clear();
   const auto folder = root / out.source / out.id;
   auto run = app.read_run(folder);
-  if (run) {
+  if (troubles.add(run)) {
     out.fields = record::fields_of(*run, true);
     if (const auto planned = app.explain(std::move(*run)))
       out.estimated = record::estimated_of(planned->estimate);
     if (out.estimated && frozen) keep_frozen(*frozen, *out.estimated);
-  } else {
-    troubles.insert(troubles.end(), run.error().begin(), run.error().end());
   }
   out.origin.kind = "run";
   out.origin.file = folder.string();
   out.origin.experiment = out.source;
   const auto attempts = store::read_attempts(folder);
-  if (attempts)
-    add_history(folder, *attempts, logs, out);
-  else
-    troubles.insert(troubles.end(), attempts.error().begin(), attempts.error().end());
-  if (const auto status = store::read_provenance(folder, out.origin); !status)
-    troubles.insert(troubles.end(), status.error().begin(), status.error().end());
+  if (troubles.add(attempts)) add_history(folder, *attempts, logs, out);
+  troubles.add(store::read_provenance(folder, out.origin));
   // The same work in the measured time.
   if (const auto& step = out.measured.step_seconds; step && out.estimated)
     if (const double work = out.estimated->tflops_per_gpu * out.estimated->step_seconds; work > 0)

@@ -104,8 +104,7 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
     for (const auto& name : experiments) targets[name] = {name, {}};
   Errors errors;
   for (const auto& word : words)
-    if (auto status = add_target(root, word, experiments, targets); !status)
-      errors.insert(errors.end(), status.error().begin(), status.error().end());
+    errors.add(add_target(root, word, experiments, targets));
   if (!errors.empty()) return errors;
   std::vector<Target> out;
   for (auto& [name, target] : targets) out.push_back(std::move(target));

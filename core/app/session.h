@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,6 +63,16 @@ Result<std::vector<Target>> find_targets(const fs::path& root,
 
 // Tells what could not be read or written; whether there was anything.
 bool tell_troubles(follow::Campaign& campaign, Console& console);
+
+// "slurm" or "local": what the cluster's file says, auto decided by what is here.
+std::string way_to_launch(const plan::Run& run, launch::Slurm slurm);
+
+// Submits the runs of a plan whose folders are written, and follows them: checks them against the
+// cluster and the budget, asks, submits. Says why where it stops before that. end is set to how the
+// runs stand, once something was submitted.
+Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
+                   const RunArguments& arguments, std::optional<tables::Standings>& end,
+                   Console& console);
 
 // Follows until all is done: a live picture on a terminal, lines elsewhere; then the table of what
 // was measured. It ends as the runs of the target did.

@@ -1,5 +1,6 @@
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/base/text.h"
 #include "core/run/store/run_folder.h"
 
 namespace orch::app {
@@ -13,9 +14,8 @@ std::vector<std::string> words_of_app(App& app, const std::string& kind) {
       for (const auto& strategy : backend.strategies()) out.push_back(strategy->name);
   if (kind == "strategies") out.emplace_back("training");
   if (kind != "models") return out;
-  if (const auto presets = app.loader().presets())
-    for (const auto& model : *presets) out.push_back(model.name);
-  return out;
+  const auto presets = app.loader().presets();
+  return presets ? all_names(*presets) : out;
 }
 
 std::vector<std::string> words_of_runs(const fs::path& root, bool experiments) {

@@ -164,6 +164,8 @@ struct Collective {
   std::uint64_t bytes = 0;
   double start = 0;  // seconds since 1970
   double end = 0;    // 0: still in it
+
+  bool inside() const { return end == 0; }
 };
 
 struct Recording {

@@ -170,9 +170,7 @@ double Fields::number_or(std::string_view key, double fallback) {
 }
 
 std::vector<std::string> Fields::keys() const {
-  std::vector<std::string> keys;
-  for (const auto& [key, held] : object_.items()) keys.push_back(key);
-  return keys;
+  return mapped(object_.items(), [](const auto& item) { return item.key(); });
 }
 
 }  // namespace orch

@@ -28,6 +28,13 @@ struct Errors : std::vector<Error> {
   using std::vector<Error>::vector;
   Errors() = default;
   Errors(Error error) { push_back(std::move(error)); }
+
+  // Adds what went wrong in a Result or a Status; whether nothing did.
+  template <class Outcome>
+  bool add(const Outcome& outcome) {
+    if (!outcome) insert(end(), outcome.error().begin(), outcome.error().end());
+    return static_cast<bool>(outcome);
+  }
 };
 
 // A value or the errors that prevented it; shaped like C++23 std::expected.

@@ -66,6 +66,12 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return out;
 }
 
+std::string first_of(std::span<const std::string> names, std::size_t most) {
+  const auto shown = std::min(names.size(), most);
+  const auto out = join(names.first(shown), ", ");
+  return shown == names.size() ? out : out + " and " + std::to_string(names.size() - shown) + " more";
+}
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   std::size_t start = 0;
@@ -81,6 +87,17 @@ std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c < '0' || c > '9')
+      out += c;
+    else if (!out.ends_with('#'))
+      out += '#';
+  }
+  return out;
 }
 
 std::string lower(std::string_view text) {

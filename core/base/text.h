@@ -1,11 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace orch {
@@ -16,17 +19,50 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 // "did you mean 'x'?" if something is near, else "one of: a, b, c".
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
-// Whether an item is one of a list.
-template <class List, class Item>
+// Whether an item is one of a list, which may be words in braces.
+template <class List = std::initializer_list<std::string_view>, class Item>
   requires requires(const List& list, const Item& item) { *std::begin(list) == item; }
 bool contains(const List& list, const Item& item) {
   return std::find(std::begin(list), std::end(list), item) != std::end(list);
 }
 
+// What a function, or a member, gives of each item of a list.
+template <class List, class Make>
+auto mapped(const List& list, Make make) {
+  std::vector<std::decay_t<std::invoke_result_t<Make&, decltype(*std::begin(list))>>> out;
+  for (const auto& item : list) out.push_back(std::invoke(make, item));
+  return out;
+}
+
+// The names of things, or the keys of a map.
+template <class List>
+std::vector<std::string> all_names(const List& list) {
+  return mapped(list, [](const auto& item) {
+    if constexpr (requires { item.first; })
+      return std::string(item.first);
+    else if constexpr (requires { item->name; })
+      return std::string(item->name);
+    else
+      return std::string(item.name);
+  });
+}
+
+// The value of an enumeration by its name: one from 0 on for each of the names.
+template <class Enum, class Names>
+std::optional<Enum> enum_of(const Names& names, std::string_view text) {
+  const auto found = std::find(std::begin(names), std::end(names), text);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<Enum>(found - std::begin(names));
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string first_of(std::span<const std::string> names, std::size_t most);  // "a, b and 3 more"
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);  // of ASCII
+
+// "heads = # is not divisible by #": texts that differ in their numbers alone become one.
+std::string without_numbers(std::string_view text);
 
 // A word of a POSIX shell that expands to exactly this text.
 std::string shell_quote(std::string_view text);

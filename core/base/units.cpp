@@ -77,11 +77,13 @@ std::string format_seconds(double seconds) {
   return fmt::format("{:.1f} days", seconds / kDay);
 }
 
-std::string group_digits(double number) {
-  std::string digits = fmt::format("{:.0f}", std::abs(number));
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3)
+std::string group_digits(double number, int decimals) {
+  std::string digits = fmt::format("{:.{}f}", std::abs(number), decimals);
+  const bool is_zero = digits.find_first_not_of("0.") == std::string::npos;
+  const auto point = std::min(digits.find('.'), digits.size());
+  for (auto i = static_cast<std::ptrdiff_t>(point) - 3; i > 0; i -= 3)
     digits.insert(static_cast<std::size_t>(i), ",");
-  return (number <= -0.5 ? "-" : "") + digits;
+  return (number < 0 && !is_zero ? "-" : "") + digits;
 }
 
 std::string format_number(double number) {

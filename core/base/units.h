@@ -21,7 +21,7 @@ std::optional<double> parse_quantity(std::string_view text, Unit unit);
 std::string format_bytes(Bytes bytes);       // "17.2 GB"
 std::string format_gib(Bytes bytes);         // "15.9"
 std::string format_seconds(double seconds);  // "1.23 ms", "105.8 s", "3.2 days"
-std::string group_digits(double number);     // "1,234,567"
+std::string group_digits(double number, int decimals = 0);  // "1,234,567", "-0.25"
 std::string format_number(double number);    // up to four significant digits, "1.234e+20" when far
 std::string format_tokens(double tokens);    // "300B"
 

@@ -126,9 +126,7 @@ std::vector<std::string> long_names(const CLI::App& verb) {
 }
 
 std::vector<std::string> verb_names(const CLI::App& among) {
-  std::vector<std::string> out;
-  for (const auto* verb : verbs_for_people(among)) out.push_back(verb->get_name());
-  return out;
+  return mapped(verbs_for_people(among), [](const auto* verb) { return verb->get_name(); });
 }
 
 Errors usage_errors(const CLI::App& program, const CLI::ParseError& error,

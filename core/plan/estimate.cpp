@@ -1,10 +1,10 @@
 #include "core/plan/estimate.h"
 
-#include <algorithm>
 #include <array>
 
-namespace orch::plan {
+#include "core/base/text.h"
 
+namespace orch::plan {
 namespace {
 
 constexpr std::array<std::string_view, 3> kFits{"fits", "tight", "oom"};
@@ -13,11 +13,7 @@ constexpr std::array<std::string_view, 3> kFits{"fits", "tight", "oom"};
 
 std::string_view name(Fit fit) { return kFits[static_cast<std::size_t>(fit)]; }
 
-std::optional<Fit> parse_fit(std::string_view text) {
-  const auto found = std::find(kFits.begin(), kFits.end(), text);
-  if (found == kFits.end()) return std::nullopt;
-  return static_cast<Fit>(found - kFits.begin());
-}
+std::optional<Fit> parse_fit(std::string_view text) { return enum_of<Fit>(kFits, text); }
 
 Range Estimate::range_of(double amount) const {
   if (step_seconds <= 0) return {amount, amount};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/base/multiples.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/families/families.h"
 
@@ -49,9 +50,7 @@ const Family* find_family(std::string_view name) {
 }
 
 std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const auto* family : families()) names.emplace_back(family->name);
-  return names;
+  return all_names(families());
 }
 
 const Family& family_of(const Model& model) {

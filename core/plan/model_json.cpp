@@ -54,8 +54,7 @@ Result<Model> read_model(const Json& json, const std::string& place) {
     const auto& param = param_of(field);
     if (const auto found = json.find(param.name); found != json.end()) {
       auto value = conform(param, from_json(*found), place + "." + param.name);
-      if (value) return *value;
-      errors.insert(errors.end(), value.error().begin(), value.error().end());
+      if (errors.add(value)) return *value;
     } else if (family->find(field)->must_be_said()) {
       complain(param.name, "is missing");
     } else {

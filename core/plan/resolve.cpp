@@ -284,8 +284,7 @@ const Partition* Resolver::partition() {
   const auto& source = frame_.source(static_cast<int>(Field::partition));
   if (!source.given() && owner->partitions.size() == 1)
     return partition_ = &owner->partitions.front();
-  std::vector<std::string> names;
-  for (const auto& candidate : owner->partitions) names.push_back(candidate.name);
+  const auto names = all_names(owner->partitions);
   if (!source.given()) {
     problem({"hardware.partition", owner->name + " has several", "one of: " + join(names, ", ")});
     return nullptr;

@@ -137,9 +137,7 @@ void Reader::reject_unknown() {
 std::optional<Value> Reader::conformed(const Param& param, const Json& held,
                                        std::string_view path) {
   auto value = conform(param, from_json(held), at(path));
-  if (value) return *value;
-  errors_.insert(errors_.end(), value.error().begin(), value.error().end());
-  return std::nullopt;
+  return errors_.add(value) ? std::optional(*value) : std::nullopt;
 }
 
 std::string Reader::text(std::string_view name, bool required) {

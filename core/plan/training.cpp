@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/number.h"
 #include "core/base/text.h"
@@ -10,51 +11,21 @@
 namespace orch::plan {
 namespace {
 
-// Far beyond what anyone trains with: they stop typing errors, not ambition.
-constexpr double kMostSteps = 1e9;
-constexpr double kLeast = 1e-12;  // above zero
-constexpr double kAlmostOne = 1 - 1e-12;
-
-using params::integer, params::real, params::text;
-using T = Training;
-
-Param steps(const char* name, const char* doc, double least = 0) {
-  return integer(name, doc).range(least, kMostSteps);
-}
-
 std::vector<TrainingField> make_training_fields() {
-  std::vector<TrainingField> fields{
-      {real("learning_rate", "at its peak, after the warm-up").range(kLeast, 100), &T::learning_rate},
-      {real("min_learning_rate", "where the schedule ends").range(0, 100), &T::min_learning_rate},
-      {params::choice("schedule", "of the learning rate after the warm-up", {"cosine", "linear", "constant"}),
-       &T::schedule},
-      {steps("warmup_steps", "in which the learning rate rises"), &T::warmup_steps},
-      {steps("decay_steps", "until the minimum is reached; 0: all steps of the run"), &T::decay_steps},
-      {real("weight_decay", "of matrices, not of biases and norms").range(0, 100), &T::weight_decay},
-      {real("beta1", "decay of the mean gradient").range(0, kAlmostOne), &T::beta1},
-      {real("beta2", "decay of the mean squared gradient").range(0, kAlmostOne), &T::beta2},
-      {real("epsilon", "added to the divisor of an update").range(1e-30, 1), &T::epsilon},
-      {real("clip", "of the gradient's norm; 0: none").range(0, 1e9), &T::clip},
-      {real("dropout", "after the embedding, attention and MLP; below 1").range(0, 1), &T::dropout},
-      {real("attention_dropout", "of attention weights; below 1").range(0, 1), &T::attention_dropout},
-      {real("init_std", "standard deviation of the first weights").range(0, 100), &T::init_std},
-      {integer("seed", "of weights, dropout and the order of the data").range(0, 4294967295.0), &T::seed},
-      {real("loss_scale", "fp16: the first one").range(1, 0x1p40), &T::loss_scale},
-      {steps("loss_scale_window", "fp16: steps without overflow until the scale doubles", 1),
-       &T::loss_scale_window},
-      {text("data", "prefix of .bin and .idx; empty: synthetic tokens"), &T::data},
-      {text("split", "shares of training, evaluation and test"), &T::split},
-      {steps("evaluate_every", "steps; 0: never"), &T::evaluate_every},
-      {steps("evaluate_batches", "global batches of one evaluation", 1), &T::evaluate_batches},
-      {steps("checkpoint_every", "steps; 0: at the end and when told to stop"), &T::checkpoint_every},
-      {integer("keep_checkpoints", "the last so many").range(1, 1e6), &T::keep_checkpoints},
-      {text("init", "a checkpoint whose weights to begin with; empty: random ones"), &T::init},
-      {steps("log_every", "steps between two lines of events", 1), &T::log_every},
-      {params::boolean("tensorboard", "write TensorBoard event files"), &T::tensorboard},
-      {real("collective_timeout", "seconds until a collective counts as stuck").range(1e-3, 1e6),
-       &T::collective_timeout},
-  };
-  for (auto& field : fields) field.param.default_value = get(Training{}, field);
+  // In the order of TrainingField::member.
+  constexpr std::array kTypes{ParamType::boolean, ParamType::integer, ParamType::real, ParamType::text};
+  std::vector<TrainingField> fields;
+#define ORCH_FIELD(type, name, value, min, max, doc) \
+  fields.push_back({Param{#name, doc}.range(min, max), &Training::name});
+  ORCH_TRAINING(ORCH_FIELD)
+#undef ORCH_FIELD
+  for (auto& field : fields) {
+    field.param.type = kTypes[field.member.index()];
+    field.param.default_value = get(Training{}, field);
+    if (field.param.name != "schedule") continue;
+    field.param.type = ParamType::choice;
+    field.param.choices = {"cosine", "linear", "constant"};
+  }
   return fields;
 }
 
@@ -124,9 +95,7 @@ const TrainingField* find_training_field(std::string_view name) {
 }
 
 std::vector<std::string> training_names() {
-  std::vector<std::string> names;
-  for (const auto& field : training_fields()) names.push_back(field.param.name);
-  return names;
+  return mapped(training_fields(), [](const auto& field) { return field.param.name; });
 }
 
 Value get(const Training& training, const TrainingField& field) {

@@ -6,6 +6,7 @@
 
 #include "core/plan/strategy.h"
 #include "core/plan/vocabulary.h"
+#include "core/record/thinned.h"
 
 namespace orch::record {
 
@@ -22,6 +23,18 @@ const std::vector<std::string>& field_names() {
     return names;
   }();
   return kNames;
+}
+
+statistics::StepTimes Measurement::take(const std::vector<statistics::TimedStep>& steps_timed) {
+  constexpr std::size_t kMostTimes = 400;  // that are kept
+  auto times = statistics::step_times(steps_timed);
+  step_seconds = times.seconds;
+  window = times.window;
+  odd_steps = times.odd;
+  odd_step_count = times.odd_count;
+  for (const auto& step : steps_timed) step_times.push_back({step.step, step.seconds});
+  step_times = thinned(step_times, &StepPoint::value, kMostTimes);
+  return times;
 }
 
 const plan::Value* Record::field(std::string_view name) const {

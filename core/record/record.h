@@ -104,6 +104,9 @@ struct Measurement {
   std::vector<plan::Item> memory_items;  // bytes of one rank; not in records' JSON
   // Quantities (quantities.h) that the source states and no member holds, by name.
   std::map<std::string, double, std::less<>> stated;
+
+  // The time of a step and its course by these, of which there are some; gives what else they tell.
+  statistics::StepTimes take(const std::vector<statistics::TimedStep>& steps_timed);
 };
 
 // Why a number is not to be believed.

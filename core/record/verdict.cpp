@@ -18,26 +18,17 @@ constexpr std::array<std::string_view, 15> kFailures = {
     "none",     "gpu_memory", "host_memory", "timeout", "node", "preempted", "hang", "nccl",
     "bad_exit", "early_exit", "refused",     "data",    "nan",  "disk",      "lost"};
 
-template <class Enum, std::size_t N>
-std::optional<Enum> parse(const std::array<std::string_view, N>& names, std::string_view text) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<Enum>(found - names.begin());
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
-}
-
 bool waits(const JobFact& job) {
-  return is_one_of(job.state, {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
-                               "SPECIAL_EXIT", "RESV_DEL_HOLD"});
+  return contains({"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED",
+                   "SPECIAL_EXIT", "RESV_DEL_HOLD"},
+                  job.state);
 }
 
 // A job that is COMPLETING may still be requeued, so what it said last is not the end.
 bool runs(const JobFact& job) {
-  return is_one_of(job.state, {"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING",
-                               "STAGE_OUT", "STOPPED"});
+  return contains({"RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "SIGNALING", "STAGE_OUT",
+                   "STOPPED"},
+                  job.state);
 }
 
 constexpr double kHangSteps = 20;  // without one in the time of so many, a run hangs
@@ -111,7 +102,7 @@ std::optional<Verdict> final_word(const JobFact& job) {
   if (state == "TIMEOUT")
     return Verdict{State::failed, Failure::timeout, "the time limit ended it"};
   if (state == "PREEMPTED") return Verdict{State::failed, Failure::preempted, "preempted"};
-  if (is_one_of(state, {"NODE_FAIL", "BOOT_FAIL"}))
+  if (contains({"NODE_FAIL", "BOOT_FAIL"}, state))
     return Verdict{State::failed, Failure::node, "a node failed: " + printable(job.nodes)};
   if (state == "DEADLINE")
     return Verdict{State::failed, Failure::refused, "could not start before its deadline"};
@@ -181,9 +172,9 @@ Verdict without_answer(const Attempt* last) {
 
 std::string_view name(State state) { return kStates[static_cast<std::size_t>(state)]; }
 std::string_view name(Failure failure) { return kFailures[static_cast<std::size_t>(failure)]; }
-std::optional<State> parse_state(std::string_view text) { return parse<State>(kStates, text); }
+std::optional<State> parse_state(std::string_view text) { return enum_of<State>(kStates, text); }
 std::optional<Failure> parse_failure(std::string_view text) {
-  return parse<Failure>(kFailures, text);
+  return enum_of<Failure>(kFailures, text);
 }
 
 bool is_transient(Failure failure) {

@@ -129,6 +129,9 @@ TEST_CASE("rows of a table are chosen by their fields and paired", "[app][record
   CHECK(nothing.exit == Exit::error);
   CHECK(nothing.notes_have("there is: ddp"));
   CHECK(compare({"framwork=ddp", "zero_stage=1"}).notes_have("did you mean 'framework'?"));
+  const auto empty = compare({"", "zero_stage=1"});
+  CHECK(empty.exit == Exit::error);
+  CHECK(empty.notes_have("names nothing to compare"));
 }
 
 TEST_CASE("a report is a page, and replaces nothing but a page", "[app][records]") {

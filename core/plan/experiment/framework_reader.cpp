@@ -17,10 +17,7 @@ void Reader::read_environment(const sol::object& value, const std::string& place
   if (!has_table(value, place, kEnvironment)) return;
   for (const auto& [name, held] : fields_of(value.as<sol::table>(), place, kEnvironment, errors_)) {
     const auto field_place = place + "." + printable(name);
-    if (const auto status = plan::check_environment_name(name, place); !status) {
-      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
-      continue;
-    }
+    if (!errors_.add(plan::check_environment_name(name, place))) continue;
     const bool expands = tag_of(held).kind == "expand";
     const auto plain = to_value(expands ? held.as<sol::table>().raw_get<sol::object>(1) : held);
     if (!plain || std::holds_alternative<bool>(*plain)) {
@@ -28,8 +25,7 @@ void Reader::read_environment(const sol::object& value, const std::string& place
       continue;
     }
     const auto text = plan::plain(*plain);
-    if (const auto status = plan::check_environment_value(name, text, expands, field_place); !status)
-      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    errors_.add(plan::check_environment_value(name, text, expands, field_place));
     job.environment[name] = text;
     if (expands) job.expanded.insert(name);
   }

@@ -30,10 +30,8 @@ Result<std::vector<Change>> changed(Loader::State& state, const std::vector<std:
   Errors errors;
   for (const auto& text : set) {
     auto change = apply_change(state, text, top);
-    if (change)
+    if (errors.add(change))
       changes.push_back(std::move(*change));
-    else
-      errors.insert(errors.end(), change.error().begin(), change.error().end());
   }
   if (!errors.empty()) return errors;
   object = top;

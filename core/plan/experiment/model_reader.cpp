@@ -20,9 +20,8 @@ plan::AskedModel Reader::read_model(const sol::object& value, const std::string&
     const auto name = value.as<std::string>();
     const auto found = state_.presets().find(name);
     if (found == state_.presets().end()) {
-      std::vector<std::string> names;
-      for (const auto& [known, preset] : state_.presets()) names.push_back(known);
-      error(place, fmt::format("no model '{}'", printable(name)), suggestion(name, names));
+      error(place, fmt::format("no model '{}'", printable(name)),
+            suggestion(name, all_names(state_.presets())));
       return model;
     }
     model.name = name;

@@ -169,8 +169,7 @@ std::string Reader::read_job_word(std::string_view name, const sol::object& valu
     return "";
   }
   const auto text = value.as<std::string>();
-  if (const auto status = plan::check_sbatch_word(name, text, place); !status)
-    errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+  errors_.add(plan::check_sbatch_word(name, text, place));
   return text;
 }
 
@@ -189,8 +188,7 @@ void Reader::read_options(const sol::object& value, const std::string& place) {
       continue;
     }
     const auto text = item.as<std::string>();
-    if (const auto status = plan::check_sbatch_word("options", text, item_place); !status)
-      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    errors_.add(plan::check_sbatch_word("options", text, item_place));
     out_.job.options.push_back(text);
   }
 }
@@ -270,8 +268,7 @@ bool Reader::read_named(const sol::object& value, const std::string& place, cons
                         const std::vector<Named>& known) {
   if (!has_table(value, place, example)) return false;
   const auto table = value.as<sol::table>();
-  std::vector<std::string> names;
-  for (const auto& field : known) names.push_back(field.name);
+  const auto names = all_names(known);
   for (const auto& [name, held] : fields_of(table, place, example, errors_)) {
     const auto at = place + "." + printable(name);
     const auto found = std::find(names.begin(), names.end(), name);
@@ -311,9 +308,7 @@ std::int64_t Reader::whole(const sol::object& value, const std::string& place, d
     return 0;
   }
   const auto conformed = plan::conform(param, *plain, place);
-  if (conformed) return std::get<std::int64_t>(*conformed);
-  errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
-  return 0;
+  return errors_.add(conformed) ? std::get<std::int64_t>(*conformed) : 0;
 }
 
 void Reader::read_constraints(const sol::object& value) {

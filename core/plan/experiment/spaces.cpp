@@ -194,10 +194,7 @@ void SpaceReader::read_plain(const std::string& name, const sol::object& value,
     return error(place, fmt::format("{} is not a value", type_name(value)),
                  "write a number, a text, true, false, or a list of them");
   const auto conformed = conform(name, *plain, allowed, place);
-  if (conformed)
-    append_row(axis, {{name, *conformed}});
-  else
-    errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
+  if (errors_.add(conformed)) append_row(axis, {{name, *conformed}});
 }
 
 // compression = powersgd{ rank = { 1, 4 } }: the choice, and its own parameters beside it.
@@ -205,10 +202,7 @@ void SpaceReader::read_choice(const std::string& name, const sol::table& choice,
                               const Allowed& allowed, const std::string& place, plan::Axis& axis) {
   const auto tag = tag_of(choice);
   const auto valid = conform(name, plan::Value(tag.name), allowed, place);
-  if (!valid) {
-    errors_.insert(errors_.end(), valid.error().begin(), valid.error().end());
-    return;
-  }
+  if (!errors_.add(valid)) return;
   std::vector<std::vector<std::pair<std::string, plan::Value>>> rows{{{name, *valid}}};
   std::vector<std::string> fields;
   if (allowed.strategy)

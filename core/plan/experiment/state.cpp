@@ -151,11 +151,8 @@ void Loader::State::define_preset() {
       raise(fmt::format("preset takes a plain table of changes, not {}", type_name(changed)));
     const auto name = wanted.as<std::string>();
     const auto found = presets_.find(name);
-    if (found == presets_.end()) {
-      std::vector<std::string> names;
-      for (const auto& [known, table] : presets_) names.push_back(known);
-      raise(fmt::format("no model '{}'\n  {}", printable(name), suggestion(name, names)));
-    }
+    if (found == presets_.end())
+      raise(fmt::format("no model '{}'\n  {}", printable(name), suggestion(name, all_names(presets_))));
     auto table = copy_of(found->second);
     table["name"] = name;
     if (changed.valid()) {

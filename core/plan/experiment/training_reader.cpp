@@ -35,9 +35,7 @@ std::vector<plan::Value> Reader::training_values(const plan::TrainingField& fiel
       error(item_place,
             fmt::format("{} is not {}", type_name(keys.items[i]), plan::name(field.param.type)),
             "give one value, or a list of them");
-    else if (auto conformed = plan::conform(field.param, *plain, item_place); !conformed)
-      errors_.insert(errors_.end(), conformed.error().begin(), conformed.error().end());
-    else
+    else if (auto conformed = plan::conform(field.param, *plain, item_place); errors_.add(conformed))
       values.push_back(*conformed);
   }
   return values;

@@ -55,8 +55,7 @@ plan::Seen::Span read_span(const Field& field) {
 }
 
 plan::Calibration read_constants_of(const Field& field) {
-  std::vector<std::string> known;
-  for (const auto& tunable : plan::all_tunables()) known.emplace_back(tunable.name);
+  auto known = all_names(plan::all_tunables());
   known.insert(known.end(), {"eras", "seen"});
   const Map map(field, known);
   plan::Calibration calibration;

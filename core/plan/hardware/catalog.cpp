@@ -109,9 +109,7 @@ std::optional<std::size_t> Catalog::folder_of(std::string_view name, std::size_t
 
 Error Catalog::unknown(std::string_view name) const {
   const auto known = names();
-  std::vector<std::string> folders;
-  for (const auto& folder : folders_) folders.push_back(printable(folder.string()));
-  const auto places = join(folders, ", ");
+  const auto places = printable(join(mapped(folders_, &fs::path::native), ", "));
   auto fact = fmt::format("no cluster is called '{}'", printable(name));
   if (known.empty())
     return {"", std::move(fact), fmt::format("there are no .yaml files in {}", places)};

@@ -34,10 +34,8 @@ void read_gpu(const Asked& asked, const GpuCatalog& gpus, plan::Partition& parti
   if (!name || *name == partition.gpu.name) return;
   const auto found = gpus.find(*name);
   if (found == gpus.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known, profile] : gpus) names.push_back(known);
     field->problem(fmt::format("no GPU is called '{}'", printable(*name)),
-                   suggestion(*name, names) + " (GPUs are described in gpus.yaml)");
+                   suggestion(*name, all_names(gpus)) + " (GPUs are described in gpus.yaml)");
     return;
   }
   partition.gpu = found->second.gpu;
@@ -79,11 +77,9 @@ const plan::Partition* base_of(const Map& map, const std::string& name, const pl
   }
   const auto wanted = field->text();
   const auto* found = wanted ? like->find(*wanted) : nullptr;
-  std::vector<std::string> names;
-  for (const auto& partition : like->partitions) names.push_back(partition.name);
   if (wanted && !found)
     field->problem(fmt::format("{} has no partition '{}'", like->name, printable(*wanted)),
-                   suggestion(*wanted, names));
+                   suggestion(*wanted, all_names(like->partitions)));
   return found;
 }
 

@@ -29,8 +29,7 @@ void read_environment(const Field& field, std::map<std::string, std::string>& ou
 }  // namespace
 
 void read_slurm(const Field& field, plan::Slurm& slurm) {
-  std::vector<std::string> known;
-  for (const auto& word : plan::kSlurmWords) known.emplace_back(word.name);
+  auto known = all_names(plan::kSlurmWords);
   known.insert(known.end(), {"cpus_per_gpu", "signal_seconds", "spare_nodes", "options",
                              "environment", "setup"});
   const Map map(field, known);

@@ -28,11 +28,9 @@ void start_like(const Field& field, const StackCatalog& known, plan::Stack& stac
   const auto wanted = field.text();
   if (!wanted) return;
   const auto found = known.find(*wanted);
-  std::vector<std::string> names;
-  for (const auto& [name, each] : known) names.push_back(name);
   if (found == known.end())
     return field.problem(fmt::format("no stack is called '{}' so far", printable(*wanted)),
-                         suggestion(*wanted, names));
+                         suggestion(*wanted, all_names(known)));
   stack = *found->second;
 }
 

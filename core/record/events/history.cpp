@@ -19,7 +19,7 @@ constexpr std::int64_t kUsualEnd = 32 << 10;  // some hundred steps: enough for 
 constexpr std::int64_t kMostOfEnd = 4 << 20;  // where few of the last lines are steps
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
-constexpr std::size_t kMostLosses = 2000, kMostTimes = 400;  // points that are kept
+constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400;  // points that are kept
 constexpr std::size_t kLongestLine = 4 << 20;                // longer is no event of ours
 
 // Visits whole lines from there on, and the last one though it may be half: a reader of events
@@ -98,12 +98,8 @@ class Reader {
     auto& measured = out_.measured;
     std::vector<statistics::TimedStep> timed;
     std::vector<record::LossPoint> losses;
-    std::vector<record::StepPoint> times;
     for (const auto& step : steps_) {
-      if (step.step_seconds > 0) {
-        timed.push_back({step.step, step.step_seconds, step.first});
-        times.push_back({step.step, step.step_seconds});
-      }
+      if (step.step_seconds > 0) timed.push_back({step.step, step.step_seconds, step.first});
       if (step.peak_memory > (measured.peaks.empty() ? 0 : measured.peaks.back().value))
         measured.peaks.push_back({step.step, step.peak_memory});
       if (const auto loss = told(step.loss))
@@ -113,8 +109,7 @@ class Reader {
     if (!steps_.empty()) measured.steps = std::max(measured.steps, steps_.back().step);
     if (!losses.empty()) measured.last_loss = losses.back().loss;
     measured.losses = record::thinned(losses, &record::LossPoint::loss, kMostLosses);
-    measured.step_times = record::thinned(times, &record::StepPoint::value, kMostTimes);
-    measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostTimes);
+    measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostPeaks);
     return std::move(out_);
   }
 
@@ -181,15 +176,11 @@ class Reader {
 
   void set_times(const std::vector<statistics::TimedStep>& timed) {
     if (timed.empty()) return;
-    auto times = statistics::step_times(timed);
     auto& measured = out_.measured;
-    measured.step_seconds = times.seconds;
-    measured.window = times.window;
-    measured.odd_steps = std::move(times.odd);
-    measured.odd_step_count = times.odd_count;
+    measured.take(timed);
     std::vector<double> rates;
     for (const auto& step : steps_)
-      if (step.tokens_per_second > 0 && step.step >= times.window.first)
+      if (step.tokens_per_second > 0 && step.step >= measured.window.first)
         rates.push_back(step.tokens_per_second);
     if (rates.empty()) return;
     measured.tokens_per_second = statistics::median(std::move(rates));

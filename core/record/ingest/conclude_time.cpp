@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/record/ingest/conclude.h"
-#include "core/record/thinned.h"
 
 namespace orch::ingest {
 namespace {
@@ -12,7 +11,6 @@ namespace {
 using record::Measurement, record::Record;
 
 constexpr std::size_t kEnough = 4;       // times of a progress bar that are better than one average
-constexpr std::size_t kMostTimes = 400;  // of steps that are kept
 constexpr double kLongestStep = 3600;    // seconds; more is the moment of a clock
 
 // Steps from one line to the next.
@@ -42,13 +40,7 @@ void say_what_lines_are(const Run& run, const StepTimes& times, bool means, Meas
 }
 
 std::vector<std::int64_t> from_steps(const StepTimes& times, Measurement& out) {
-  auto found = statistics::step_times(times.steps());
-  out.step_seconds = found.seconds;
-  out.window = found.window;
-  out.odd_steps = std::move(found.odd);
-  out.odd_step_count = found.odd_count;
-  for (const auto& step : times.steps()) out.step_times.push_back({step.step, step.seconds});
-  out.step_times = record::thinned(out.step_times, &record::StepPoint::value, kMostTimes);
+  const auto found = out.take(times.steps());
   if (times.stride() == 1) return found.dropped;
   out.window.rule += fmt::format("; of {} steps every {}th was kept", times.seen(), times.stride());
   // The slowest steps of all are known, kept or not.

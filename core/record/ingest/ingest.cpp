@@ -347,7 +347,7 @@ Result<Ingested> ingest(const std::vector<std::string>& paths, const Patterns& p
     if (!reason && !file.named && !stops)
       out.passed.push_back({file.path, words_of(reason.error().front())});
     else if (!reason)
-      errors.insert(errors.end(), reason.error().begin(), reason.error().end());
+      errors.add(reason);
     else if (!reason->empty())
       out.passed.push_back({file.path == "-" ? "stdin" : file.path, *reason});
     if (stops) break;

@@ -180,9 +180,8 @@ class Reader {
     rule.priority = table.whole("priority", 10);
     rule.assumed = table.flag("assumed");
     if (const auto kind = table.text("kind"); !kind.empty()) {
-      const auto found = std::find(kKinds.begin(), kKinds.end(), kind);
-      if (found != kKinds.end())
-        rule.kind = static_cast<Kind>(found - kKinds.begin());
+      if (const auto found = enum_of<Kind>(kKinds, kind))
+        rule.kind = *found;
       else
         error(table.below("kind"), fmt::format("no kind '{}'", printable(kind)),
               suggestion(kind, kKinds));
@@ -445,10 +444,7 @@ void read_patterns(std::string_view text, const std::string& file, Patterns::Imp
                    Errors& errors) {
   lua::Sandbox sandbox;
   const auto result = sandbox.run(text, file);
-  if (!result) {
-    errors.insert(errors.end(), result.error().begin(), result.error().end());
-    return;
-  }
+  if (!errors.add(result)) return;
   if (result->get_type() != sol::type::table) {
     errors.push_back({file, "returns " + type_name(*result) + ", not a table",
                       "end the file with return { … }"});

@@ -20,10 +20,8 @@ Result<Patterns> Patterns::load(const std::vector<fs::path>& files) {
   // Later files go before earlier ones, and the first rule that fits a line takes it.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     const auto text = read_file(*file);
-    if (text)
+    if (errors.add(text))
       read_patterns(*text, file->string(), *impl, errors);
-    else
-      errors.insert(errors.end(), text.error().begin(), text.error().end());
   }
   if (!errors.empty()) return errors;
   impl->build();

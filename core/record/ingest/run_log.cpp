@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <map>
 
 #include "core/base/descriptor.h"
@@ -30,7 +29,7 @@ struct RunLog::Impl {
   std::unique_ptr<Run> done;  // the last one that is over
   Session session;
   Matcher matcher;
-  std::map<fs::path, off_t> at;
+  std::map<fs::path, std::uint64_t> at;
   fs::path file;  // the last one read
   std::string rest, cleaned;
   std::uint64_t lines = 0;
@@ -70,11 +69,9 @@ void RunLog::read(const fs::path& file) {
   if (!opened.is_open()) return;
   auto& at = impl_->at[file];
   std::string block(kBlock, '\0');
-  while (true) {
-    const auto got = ::pread(opened.get(), block.data(), block.size(), at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return;
-    at += got;
+  std::ptrdiff_t got = 0;
+  while ((got = read_at(opened.get(), at, block.data(), block.size())) > 0) {
+    at += static_cast<std::uint64_t>(got);
     impl_->rest.append(block, 0, static_cast<std::size_t>(got));
     impl_->split();
   }

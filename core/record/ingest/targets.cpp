@@ -29,9 +29,7 @@ std::optional<bool> to_flag(std::string_view text) {
 std::string_view name(Target target) { return kNames[static_cast<std::size_t>(target)]; }
 
 std::optional<Target> parse_target(std::string_view text) {
-  const auto found = std::find(kNames.begin(), kNames.end(), text);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Target>(found - kNames.begin());
+  return enum_of<Target>(kNames, text);
 }
 
 const std::vector<std::string>& target_names() {

@@ -206,8 +206,7 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
 }
 
 Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& strategy) {
-  std::vector<Value> settings;
-  for (const auto& param : strategy.params) settings.push_back(param.default_value);
+  auto settings = mapped(strategy.params, &plan::Param::default_value);
   Errors errors;
   for (const auto& [name, value] : way.settings) {
     const int index = strategy.index(name);
@@ -221,10 +220,8 @@ Result<std::vector<Value>> settings_of(const Way& way, const plan::Strategy& str
     }
     const auto at = static_cast<std::size_t>(index);
     const auto conformed = plan::conform(strategy.params[at], value, name);
-    if (conformed)
+    if (errors.add(conformed))
       settings[at] = *conformed;
-    else
-      errors.insert(errors.end(), conformed.error().begin(), conformed.error().end());
   }
   if (!errors.empty()) return errors;
   return settings;

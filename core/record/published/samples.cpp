@@ -32,9 +32,7 @@ std::string reason_text(const Error& error) {
 }
 
 std::string reason_text(const std::vector<Error>& errors) {
-  std::vector<std::string> parts;
-  for (const auto& error : errors) parts.push_back(reason_text(error));
-  return join(parts, "; ");
+  return join(mapped(errors, [](const Error& error) { return reason_text(error); }), "; ");
 }
 
 // A run in the making: the first step that fails leaves its reasons.
@@ -52,9 +50,9 @@ struct Maker {
     const auto layout = layout_of(row, assumed);
     auto model = model_of(row, peers, assumed);
     Errors errors;
-    gather(machine, errors);
-    gather(layout, errors);
-    gather(model, errors);
+    errors.add(machine);
+    errors.add(layout);
+    errors.add(model);
     if (!errors.empty()) return errors;
     run.cluster = machine->cluster;
     run.partition = machine->partition;
@@ -67,16 +65,11 @@ struct Maker {
     const auto batch = batch_of(row, run.layout, assumed);
     if (!batch) return batch.error();
     run.batch = *batch;
-    std::vector<Error> reasons;
+    Errors reasons;
     plan::check_anywhere(run, reasons);
     check_backend(run, reasons, run.warnings);
-    if (!reasons.empty()) return Errors(reasons.begin(), reasons.end());
+    if (!reasons.empty()) return reasons;
     return run;
-  }
-
-  template <class T>
-  static void gather(const Result<T>& result, Errors& errors) {
-    if (!result) errors.insert(errors.end(), result.error().begin(), result.error().end());
   }
 
   Status set_strategy(const Record& row, plan::Run& run, Assumed& assumed) const {
@@ -205,9 +198,7 @@ std::vector<std::string> folds(const std::vector<Sample>& samples) {
 }
 
 std::vector<std::string> sources(const std::vector<Sample>& samples) {
-  std::vector<std::string> names;
-  for (const auto& sample : samples) names.push_back(sample.source);
-  return names;
+  return mapped(samples, &Sample::source);
 }
 
 }  // namespace orch::published

@@ -6,7 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include "core/base/flight.h"
 #include "core/base/number.h"
 #include "core/base/text.h"
 
@@ -23,7 +22,7 @@ std::optional<int> rank_of(const std::string& name) {
 
 const flight::Collective* at_hand(const flight::Recording& recording) {
   for (const auto& collective : recording.collectives)
-    if (collective.end == 0) return &collective;
+    if (collective.inside()) return &collective;
   return recording.collectives.empty() ? nullptr : &recording.collectives.back();
 }
 
@@ -36,11 +35,8 @@ RankReport report_of(int rank, const flight::Recording& recording, double now) {
   if (recording.step_time > 0) report.step_seconds = std::max(0.0, now - recording.step_time);
   report.begun = recording.last;
   if (const auto* seen = at_hand(recording)) {
-    const bool inside = seen->end == 0;
-    const double since = now - (inside ? seen->start : seen->end);
-    report.collective = RankCollective{seen->kind,     seen->group,
-                                       seen->sequence, static_cast<double>(seen->bytes),
-                                       inside,         std::max(0.0, since)};
+    report.collective = *seen;
+    report.collective_seconds = std::max(0.0, now - (seen->inside() ? seen->start : seen->end));
   }
   return report;
 }
@@ -64,7 +60,7 @@ std::map<int, RankReport> read_recordings(const fs::path& folder, double now,
 using Place = std::tuple<std::string, std::string, bool>;
 
 Place place_of(const RankReport& report) {
-  if (!report.collective || !report.collective->inside) return {"", "", false};
+  if (!report.collective || !report.collective->inside()) return {"", "", false};
   return {report.collective->kind, report.collective->group, true};
 }
 
@@ -94,7 +90,7 @@ void suspect_strangers(std::vector<RankReport>& ranks) {
 // Channels between stages, by the names that our trainers give them.
 bool waits_in_channel(const RankReport& report) {
   const auto& c = report.collective;
-  return c && c->inside && (c->group.starts_with("up ") || c->group.starts_with("down "));
+  return c && c->inside() && (c->group.starts_with("up ") || c->group.starts_with("down "));
 }
 
 // Stages wait for each other in a chain, and each counts differently: at its end is who does not.

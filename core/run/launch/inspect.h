@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/files.h"
+#include "core/base/flight.h"
 #include "core/base/result.h"
 #include "core/base/shell.h"
 #include "core/record/facts.h"
@@ -25,17 +26,6 @@ struct RankProcess {
   std::string note;                // why there is no (better) stack, and how to get one
 };
 
-// The collective that a rank is in, or was in last. Of several that it has begun and not ended,
-// the oldest: the others wait for it.
-struct RankCollective {
-  std::string kind;
-  std::string group;
-  std::uint64_t sequence = 0;  // of all collectives of this rank, from 1
-  double bytes = 0;
-  bool inside = false;
-  double seconds = 0;  // how long it is in it, or out of it
-};
-
 struct RankReport {
   int rank = 0;
   bool recorded = false;    // there is a flight recording; else the next five say nothing
@@ -43,7 +33,10 @@ struct RankReport {
   std::int64_t step = -1;   // the one at hand; -1: none yet
   double step_seconds = 0;  // since it began
   std::uint64_t begun = 0;  // collectives
-  std::optional<RankCollective> collective;
+  // The one that it is in, or was in last. Of several that it has begun and not ended, the oldest: the
+  // others wait for it.
+  std::optional<flight::Collective> collective;
+  double collective_seconds = 0;  // how long it is in it, or out of it
   std::optional<RankProcess> process;
   std::string suspicion;  // why this rank may be the one that the others wait for; empty: none
 };

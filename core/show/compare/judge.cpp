@@ -130,10 +130,7 @@ void add_doubts(const Value& base, const Value& other, Judgement& out) {
   ids.insert(ids.end(), other.doubtful.begin(), other.doubtful.end());
   if (ids.empty() || out.estimated) return;
   out.doubtful = true;
-  constexpr std::size_t kNamed = 3;
-  const auto shown = std::min(ids.size(), kNamed);
-  out.text += "; doubtful, as it rests on " + join(std::span(ids).first(shown), ", ");
-  if (ids.size() > shown) out.text += fmt::format(" and {} more", ids.size() - shown);
+  out.text += "; doubtful, as it rests on " + first_of(ids, 3);
 }
 
 bool within(double value, const Interval& range) {

@@ -13,12 +13,6 @@ using Row = std::vector<std::string>;
 
 constexpr std::size_t kShownIds = 4;  // ids of a group
 
-std::string ids_text(const std::vector<std::string>& ids) {
-  const auto shown = std::min(ids.size(), kShownIds);
-  auto out = join(std::span(ids).first(shown), ", ");
-  return shown < ids.size() ? out + fmt::format(" and {} more", ids.size() - shown) : out;
-}
-
 std::string kind_text(const Taken& group) {
   if (group.kind == Kind::one) return "one run";
   return fmt::format("{}{}", group.ids.size(),
@@ -29,7 +23,7 @@ Section groups_section(const Comparison& c) {
   Section out{"Groups", {{"group", "what", "outcome", "records"}}, {}};
   for (const auto& group : c.groups) {
     if (group.name != group.title) out.sentences.push_back(group.name + " is " + group.title);
-    out.rows.push_back({group.name, kind_text(group), group.outcome, ids_text(group.ids)});
+    out.rows.push_back({group.name, kind_text(group), group.outcome, first_of(group.ids, kShownIds)});
     if (!group.nothing.empty())
       out.sentences.push_back(group.name + ": " + join(group.nothing, ": "));
   }

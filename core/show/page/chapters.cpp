@@ -43,14 +43,6 @@ std::string number_with(const std::optional<double>& value, const char* unit, do
   return value ? shown(*value / scale) + unit : std::string();
 }
 
-std::string few(const std::vector<std::string>& names) {
-  const auto n = std::min(names.size(), kMostInList);
-  auto out = join({names.data(), n}, ", ");
-  if (n < names.size())
-    out += fmt::format(" and {} more", group_digits(static_cast<double>(names.size() - n)));
-  return out;
-}
-
 Pairs run_pairs(const Record& record) {
   Pairs out;
   for (const auto& field : record.fields)
@@ -59,11 +51,10 @@ Pairs run_pairs(const Record& record) {
 }
 
 std::string odd_steps_text(const Measurement& measured) {
-  std::vector<std::string> out;
-  for (const auto& odd : measured.odd_steps)
-    out.push_back(fmt::format("step {}: {} s ({:.2f} × the median)", odd.step, shown(odd.seconds),
-                              odd.factor));
-  auto text = few(out);
+  const auto line = [](const auto& odd) {
+    return fmt::format("step {}: {} s ({:.2f} × the median)", odd.step, shown(odd.seconds), odd.factor);
+  };
+  auto text = first_of(mapped(measured.odd_steps, line), kMostInList);
   if (measured.odd_step_count > measured.odd_steps.size())
     text += fmt::format("; {} in all", measured.odd_step_count);
   return text;
@@ -74,7 +65,7 @@ std::string odd_nodes_text(const Measurement& measured) {
   for (const auto& odd : measured.odd_nodes)
     out.push_back(fmt::format("{}: {} {} (typical: {})", odd.name, odd.what, shown(odd.value),
                               shown(odd.typical)));
-  return few(out);
+  return first_of(out, kMostInList);
 }
 
 std::string spikes_text(const Measurement& measured) {
@@ -84,7 +75,7 @@ std::string spikes_text(const Measurement& measured) {
                               shown(spike.peak), spike.at_resume ? " at a resume" : "",
                               spike.recovered > 0 ? fmt::format(", back at {}", spike.recovered)
                                                   : std::string(", never back")));
-  return few(out);
+  return first_of(out, kMostInList);
 }
 
 void add_steps(Pairs& out, const Measurement& measured) {
@@ -192,7 +183,7 @@ Pairs origin_pairs(const Record& record) {
   add(out, "cluster file", origin.cluster_file);
   add(out, "commit", origin.commit);
   add(out, "job", origin.job);
-  add(out, "nodes", few(origin.nodes));
+  add(out, "nodes", first_of(origin.nodes, kMostInList));
   for (const auto& [name, version] : origin.versions) add(out, name, version);
   return out;
 }

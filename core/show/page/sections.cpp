@@ -21,18 +21,6 @@ std::string section(const char* id, const char* heading, const std::string& cont
   return fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", id, heading, content);
 }
 
-// Reasons that differ in their numbers alone are one reason.
-std::string without_numbers(const std::string& reason) {
-  std::string out;
-  for (const char c : reason) {
-    if (c < '0' || c > '9')
-      out += c;
-    else if (out.empty() || out.back() != '#')
-      out += '#';
-  }
-  return out;
-}
-
 struct Rejection {
   const std::string* label = nullptr;
   std::string reason;  // with its fix
@@ -56,15 +44,9 @@ std::string rejections(const std::vector<Rejection>& group) {
 class Names {
  public:
   void add(const std::string& name) {
-    if (!name.empty() && seen_.insert(name).second && names_.size() < kMostNames)
-      names_.push_back(name);
+    if (!name.empty() && seen_.insert(name).second) names_.push_back(name);
   }
-  std::string text() const {
-    auto out = join(names_, ", ");
-    if (seen_.size() > names_.size())
-      out += fmt::format(" and {} more", seen_.size() - names_.size());
-    return out;
-  }
+  std::string text() const { return first_of(names_, kMostNames); }
 
  private:
   std::vector<std::string> names_;

@@ -45,11 +45,7 @@ int decimals_of(const std::vector<Cell>& cells) {
 }
 
 std::string fixed(double value, int decimals) {
-  if (std::abs(value) >= 1e15) return fmt::format("{:.3e}", value);
-  const auto text = fmt::format("{:.{}f}", std::abs(value), decimals);
-  const auto point = std::min(text.find('.'), text.size());
-  const auto whole = group_digits(std::stod(text.substr(0, point)));
-  return (value < 0 ? "-" : "") + whole + text.substr(point);
+  return std::abs(value) < 1e15 ? group_digits(value, decimals) : fmt::format("{:.3e}", value);
 }
 
 std::string shown(const Filled& filled, const Cell& cell) {

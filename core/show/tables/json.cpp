@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/model_json.h"
 #include "core/plan/vocabulary.h"
@@ -96,9 +97,7 @@ Json compared_json(const Compared& item) {
 }
 
 Json comparison_json(const Comparison& comparison) {
-  Json items = Json::array();
-  for (const auto& item : comparison.items) items.push_back(compared_json(item));
-  return {{"items", std::move(items)},
+  return {{"items", mapped(comparison.items, compared_json)},
           {"sum", compared_json(comparison.sum)},
           {"total", compared_json(comparison.total)}};
 }

@@ -125,16 +125,9 @@ class Notes {
   }
 
   std::vector<std::string> lines() const {
-    constexpr std::size_t kShown = 4;
     std::vector<std::string> out;
-    for (const auto& text : order_) {
-      const auto& ids = held_.at(text);
-      std::vector<std::string> shown;
-      for (std::size_t i = 0; i < ids.size() && i < kShown; ++i) shown.push_back(printable(ids[i]));
-      auto who = join(shown, ", ");
-      if (ids.size() > kShown) who += fmt::format(" and {} more", ids.size() - kShown);
-      out.push_back(who + ": " + printable(text));
-    }
+    for (const auto& text : order_)
+      out.push_back(printable(first_of(held_.at(text), 4) + ": " + text));
     return out;
   }
 

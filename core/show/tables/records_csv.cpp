@@ -88,9 +88,7 @@ RecordColumns csv_columns(const Records& records) {
   for (const auto& quantity : record::quantities())
     add_quantity(records, quantity, "estimated_", record::estimated, out);
   out.push_back({"doubts", 0, [](const Record& r) {
-                   std::vector<std::string> reasons;
-                   for (const auto& doubt : r.doubts) reasons.push_back(doubt.reason);
-                   return join(reasons, "; ");
+                   return join(mapped(r.doubts, &record::Doubt::reason), "; ");
                  }});
   out.push_back({"reason", 0, [](const Record& r) { return r.reason; }});
   return out;

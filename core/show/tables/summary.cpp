@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/show/tables/report.h"
 
@@ -16,19 +16,6 @@ struct Group {
   const Error* example = nullptr;
 };
 
-// "heads = 20 is not divisible by tensor_parallel = 3" with any other numbers is the same reason.
-std::string without_numbers(const Error& error) {
-  std::string out = error.place + ": ";
-  for (const char c : error.fact) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!digit)
-      out += c;
-    else if (out.back() != '#')
-      out += '#';
-  }
-  return out;
-}
-
 using Groups = std::vector<Group>;
 
 template <class Lists>
@@ -37,7 +24,7 @@ Groups by_reason(const Lists& lists) {
   for (const auto& errors : lists) {
     std::set<std::string> seen;  // a run counts once for each reason
     for (const auto& error : *errors) {
-      const auto reason = without_numbers(error);
+      const auto reason = error.place + ": " + without_numbers(error.fact);
       if (!seen.insert(reason).second) continue;
       auto& group = groups[reason];
       ++group.count;

@@ -86,9 +86,9 @@ TEST_CASE("inspect finds the rank that lags behind", "[launch][inspect]") {
   CHECK(first.collective->kind == "all_reduce");
   CHECK(first.collective->group == "data");
   CHECK(first.collective->sequence == 12);
-  CHECK(first.collective->inside);
-  CHECK(first.collective->seconds >= 99);
-  CHECK_FALSE(inspection.ranks[2].collective->inside);
+  CHECK(first.collective->inside());
+  CHECK(first.collective_seconds >= 99);
+  CHECK_FALSE(inspection.ranks[2].collective->inside());
   CHECK_FALSE(inspection.probed);
 }
 

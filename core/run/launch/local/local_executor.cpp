@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "core/base/descriptor.h"
 #include "core/base/room.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
-#include "core/run/launch/local/local_start.h"
 #include "core/run/launch/local/local_tasks.h"
 
 namespace orch::launch {
@@ -32,6 +35,104 @@ Status mark(const fs::path& file) {
   return made.is_open() ? Status() : file_error(file, "cannot create", errno);
 }
 
+// A program that outlives us, once started: `heard` is false when it still holds the pipe that it
+// inherited after so many seconds. Not started: error says why.
+struct Detached {
+  bool started = false;
+  bool heard = false;
+  std::string error;
+};
+
+void tell(int pipe, int code) {
+  [[maybe_unused]] const auto ignored = ::write(pipe, &code, sizeof code);
+}
+
+// Runs in the grandchild: only plain system calls. The pipe goes to the program and is closed by
+// it; on failure it carries errno.
+[[noreturn]] void become(const std::vector<char*>& argv, const char* log, int hold, int pipe) {
+  const int null = ::open("/dev/null", O_RDONLY);
+  const int out = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (null < 0 || out < 0) {
+    tell(pipe, errno);
+    ::_exit(1);
+  }
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(out, STDERR_FILENO);
+  for (const int fd : {null, out})
+    if (fd > STDERR_FILENO) ::close(fd);
+  for (const int fd : {hold, pipe})
+    if (fd >= 0) ::fcntl(fd, F_SETFD, 0);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvp(argv[0], argv.data());
+  tell(pipe, errno);
+  ::_exit(127);
+}
+
+// Twice forked, so that it is nobody's child who would have to wait for it.
+int fork_twice(const std::vector<char*>& argv, const char* log, int hold, int pipe) {
+  const pid_t child = ::fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    ::setsid();
+    const pid_t grandchild = ::fork();
+    if (grandchild == 0) become(argv, log, hold, pipe);
+    ::_exit(grandchild < 0 ? 1 : 0);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status == 0 ? 0 : EAGAIN;
+}
+
+// What comes through the pipe before everyone has closed it: nothing, or errno.
+void listen(int pipe, double seconds, Detached& outcome) {
+  SystemClock clock;
+  const double limit = clock.steady() + seconds;
+  int code = 0;
+  while (clock.steady() < limit) {
+    pollfd ready = {pipe, POLLIN, 0};
+    if (::poll(&ready, 1, 100) <= 0) continue;
+    const auto got = ::read(pipe, &code, sizeof code);
+    if (got < 0 && errno == EINTR) continue;
+    outcome.heard = true;
+    if (got == static_cast<ssize_t>(sizeof code)) {
+      outcome.started = false;
+      outcome.error = std::strerror(code);
+    }
+    return;
+  }
+}
+
+// Starts it in a session of its own, reading nothing, writing into a log. It inherits `hold` too (if
+// it is not -1).
+Detached start_detached(const std::vector<std::string>& argv, const fs::path& log, int hold,
+                        double seconds) {
+  Detached outcome;
+  std::vector<char*> words;
+  words.reserve(argv.size() + 1);
+  for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    outcome.error = std::strerror(errno);
+    return outcome;
+  }
+  const Descriptor ours(ends[0]);
+  Descriptor theirs(ends[1]);
+  const int code = fork_twice(words, log.c_str(), hold, theirs.get());
+  theirs.close();
+  outcome.started = code == 0;
+  if (code != 0)
+    outcome.error = std::strerror(code);
+  else
+    listen(ours.get(), seconds, outcome);
+  return outcome;
+}
+
 }  // namespace
 
 fs::path LocalExecutor::folder_of(const std::string& submission) const {
@@ -45,10 +146,9 @@ Status LocalExecutor::test(const Request& request) {
                       "submit all its phases as one"});
   for (const auto& id : request.submission->runs) {
     const auto run = read_local_run(options_.experiment_folder / id);
-    const auto found = run ? check_local_run(*run, options_.trainers) : run.error();
-    errors.insert(errors.end(), found.begin(), found.end());
+    errors.add(run ? Status(check_local_run(*run, options_.trainers)) : run.error());
   }
-  return errors.empty() ? Status() : Status(errors);
+  return errors;
 }
 
 Submitted LocalExecutor::submit(const Request& request) {
@@ -116,12 +216,11 @@ Status LocalExecutor::cancel(const std::vector<record::JobFact>& tasks) {
     for (const auto& task : tasks) {
       const auto [supervisor, index] = parse_task_job(task.job);
       if (!job || *job != supervisor) continue;
-      if (auto status = mark(cancel_mark(folder, index)); !status)
-        errors.insert(errors.end(), status.error().begin(), status.error().end());
+      errors.add(mark(cancel_mark(folder, index)));
     }
   }
   if (code) return file_error(submissions, "cannot read", code.value());
-  return errors.empty() ? Status() : Status(errors);
+  return errors;
 }
 
 }  // namespace orch::launch

@@ -85,7 +85,7 @@ std::string duration(double seconds) {
 // The checks of one ask against the partition it names.
 class Checker {
  public:
-  Checker(const Ask& ask, const ClusterFacts& facts, std::vector<Error>& errors)
+  Checker(const Ask& ask, const ClusterFacts& facts, Errors& errors)
       : ask_(ask), facts_(facts), errors_(errors) {}
 
   void check() {
@@ -216,26 +216,21 @@ class Checker {
 
   const Ask& ask_;
   const ClusterFacts& facts_;
-  std::vector<Error>& errors_;
+  Errors& errors_;
   const PartitionFacts* partition_ = nullptr;
   std::vector<const NodeGroup*> groups_;
 };
 
 }  // namespace
 
-std::vector<Error> check_asks(const std::vector<Ask>& asks, const ClusterFacts& facts) {
-  std::vector<Error> errors, once;
-  for (const auto& ask : std::set<Ask>(asks.begin(), asks.end()))
-    Checker(ask, facts, errors).check();
-  for (auto& error : errors)
-    if (std::ranges::find(once, error) == once.end()) once.push_back(std::move(error));
-  return once;
-}
-
-Result<std::vector<Error>> preflight(SlurmClient& client, const std::vector<Ask>& asks) {
+Status preflight(SlurmClient& client, const std::set<Ask>& asks) {
   const auto facts = client.facts();
   if (!facts) return facts.error();
-  return check_asks(asks, *facts);
+  Errors errors, once;
+  for (const auto& ask : asks) Checker(ask, *facts, errors).check();
+  for (auto& error : errors)
+    if (!contains(once, error)) once.push_back(std::move(error));
+  return once;
 }
 
 }  // namespace orch::launch

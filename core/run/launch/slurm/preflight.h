@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/run/launch/slurm/slurm_client.h"
@@ -23,11 +23,8 @@ struct Ask {
   auto operator<=>(const Ask&) const = default;
 };
 
-// Every contradiction between what is asked and what the cluster has, each once. SLURM itself
-// takes many such jobs and lets them wait for ever.
-std::vector<Error> check_asks(const std::vector<Ask>& asks, const ClusterFacts& facts);
-
-// The same with the facts of the cluster that answers.
-Result<std::vector<Error>> preflight(SlurmClient& client, const std::vector<Ask>& asks);
+// Every contradiction between what is asked and what the cluster that answers has, each once. SLURM
+// itself takes many such jobs and lets them wait for ever.
+Status preflight(SlurmClient& client, const std::set<Ask>& asks);
 
 }  // namespace orch::launch
