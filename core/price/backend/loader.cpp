@@ -81,10 +81,7 @@ Result<Backends> Backends::load(const std::vector<fs::path>& folders) {
       if (!holds_name(files, file)) files.push_back(file);
   for (const auto& file : files) {
     auto backend = load_plugin(file);
-    if (!backend) {
-      errors.insert(errors.end(), backend.error().begin(), backend.error().end());
-      continue;
-    }
+    if (!errors.add(backend)) continue;
     check_strategy_names(result.backends_, *backend, errors);
     result.backends_.push_back(std::move(*backend));
   }

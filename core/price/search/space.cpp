@@ -218,10 +218,7 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
   auto errors = check_given(original, part);
   if (experiment.shapes) {
     auto shapes = shapes_of(*experiment.shapes, models_of(original), experiment.file + ": search");
-    if (shapes)
-      part.shapes = std::move(*shapes);
-    else
-      errors.insert(errors.end(), shapes.error().begin(), shapes.error().end());
+    if (errors.add(shapes)) part.shapes = std::move(*shapes);
   }
   if (!errors.empty()) return errors;
 

@@ -100,8 +100,7 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
       submission.runs = {view(one).record.id};
       auto asked = request(one, folder(one.runs.front()));
       asked.submission = &submission;
-      const auto status = executor->test(asked);
-      errors.insert(errors.end(), status.error().begin(), status.error().end());
+      errors.add(executor->test(asked));
     }
   }
   if (!errors.empty()) return errors;

@@ -109,10 +109,7 @@ void LaunchReader::read_files(const sol::table& table, Launch& launch) {
       continue;
     }
     auto text = read_file(file_.parent_path() / name);
-    if (!text)
-      errors_.insert(errors_.end(), text.error().begin(), text.error().end());
-    else
-      add_file(name, std::move(*text), "copies", launch);
+    if (errors_.add(text)) add_file(name, std::move(*text), "copies", launch);
   }
 }
 
@@ -150,11 +147,9 @@ Launch LaunchReader::read(const sol::object& made) {
   launch.version = words(table, "version");
   launch.environment = named_words(table, "environment");
   for (const auto& [name, held] : launch.environment)
-    if (const auto status = plan::check_environment_name(name, file_.string() + ": environment"); !status)
-      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    errors_.add(plan::check_environment_name(name, file_.string() + ": environment"));
   for (const auto& [name, doc] : named_words(table, "needs")) {
-    if (const auto status = plan::check_environment_name(name, file_.string() + ": needs"); !status)
-      errors_.insert(errors_.end(), status.error().begin(), status.error().end());
+    errors_.add(plan::check_environment_name(name, file_.string() + ": needs"));
     launch.needs[name] = doc.text;
   }
   for (const auto& [name, field] : named_words(table, "owns")) owned_[name] = field.text;

@@ -9,22 +9,18 @@
 namespace orch::render {
 namespace {
 
-void add(Errors& errors, Status status) {
-  errors.insert(errors.end(), status.error().begin(), status.error().end());
-}
-
 void check_words(const plan::Slurm& job, Errors& errors) {
   for (const auto& [field, at] : plan::kSlurmWords)
-    add(errors, plan::check_sbatch_word(field, job.*at, fmt::format("job.{}", field)));
+    errors.add(plan::check_sbatch_word(field, job.*at, fmt::format("job.{}", field)));
   for (std::size_t i = 0; i < job.options.size(); ++i)
-    add(errors,
+    errors.add(
         plan::check_sbatch_word("options", job.options[i], fmt::format("job.options[{}]", i + 1)));
 }
 
 void check_environment(const plan::Slurm& job, Errors& errors) {
   for (const auto& [name, value] : job.environment) {
     const auto place = fmt::format("job.environment.{}", printable(name));
-    add(errors, plan::check_environment_name(name, place));
+    errors.add(plan::check_environment_name(name, place));
     if (value.find('\0') != std::string::npos)
       errors.push_back({place, "holds a NUL character", "no shell can hold it"});
   }

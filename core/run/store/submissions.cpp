@@ -150,10 +150,7 @@ Result<std::vector<OpenedSubmission>> read_submissions(const fs::path& experimen
     const auto folder = place / entry.id;
     auto submission = read_frozen(folder, entry.id);
     const auto status = submission ? read_fate(folder, *submission) : Status(submission.error());
-    if (status)
-      out.push_back({std::move(*submission), folder});
-    else
-      errors.insert(errors.end(), status.error().begin(), status.error().end());
+    if (errors.add(status)) out.push_back({std::move(*submission), folder});
   }
   if (!errors.empty() && !damaged) return errors;
   if (damaged) damaged->insert(damaged->end(), errors.begin(), errors.end());
