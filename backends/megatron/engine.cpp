@@ -119,7 +119,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       parameters_(layout_of(config, mesh_),
                   parameter_options(config, world,
                                     sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
-                                             : std::vector<Range>{})),
+                                             : std::vector<Range>{{0, layout_of(config, mesh_).elements}})),
       replicas_(mesh_, parameters_, Settings(config).flag("sequence_parallel"),
                 sharded_ ? &mesh_.data() : nullptr, profile),
       update_(config, parameters_, replicas_.sums()),

@@ -170,7 +170,9 @@ double Fields::number_or(std::string_view key, double fallback) {
 }
 
 std::vector<std::string> Fields::keys() const {
-  return mapped(object_.items(), [](const auto& item) { return item.key(); });
+  std::vector<std::string> all;
+  for (const auto& item : object_.items()) all.push_back(item.key());
+  return all;
 }
 
 }  // namespace orch

@@ -42,18 +42,18 @@ struct Rows {
 
 template <class T>
 struct GeluRows {
-  const T *dy, *before;
-  T* dx;
+  T* d;  // dy, and then dx
+  const T* before;
   std::int64_t columns;
 
   __device__ Vector<T> operator()(int row, int column) const {
     const auto at = row * columns + column;
-    auto gradient = load_vector(dy + at);
+    auto gradient = load_vector(d + at);
     const auto x = load_vector(before + at);
     for (int i = 0; i < Vector<T>::kSize; ++i)
       gradient.values[i] = static_cast<T>(static_cast<float>(gradient.values[i]) *
                                           gelu_slope<T>(static_cast<float>(x.values[i])));
-    store_vector(dx + at, gradient);
+    store_vector(d + at, gradient);
     return gradient;
   }
 };
@@ -201,13 +201,11 @@ void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& dy) {
 
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient) {
-  const auto dx = at::empty_like(dy);
   ORCH_DISPATCH(dy.scalar_type(), "gelu_backward", [&] {
-    const GeluRows<scalar_t> rows{dy.data_ptr<scalar_t>(), before.data_ptr<scalar_t>(),
-                                  dx.data_ptr<scalar_t>(), dy.size(1)};
+    const GeluRows<scalar_t> rows{dy.data_ptr<scalar_t>(), before.data_ptr<scalar_t>(), dy.size(1)};
     add_columns<scalar_t>(rows, dy.size(0), dy.size(1), bias_gradient);
   });
-  return dx;
+  return dy;
 }
 
 void fill_normal(const at::Tensor& to, double std, const Drawn& drawn) {

@@ -27,7 +27,7 @@ Activated linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::T
 at::Tensor linear_backward(const at::Tensor& dy, const at::Tensor& weight,
                            const at::Tensor& before);
 at::Tensor gelu(const at::Tensor& before);
-// With the gradient of the bias, if it is defined, in the same pass.
+// Written over dy; with the gradient of the bias, if it is defined, in the same pass.
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& before,
                          const at::Tensor& bias_gradient);
 at::Tensor swiglu(const at::Tensor& before);

@@ -85,7 +85,7 @@ Activated linear_activated(const at::Tensor& x, const at::Tensor& weight, const 
                            Activation activation);
 at::Tensor activate(const at::Tensor& before, Activation activation);
 // From the gradient of what the activation gave to the gradient of what it was given, and from that
-// to the bias's, if that is defined.
+// to the bias's, if that is defined. dy may be written over.
 at::Tensor activation_backward(const at::Tensor& dy, const at::Tensor& before,
                                Activation activation, const at::Tensor& bias_gradient);
 // The same from the gradient of the product that took what the activation gave.

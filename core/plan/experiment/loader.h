@@ -13,7 +13,7 @@
 namespace orch::experiment {
 
 // An experiment as somebody names it: its file, or "-" for stdin, and what is changed in its table
-// before it is read ("hardware.nodes=40", changes.h).
+// before it is read ("hardware.nodes=40", state.h).
 struct Source {
   Source(fs::path path, std::vector<std::string> changes = {})
       : file(std::move(path)), set(std::move(changes)) {}

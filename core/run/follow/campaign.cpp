@@ -46,7 +46,7 @@ void Campaign::note_trouble(const Errors& errors) {
 Status Campaign::read_runs() {
   const auto ids = store::run_ids(folder_);
   const auto wanted = store::read_wanted(folder_);
-  if (!wanted) damaged_.insert(damaged_.end(), wanted.error().begin(), wanted.error().end());
+  damaged_.add(wanted);
   std::map<std::string, store::Index::Row> known;
   for (auto& row : index_.rows(experiment_.name)) {
     auto id = row.record.id;

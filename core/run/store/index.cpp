@@ -133,10 +133,8 @@ Result<std::size_t> rebuild_index(const fs::path& root, Errors* damaged) {
   for (const auto& experiment : experiments(root))
     for (const auto& id : run_ids(root / experiment)) {
       auto row = row_of(root / experiment / id);
-      if (row)
-        rows.push_back(std::move(*row));
-      else if (damaged)
-        damaged->insert(damaged->end(), row.error().begin(), row.error().end());
+      if (damaged) damaged->add(row);
+      if (row) rows.push_back(std::move(*row));
     }
   if (auto status = write_rows(root, rows); !status)
     return Error{status.error().front().text(), "the index cannot be written",

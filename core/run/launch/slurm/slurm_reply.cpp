@@ -112,7 +112,8 @@ std::string message_of(std::string_view err) {
 
 Submitted read_reply(const Output& output) {
   // Whatever else went wrong: an id is given out for jobs that exist.
-  if (const auto job = record::parse_answer(output.out)) return {Reply::accepted, *job, ""};
+  if (const auto job = record::parse_answer(output.out); job && job->find('.') == job->npos)
+    return {Reply::accepted, *job, ""};
   if (output.timed_out)
     return {Reply::unclear, "", "sbatch did not end in time: " + message_of(output.err)};
   if (output.code > 128)
