@@ -1,6 +1,5 @@
 #include "backends/measure/operations.h"
 
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/model/options.h"
+#include "backends/runtime/model/parameters.h"
 #include "core/plan/run.h"
 
 namespace orch::train {
