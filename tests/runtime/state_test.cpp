@@ -26,7 +26,7 @@ TEST_CASE("ranks share all tensors in a row: few pieces, equal parts", "[checkpo
       CHECK(elements <= 151 * 7 / ranks + 1);
     }
     CHECK(pieces < state.size() + shares.size());
-    const Place place;
+    const ::Place place;
     REQUIRE(write_all(place.root(), at_step(1), shares));
     const auto latest = checkpoint::open_latest(place.root());
     REQUIRE(latest.reader);
