@@ -13,8 +13,10 @@ std::array<Matrix, 4> layer_matrices(const plan::Model& model) {
 }
 
 std::vector<Matrix> end_matrices(const plan::Model& model) {
-  const Matrix words{static_cast<double>(model.vocab), static_cast<double>(model.hidden)};
-  return std::vector<Matrix>(model.tied ? 1 : 2, words);
+  const auto hidden = static_cast<double>(model.hidden);
+  std::vector<Matrix> all(model.tied ? 1 : 2, {static_cast<double>(model.vocab), hidden});
+  if (model.learned_positions()) all.push_back({static_cast<double>(model.seq), hidden});
+  return all;
 }
 
 std::vector<backend::StrategySpec> Spec::strategies() const {

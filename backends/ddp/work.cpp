@@ -11,7 +11,7 @@ using namespace backend;
 
 constexpr Passes kStep{0, 0, 0, 1};
 constexpr double kTraffic = 300;     // bytes per element that PowerSGD compresses
-constexpr double kStillSent = 0.45;  // of what plain DDP sends, between 16 A100
+constexpr double kStillSent = 0.45;  // by PyTorch's hook of what its DDP sends, between 16 A100
 
 void emit_all_reduce(const Setup& setup, const char* name, double each, double elements,
                      double calls, WorkSink& sink) {
@@ -55,10 +55,11 @@ void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
 void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
                    WorkSink& sink) {
   double factors = 0, whole = params;
+  const double at_least = setup.model.lean ? 0 : kStillSent;
   for (const auto& matrix : matrices) {
     if (!setup.powersgd.compresses(matrix)) continue;
     emit_products(setup, matrix, sink);
-    factors += std::max(setup.powersgd.sent(matrix), kStillSent * matrix.elements());
+    factors += std::max(setup.powersgd.sent(matrix), at_least * matrix.elements());
     whole -= matrix.elements();
   }
   const double each = setup.states.gradients;
@@ -98,6 +99,7 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   emit_embedding(model, sink);
   emit_head(model, sink);
   emit_training(setup, end_matrices(model.sizes), model.sizes.end_params(), sink);
+  emit_agreement(model, sink, setup.group());
   sink.stages(0, 0, std::array{model.layers, 1.0});
 }
 

@@ -17,6 +17,7 @@ plan::Run ddp(const Settings& settings = {}, std::int64_t accumulate = 256) {
 }
 
 const Settings kPowerSgd{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}};
+const Settings kHook{{"compression", word("powersgd")}, {"powersgd_rank", number(4)}, {"engine", word("framework")}};
 
 }  // namespace
 
@@ -35,8 +36,10 @@ TEST_CASE("gradients are reduced once per step, in buckets, under the last backw
 
 TEST_CASE("PowerSGD sends its factors and the vectors whole", "[ddp]") {
   const auto work = work_of(ddp(kPowerSgd));
-  // The factors, (n + m) r each, are next to nothing; 0.45 of the 12h^2 weights was measured.
-  CHECK(op(work, "layer", "PowerSGD factors all-reduce").bytes ==
+  // (n + m) r of QKV, out, up and down: 4h, 2h, 5h and 5h times 4.
+  CHECK(op(work, "layer", "PowerSGD factors all-reduce").bytes == 4 * (4 + 2 + 5 + 5) * 4096.0 * 4);
+  // By PyTorch's hook 0.45 of the 12h^2 weights, as was measured.
+  CHECK(op(work_of(ddp(kHook)), "layer", "PowerSGD factors all-reduce").bytes ==
         Approx(4 * 0.45 * 12 * 4096.0 * 4096));
   CHECK(op(work, "layer", "uncompressed gradient all-reduce").bytes == 4 * 13.0 * 4096);
   const auto& products = op(work, "layer", "PowerSGD products");
@@ -45,9 +48,19 @@ TEST_CASE("PowerSGD sends its factors and the vectors whole", "[ddp]") {
         4 * (30 * 12.0 * 4096 * 4096 + 250880.0 * 4096));
 }
 
+TEST_CASE("PowerSGD compresses words and positions", "[ddp]") {
+  const auto gpt = plan::sized("gpt", "tiny", 4, 128, 4, 512, 128);
+  const auto work = work_of(make_run("ddp", gpt, {1, 1, 4}, 2, 2,
+                                     {{"compression", word("powersgd")}, {"powersgd_rank", number(2)}}));
+  const char* ends = "embedding and LM head";
+  CHECK(op(work, ends, "PowerSGD factors all-reduce").bytes == 4 * 2 * ((512 + 128) + (128 + 128)));
+  CHECK(op(work, ends, "uncompressed gradient all-reduce").bytes == 4 * 2 * 128);  // the last norm
+  CHECK(op(work, ends, "norm and loss all-reduce").bytes == 24);
+}
+
 TEST_CASE("a matrix that hardly shrinks is sent whole", "[ddp]") {
   // (n + m) r rate < n m fails for h x h from r = h / 4 on, for 4h x h from 2h / 5 on.
-  auto settings = kPowerSgd;
+  auto settings = kHook;
   settings["powersgd_rank"] = number(1024);
   const auto work = work_of(ddp(settings));
   // QKV: 4h * h/4 of factors are less than 0.45 * 3h^2; up and down: 5h * h/4 less than 0.45 * 4h^2.
