@@ -20,6 +20,12 @@ double largest(const Trained& trained) {
   return most;
 }
 
+// Padded as ddp pads it: some processors' products of another width round otherwise.
+Json with_ddp_vocab(Json run) {
+  run["settings"]["vocab_multiple"] = 128;
+  return run;
+}
+
 struct Shape {
   int tensor, pipeline, data;
   int zero = 0;
@@ -29,7 +35,7 @@ struct Shape {
 
 TEST_CASE("megatron alone on every axis is ddp to the bit", "[train][megatron]") {
   const int data = GENERATE(1, 2);
-  auto run = megatron_run(1, 1, data), ddp = ddp_run(data);
+  auto run = with_ddp_vocab(megatron_run(1, 1, data)), ddp = ddp_run(data);
   for (auto* json : {&run, &ddp}) (*json)["training"]["dropout"] = 0.1;
   CHECK(train(run) == train(ddp));
 }
@@ -105,7 +111,7 @@ TEST_CASE("uneven and empty stages train as one process", "[train][megatron]") {
 }
 
 TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][megatron]") {
-  auto run = megatron_run(1, 1, 2), ddp = ddp_run(2);
+  auto run = with_ddp_vocab(megatron_run(1, 1, 2)), ddp = ddp_run(2);
   run["settings"]["zero_stage"] = 1;
   for (auto* json : {&run, &ddp}) {
     (*json)["training"]["clip"] = 0;
@@ -128,14 +134,15 @@ TEST_CASE("adafactor's means are of whole matrices in every layout", "[train][me
   run["settings"]["zero_stage"] = zero;
   for (auto* json : {&run, &ddp}) {
     (*json)["settings"]["optimizer"] = "adafactor";
-    (*json)["steps"] = 5;
+    (*json)["steps"] = 3;
   }
   auto got = train(run), wanted = trained(ddp);
-  // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps.
+  // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps, and
+  // from the third on they shorten those of the biases beside it.
   for (auto* each : {&got, &wanted})
     std::erase_if(each->weights, [](const auto& item) { return item.first.ends_with("qkv.bias"); });
   CHECK(worst_loss(got, wanted) < 2e-6);
-  CHECK(distance(got.weights, wanted.weights) < 5e-6 * largest(wanted));
+  CHECK(distance(got.weights, wanted.weights) < 1e-6);
 }
 
 TEST_CASE("gradients are summed in 16 bits where that is asked for", "[train][megatron]") {

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <numeric>
+#include <ostream>
 #include <stdexcept>
 #include <thread>
 
@@ -305,6 +307,15 @@ double distance(const std::map<std::string, std::vector<float>>& a,
   for (const auto& [name, values] : a)
     most = std::max(most, b.contains(name) ? distance(values, b.at(name)) : INFINITY);
   return most;
+}
+
+std::ostream& operator<<(std::ostream& to, const Trained& trained) {
+  to << "losses";
+  for (const auto& [step, loss] : trained.losses) to << fmt::format(" {}", loss);
+  to << "; sums of weights";
+  for (const auto& [name, values] : trained.weights)
+    to << fmt::format(" {} {}", name, std::accumulate(values.begin(), values.end(), 0.0));
+  return to;
 }
 
 Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options) {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -98,6 +99,7 @@ struct Trained {
     return losses == other.losses && weights == other.weights;
   }
 };
+std::ostream& operator<<(std::ostream& to, const Trained& trained);
 Trained train(const nlohmann::ordered_json& json, const AttemptOptions& options = {});
 // Once for all cases that ask for it.
 const Trained& trained(const nlohmann::ordered_json& json);
