@@ -1,5 +1,5 @@
 # orch_headers(TARGET LEVEL): compiles TARGET with what most sources include parsed once, and, in a
-# release, at this level of optimisation (O1, O2).
+# release, at this level of optimisation (Og, O2).
 #
 # A precompiled header serves only sources with its own flags (g++ 12 crashes on another level of
 # optimisation), so there is one per level. JSON is not in it: its deferred templates would cost each

@@ -49,7 +49,7 @@ TEST_CASE("CRC32C gives the published values", "[runtime][tensorboard]") {
 }
 
 TEST_CASE("an independent reader understands our TensorBoard files", "[runtime][tensorboard]") {
-  const Place folder;
+  const ::Place folder;
   {
     TensorBoard board(folder.root());
     board.scalars(1, {{"loss", 2.5}, {"learning_rate", 0.25}});

@@ -30,16 +30,16 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, 61));
   train::Stage model(options, parameters, nullptr);
-  const auto json = nlohmann::json::parse(std::ifstream(recorded / "logits.json"));
+  const auto wanted = nlohmann::json::parse(std::ifstream(recorded / "logits.json"));
   double worst = 0, largest = 0;
-  for (std::size_t i = 0; i < json.at("tokens").size(); ++i) {
-    const auto ids = json.at("tokens")[i].get<std::vector<std::int64_t>>();
+  for (std::size_t i = 0; i < wanted.at("tokens").size(); ++i) {
+    const auto ids = wanted.at("tokens")[i].get<std::vector<std::int64_t>>();
     REQUIRE(ids.size() == 12);
     const auto tokens = at::tensor(ids, at::kLong);
     const auto logits = model.logits({tokens, tokens, 0, 0});
     for (std::int64_t row = 0; row < 12; ++row) {
       const auto expected =
-          at::tensor(json.at("logits")[i][static_cast<std::size_t>(row)].get<std::vector<float>>());
+          at::tensor(wanted.at("logits")[i][static_cast<std::size_t>(row)].get<std::vector<float>>());
       worst = std::max(worst, (logits[row] - expected).abs().max().item<double>());
       largest = std::max(largest, expected.abs().max().item<double>());
     }

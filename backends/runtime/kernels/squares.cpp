@@ -1,6 +1,6 @@
 #include "backends/runtime/kernels/squares.h"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <stdexcept>
 #include <string>

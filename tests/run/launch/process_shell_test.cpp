@@ -17,25 +17,19 @@
 
 #include "core/base/lock.h"
 #include "tests/place.h"
+#include "tests/run/launch/local_fixture.h"
 
 namespace {
 
 using orch::Command;
 using orch::launch::ProcessShell;
+using orch::test::eventually;
 namespace fs = orch::fs;
 
 Command bash(std::string script) {
   Command command;
   command.argv = {"bash", "-c", std::move(script)};
   return command;
-}
-
-bool eventually(auto&& holds) {
-  for (int i = 0; i < 30000; ++i) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 }  // namespace

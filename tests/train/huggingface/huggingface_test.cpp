@@ -66,13 +66,11 @@ std::string reason(const fs::path& from, const fs::path& to) {
   return imported ? "" : text(imported.error());
 }
 
-void put(const fs::path& file, const std::string& content) { std::ofstream(file) << content; }
-
 void replace(const fs::path& file, const std::string& from, const std::string& to) {
   auto content = *read_file(file);
   REQUIRE(content.find(from) != std::string::npos);
   content.replace(content.find(from), from.size(), to);
-  put(file, content);
+  std::ofstream(file) << content;
 }
 
 }  // namespace
@@ -215,7 +213,7 @@ TEST_CASE("models that compute something else are not imported", "[huggingface]"
   const auto config = place.root() / "good/config.json";
   const auto good = *read_file(config);
   const auto refused = [&](const std::string& from, const std::string& to) {
-    put(config, good);
+    std::ofstream(config) << good;
     replace(config, from, to);
     return reason(place.root() / "good", place.root() / "new");
   };
@@ -233,7 +231,7 @@ TEST_CASE("models that compute something else are not imported", "[huggingface]"
   CHECK_THAT(refused("\"vocab_size\": 5", "\"vocab_size\": 7"),
              ContainsSubstring("wte.weight: has shape [5, 6], and config.json says [7, 6]"));
   CHECK_FALSE(fs::exists(place.root() / "new"));
-  put(config, good);
+  std::ofstream(config) << good;
   fs::rename(place.root() / "good/model.safetensors", place.root() / "good/pytorch_model.bin");
   CHECK_THAT(reason(place.root() / "good", place.root() / "new"),
              ContainsSubstring("safe_serialization"));
