@@ -12,9 +12,9 @@ namespace {
 
 using namespace train;
 
-ReducerOptions reducer_options(const plan::Run& config) {
+CompressingOptions reducer_options(const plan::Run& config) {
   const Settings settings(config);
-  ReducerOptions options;
+  CompressingOptions options;
   options.buckets.bytes = settings.real("bucket_mb") * 1048576;
   options.overlap = settings.flag("overlap");
   options.bucket_view = settings.flag("gradient_as_bucket_view");

@@ -38,7 +38,7 @@ class Engine : public train::Engine {
   train::Replicas replicas_;
   train::Stage model_;
   train::Update update_;
-  Reducer reducer_;
+  CompressingReducer reducer_;
 };
 
 }  // namespace orch::ddp

@@ -14,7 +14,7 @@ std::vector<train::BucketRange> buckets_for(const train::Parameters& parameters,
                            static_cast<std::int64_t>(flat.element_size()), options);
 }
 
-train::ReducerOptions with_type(const train::Parameters& parameters, const ReducerOptions& options) {
+train::ReducerOptions with_type(const train::Parameters& parameters, const CompressingOptions& options) {
   train::ReducerOptions plain = options;
   if (parameters.gradients().scalar_type() != at::kFloat) return plain;
   if (options.compression == Compression::fp16) plain.sent_as = at::kHalf;
@@ -23,7 +23,7 @@ train::ReducerOptions with_type(const train::Parameters& parameters, const Reduc
 }
 
 std::unique_ptr<train::BucketHook> hook_of(train::Parameters& parameters, train::Group& data,
-                                           const ReducerOptions& options) {
+                                           const CompressingOptions& options) {
   if (options.compression != Compression::powersgd) return {};
   return std::make_unique<PowerSgdHook>(parameters, data, options.powersgd);
 }
@@ -39,16 +39,16 @@ Compression parse_compression(const std::string& name) {
                               "': there are none, fp16, bf16 and powersgd");
 }
 
-Reducer::Reducer(train::Parameters& parameters, train::Group& data, const ReducerOptions& options)
+CompressingReducer::CompressingReducer(train::Parameters& parameters, train::Group& data, const CompressingOptions& options)
     : train::Reducer(parameters, data, buckets_for(parameters, options.buckets),
                      with_type(parameters, options), hook_of(parameters, data, options)) {}
 
-std::vector<train::OptimizerState> Reducer::states() {
+std::vector<train::OptimizerState> CompressingReducer::states() {
   auto* powersgd = dynamic_cast<PowerSgdHook*>(hook());
   return powersgd ? powersgd->states() : std::vector<train::OptimizerState>{};
 }
 
-double Reducer::error_bytes() const {
+double CompressingReducer::error_bytes() const {
   const auto* powersgd = dynamic_cast<const PowerSgdHook*>(hook());
   return powersgd ? powersgd->error_bytes() : 0;
 }

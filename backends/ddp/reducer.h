@@ -8,17 +8,17 @@ namespace orch::ddp {
 
 Compression parse_compression(const std::string& name);  // throws std::invalid_argument
 
-struct ReducerOptions : train::ReducerOptions {
+struct CompressingOptions : train::ReducerOptions {
   train::BucketOptions buckets;
   Compression compression = Compression::none;  // fp16, bf16: none if gradients have 16 bits anyhow
   PowerSgdOptions powersgd;
 };
 
 // The reducer of all parameters, with compression.
-class Reducer : public train::Reducer {
+class CompressingReducer : public train::Reducer {
  public:
   // Both outlive the reducer.
-  Reducer(train::Parameters& parameters, train::Group& data, const ReducerOptions& options);
+  CompressingReducer(train::Parameters& parameters, train::Group& data, const CompressingOptions& options);
 
   // For checkpoints; see PowerSgdHook::states.
   std::vector<train::OptimizerState> states();

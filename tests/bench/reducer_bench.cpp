@@ -37,10 +37,10 @@ struct Measured {
 };
 
 // backward: seconds of a device that computes elsewhere, so that the host is free.
-Measured measure(train::World& world, ddp::ReducerOptions options, double backward) {
+Measured measure(train::World& world, ddp::CompressingOptions options, double backward) {
   auto parameters = model();
   options.powersgd.start = 0;
-  ddp::Reducer reducer(parameters, world.world(), options);
+  ddp::CompressingReducer reducer(parameters, world.world(), options);
   const auto total = static_cast<double>(parameters.gradients().numel());
   const auto values = at::empty_like(parameters.gradients()).uniform_(-1, 1);
   double seconds = 0;
@@ -63,8 +63,8 @@ Measured measure(train::World& world, ddp::ReducerOptions options, double backwa
   return {seconds / kSteps, bytes / kSteps};
 }
 
-ddp::ReducerOptions with(bool overlap, ddp::Compression compression, std::int64_t rank = 0) {
-  ddp::ReducerOptions options;
+ddp::CompressingOptions with(bool overlap, ddp::Compression compression, std::int64_t rank = 0) {
+  ddp::CompressingOptions options;
   options.buckets.bytes = 8 * 1048576.0;
   options.overlap = overlap;
   options.compression = compression;

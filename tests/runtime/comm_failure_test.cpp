@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kTimeout = 5;
 
-RankOptions with_flight(const Place& place) {
+RankOptions with_flight(const ::Place& place) {
   RankOptions options;
   options.timeout_seconds = kTimeout;
   options.flight_folder = place.root().string();
@@ -61,7 +61,7 @@ void check_survivors(const std::vector<Outcome>& outcomes, int culprit, double w
 }  // namespace
 
 TEST_CASE("a killed rank is named by all the others, with what it did last", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const int ranks = GENERATE(2, 3, 4);
   CAPTURE(ranks);
   const int victim = ranks - 1;
@@ -76,7 +76,7 @@ TEST_CASE("a killed rank is named by all the others, with what it did last", "[c
 }
 
 TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const auto outcomes = run_worlds(3, steps_until(0, [](World&) { ::kill(::getpid(), SIGKILL); }),
                                    with_flight(place));
   check_survivors(outcomes, 0, kTimeout, "all_reduce #4 of 'data'", "rank 0 is gone (process ");
@@ -84,7 +84,7 @@ TEST_CASE("the death of rank 0, which hosts the store, is told as such", "[comm]
 }
 
 TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const int victim = GENERATE(1, 0);  // 0: the store hangs with it
   const auto outcomes =
       run_worlds(3, steps_until(victim, [](World&) { ::raise(SIGSTOP); }), with_flight(place));
@@ -94,7 +94,7 @@ TEST_CASE("a rank that hangs is named after the timeout", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that computes for too long is named, and what it does", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const auto outcomes = run_worlds(
       3, steps_until(1, [](World&) { std::this_thread::sleep_for(std::chrono::seconds(9)); }),
       with_flight(place));
@@ -131,7 +131,7 @@ TEST_CASE("who waits for another is not to blame, but the last of the chain", "[
 }
 
 TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const int victim = GENERATE(1, 0);
   const auto outcomes = run_worlds(3, steps_until(victim, [](World&) {}), with_flight(place));
   CHECK(outcomes[static_cast<std::size_t>(victim)].ok());
@@ -140,7 +140,7 @@ TEST_CASE("a rank that leaves early is named", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that fails tells the others why", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const int victim = GENERATE(2, 0);
   const auto fail = [](World& world) {
     world.announce_failure("out of memory");
@@ -152,7 +152,7 @@ TEST_CASE("a rank that fails tells the others why", "[comm][failure]") {
 }
 
 TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const auto outcomes = run_worlds(
       2,
       [](World& world) {
@@ -167,7 +167,7 @@ TEST_CASE("a rank that enters another collective is named", "[comm][failure]") {
 
 TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm][failure]") {
   for (int trial = 0; trial < 10; ++trial) {
-    const Place place;
+    const ::Place place;
     auto options = with_flight(place);
     options.timeout_seconds = 2;
     options.meanwhile = [&](const std::vector<pid_t>& pids) {
@@ -191,7 +191,7 @@ TEST_CASE("a rank killed at any moment never leaves the others hanging", "[comm]
 }
 
 TEST_CASE("the flight files of the dead hold their last collectives", "[comm][failure]") {
-  const Place place;
+  const ::Place place;
   const auto options = with_flight(place);
   run_worlds(2,
              steps_until(1,

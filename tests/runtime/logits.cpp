@@ -1,12 +1,12 @@
 // Our logits of a checkpoint, for transformers_check.py:
-//   orch_logits PLACE LOGITS.json [TOKENS.json]
+//   ORCH_CHECKPOINT=PLACE ORCH_LOGITS=LOGITS.json [ORCH_TOKENS=TOKENS.json] orch_test_runtime "[logits]"
 // PLACE: a checkpoint, a folder of them, or a run folder. TOKENS.json: {"tokens": [[…], …]}, whole
 // sequences; without it, two that follow a simple rule.
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "backends/runtime/model/stage.h"
@@ -38,26 +38,23 @@ nlohmann::json list(const at::Tensor& tensor) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  if (argc < 3) throw std::runtime_error("usage: orch_logits PLACE LOGITS.json [TOKENS.json]");
-  auto opened = checkpoint::open_at(argv[1]);
-  if (!opened.reader) throw std::runtime_error(fmt::format("{}: no checkpoint", argv[1]));
+TEST_CASE("logits of a checkpoint", "[.logits]") {
+  const char *place = std::getenv("ORCH_CHECKPOINT"), *to = std::getenv("ORCH_LOGITS");
+  REQUIRE((place && to));
+  auto opened = checkpoint::open_at(place);
+  REQUIRE(opened.reader);
   train::ModelOptions options;
   options.config = config_of(*opened.reader);
   train::Parameters parameters(train::parameter_specs(options.config), {});
   train::load_state(*opened.reader, train::weight_state(parameters, options.config.vocab));
   train::Stage model(options, parameters, nullptr);
   nlohmann::json out;
-  out["tokens"] = sequences(options.config, argc > 3 ? argv[3] : nullptr);
+  out["tokens"] = sequences(options.config, std::getenv("ORCH_TOKENS"));
   for (const auto& sequence : out["tokens"]) {
     const auto tokens = at::tensor(sequence.get<std::vector<std::int64_t>>(), at::kLong);
     const auto logits = model.logits({tokens, tokens, 0, 0});
     auto& rows = out["logits"].emplace_back(nlohmann::json::array());
     for (std::int64_t row = 0; row < logits.size(0); ++row) rows.push_back(list(logits[row]));
   }
-  std::ofstream(argv[2]) << out;
-  return 0;
-} catch (const std::exception& error) {
-  std::cerr << error.what() << "\n";
-  return 1;
+  std::ofstream(to) << out;
 }

@@ -21,8 +21,8 @@ namespace {
 const std::vector<std::vector<std::int64_t>> kShapes = {
     {48, 32}, {48, 32}, {6, 5}, {70}, {20, 6, 8}};
 
-ReducerOptions low_rank(std::int64_t rank) {
-  ReducerOptions options;
+CompressingOptions low_rank(std::int64_t rank) {
+  CompressingOptions options;
   options.buckets.first_bytes = 8000;  // three buckets
   options.buckets.bytes = 6000;
   options.compression = Compression::powersgd;
@@ -31,7 +31,7 @@ ReducerOptions low_rank(std::int64_t rank) {
   return options;
 }
 
-void reduce(Reducer& reducer, Parameters& parameters, std::int64_t step) {
+void reduce(CompressingReducer& reducer, Parameters& parameters, std::int64_t step) {
   reducer.begin(step, true);
   for (std::size_t i = 0; i < parameters.size(); ++i) reducer.ready(i);
   reducer.finish();
@@ -48,7 +48,7 @@ double worst(Parameters& parameters, int ranks, std::int64_t step) {
   return most;
 }
 
-at::Tensor state(Reducer& reducer, const std::string& kind, std::size_t parameter) {
+at::Tensor state(CompressingReducer& reducer, const std::string& kind, std::size_t parameter) {
   for (const auto& one : reducer.states())
     if (one.kind == kind && one.parameter == parameter) return one.tensor;
   throw std::runtime_error("expected: state " + kind);
@@ -93,7 +93,7 @@ TEST_CASE("a gradient of rank 1 comes out as plain averaging gives it", "[ddp][p
     auto options = low_rank(rank);
     options.powersgd.min_rate = 1;
     for (const double scale : {1.0, 1e-5}) {
-      Reducer reducer(parameters, world.world(), options);
+      CompressingReducer reducer(parameters, world.world(), options);
       for (auto& parameter : parameters)
         parameter.gradient.copy_(
             parameter.spec.shape.size() == 1
@@ -119,7 +119,7 @@ TEST_CASE("with full rank nothing is lost", "[ddp][powersgd]") {
     auto parameters = parameters_of(kShapes);
     auto options = low_rank(48);
     options.powersgd.min_rate = 0.01;  // compress although it saves nothing
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     for (std::int64_t step = 1; step <= 4; ++step) {
       set_gradients(parameters, world.rank(), step);
       reduce(reducer, parameters, step);
@@ -134,7 +134,7 @@ TEST_CASE("what is sent and what is still owed add up to the true gradients", "[
   const int ranks = GENERATE(2, 4);
   const auto outcomes = run_worlds(ranks, [](World& world) {
     auto parameters = parameters_of(kShapes);
-    Reducer reducer(parameters, world.world(), low_rank(2));
+    CompressingReducer reducer(parameters, world.world(), low_rank(2));
     auto sent = at::zeros({48, 32}, at::kDouble), truth = at::zeros({48, 32}, at::kDouble);
     for (std::int64_t step = 1; step <= 12; ++step) {
       set_gradients(parameters, world.rank(), step);
@@ -157,7 +157,7 @@ TEST_CASE("with a warm start the approximation finds the best of its rank", "[dd
     auto parameters = parameters_of({{60, 40}});
     auto options = low_rank(2);
     options.powersgd.error_feedback = false;
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     // Singular values 8, 4, 0.5, 0.25, ... : the best approximation of rank 2 misses the rest.
     const auto u =
         std::get<0>(at::linalg_qr((at::arange(60 * 40, at::kDouble) * 1.7).sin().view({60, 40})));
@@ -185,7 +185,7 @@ TEST_CASE("bytes are those of the factors", "[ddp][powersgd]") {
     auto parameters = parameters_of(kShapes);
     auto options = low_rank(2);
     options.powersgd.start = 1;
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     set_gradients(parameters, world.rank(), 1);
     reduce(reducer, parameters, 1);
     // Before the start, whole: 1536 + 1536 + 64 + 128 + 960 elements with padding.
@@ -203,7 +203,7 @@ TEST_CASE("bytes are those of the factors", "[ddp][powersgd]") {
 TEST_CASE("a parameter that was not used for a while comes back", "[ddp][powersgd]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of({{48, 32}});
-    Reducer reducer(parameters, world.world(), low_rank(1));
+    CompressingReducer reducer(parameters, world.world(), low_rank(1));
     for (std::int64_t step = 1; step <= 3; ++step) {
       parameters.gradients().zero_();
       reducer.begin(step, true);
@@ -220,7 +220,7 @@ TEST_CASE("a parameter that was not used for a while comes back", "[ddp][powersg
 TEST_CASE("a gradient that is not finite shows, and leaves no trace", "[ddp][powersgd]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of({{48, 32}});
-    Reducer reducer(parameters, world.world(), low_rank(1));
+    CompressingReducer reducer(parameters, world.world(), low_rank(1));
     set_gradients(parameters, world.rank(), 1);
     reduce(reducer, parameters, 1);
     const auto owed = state(reducer, "error", 0).clone();
@@ -240,7 +240,7 @@ TEST_CASE("a gradient that is not finite shows, and leaves no trace", "[ddp][pow
 TEST_CASE("training resumed from its state gives the same bits", "[ddp][powersgd]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     const auto options = low_rank(2);
-    const auto run = [&](Reducer& reducer, Parameters& parameters, std::int64_t from,
+    const auto run = [&](CompressingReducer& reducer, Parameters& parameters, std::int64_t from,
                          std::int64_t to) {
       for (auto step = from; step <= to; ++step) {
         set_gradients(parameters, world.rank(), step);
@@ -248,14 +248,14 @@ TEST_CASE("training resumed from its state gives the same bits", "[ddp][powersgd
       }
     };
     auto one = parameters_of(kShapes), two = parameters_of(kShapes);
-    Reducer whole(one, world.world(), options);
+    CompressingReducer whole(one, world.world(), options);
     run(whole, one, 1, 4);
     std::vector<at::Tensor> saved;
     for (const auto& part : whole.states()) saved.push_back(part.tensor.clone());
     expect(saved.size() == 6, "an error and a Q for each of three");
     run(whole, one, 5, 7);
 
-    Reducer resumed(two, world.world(), options);
+    CompressingReducer resumed(two, world.world(), options);
     auto states = resumed.states();
     for (std::size_t i = 0; i < states.size(); ++i) states[i].tensor.copy_(saved[i]);
     run(resumed, two, 5, 7);
@@ -274,7 +274,7 @@ TEST_CASE("ranks that get ready in any order, with delays, agree to the bit", "[
       ranks,
       [](World& world) {
         auto parameters = parameters_of(kShapes);
-        Reducer reducer(parameters, world.world(), low_rank(2));
+        CompressingReducer reducer(parameters, world.world(), low_rank(2));
         for (std::int64_t step = 1; step <= 10; ++step) {
           set_gradients(parameters, world.rank(), step);
           reducer.begin(step, true);
@@ -294,7 +294,7 @@ TEST_CASE("ranks that get ready in any order, with delays, agree to the bit", "[
 TEST_CASE("16-bit gradients are compressed too", "[ddp][powersgd]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of({{48, 32}}, {at::kBFloat16, false, at::kCPU});
-    Reducer reducer(parameters, world.world(), low_rank(1));
+    CompressingReducer reducer(parameters, world.world(), low_rank(1));
     parameters[0].gradient.copy_(rank_one(48, 32, world.rank()));
     reduce(reducer, parameters, 1);
     // bf16 rounds the gradients before and after, by at most 2^-9 of their size each.

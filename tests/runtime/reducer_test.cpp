@@ -23,8 +23,8 @@ namespace {
 
 const std::vector<std::vector<std::int64_t>> kReducedShapes = {{100}, {40, 30}, {7}, {64, 64}, {3, 5, 11}};
 
-ReducerOptions small_buckets() {
-  ReducerOptions options;
+CompressingOptions small_buckets() {
+  CompressingOptions options;
   options.buckets.first_bytes = 400;
   options.buckets.bytes = 6000;
   return options;
@@ -42,7 +42,7 @@ void expect_means(Parameters& parameters, int ranks, std::int64_t step, double t
 }
 
 // Gradients get ready in an order that differs from rank to rank and step to step.
-void reduce_in_disorder(Reducer& reducer, Parameters& parameters, int rank, std::int64_t step) {
+void reduce_in_disorder(CompressingReducer& reducer, Parameters& parameters, int rank, std::int64_t step) {
   std::vector<std::size_t> order(parameters.size());
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 random(static_cast<unsigned>(100 * rank + step));
@@ -57,7 +57,7 @@ void reduce_in_disorder(Reducer& reducer, Parameters& parameters, int rank, std:
 TEST_CASE("buckets close when they are full, the first one early", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    Reducer reducer(parameters, world.world(), small_buckets());
+    CompressingReducer reducer(parameters, world.world(), small_buckets());
     // In elements, each parameter at a multiple of 64: 100 (128) fill the first bucket's 400 bytes;
     // 1200 (1216) and 7 (64) are less than 6000 bytes, with 4096 more; 165 (192) are left over.
     const auto buckets = train::buckets_of(
@@ -89,7 +89,7 @@ TEST_CASE("gradients become their mean, whatever order they get ready in", "[ddp
         auto options = small_buckets();
         options.overlap = overlap;
         options.bucket_view = view;
-        Reducer reducer(parameters, world.world(), options);
+        CompressingReducer reducer(parameters, world.world(), options);
         for (std::int64_t step = 1; step <= 10; ++step) {
           set_all_gradients(parameters, world.rank(), step);
           reduce_in_disorder(reducer, parameters, world.rank(), step);
@@ -104,7 +104,7 @@ TEST_CASE("gradients become their mean, whatever order they get ready in", "[ddp
 TEST_CASE("all ranks have the same bits", "[ddp]") {
   const auto outcomes = run_worlds(4, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    Reducer reducer(parameters, world.world(), small_buckets());
+    CompressingReducer reducer(parameters, world.world(), small_buckets());
     set_all_gradients(parameters, world.rank(), 1);
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
     auto other = parameters.gradients().clone();
@@ -117,7 +117,7 @@ TEST_CASE("all ranks have the same bits", "[ddp]") {
 TEST_CASE("micro-batches without synchronisation send nothing", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    Reducer reducer(parameters, world.world(), small_buckets());
+    CompressingReducer reducer(parameters, world.world(), small_buckets());
     for (int micro = 0; micro < 3; ++micro) {
       reducer.begin(1, micro == 2);
       for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -136,7 +136,7 @@ TEST_CASE("micro-batches without synchronisation send nothing", "[ddp]") {
 TEST_CASE("parameters that are not used do not hold the others up", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    Reducer reducer(parameters, world.world(), small_buckets());
+    CompressingReducer reducer(parameters, world.world(), small_buckets());
     for (std::int64_t step = 1; step <= 3; ++step) {
       parameters.gradients().zero_();
       reducer.begin(step, true);
@@ -161,7 +161,7 @@ TEST_CASE("16-bit compression halves the bytes and rounds once or twice", "[ddp]
     auto parameters = parameters_of(kReducedShapes);
     auto options = small_buckets();
     options.compression = parse_compression(bf16 ? "bf16" : "fp16");
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     set_all_gradients(parameters, world.rank(), 1);
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
     // Each rank's half and the sum are rounded, by at most 2^-9 (bf16) or 2^-12 of their size.
@@ -174,9 +174,9 @@ TEST_CASE("16-bit compression halves the bytes and rounds once or twice", "[ddp]
 TEST_CASE("an overflow of fp16 is there for the gradient's norm to see", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of({{10}, {10}});
-    ReducerOptions options;
+    CompressingOptions options;
     options.compression = Compression::fp16;
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     parameters[0].gradient.fill_(60000);                          // the sum alone would not fit
     parameters[1].gradient.fill_(world.rank() == 1 ? 2e5 : 1.0);  // 1e5 does not fit
     reduce_in_disorder(reducer, parameters, world.rank(), 1);
@@ -189,7 +189,7 @@ TEST_CASE("an overflow of fp16 is there for the gradient's norm to see", "[ddp]"
 TEST_CASE("gradients that cannot be right are refused", "[ddp]") {
   const auto outcomes = run_worlds(2, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    Reducer reducer(parameters, world.world(), small_buckets());
+    CompressingReducer reducer(parameters, world.world(), small_buckets());
     reducer.begin(1, true);
     reducer.ready(4);
     reducer.ready(4);
@@ -202,10 +202,10 @@ TEST_CASE("gradients that cannot be right are refused", "[ddp]") {
 TEST_CASE("a rank alone reduces nothing", "[ddp]") {
   const auto outcomes = run_worlds(1, [](World& world) {
     auto parameters = parameters_of(kReducedShapes);
-    ReducerOptions options;
+    CompressingOptions options;
     options.compression = Compression::powersgd;
     options.powersgd.start = 0;
-    Reducer reducer(parameters, world.world(), options);
+    CompressingReducer reducer(parameters, world.world(), options);
     set_all_gradients(parameters, 0, 1);
     const auto before = parameters.gradients().clone();
     reduce_in_disorder(reducer, parameters, 0, 1);

@@ -1,7 +1,8 @@
-// write_pages FOLDER: each page of the fixtures as FOLDER/<name>.html, beside it what its records
-// hold as <name>.json, so that the browser's page can be held against it.
+// ORCH_PAGES=FOLDER orch_test_show "[pages]": each page of the fixtures as FOLDER/<name>.html, beside it
+// what its records hold as <name>.json, so that the browser's page can be held against it.
 
-#include <cstdio>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,9 +10,9 @@
 
 #include "tests/show/page/fixtures.h"
 
+namespace orch::page::test {
 namespace {
 
-using namespace orch::page;
 using nlohmann::json;
 
 void put(json& out, const char* name, const std::optional<double>& value) {
@@ -24,8 +25,8 @@ json facts(const Page& page) {
     json run{{"id", record.id},
              {"strategy", record.field_text("strategy")},
              {"model", record.field_text("model")},
-             {"state", orch::record::name(record.state)},
-             {"failure", orch::record::name(record.failure)},
+             {"state", record::name(record.state)},
+             {"failure", record::name(record.failure)},
              {"doubts", json::array()},
              {"fields", json::object()},
              {"losses", record.measured.losses.size()},
@@ -36,7 +37,7 @@ json facts(const Page& page) {
              {"estimated_items", record.estimated ? record.estimated->time.size() : 0}};
     for (const auto& doubt : record.doubts) run["doubts"].push_back(doubt.kind);
     for (const auto& field : record.fields)
-      run["fields"][field.name] = orch::record::text(field.value);
+      run["fields"][field.name] = record::text(field.value);
     put(run, "gpus", record.field_number("gpus"));
     if (record.measured.step_seconds) run["step"] = record.measured.step_seconds->value;
     put(run, "days", record.measured.days_per_100b_tokens);
@@ -56,22 +57,21 @@ json facts(const Page& page) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: write_pages FOLDER\n"), 2;
-  namespace fixtures = orch::page::test;
+TEST_CASE("pages of the fixtures", "[.pages]") {
+  const char* folder = std::getenv("ORCH_PAGES");
+  REQUIRE(folder);
   const std::map<std::string, Page> pages{
-      {"full", fixtures::full()},         {"many", fixtures::many(2000)},
-      {"hostile", fixtures::hostile()},   {"empty", {}},
-      {"plans", fixtures::plans()},       {"published", fixtures::published()},
-      {"logs", fixtures::logs()},         {"sweep", fixtures::sweep()},
-               {"same", fixtures::same_size()},
-      {"families", fixtures::families()}, {"ended", fixtures::ended()}};
-  std::filesystem::create_directories(argv[1]);
+      {"full", full()},     {"many", many(2000)}, {"hostile", hostile()},   {"empty", {}},
+      {"plans", plans()},   {"logs", logs()},     {"published", published()},
+      {"sweep", sweep()},   {"same", same_size()}, {"families", families()}, {"ended", ended()}};
+  std::filesystem::create_directories(folder);
   for (const auto& [name, page] : pages) {
-    const auto base = std::string(argv[1]) + "/" + name;
+    const auto base = std::string(folder) + "/" + name;
     std::ofstream(base + ".html", std::ios::binary) << html(page);
     std::ofstream(base + ".svg", std::ios::binary) << svg(page);
     std::ofstream(base + ".json", std::ios::binary)
         << facts(page).dump(-1, ' ', true, json::error_handler_t::replace);
   }
 }
+
+}  // namespace orch::page::test
