@@ -14,7 +14,8 @@ std::vector<train::BucketRange> buckets_for(const train::Parameters& parameters,
                            static_cast<std::int64_t>(flat.element_size()), options);
 }
 
-train::ReducerOptions with_type(const train::Parameters& parameters, const CompressingOptions& options) {
+train::ReducerOptions with_type(const train::Parameters& parameters,
+                                const CompressingOptions& options) {
   train::ReducerOptions plain = options;
   if (parameters.gradients().scalar_type() != at::kFloat) return plain;
   if (options.compression == Compression::fp16) plain.sent_as = at::kHalf;
@@ -39,7 +40,8 @@ Compression parse_compression(const std::string& name) {
                               "': there are none, fp16, bf16 and powersgd");
 }
 
-CompressingReducer::CompressingReducer(train::Parameters& parameters, train::Group& data, const CompressingOptions& options)
+CompressingReducer::CompressingReducer(train::Parameters& parameters, train::Group& data,
+                                       const CompressingOptions& options)
     : train::Reducer(parameters, data, buckets_for(parameters, options.buckets),
                      with_type(parameters, options), hook_of(parameters, data, options)) {}
 

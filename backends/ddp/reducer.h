@@ -18,7 +18,8 @@ struct CompressingOptions : train::ReducerOptions {
 class CompressingReducer : public train::Reducer {
  public:
   // Both outlive the reducer.
-  CompressingReducer(train::Parameters& parameters, train::Group& data, const CompressingOptions& options);
+  CompressingReducer(train::Parameters& parameters, train::Group& data,
+                     const CompressingOptions& options);
 
   // For checkpoints; see PowerSgdHook::states.
   std::vector<train::OptimizerState> states();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "core/base/units.h"
 
@@ -29,11 +28,13 @@ struct Sizes {
   }
   // The smallest multiple with at least so many parameters.
   std::int64_t at_least(double params_wanted) const {
-    std::int64_t enough = 1;
-    while (params(enough) < params_wanted) enough *= 2;
-    const auto all = std::views::iota(std::int64_t{1}, enough + 1);
-    return *std::ranges::partition_point(
-        all, [&](std::int64_t times) { return params(times) < params_wanted; });
+    std::int64_t enough = 1, too_few = 0;
+    for (; params(enough) < params_wanted; enough *= 2) too_few = enough;
+    while (enough - too_few > 1) {
+      const auto middle = too_few + (enough - too_few) / 2;
+      (params(middle) < params_wanted ? too_few : enough) = middle;
+    }
+    return enough;
   }
 };
 

@@ -144,7 +144,8 @@ bool is_mask(const std::string& name) {
 }
 
 Status check_names(const Source& source, const std::vector<Tensor>& tensors, const fs::path& from) {
-  for (const auto& [name, found] : source.tensors()) {
+  for (const auto& found : source.tensors()) {
+    const auto& name = found.first;
     const bool known = std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
       return std::any_of(tensor.theirs.begin(), tensor.theirs.end(),
                          [&](const Their& their) { return their.name == name; });
