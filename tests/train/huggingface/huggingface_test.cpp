@@ -153,7 +153,7 @@ TEST_CASE("a large model goes into several files, and comes back in several shar
   REQUIRE(exported);
   CHECK(exported->files > 3);
   CHECK(fs::exists(place.root() / "out/model.safetensors.index.json"));
-  REQUIRE(import_model(place.root() / "out", place.root() / "back", {1500}));
+  REQUIRE(import_model(place.root() / "out", place.root() / "back", 1500));
   const auto after = opened(place.root() / "back");
   CHECK(after.facts().ranks > 2);
   for (const auto& parameter : parameters("gpt"))

@@ -152,21 +152,20 @@ Status LocalExecutor::test(const Request& request) {
 }
 
 Submitted LocalExecutor::submit(const Request& request) {
-  using Reply = Submitted::Reply;
   if (!request.after.empty())
-    return {Reply::refused, "", "a local run does not wait for another job"};
+    return {Submitted::Reply::refused, "", "a local run does not wait for another job"};
   auto argv = options_.supervisor;
   argv.push_back(request.folder.string());
   const auto log = request.folder / "supervisor.log";
   const auto outcome = start_detached(argv, log, request.lock, options_.answer_seconds);
   if (!outcome.started && !read_answer(request.folder))
-    return {Reply::refused, "",
+    return {Submitted::Reply::refused, "",
             fmt::format("cannot start {}: {}", printable(argv.front()), outcome.error)};
-  if (const auto job = read_answer(request.folder)) return {Reply::accepted, *job, ""};
+  if (const auto job = read_answer(request.folder)) return {Submitted::Reply::accepted, *job, ""};
   if (!outcome.heard)
-    return {Reply::unclear, "",
+    return {Submitted::Reply::unclear, "",
             fmt::format("no word from the supervisor in {:.0f} s", options_.answer_seconds)};
-  return {Reply::refused, "", "the supervisor left: " + tail(log)};
+  return {Submitted::Reply::refused, "", "the supervisor left: " + tail(log)};
 }
 
 Result<std::optional<std::string>> LocalExecutor::find(const record::Submission& submission) {
