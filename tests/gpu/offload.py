@@ -17,7 +17,7 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from trainers import Attempt, run_json, train  # noqa: E402
+from trainers import Attempt, run_json, sizes, train  # noqa: E402
 
 MODELS = {  # layers, hidden, heads, micro-batch, batch, [settings beside full recomputation]
     "2.7B": (32, 2560, 32, 8, 8, [{}, {"offload": "optimizer"}, {"offload": "full"},
@@ -92,14 +92,14 @@ def ours(trainers, name, settings, steps=7, skip=2):
 def fsdp2(offload, steps=4):
     import torch.distributed as dist
     from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
-    from reference import Gpt
+    from reference import Transformer
     layers, hidden, heads, micro, _, _ = MODELS["2.7B"]
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29777", RANK="0", WORLD_SIZE="1")
     if not dist.is_initialized():
         dist.init_process_group("cpu:gloo,cuda:nccl")
     torch.set_num_threads(os.cpu_count())
     with torch.device("meta"):
-        model = Gpt(layers, hidden, heads, SEQ, True)
+        model = Transformer(sizes((layers, hidden, heads, 50257, SEQ)), True)
     model.to_empty(device="cpu" if offload else "cuda")
     with torch.no_grad():
         for weight in model.parameters():
