@@ -33,12 +33,10 @@ void add(const at::Tensor& to, const void* from, at::ScalarType dtype, bool adds
   const auto count = to.numel(), chunks = (count + squares::kChunk - 1) / squares::kChunk;
   const auto before = squared.size();
   squared.resize(before + static_cast<std::size_t>(chunks));
-  host_pool().run(chunks, [&](std::int64_t begin, std::int64_t end) {
-    for (auto chunk = begin; chunk < end; ++chunk) {
-      const auto first = chunk * squares::kChunk, last = std::min(count, first + squares::kChunk);
-      add_range(to.data_ptr<float>(), from, dtype, first, last, adds);
-      squared[before + static_cast<std::size_t>(chunk)] = squares::of_chunk(to.narrow(0, first, last - first));
-    }
+  host_pool().run(chunks, [&](std::int64_t chunk) {
+    const auto first = chunk * squares::kChunk, last = std::min(count, first + squares::kChunk);
+    add_range(to.data_ptr<float>(), from, dtype, first, last, adds);
+    squared[before + static_cast<std::size_t>(chunk)] = squares::of_chunk(to.narrow(0, first, last - first));
   });
 }
 

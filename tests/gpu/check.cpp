@@ -360,8 +360,10 @@ void measure_host() {
                c = host_zeros(kCount, at::kFloat);
     auto *to = a.data_ptr<float>(), *one = b.data_ptr<float>(), *two = c.data_ptr<float>();
     const double triad = best_seconds([&] {
-      host_pool().run(kCount, [&](std::int64_t begin, std::int64_t end) {
+      constexpr std::int64_t kChunk = 1 << 15;
+      host_pool().run((kCount + kChunk - 1) / kChunk, [&](std::int64_t chunk) {
         auto* __restrict__ x = to;
+        const auto begin = chunk * kChunk, end = std::min(kCount, begin + kChunk);
         for (auto i = begin; i < end; ++i) x[i] = one[i] + 3 * two[i];
       });
     });

@@ -32,8 +32,10 @@ Pages take(std::int64_t elements, at::ScalarType dtype) {
     throw Failed("host_memory", fmt::format("{} of host memory cannot be had",
                                             format_bytes(Bytes(static_cast<double>(bytes)))));
   ::madvise(at, bytes, MADV_HUGEPAGE);
-  host_pool().run(static_cast<std::int64_t>(bytes), [&](std::int64_t begin, std::int64_t end) {
-    std::memset(static_cast<char*>(at) + begin, 0, static_cast<std::size_t>(end - begin));
+  constexpr std::size_t kPage = 2 << 20;
+  host_pool().run(static_cast<std::int64_t>((bytes + kPage - 1) / kPage), [&](std::int64_t page) {
+    const auto begin = static_cast<std::size_t>(page) * kPage;
+    std::memset(static_cast<char*>(at) + begin, 0, std::min(kPage, bytes - begin));
   });
   return {at, bytes};
 }

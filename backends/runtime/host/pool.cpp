@@ -8,7 +8,7 @@
 namespace orch::train {
 
 HostPool::HostPool(int threads) : size_(std::max(1, threads)) {
-  for (int i = 1; i < size_; ++i) others_.emplace_back([this, i] { live(i); });
+  for (int i = 1; i < size_; ++i) others_.emplace_back([this] { live(); });
 }
 
 HostPool::~HostPool() {
@@ -24,7 +24,8 @@ void HostPool::run(std::int64_t count, const Work& work) {
   const std::lock_guard one(callers_);
   work_ = &work;
   count_ = count;
-  left_ = size_ - 1;
+  done_ = 0;
+  left_ = count;
   bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
@@ -32,13 +33,13 @@ void HostPool::run(std::int64_t count, const Work& work) {
     wakes = asleep_ > 0;
   }
   if (wakes) begun_.notify_all();
-  do_part(0);
-  while (left_ > 0) std::this_thread::yield();
+  take_some();
+  while (done_ < count) std::this_thread::yield();
 }
 
-void HostPool::do_part(int index) const {
-  const auto begin = count_ * index / size_, end = count_ * (index + 1) / size_;
-  if (begin < end) (*work_)(begin, end);
+// Who comes late finds nothing left, or helps with the round after.
+void HostPool::take_some() {
+  for (std::int64_t left; (left = left_--) > 0; ++done_) (*work_)(count_ - left);
 }
 
 // Slices of one piece of work follow each other closely: to fall asleep and wake up takes longer.
@@ -56,11 +57,10 @@ bool HostPool::await_round(std::int64_t seen) {
   return !is_over_;
 }
 
-void HostPool::live(int index) {
+void HostPool::live() {
   for (std::int64_t seen = 0; await_round(seen);) {
-    ++seen;  // the next one begins when all have done this one
-    do_part(index);
-    --left_;
+    seen = round_;
+    take_some();
   }
 }
 

@@ -18,22 +18,24 @@ class HostPool {
   ~HostPool();
 
   int size() const { return size_; }
-  // [0, count) in equal parts, one for each thread, and the same one each time that count is the same:
-  // memory stays near who touched it first. Returns when all are done. Any thread may call it.
-  using Work = std::function<void(std::int64_t begin, std::int64_t end)>;
+  // [0, count), each taken by who is free: nobody waits for a thread that the system has put aside, and
+  // memory that is first touched so is spread over all of the host's. Returns when all are done. Any
+  // thread may call it.
+  using Work = std::function<void(std::int64_t index)>;
   void run(std::int64_t count, const Work& work);
 
  private:
-  void live(int index);
-  void do_part(int index) const;
+  void live();
+  void take_some();
   bool await_round(std::int64_t seen);  // false: it is over
 
   const int size_;
   std::mutex callers_;  // one at a time
+  // Of the present round; they stay while some of it is taken and not done.
   const Work* work_ = nullptr;
   std::int64_t count_ = 0;
+  std::atomic<std::int64_t> left_ = 0, done_ = 0;  // not taken (or below zero: asked for in vain), done
   std::atomic<std::int64_t> round_ = 0;
-  std::atomic<int> left_ = 0;  // others that are still at work
   std::atomic<bool> is_over_ = false;
   std::mutex mutex_;
   std::condition_variable begun_;

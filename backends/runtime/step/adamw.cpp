@@ -225,12 +225,10 @@ class Adamw final : public Optimizer {
     const AdamwBuffers buffers{from(part.owned.master), weight, gradient, from(part.exp_avg),
                                from(part.exp_avg_sq)};
     const auto count = static_cast<std::int64_t>(slice.end - slice.first);
-    host_pool().run(count, [&](std::int64_t begin, std::int64_t last) {
-      for (auto i = begin; i < last; ++i) {
-        const auto& chunk = part.chunks[slice.first + static_cast<std::size_t>(i)];
-        const auto at = chunk.offset - slice.range.begin;
-        part.kernel(buffers, at, at + chunk.count, chunk.decay ? rates.decaying : rates.plain);
-      }
+    host_pool().run(count, [&](std::int64_t i) {
+      const auto& chunk = part.chunks[slice.first + static_cast<std::size_t>(i)];
+      const auto at = chunk.offset - slice.range.begin;
+      part.kernel(buffers, at, at + chunk.count, chunk.decay ? rates.decaying : rates.plain);
     });
   }
 
