@@ -121,11 +121,11 @@ enum {
   ORCH_WIDE = 1    /* 16 bits also where that is fp8: the LM head, a router */
 };
 
-/* What an operation may run under. */
+/* What an operation may run under; the host's work beside collectives and copies. */
 enum {
   ORCH_OPEN = 0,
   ORCH_HIDDEN = 1,       /* the computation of its phase; in step: the last backward */
-  ORCH_UNDER_FORWARD = 2 /* in step: the next step's first forward, copies beside the host's work */
+  ORCH_UNDER_FORWARD = 2 /* in step: the next step's first forward */
 };
 
 /* One operation of a block and how often it happens: forward, recompute and backward count per

@@ -12,15 +12,19 @@ using backend::Work;
 using plan::Estimate;
 using plan::Run;
 
+void Lanes::add(const Lanes& other, double times) {
+  links += times * other.links;
+  host += times * other.host;
+}
+
 void Phases::add(const Phases& other, double times) {
   forward_open += times * other.forward_open;
-  forward_hidden += times * other.forward_hidden;
   backward_open += times * other.backward_open;
-  backward_hidden += times * other.backward_hidden;
   step_open += times * other.step_open;
-  step_hidden += times * other.step_hidden;
-  late_host += times * other.late_host;
-  late_copies += times * other.late_copies;
+  forward_hidden.add(other.forward_hidden, times);
+  backward_hidden.add(other.backward_hidden, times);
+  step_hidden.add(other.step_hidden, times);
+  late.add(other.late, times);
   forward_launches += times * other.forward_launches;
   backward_launches += times * other.backward_launches;
   overheads += times * other.overheads;
@@ -29,13 +33,8 @@ void Phases::add(const Phases& other, double times) {
   step_bytes += times * other.step_bytes;
 }
 
-double exposed(double hidden, double open, double overlap) {
-  return std::max(0.0, hidden - overlap * open);
-}
-
-// Neither takes anything from what the device computes.
-double exposed_late(const Phases& phases) {
-  return exposed(std::max(phases.late_host, phases.late_copies), phases.forward_open, 1);
+double exposed(const Lanes& hidden, double open, double overlap) {
+  return std::max(0.0, hidden.longest() - overlap * open);
 }
 
 Passed passed(const Phases& p, double overlap) {
@@ -76,13 +75,11 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
       const double seconds = price.seconds(op);
       if (op.kind == ORCH_OVERHEAD || op.kind == ORCH_STAGE_OVERHEAD)
         phases.overheads += (op.forward + op.recompute + op.backward) * seconds;
-      const bool hidden = op.hidden != 0;
-      (hidden ? phases.forward_hidden : phases.forward_open) += op.forward * seconds;
-      (hidden ? phases.backward_hidden : phases.backward_open) +=
-          (op.recompute + op.backward) * seconds;
-      auto& late = op.kind == ORCH_COPY ? phases.late_copies : phases.late_host;
-      auto& at_end = op.hidden == ORCH_UNDER_FORWARD ? late : hidden ? phases.step_hidden : phases.step_open;
-      at_end += op.step * seconds;
+      const bool hidden = op.hidden != ORCH_OPEN;
+      auto& under = op.hidden == ORCH_UNDER_FORWARD ? phases.late : phases.step_hidden;
+      (hidden ? phases.forward_hidden.of(op) : phases.forward_open) += op.forward * seconds;
+      (hidden ? phases.backward_hidden.of(op) : phases.backward_open) += (op.recompute + op.backward) * seconds;
+      (hidden ? under.of(op) : phases.step_open) += op.step * seconds;
       if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
@@ -109,7 +106,8 @@ void Estimator::price_stages(const Work& work) {
     stage.micro = passes.forward + passes.backward;
     stage.fixed = p.overheads + passes.forward_waits + passes.backward_waits;
     stage.weights = p.weights;
-    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) + exposed_late(p);
+    stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) +
+                exposed(p.late, p.forward_open, 1);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);

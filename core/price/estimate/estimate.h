@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -10,14 +11,22 @@
 
 namespace orch::estimate {
 
+// Seconds of what may run under something: on links between ranks and to the host, and of the host's own
+// work beside them. The slower one is waited for.
+struct Lanes {
+  double links = 0, host = 0;
+
+  double& of(const orch_op& op) { return op.kind == ORCH_HOST ? host : links; }
+  double longest() const { return std::max(links, host); }
+  void add(const Lanes& other, double times);
+};
+
 // Seconds of one block or stage, by phase. "open" is what nothing hides; "hidden" may run under the
 // open part of its phase (in step: under the last backward). What is late runs under the next step's
-// first forward: copies, beside what the host does.
+// first forward.
 struct Phases {
-  double forward_open = 0, forward_hidden = 0;
-  double backward_open = 0, backward_hidden = 0;  // recomputation included
-  double step_open = 0, step_hidden = 0;
-  double late_host = 0, late_copies = 0;
+  double forward_open = 0, backward_open = 0, step_open = 0;  // recomputation is of backward
+  Lanes forward_hidden, backward_hidden, step_hidden, late;
   double forward_launches = 0, backward_launches = 0;  // by the host, beside all of the above
   double overheads = 0;                    // of all: fixed costs of layers and stages
   double weights = 0;                      // of backward: gradients of the weights, which can wait
@@ -26,10 +35,9 @@ struct Phases {
   void add(const Phases& other, double times);
 };
 
-// Of the late part.
-double exposed_late(const Phases& phases);
-// What of the hidden part sticks out, when only a share of the open part can cover it.
-double exposed(double hidden, double open, double overlap);
+// What of the hidden part sticks out, when only a share of the open part can cover it. What is late
+// takes nothing from what the device computes: all of it.
+double exposed(const Lanes& hidden, double open, double overlap);
 
 // What a micro-batch takes forward and backward: what the device does, or the host where it launches
 // more slowly than the device works.

@@ -18,27 +18,31 @@ using plan::Item;
 constexpr std::array kKindNames{"gemm", "attention", "memory", "collective",
                                 "copy", "host",      "overhead", "overhead"};
 
-// How much of each hidden second sticks out, by phase.
-struct Exposure {
-  double forward = 0, backward = 0, step = 0;
-  double late_host = 0, late_copies = 0;  // the longer one of them hides the other
+// How much of each hidden second sticks out: of the slower lane's, which hides the other.
+Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
+  const double longest = hidden.longest(), share = longest > 0 ? exposed(hidden, open, overlap) / longest : 0;
+  return hidden.links >= hidden.host ? Lanes{share, 0} : Lanes{0, share};
+}
 
-  double at_end(const orch_op& op) const {
+struct Exposure {
+  Lanes forward, backward, step, late;
+
+  Exposure(const Phases& p, double overlap)
+      : forward(sticking_out(p.forward_hidden, p.forward_open, overlap)),
+        backward(sticking_out(p.backward_hidden, p.backward_open, overlap)),
+        step(sticking_out(p.step_hidden, p.backward_open, overlap)),
+        late(sticking_out(p.late, p.forward_open, 1)) {}
+
+  // Of an operation's passes, and of what it does at the end of a step.
+  double passes(const orch_op& op) {
+    if (op.hidden == ORCH_OPEN) return op.forward + op.recompute + op.backward;
+    return op.forward * forward.of(op) + (op.recompute + op.backward) * backward.of(op);
+  }
+  double at_end(const orch_op& op) {
     if (op.hidden == ORCH_OPEN) return 1;
-    if (op.hidden == ORCH_HIDDEN) return step;
-    return op.kind == ORCH_COPY ? late_copies : late_host;
+    return (op.hidden == ORCH_HIDDEN ? step : late).of(op);
   }
 };
-
-Exposure exposure(const Phases& p, double overlap) {
-  const auto share = [&](double hidden, double open) {
-    return hidden > 0 ? exposed(hidden, open, overlap) / hidden : 0;
-  };
-  const double longer = std::max(p.late_copies, p.late_host), late = longer > 0 ? exposed_late(p) / longer : 0;
-  const bool copies = p.late_copies > p.late_host;
-  return {share(p.forward_hidden, p.forward_open), share(p.backward_hidden, p.backward_open),
-          share(p.step_hidden, p.backward_open), copies ? 0 : late, copies ? late : 0};
-}
 
 std::string with_rate(const backend::Op& op, const Price& price, double times) {
   return fmt::format("{}{}{}, {} times", op.formula, op.formula.empty() ? "" : ", ",
@@ -72,14 +76,12 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   const auto m = static_cast<double>(work.micro_batches);
 
   const auto& slow = work.stage_list[slowest_];
-  const auto sticks_out = exposure(stage_phases(work, slow), efficiency.overlap.value);
+  Exposure sticks_out(stage_phases(work, slow), efficiency.overlap.value);
   for_each_op(work, slow, [&](const backend::Block& block, const backend::Op& op, double count) {
     const auto& d = op.data;
     const double passes = d.forward + d.recompute + d.backward;
     if (passes == 0) return;
-    const double shown =
-        d.hidden ? d.forward * sticks_out.forward + (d.recompute + d.backward) * sticks_out.backward
-                 : passes;
+    const double shown = sticks_out.passes(d);
     auto formula = with_rate(op, price, m * count * passes);
     if (d.hidden)
       formula += fmt::format("; {:.0f} % of it hidden under compute", 100 * (1 - shown / passes));
@@ -102,7 +104,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
                                     work.filled ? "; without twice the gradients of weights" : "")});
 
   const auto& end = work.stage_list[last_to_end_];
-  const auto end_sticks_out = exposure(stage_phases(work, end), efficiency.overlap.value);
+  Exposure end_sticks_out(stage_phases(work, end), efficiency.overlap.value);
   for_each_op(work, end, [&](const backend::Block& block, const backend::Op& op, double count) {
     if (op.data.step == 0) return;
     const double share = end_sticks_out.at_end(op.data);

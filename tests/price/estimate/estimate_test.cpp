@@ -130,6 +130,28 @@ TEST_CASE("what the host does under the next forward sticks out behind it", "[es
   CHECK(step(5) == Approx(36 + 2));  // the copies
 }
 
+// A backward of 8 s covers half of that (overlap 0.5): of 3 s of copies and 3 of collectives, which share
+// links, 2 stick out, three times; the host's work beside them only where it takes longer than both.
+TEST_CASE("the host works beside what is on its way", "[estimate]") {
+  const auto step = [](double host_seconds) {
+    Toy toy;
+    toy.run.gpus = toy.run.nodes = 1;
+    toy.work.stages = 1;
+    toy.work.micro_batches = 3;
+    toy.block("layer");
+    toy.op(1, 2, 0, 4);
+    toy.op(0, 1, 0, 3, ORCH_HIDDEN, ORCH_COPY);
+    toy.op(0, 1, 0, 3, ORCH_HIDDEN);
+    toy.op(0, 1, 0, host_seconds, ORCH_HIDDEN, ORCH_HOST);
+    toy.stages(0, 0, {1});
+    const auto estimate = Estimator().explain(toy.run, toy.work);
+    CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
+    return estimate.step_seconds - 0.25;
+  };
+  CHECK(step(5) == Approx(36 + 3 * 2));
+  CHECK(step(9) == Approx(36 + 3 * 5));
+}
+
 // Four equal stages of one product: a second forward, one back for its input and one for its weights.
 // The lists of tasks say the same: with eight micro-batches 24 s, 9 s idle, 3 s where it is filled.
 TEST_CASE("gradients of weights fill two thirds of a bubble", "[estimate]") {
