@@ -202,6 +202,7 @@ Result<Way> way_of(const Record& row, const plan::Gpu& gpu, std::vector<std::str
   const bool own = lower(row.field_text("stack")).starts_with("orch-");  // our own trainer
   if (way.strategy == "deepspeed" || way.strategy == "fsdp" || way.strategy == "ddp")
     way.settings.emplace_back("engine", own ? "orch" : "framework");
+  if (own) way.settings.emplace_back("fused_kernels", true);  // it has no others on a GPU
   return way;
 }
 
