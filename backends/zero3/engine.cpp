@@ -256,6 +256,7 @@ std::map<std::string, std::string> Engine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"data_parallel", std::to_string(mesh_.data_size())},
           {"dtype", settings.text("dtype")},
+          {"gradients_reduced", ring_ ? "layer by layer, in every micro-batch" : "when all micro-batches are in"},
           {"gradients_sent_as", sent_wide ? "fp32" : settings.text("dtype")},
           {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
           {"inputs_of_layers", settings.flag("offload_activations") ? "on the host" : "on the device"},
@@ -267,7 +268,17 @@ std::map<std::string, std::string> Engine::effective() const {
           {"sharded", name_of(mode_)},
           {"sharded_over", std::to_string(mode_.shard_ranks)},
           {"stage", std::to_string(mode_.stage)},
-          {"tensor_parallel", std::to_string(mesh_.tensor_size())}};
+          {"tensor_parallel", std::to_string(mesh_.tensor_size())},
+          {"tied_words_reduced", ring_ ? config_.text_setting("tied_scatter") : "once"},
+          {"weights", weights_text()}};
+}
+
+// What a rank has of them between their uses, and when they are whole.
+std::string Engine::weights_text() const {
+  const auto dtype = Settings(config_).text("dtype");
+  if (!gathered_) return is_sharded() ? "whole in " + dtype + ", gathered after each update" : "whole in " + dtype;
+  return fmt::format("in parts of {}, gathered in {} and {}", mode_.fsdp ? "fp32" : dtype, dtype,
+                     mode_.keeps_all ? "kept from forward to backward" : "freed after each use");
 }
 
 std::map<std::string, double> Engine::memory_items() const {

@@ -59,6 +59,7 @@ class Engine : public train::Engine {
   void finish_update(std::int64_t layer);
   at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void reduce();
+  std::string weights_text() const;
   void after_update(bool overlapped);
 
   const plan::Run config_;

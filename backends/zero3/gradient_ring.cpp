@@ -143,6 +143,7 @@ void GradientRing::add_on_host(Buffer& buffer) {
     buffer.pending.wait();
   });
   const bool adds = is_begun_[buffer.unit];
+  is_begun_[buffer.unit] = true;  // the other buffer may come with the same one's, before this is taken
   buffer.added = worker_.post([this, there, adds, unit = buffer.unit, mine = buffer.mine,
                                sum = parameters_.owned()[buffer.unit].gradient] {
     std::vector<Staging::Slice> slices;
@@ -184,7 +185,7 @@ void GradientRing::take(Buffer& buffer) {
 }
 
 void GradientRing::finish() {
-  for (auto& buffer : ring_) take(buffer);
+  for (std::size_t i = 0; i < 2; ++i) take(ring_[(next_ + i) % 2]);  // the older one first
   take(embedding_);
   take(final_norm_);
   if (!is_divided_last()) return;

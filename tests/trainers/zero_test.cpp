@@ -193,6 +193,27 @@ TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
   }
 }
 
+// Both buffers of the ring hold the same layer's gradients then, of two micro-batches.
+TEST_CASE("one layer's gradients of several micro-batches add up wherever they are", "[train][zero]") {
+  const int ranks = GENERATE(1, 2);
+  auto json = zero_run("zero3", ranks, Json::object());
+  json["model"]["layers"] = 1;
+  json["micro_batch"] = 1;
+  json["accumulate"] = 3;
+  json["global_batch"] = 3 * ranks;
+  json["steps"] = 4;
+  auto like = small_run(ranks);
+  for (const auto* key : {"model", "micro_batch", "accumulate", "global_batch", "steps"}) like[key] = json[key];
+  const auto expected = train(like);
+  AttemptOptions slow;
+  slow.environment = {{"ORCH_TEST_JITTER_MS", "3"}, {"ORCH_TEST_JITTER_SEED", "7"}};
+  for (const auto* offload : {"none", "full"}) {
+    CAPTURE(ranks, offload);
+    json["settings"]["offload"] = offload;
+    CHECK(distance(train(json, slow).weights, expected.weights) < 1e-6);
+  }
+}
+
 TEST_CASE("host memory that is not there is refused before it is taken", "[train][zero]") {
   auto json = zero_run("zero3", 1, {{"offload", "optimizer"}});
   json["model"]["hidden"] = 65536;

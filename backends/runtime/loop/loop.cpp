@@ -171,11 +171,16 @@ void Loop::open_datasets() {
 
 void Loop::tell_start() const {
   if (!is_first()) return;
+  const auto effective = engine_->effective();
+  fmt::print(" {} on {}", world_.size() == 1 ? "one rank" : fmt::format("{} ranks", world_.size()),
+             device_name(world_.device()));
+  for (const auto& [name, value] : effective) fmt::print(" | {}: {}", name, value);
+  fmt::print("\n");
   events_.write("start", {{"ranks", world_.size()},
                           {"device", device_name(world_.device())},
                           {"torch", TORCH_VERSION},
                           {"parameters", static_cast<std::int64_t>(config_.model.params())},
-                          {"effective", engine_->effective()}});
+                          {"effective", effective}});
 }
 
 // The next job of a ramp-up goes on, on more nodes.
