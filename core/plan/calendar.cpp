@@ -10,7 +10,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool suffices(const Window& window, std::int64_t nodes) {
-  return window.nodes == 0 || nodes <= window.nodes;
+  return !window.nodes || nodes <= *window.nodes;
 }
 
 // When a window begins and ends, in days from the start.
@@ -76,12 +76,12 @@ std::optional<Date> Calendar::date(double calendar_day) const {
   return *start + std::chrono::days(static_cast<int>(whole));
 }
 
-std::int64_t Calendar::most_nodes() const {
-  std::int64_t most = 0;
+std::optional<std::int64_t> Calendar::most_nodes() const {
+  std::optional<std::int64_t> most;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (start && i + 1 < windows.size() && windows[i + 1].from <= *start) continue;  // over by then
-    if (windows[i].nodes == 0) return 0;
-    most = std::max(most, windows[i].nodes);
+    if (!windows[i].nodes) return std::nullopt;
+    most = std::max(most.value_or(0), *windows[i].nodes);
   }
   return most;
 }

@@ -8,10 +8,10 @@
 
 namespace orch::plan {
 
-// From a day on there are so many nodes, for a share of the time.
+// From a day on there are so many nodes (0: it is closed), for a share of the time.
 struct Window {
   Date from;
-  std::int64_t nodes = 0;  // 0: as many as are wanted
+  std::optional<std::int64_t> nodes = {};  // none: as many as are wanted
   double share = 1;
 
   bool operator==(const Window&) const = default;
@@ -48,8 +48,8 @@ struct Calendar {
 
   // Whether days on the wall are more than days of training.
   bool stretches() const { return availability < 1 || !windows.empty(); }
-  // The most nodes that are ever there; 0: as many as are wanted.
-  std::int64_t most_nodes() const;
+  // The most nodes that are ever there; none: as many as are wanted.
+  std::optional<std::int64_t> most_nodes() const;
 
  private:
   double wait(double day, std::int64_t nodes) const;

@@ -222,10 +222,11 @@ void check_anywhere(const Run& run, Problems& reasons) {
 
 void check_calendar(const Run& run, const Calendar& calendar, std::vector<Error>& reasons) {
   const auto most = calendar.most_nodes();
-  if (most > 0 && run.nodes > most)
+  if (most && run.nodes > *most)
     reasons.push_back({"availability",
-                       fmt::format("{} nodes, and at most {} are ever there", run.nodes, most),
-                       fmt::format("use {} nodes, or add a window that has more", most)});
+                       fmt::format("{} nodes, and at most {} are ever there", run.nodes, *most),
+                       *most > 0 ? fmt::format("use {} nodes, or add a window that has more", *most)
+                                 : "add a window that has some"});
 }
 
 Status check_dates(const Experiment& experiment) {

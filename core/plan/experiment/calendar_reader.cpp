@@ -55,7 +55,7 @@ void Reader::read_windows(const sol::table& list) {
     const auto* fix = "write share = 0.8 where failures and maintenance take a fifth";
     read_named(keys.items[i], place, example,
                {{"from", [&](auto& held, auto& at) { from = date(held, at); }, true},
-                {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 1, kMostNodes); }},
+                {"nodes", [&](auto& held, auto& at) { window.nodes = whole(held, at, 0, kMostNodes); }},
                 {"share", [&](auto& held, auto& at) { window.share = read_share(held, at, fix); }}});
     if (!from) continue;
     if (!windows.empty() && *from <= windows.back().from)

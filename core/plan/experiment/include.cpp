@@ -44,13 +44,12 @@ void Includes::begin(const std::string& file) {
 Result<fs::path> Includes::find(const std::string& name) const {
   const fs::path wanted = name;
   const auto said = fmt::format("include \"{}\"", printable(name));
-  const bool climbs = contains(wanted, "..");
-  if (wanted.is_absolute() || climbs || !wanted.has_filename() ||
-      name.find('\0') != std::string::npos)
-    return Error{"", said + " leads out of the experiment's folder", kIncludeExample};
   const auto folder = folder_of(open_.back());
-  const auto file = folder == "." ? wanted : folder / wanted;
   std::error_code code;
+  if (wanted.is_absolute() || !wanted.has_filename() || name.find('\0') != std::string::npos ||
+      !is_within((fs::weakly_canonical(folder, code) / wanted).lexically_normal(), root_))
+    return Error{"", said + " leads out of the experiment's folder", kIncludeExample};
+  const auto file = (folder == "." ? wanted : folder / wanted).lexically_normal();
   if (!fs::exists(file, code))
     return Error{"", fmt::format("{}: no such file, looked for {}", said, printable(file.string())),
                  kIncludeExample};

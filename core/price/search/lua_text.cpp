@@ -124,7 +124,7 @@ std::string windows_lua(const std::vector<plan::Window>& windows) {
   for (const auto& window : windows) {
     Fields fields;
     fields.word("from", format_date(window.from));
-    if (window.nodes > 0) fields.number("nodes", window.nodes);
+    if (window.nodes) fields.number("nodes", *window.nodes);
     if (window.share != 1) fields.number("share", window.share);
     parts.push_back(fields.text());
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -40,6 +41,10 @@ std::string who(const Planned& planned, const Runs& runs) {
                      plural(run.gpus, "GPU"));
 }
 
+std::string end_of(const Planned& planned, const plan::Experiment& experiment) {
+  return day_text(experiment.calendar.end(planned.portions(planned.job_days())));
+}
+
 // "300B tokens in 106 days (90–124), 974,760 GPU-hours (32 % of the budget), done 2027-03-14".
 std::string price_and_end(const Planned& planned, const plan::Experiment& experiment) {
   const auto& run = planned.run;
@@ -51,14 +56,16 @@ std::string price_and_end(const Planned& planned, const plan::Experiment& experi
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
   if (!experiment.calendar.start || run.steps > 0) return out;
-  return out + ", done " +
-         day_text(experiment.calendar.end(planned.portions(planned.job_days())));
+  return out + ", done " + end_of(planned, experiment);
 }
 
-// The best of every other strategy, the fastest first.
-const Planned* best_of_another(const Runs& runs) {
+// The best of every other strategy, the preferred first; a faster one is not behind, it breaks a limit.
+const Planned* best_of_another(const Runs& runs, bool by_date) {
+  const auto& best = *runs.front();
   for (const auto* run : runs)
-    if (fits(run) && run->run.strategy->name != runs.front()->run.strategy->name) return run;
+    if (fits(run) && run->run.strategy->name != best.run.strategy->name &&
+        (by_date || run->estimate.days_to_train >= best.estimate.days_to_train))
+      return run;
   return nullptr;
 }
 
@@ -66,9 +73,11 @@ std::string times_text(double times) {
   return times < 1.1 ? fmt::format("{:.0f} %", 100 * (times - 1)) : fmt::format("{:.1f}x", times);
 }
 
-// How far the next strategy is behind.
-std::string lead(const Planned& best, const Planned* other) {
+// How far the next strategy is behind; where nodes come and go, by the day it ends.
+std::string lead(const Planned& best, const Planned* other, const plan::Experiment& experiment) {
   if (other == nullptr) return "";
+  if (!experiment.calendar.windows.empty())
+    return fmt::format("; {} at its best is done {}", other->run.strategy->name, end_of(*other, experiment));
   const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
   const auto name = other->run.strategy->name + " at its best, " + days_text(other->estimate) + ",";
   if (ratio.low <= 1) return "; " + name + " may be as fast";
@@ -118,7 +127,30 @@ std::string limits(const Planned& best, const plan::Experiment& experiment) {
          std::string(" the limit of ") + limits_text(experiment.budget);
 }
 
-Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
+// What is recommended first: of what fits, what keeps the limits; where nodes come and go, what ends first;
+// the others as they are ranked.
+Runs by_preference(Runs runs, const plan::Experiment& experiment) {
+  const auto& calendar = experiment.calendar;
+  const auto key = [&](const Planned* run) {
+    const bool breaks = plan::has_limits(experiment.budget) && standing(*run, experiment) == Standing::broken;
+    return std::tuple(!fits(run), breaks,
+                      calendar.windows.empty() ? 0 : calendar.calendar_days(run->portions(run->job_days())));
+  };
+  std::ranges::stable_sort(runs, {}, key);
+  return runs;
+}
+
+// Why it is not the fastest.
+std::string instead_of(const Planned& fastest, const Runs& runs, const plan::Experiment& experiment) {
+  if (&fastest == runs.front()) return "";
+  const bool breaks = plan::has_limits(experiment.budget) && standing(fastest, experiment) == Standing::broken;
+  return fmt::format("the fastest, {}, {}", who(fastest, runs),
+                     breaks ? "breaks the limit of " + limits_text(experiment.budget)
+                            : "is done " + end_of(fastest, experiment));
+}
+
+Answer answer_of(const Runs& ranked, const plan::Experiment& experiment) {
+  const auto runs = by_preference(ranked, experiment);
   const auto& best = *runs.front();
   if (!fits(&best)) {
     const auto least = *std::min_element(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
@@ -129,14 +161,17 @@ Answer answer_of(const Runs& runs, const plan::Experiment& experiment) {
                         least->estimate.peak_memory / kGiB, least->estimate.usable_memory / kGiB),
             ""};
   }
-  const auto* other = best_of_another(runs);
-  const auto ties = ties_of(runs);
+  const bool by_date = !experiment.calendar.windows.empty();
+  const auto* other = best_of_another(runs, by_date);
+  const auto ties = by_date ? 0 : ties_of(runs);
   Parts parts{ground(best.estimate)};
   if (ties > 0)
     parts.push_back(plural(ties, "more run") + " may be as fast");
-  for (auto part : {change(best, other, ties), tightness(best.estimate), limits(best, experiment)})
+  for (auto part : {instead_of(*ranked.front(), runs, experiment), by_date ? "" : change(best, other, ties),
+                    tightness(best.estimate), limits(best, experiment)})
     if (!part.empty()) parts.push_back(std::move(part));
-  return {fmt::format("{} is best: {}{}.", who(best, runs), price_and_end(best, experiment), lead(best, other)),
+  return {fmt::format("{} is best: {}{}.", who(best, runs), price_and_end(best, experiment),
+                      lead(best, other, experiment)),
           join(parts, "; ") + "."};
 }
 
@@ -149,7 +184,7 @@ Answer answer(const RankedRuns& result) {
   Parts bests;
   std::string sure;
   for (const auto& runs : groups) {
-    const auto& first = *runs.front();
+    const auto& first = *by_preference(runs, *result.experiment).front();
     const auto found = answer_of(runs, *result.experiment);
     const auto& model = first.run.model.name;
     bests.push_back(fits(&first) ? fmt::format("{}: {}, {}", model, who(first, runs),
