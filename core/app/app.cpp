@@ -65,6 +65,13 @@ void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
                           "raise time, or lower accumulate"});
 }
 
+// Told before anything is rendered for it.
+void warn_about_training(plan::Run& run) {
+  if (!run.trainer.empty() || !run.framework.empty()) return;
+  if (const auto reason = plan::cannot_train(run); !reason.empty())
+    run.warnings.push_back({"trainer", reason, "trainer = \"...\" or framework = \"...\" names a program that can"});
+}
+
 // Not a mistake here: the files may be on the cluster only. A local run refuses them.
 std::vector<Error> missing_files(const plan::Experiment& experiment) {
   std::vector<Error> warnings;
@@ -315,6 +322,7 @@ Status App::price(std::vector<plan::Run> runs, PlannedExperiment& outcome) {
     auto estimate = estimator.estimate(run, work);
     if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
     warn_about_time(run, estimate);
+    warn_about_training(run);
     warn_about_variables(run);
     note_unequal(run);
     run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());

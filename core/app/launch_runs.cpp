@@ -109,20 +109,26 @@ std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, con
   return std::nullopt;
 }
 
-// Planned all the same: another program may train it.
-const plan::Planned* untrained(const ChosenRuns& chosen) {
-  for (const auto* run : chosen)
-    if (run->run.trainer.empty() && run->run.framework.empty() && !plan::cannot_train(run->run).empty()) return run;
-  return nullptr;
+// Those that no trainer of ours can train are left out: planned all the same, another program may.
+ChosenRuns take_untrained(ChosenRuns& chosen) {
+  const auto trains = [](const plan::Planned* run) {
+    return !run->run.trainer.empty() || !run->run.framework.empty() || plan::cannot_train(run->run).empty();
+  };
+  const auto first = std::stable_partition(chosen.begin(), chosen.end(), trains);
+  ChosenRuns untrained(first, chosen.end());
+  chosen.erase(first, chosen.end());
+  return untrained;
 }
 
-Ending cannot_train(const plan::Planned& run, const RunArguments& arguments, Console& console) {
+void tell_untrained(const ChosenRuns& runs, bool all, const RunArguments& arguments, Console& console) {
+  const auto& first = *runs.front();
   arguments.plan.common.tell(
-      fmt::format("stopped here: {}: {}\nnext: trainer = \"...\" in the experiment names a program "
-                  "that can; or orch explain {}\n",
-                  run.run.id, plan::cannot_train(run.run), shell_path(folder_of(run, arguments))),
+      fmt::format("{}: {}{}: {}\nnext: trainer = \"...\" in the experiment names a program that can; or orch "
+                  "explain {}\n",
+                  all ? "stopped here" : "left out", first.run.id,
+                  runs.size() > 1 ? fmt::format(" and {} more", runs.size() - 1) : "",
+                  plan::cannot_train(first.run), shell_path(folder_of(first, arguments))),
       console);
-  return arguments.yes ? Exit::error : Exit::ok;
 }
 
 Ending without_trainer(const fs::path& trainer, const ChosenRuns& chosen, const RunArguments& arguments,
@@ -288,9 +294,12 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
 Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console) {
-  const auto chosen = choose(planned, arguments);
+  auto chosen = choose(planned, arguments);
   if (chosen.empty()) return nothing_to_run(planned, arguments, console);
-  if (const auto* run = untrained(chosen)) return cannot_train(*run, arguments, console);
+  if (const auto untrained = take_untrained(chosen); !untrained.empty()) {
+    tell_untrained(untrained, chosen.empty(), arguments, console);
+    if (chosen.empty()) return arguments.yes ? Exit::error : Exit::ok;
+  }
   const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });

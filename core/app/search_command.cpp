@@ -175,9 +175,12 @@ std::string json_of(const Search& s) {
 
 // The list before the columns of a plan.
 std::string csv_of(const Search& s) {
-  CsvWriter out("list," + tables::csv_header());
+  std::vector<const plan::Planned*> all;
+  for (const auto& list : s.lists) all.insert(all.end(), list.runs.begin(), list.runs.end());
+  const auto terms = tables::csv_terms(all);
+  CsvWriter out("list," + tables::csv_header(terms));
   for (const auto& list : s.lists)
-    for (auto& row : tables::csv_rows(as_result(s, list))) {
+    for (auto& row : tables::csv_rows(as_result(s, list), terms)) {
       row.insert(row.begin(), list.name);
       out.row(row);
     }

@@ -1,5 +1,9 @@
 #include "core/plan/vocabulary.h"
 
+#include <algorithm>
+
+#include "core/plan/family.h"
+
 namespace orch::plan {
 namespace {
 
@@ -16,12 +20,33 @@ Value read(const Run& run) {
   return (run.* ... .*members);
 }
 
+// Nothing where all models of the family have the same.
+template <Field size>
+Value read_size(const Run& run) {
+  return is_open(run.model, size) ? get(run.model, size) : Value();
+}
+
+// The model's sizes that are no terms yet come behind those that are.
+std::vector<Term> with_sizes(std::vector<Term> terms) {
+  const std::vector<Term> sizes{
+#define ORCH_SIZE(type, name, value, min, max, doc) {#name, #name, doc, "", kAll, read_size<Field::name>},
+      ORCH_SIZES(ORCH_SIZE)
+#undef ORCH_SIZE
+  };
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(terms, name, &Term::name);
+  };
+  for (const auto& size : sizes)
+    if (has(size.name) == terms.end()) terms.insert(has("tokens"), size);
+  return terms;
+}
+
 }  // namespace
 
 // Layouts, offload and recomputation compute the same numbers, up to rounding. A framework brings
 // defaults of its own, from initialisation to schedules, so it can change the loss too.
 const std::vector<Term>& vocabulary() {
-  static const std::vector<Term> kTerms{
+  static const auto kTerms = with_sizes({
       {"id", "run", "a run's name", "", kNothing, read<&Run::id>, kPlanned},
       {"strategy", "strategy", "how the work is divided", "", kAll,
        [](const Run& r) -> Value { return r.strategy->name; }},
@@ -76,8 +101,12 @@ const std::vector<Term>& vocabulary() {
       {"fp32_accumulate", "fp32 acc.", "gradients are summed in fp32", "", kAll},
       {"launch_blocking", "blocking", "CUDA_LAUNCH_BLOCKING", "", kSpeed},
       {"partition_method", "partition by", "how layers are given to stages", "", kCost},
-  };
+  });
   return kTerms;
+}
+
+bool is_of_model(std::string_view name) {
+  return name == "model" || name == "params" || std::ranges::any_of(kSizes, [&](const auto& size) { return name == size.name; });
 }
 
 const Term* find_term(std::string_view name) {

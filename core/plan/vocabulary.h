@@ -21,7 +21,8 @@ struct Term {
   std::string_view meaning;  // "tensor-parallel ranks"
   std::string_view alias;    // what tables of measurements call it: "tp"; empty: the same
   Changes changes;
-  Value (*read)(const Run&) = nullptr;  // null: only logs, tables or a strategy's settings say it
+  // Null: only logs, tables or a strategy's settings say it. Gives no value where a run has no such field.
+  Value (*read)(const Run&) = nullptr;
   bool planned = false;  // of a plan only: a record of what happened does not repeat it
 };
 
@@ -29,5 +30,7 @@ struct Term {
 // fields of training come after these, by their own names.
 const std::vector<Term>& vocabulary();
 const Term* find_term(std::string_view name);
+// The model's name, its parameters, one of its sizes.
+bool is_of_model(std::string_view name);
 
 }  // namespace orch::plan

@@ -33,7 +33,7 @@ std::vector<Field> fields_of(const plan::Run& run, bool training) {
   if (run.strategy->name == "ddp") out.set("zero_stage", std::int64_t{0});  // it shards nothing
   for (const auto& term : plan::vocabulary()) {
     if (term.planned || !term.read) continue;
-    if (const auto value = term.read(run); !is_empty(value)) out.set(term.name, value);
+    if (const auto value = term.read(run); plan::is_given(value) && !is_empty(value)) out.set(term.name, value);
   }
   if (!training) return out.fields;
   for (const auto& field : plan::training_fields())

@@ -1,4 +1,6 @@
 #include "core/base/text.h"
+#include "core/plan/family.h"
+#include "core/record/planned.h"
 #include "tests/app/desk.h"
 
 using namespace orch;
@@ -44,6 +46,23 @@ TEST_CASE("models have the sizes that their sources print", "[app]") {
     CHECK(std::lround(sizes.at(name) / 1e9) == billions);
   }
   CHECK(std::lround(sizes.at("gpt-1.3b") / 1e7) == 132);
+  // Of the published weights.
+  for (const auto& [name, count] : std::map<std::string, double>{{"llama-3-8b", 8'030'261'248},
+                                                                 {"llama-3.1-70b", 70'553'706'496},
+                                                                 {"qwen2-0.5b", 494'032'768},
+                                                                 {"qwen2-1.5b", 1'543'714'304},
+                                                                 {"qwen2-7b", 7'615'616'512},
+                                                                 {"qwen2-72b", 72'706'203'648},
+                                                                 {"qwen2.5-3b", 3'085'938'688},
+                                                                 {"qwen2.5-14b", 14'770'033'664},
+                                                                 {"qwen2.5-32b", 32'763'876'352},
+                                                                 {"qwen3-1.7b", 1'720'574'976},
+                                                                 {"qwen3-4b", 4'022'468'096},
+                                                                 {"qwen3-14b", 14'768'307'200},
+                                                                 {"qwen3-32b", 32'762'123'264}}) {
+    INFO(name);
+    CHECK(sizes.at(name) == count);
+  }
 }
 
 TEST_CASE("the parts of a model per GPU are those of its published table", "[app]") {
@@ -156,7 +175,42 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   CHECK(dealt.exit == Exit::ok);
   CHECK(dealt.has("all megatron: expert_parallel=2"));
   CHECK(dealt.has("fsdp deals no experts"));
+  CHECK(dealt.has("moe models are planned and estimated, not trained"));  // before anything is rendered
   const auto started = desk(app::run_command, run);
   CHECK(started.exit == Exit::error);
   CHECK(started.has("moe models are planned and estimated, not trained"));
+}
+
+TEST_CASE("models of one name are told apart by the sizes in which they differ", "[app][models]") {
+  Desk desk;
+  app::PlanArguments plan;
+  plan.source.file = desk.file("queries.lua", R"(return experiment {
+    model = { llama { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16, kv_heads = 2 },
+              llama { layers = 2, hidden = 64, heads = 4, vocab = 100, seq = 16 } },
+    hardware = { cluster = "dgx-h100", gpus = 8 }, strategies = { ddp {} } })");
+  const auto both = desk(app::plan_command, plan);
+  CHECK(both.has("kv_heads"));
+  CHECK_FALSE(both.has("ffn_hidden"));  // which they share
+  plan.where = "kv_heads == 2";
+  const auto one = desk(app::plan_command, plan);
+  CHECK(one.has("1 run,"));
+  plan.common.format = "json";
+  const auto row = desk(app::plan_command, plan).json()["runs"][0];
+  CHECK(row["kv_heads"] == 2);
+  CHECK(row["tied"] == false);
+  CHECK_FALSE(row.contains("rms_norm"));  // all of the family have it
+
+  const auto like = [](std::string_view family) {
+    plan::Run run;
+    run.strategy = std::make_shared<const plan::Strategy>();
+    run.cluster = std::make_shared<const plan::Cluster>();
+    static const plan::Partition kPartition;
+    run.partition = &kPartition;
+    run.model = plan::sized(family, "m", 2, 64, 4, 100, 16);
+    record::Record record;
+    record.fields = record::fields_of(run, false);
+    return record;
+  };
+  CHECK(like("llama").whole("kv_heads") == 4);
+  CHECK_FALSE(like("gpt").field("kv_heads"));
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/number.h"
 #include "core/base/text.h"
+#include "core/plan/model.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {
@@ -39,6 +40,13 @@ struct Bundle {
   Names with;
 };
 
+Names model_sizes() {
+  Names names{"params"};
+  for (const auto& size : plan::kSizes)
+    if (size.name != std::string_view("seq")) names.emplace_back(size.name);
+  return names;
+}
+
 const std::vector<Bundle>& bundles() {
   static const std::vector<Bundle> kBundles{
       {"framework", {"strategy"}},
@@ -46,7 +54,7 @@ const std::vector<Bundle>& bundles() {
       {"partition", {"cluster"}},
       {"gpu", {"cluster", "partition"}},
       {"gpus_per_node", {"cluster", "partition"}},
-      {"model", {"params", "layers", "hidden", "heads", "vocab"}},
+      {"model", model_sizes()},
   };
   return kBundles;
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 #include "core/show/compare/parts.h"
 
@@ -35,9 +36,10 @@ std::vector<std::string> changes(const Pair& pair, const std::vector<std::string
 
 std::vector<std::string> model_changes(const Pair& pair) {
   std::vector<std::string> fields;
-  for (const std::string field : {"model", "params", "layers", "hidden", "heads", "vocab"}) {
-    const auto* found = find(*pair.differences, field);
-    if (found != nullptr && found->effect.any()) fields.push_back(field);
+  for (const auto& term : plan::vocabulary()) {
+    if (term.name == "seq" || !plan::is_of_model(term.name)) continue;
+    const auto* found = find(*pair.differences, std::string(term.name));
+    if (found != nullptr && found->effect.any()) fields.emplace_back(term.name);
   }
   return changes(pair, fields, false);
 }

@@ -110,10 +110,9 @@ std::vector<const Record*> courses_of(const std::vector<Line>& lines) {
 constexpr std::size_t kMostValues = 24;  // more are no sweep
 
 // What a run is, what its model is, and what follows from the rest.
-constexpr std::array<std::string_view, 20> kNone{
-    "id",    "strategy", "framework", "model",         "params",        "layers", "hidden",
-    "heads", "vocab",    "nodes",     "gpus_per_node", "accumulate",    "seed",   "name",
-    "job",   "label",    "lr",        "learning_rate", "data_parallel", "tokens"};
+constexpr std::array<std::string_view, 14> kNone{
+    "id",   "strategy", "framework", "nodes", "gpus_per_node", "accumulate",    "seed",
+    "name", "job",      "label",     "lr",    "learning_rate", "data_parallel", "tokens"};
 
 using SweepSeries = std::map<std::pair<std::string, std::string>, std::vector<const Line*>>;
 
@@ -143,6 +142,7 @@ std::vector<std::string> swept(const std::vector<Line>& lines) {
         names.push_back(field.name);
   std::erase_if(names, [&](const std::string& name) {
     return std::find(kNone.begin(), kNone.end(), name) != kNone.end() ||
+           (plan::is_of_model(name) && name != "seq") ||
            std::none_of(series.begin(), series.end(),
                         [&](const auto& entry) { return varies(entry.second, name); });
   });

@@ -110,7 +110,7 @@ Json run_fields(const plan::Planned& p) {
   Json json;
   for (const auto& term : plan::vocabulary())
     if (term.read && term.name != "framework")
-      json[std::string(term.name)] = plan::json_of(term.read(r));
+      if (const auto value = term.read(r); plan::is_given(value)) json[std::string(term.name)] = plan::json_of(value);
   json["params"] = std::llround(r.model.params());
   json["variant"] = plan::variant(r);
   for (std::size_t i = 0; i < r.settings.size(); ++i)

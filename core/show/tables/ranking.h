@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/csv.h"
+#include "core/plan/vocabulary.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
@@ -20,9 +21,12 @@ struct Rank {
 // In the result's order; each size has its own first place.
 std::vector<Rank> ranks(const RankedRuns& result);
 
-// A plan in CSV, with everything in bytes, seconds and days: the names, and a row for each run.
-std::string csv_header();
-std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result);
+// A plan in CSV, with everything in bytes, seconds and days: fields that some run has, the names, and a
+// row for each run.
+using Terms = std::vector<const plan::Term*>;
+Terms csv_terms(const std::vector<const plan::Planned*>& runs);
+std::string csv_header(const Terms& terms);
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const Terms& terms);
 
 // The software that the best run of each strategy is priced in, and how far that is from any row.
 std::string stacks_text(const RankedRuns& result);

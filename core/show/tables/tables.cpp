@@ -55,6 +55,21 @@ std::function<std::string(const Planned&)> rank_column(const RankedRuns& result)
   return [texts = std::move(texts)](const Planned& p) { return texts.at(&p); };
 }
 
+// Sizes by which models of one name differ.
+PlannedColumns size_columns(const RankedRuns& result) {
+  PlannedColumns made;
+  for (const auto& term : plan::vocabulary()) {
+    if (term.name == "model" || term.name == "params" || term.name == "seq" || !plan::is_of_model(term.name))
+      continue;
+    std::map<std::string, std::set<std::string>> values;
+    for (const auto* planned : result.runs)
+      values[planned->run.model.name].insert(plan::plain(term.read(planned->run)));
+    if (std::ranges::any_of(values, [](const auto& of) { return of.second.size() > 1; }))
+      made.push_back(field_column(term.name, 1));
+  }
+  return made;
+}
+
 // All columns of a result. The strategy's leaves out the settings that are said already.
 PlannedColumns columns(const RankedRuns& result, const Common& common) {
   PlannedColumns made{
@@ -82,6 +97,8 @@ PlannedColumns columns(const RankedRuns& result, const Common& common) {
                         return range_text(p.estimate.range_of(p.estimate.days_to_train));
                       }});
   }
+  const auto sizes = size_columns(result);
+  made.insert(made.begin() + 3, sizes.begin(), sizes.end());
   if (const auto& calendar = result.experiment->calendar; calendar.start)
     made.push_back({"ends", 3, [&calendar](const Planned& p) {
                       return day_text(calendar.end(p.estimate.portions(p.estimate.days_to_train)));
@@ -154,6 +171,7 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
 }
 
 CsvCell cell(const plan::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return *real;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
@@ -194,11 +212,21 @@ std::string table(const RankedRuns& result, const Screen& screen, std::size_t to
   return out;
 }
 
-std::string csv_header() {
+Terms csv_terms(const std::vector<const Planned*>& runs) {
+  Terms terms;
+  for (const auto& term : plan::vocabulary())
+    if (term.read && (!plan::is_of_model(term.name) || std::ranges::any_of(runs, [&](const auto* planned) {
+          return plan::is_given(term.read(planned->run));
+        })))
+      terms.push_back(&term);
+  return terms;
+}
+
+std::string csv_header(const Terms& terms) {
   std::string out = "rank,tie";
-  for (const auto& term : plan::vocabulary()) {
-    if (term.read) out += fmt::format(",{}", term.name);
-    if (term.name == kStrategy) out += ",variant";
+  for (const auto* term : terms) {
+    out += fmt::format(",{}", term->name);
+    if (term->name == kStrategy) out += ",variant";
   }
   out += ",fit";
   for (const auto& quantity : record::quantities()) {
@@ -209,7 +237,7 @@ std::string csv_header() {
   return out;
 }
 
-std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result) {
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const Terms& terms) {
   std::vector<std::vector<CsvCell>> rows;
   const auto places = ranks(result);
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
@@ -217,9 +245,9 @@ std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result) {
     const auto& planned = *result.runs[i];
     auto& row =
         rows.emplace_back(std::vector<CsvCell>{place == 0 ? CsvCell() : CsvCell(place), tie});
-    for (const auto& term : plan::vocabulary()) {
-      if (term.read) row.push_back(cell(term.read(planned.run)));
-      if (term.name == kStrategy) row.emplace_back(plan::variant(planned.run));
+    for (const auto* term : terms) {
+      row.push_back(cell(term->read(planned.run)));
+      if (term->name == kStrategy) row.emplace_back(plan::variant(planned.run));
     }
     row.emplace_back(name(planned.estimate.fit));
     for (const auto& quantity : record::quantities()) {
@@ -235,8 +263,9 @@ std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result) {
 }
 
 std::string csv(const RankedRuns& result) {
-  CsvWriter out(csv_header());
-  for (const auto& row : csv_rows(result)) out.row(row);
+  const auto terms = csv_terms(result.runs);
+  CsvWriter out(csv_header(terms));
+  for (const auto& row : csv_rows(result, terms)) out.row(row);
   return out.text();
 }
 
