@@ -57,6 +57,26 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
                   say("try hybrid_shard_group = ", divisor_below(setup.ranks, run->gpus_per_node)));
 }
 
+// What is asked for and changes nothing.
+void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto idle = [&](const char* setting, std::string fact, const char* fix) {
+    problems.warn(setting, std::move(fact), fix);
+  };
+  if (run.strategy() == "fsdp") {
+    if (const auto asked = run.integer("hybrid_shard_group"); asked > setup.ranks)
+      idle("hybrid_shard_group", say("there are ", setup.ranks, " ranks, and groups of ", asked, " are all of them"),
+           "try sharding = 'full', or smaller groups");
+    return;
+  }
+  if (setup.offload == Offload::none && setup.offload_fraction != 1)
+    idle("offload_fraction", "nothing is offloaded: it has no effect", "try offload = 'optimizer'");
+  if (setup.offload != Offload::none && setup.offload_fraction == 0)
+    idle("offload", "offload_fraction = 0 leaves all of it on the device", "try offload = 'none'");
+  if (setup.stage < 3 && setup.prefetch != 1)
+    idle("prefetch", say("stage ", setup.stage, " has whole weights: nothing is gathered ahead"),
+         "leave it out, or try stage = 3");
+}
+
 // Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step.
 void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1) return;
@@ -86,6 +106,7 @@ void Spec::check(const RunView& run, Problems& problems) const {
   check_activations(setup, problems);
   check_tied(setup, problems);
   check_groups(run, setup, problems);
+  check_idle(run, setup, problems);
   check_traffic(run, setup, problems);
 }
 

@@ -154,6 +154,11 @@ std::vector<std::string> known_names(const std::vector<plan::StrategyPtr>& strat
 
 }  // namespace
 
+std::string shell_path(const fs::path& path) {
+  const auto text = path.string();
+  return shell_quote(text.starts_with('-') ? "./" + text : text);
+}
+
 Result<plan::Value> field(const plan::Planned& planned, std::string_view name,
                           const std::vector<plan::StrategyPtr>& strategies) {
   if (const auto* term = plan::find_term(name); term && term->read) return term->read(planned.run);

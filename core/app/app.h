@@ -90,6 +90,9 @@ class App {
   render::Frameworks frameworks_;
 };
 
+// A word for a command line that names this path, whatever it begins with.
+std::string shell_path(const fs::path& path);
+
 // A field of a priced run by name, for --where: the run's own, the strategy's settings, and the
 // estimate's under the names they have in JSON. A parameter that only another strategy has reads as
 // nil, so that one filter can speak of several; a name that nobody knows is an error.

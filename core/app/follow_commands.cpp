@@ -116,7 +116,9 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   campaign.end();
   const auto due = to_submit(campaign, target, retry);
   if (due.empty()) {
-    console.note(target.experiment + ": nothing is to be submitted\n");
+    const bool fails = !retry && !to_submit(campaign, target, true).empty();
+    console.note(target.experiment + ": nothing is to be submitted" +
+                 (fails ? "; orch retry " + shell_path(target.experiment) + " tries what has failed again\n" : "\n"));
     return Exit::ok;
   }
   if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
@@ -185,7 +187,7 @@ void Live::show(const tables::Standings& standings) {
 }
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
-std::string final_text(const tables::Standings& standings, const tables::Screen& screen) {
+std::string final_text(const tables::Standings& standings, const fs::path& folder, const tables::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
     return run.record.state == record::State::finished && run.record.measured.step_seconds;
@@ -194,7 +196,8 @@ std::string final_text(const tables::Standings& standings, const tables::Screen&
   std::string out;
   if (!measured.empty()) out += measured;
   if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + tables::status_table(rest, screen, 20);
-  return out + "\n" + tables::wrap(tables::status_summary(standings), screen);
+  out += "\n" + tables::wrap(tables::status_summary(standings), screen);
+  return out + tables::wrap(tables::measured_answer(standings, shell_path(folder)), screen);
 }
 
 }  // namespace
@@ -223,7 +226,7 @@ Ending follow_and_report(Session& session, Campaign& campaign, const Target& tar
                     campaign.experiment().name));
     return Exit::interrupted;
   }
-  if (common.format == "table") console.print(final_text(last, common.screen));
+  if (common.format == "table") console.print(final_text(last, campaign.folder(), common.screen));
   return exit_of(last);
 }
 

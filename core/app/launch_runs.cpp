@@ -32,12 +32,6 @@ std::string sbatch_by_hand(std::size_t phases, const fs::path& folder) {
   return out + fmt::format(" && {} --dependency=afterok:$j job-{}.sbatch", sbatch, phases);
 }
 
-// A word for a command line that names this path, whatever it begins with.
-std::string shell_path(const fs::path& path) {
-  const auto text = path.string();
-  return shell_quote(text.starts_with('-') ? "./" + text : text);
-}
-
 fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
   return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
 }

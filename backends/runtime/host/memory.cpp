@@ -79,8 +79,8 @@ void require_host_memory(double bytes, int ranks) {
   if (room.bound.empty() || bytes * ranks <= static_cast<double>(room.bytes)) return;
   const auto size = [](double count) { return format_bytes(Bytes(count)); };
   throw Failed("host_memory",
-               fmt::format("{} of host memory are wanted{}, and {} are left ({}): use more ranks, or a "
-                           "smaller offload_fraction",
+               fmt::format("{} of host memory are wanted{}, and {} are left ({}): use more nodes, or "
+                           "leave more of it on the device",
                            size(bytes * ranks),
                            ranks > 1 ? fmt::format(" by {} ranks", ranks) : std::string(),
                            size(static_cast<double>(room.bytes)), room.bound));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -292,14 +294,44 @@ std::vector<std::string> changes(const Standings& before, const Standings& now) 
   return out;
 }
 
-std::string measured_table(const Standings& standings, const Screen& screen) {
-  std::vector<const RunStatus*> runs;
+namespace {
+
+RunStatuses fastest_first(const Standings& standings) {
+  RunStatuses runs;
   for (const auto& run : standings.runs)
     if (run.record.measured.step_seconds) runs.push_back(&run);
+  std::ranges::stable_sort(runs, std::greater(),
+                           [](const auto* run) { return run->record.measured.tokens_per_second; });
+  return runs;
+}
+
+}  // namespace
+
+std::string measured_answer(const Standings& standings, const std::string& folder) {
+  const auto runs = fastest_first(standings);
+  const auto field = [](const RunStatus* run, const char* name) { return run->record.field_text(name); };
+  std::vector<std::string> others, strategies;
+  for (const auto* run : runs) {
+    if (field(run, "params") != field(runs.front(), "params")) return "";  // each size has its own
+    const auto strategy = field(run, "strategy");
+    if (std::ranges::find(strategies, strategy) != strategies.end()) continue;
+    strategies.push_back(strategy);
+    const auto speed = run->record.measured.tokens_per_second, best = runs.front()->record.measured.tokens_per_second;
+    if (!speed || !best) return "";
+    if (run != runs.front()) others.push_back(fmt::format("{} {:.2f}x", strategy, *best / *speed));
+  }
+  if (others.empty()) return "";
+  const auto& best = *runs.front();
+  return fmt::format("Measured: {} is fastest: {} tokens/s. At their best the others take: {}.\n"
+                     "next, for how sure that is and why: orch compare --in {} {}\n",
+                     strategy_text(best, shared_settings(runs)),
+                     group_digits(std::round(*best.record.measured.tokens_per_second)), join(others, ", "),
+                     folder, join(mapped(strategies, [](const auto& name) { return "strategy=" + name; }), " "));
+}
+
+std::string measured_table(const Standings& standings, const Screen& screen) {
+  const auto runs = fastest_first(standings);
   if (runs.empty()) return "";
-  std::stable_sort(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
-    return a->record.measured.tokens_per_second > b->record.measured.tokens_per_second;
-  });
   return measured_note(runs) + grid(fitting_rows(filled(measured_columns(runs, screen), runs), screen), screen);
 }
 

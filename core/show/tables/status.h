@@ -43,6 +43,9 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
 // What changed between two looks, a line for each run.
 std::vector<std::string> changes(const Standings& before, const Standings& now);
 
+// What the strategies came to, at their best, in words; empty unless several trained models of one size.
+// folder: of the experiment's runs, as a shell takes it.
+std::string measured_answer(const Standings& standings, const std::string& folder);
 // What was measured beside what was estimated, fastest first; empty when nothing was measured.
 std::string measured_table(const Standings& standings, const Screen& screen);
 
