@@ -87,9 +87,14 @@ struct Transformer {
     return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) +
            (sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0) + sizes.router_weights();
   }
+  // Of latent attention every tensor-parallel rank has the narrow products, which no head owns.
+  double narrow_params() const {
+    if (!sizes.latent()) return 0;
+    return static_cast<double>(sizes.q_rank + sizes.kv_rank + sizes.rope_dim) * hidden;
+  }
   double layer_params() const {
-    const double copies = lean ? shared_params() * (1 - 1 / tensor_parallel) : 0;
-    return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel + copies;
+    const double copies = (lean ? shared_params() : 0) + narrow_params();
+    return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel + copies * (1 - 1 / tensor_parallel);
   }
   double experts_elsewhere() const {
     if (expert_parallel == 1) return 0;

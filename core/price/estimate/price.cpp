@@ -107,11 +107,10 @@ Price::Ring Price::ring(const orch_op& op) const {
     return {true, network.bandwidth.value / sharing, sharing, network.latency.value, 1};
   }
   // In an all-to-all each rank has something for every other one: nothing is handed on inside a node,
-  // and all its ranks share the network.
+  // and all its ranks share the network, which so many messages fill no better than one ring does.
   if (op.collective == ORCH_ALL_TO_ALL) {
     const auto sharing = static_cast<double>(per_node);
-    const double together = std::min(1.0, network.efficiency.value * raised(sharing));
-    return {true, network.bandwidth.value * together / sharing, sharing, network.latency.value,
+    return {true, network.bandwidth.value * network.efficiency.value / sharing, sharing, network.latency.value,
             static_cast<double>(inside)};
   }
   // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node

@@ -53,6 +53,18 @@ TEST_CASE("a llama's products on one of eight tensor-parallel ranks", "[backend]
              WithinRel(2 * (vocab * 8192 / 8 + 8192), 1e-12));
 }
 
+// No head owns the products into 1536 and 512 + 64 numbers: all eight ranks have them, with norms and the
+// router.
+TEST_CASE("narrow products of latent attention are on every tensor-parallel rank", "[backend]") {
+  auto model = mixtral();
+  model.kv_heads = model.heads;
+  model.q_rank = 1536, model.kv_rank = 512, model.rope_dim = 64, model.value_dim = model.head_dim;
+  const auto work = work_of(make_run("megatron", model, {8, 4, 1}, 1, 4, {}));
+  const double narrow = 4096.0 * (1536 + 512 + 64), shared = 2 * 4096.0 + 4096.0 * 8;
+  CHECK_THAT(memory(work, 1, "weights: layers"),
+             WithinRel(2 * 8 * (model.layer_params() / 8 + (narrow + shared) * 7 / 8), 1e-12));
+}
+
 // Four tensors as wide as the model, and an eighth of queries, keys and values (8192 + 2 * 1024), of
 // what attention gave (8192), and of gate, up and what they make (3 * 28672): 2 bytes each.
 TEST_CASE("products that wait for a bubble keep what a rank has of them", "[backend]") {
