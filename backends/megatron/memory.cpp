@@ -205,7 +205,8 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_copies(setup, sink);
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
-  const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1);
+  const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) + (setup.experts > 1) +
+                     (setup.model.context_parallel > 1);
   emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks
 }
 

@@ -67,7 +67,7 @@ std::vector<Part> parts_of(const plan::Model& m, const ModelArguments& a) {
   const double layers = static_cast<double>(m.layers) / a.pipeline_parallel;
   const double stage = layers * m.layer_params(), edge = stage + m.embedding_params();
   return {{"embedding", m.embedding_params(), m.embedding_params() / tp},
-          {"one layer", m.layer_params(), m.layer_params() / tp},
+          {m.dense_layers > 0 ? "one layer, the mean of all" : "one layer", m.layer_params(), m.layer_params() / tp},
           {fmt::format("a stage of {:g} layers", layers), stage, stage / tp},
           {"the same with the embedding", edge, edge / tp}};
 }
@@ -86,6 +86,11 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
 // "888,888.89".
 std::string with_cents(double number) {
   return std::abs(number) < 1e15 ? group_digits(number, 2) : format_number(number);
+}
+
+// Those that a token costs time for.
+double trained_params(const plan::Model& model) {
+  return model.mixture() ? model.active_params() : model.params();
 }
 
 Json training_json(double params, const ModelArguments& a) {
@@ -128,19 +133,20 @@ Ending show_model(const plan::Model& model, const ModelArguments& arguments, Con
                        {"bytes_per_gpu", part.per_gpu * arguments.bytes_per_param}});
     json["parts"] = std::move(parts);
     if (arguments.tokens > 0 && arguments.tflops > 0)
-      json["training"] = training_json(model.params(), arguments);
+      json["training"] = training_json(trained_params(model), arguments);
     console.print(tables::dump(json));
     return Exit::ok;
   }
   console.print(
-      fmt::format("{} ({}): {} parameters, {}; {} layers x {} hidden (ratio {}), {} heads of {}, "
+      fmt::format("{} ({}): {} parameters, {}{}; {} layers x {} hidden (ratio {}), {} heads of {}, "
                   "vocabulary {}, {} tokens\n\n",
                   model.name, model.family, group_digits(model.params()), size(model.params()),
+                  model.mixture() ? ", of which a token meets " + size(model.active_params()) : "",
                   model.layers, model.hidden, model.hidden / model.layers, model.heads,
                   model.head_dim, model.vocab, model.seq) +
       shares(model, arguments));
   if (arguments.tokens > 0 && arguments.tflops > 0)
-    console.print("\n" + training(model.params(), arguments));
+    console.print("\n" + training(trained_params(model), arguments));
   return Exit::ok;
 }
 

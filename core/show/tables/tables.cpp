@@ -48,6 +48,13 @@ std::string strategy_text(const Planned& planned, const Common& common) {
   return out;
 }
 
+// Whose memory it is that does not suffice, where it is not the device's.
+std::string fit_text(const Planned& planned) {
+  const auto& e = planned.estimate;
+  const bool host = e.fit == plan::Fit::oom && e.peak_memory <= e.usable_memory;
+  return std::string(name(e.fit)) + (host ? " on the host" : "");
+}
+
 std::function<std::string(const Planned&)> rank_column(const RankedRuns& result) {
   std::unordered_map<const Planned*, std::string> texts;
   const auto all = ranks(result);
@@ -87,7 +94,7 @@ PlannedColumns columns(const RankedRuns& result, const Common& common) {
       field_column("micro_batch", 1),
       field_column("accumulate", 1),
       field_column("global_batch", 8),
-      {"fit", 0, [](const Planned& p) { return std::string(name(p.estimate.fit)); }},
+      {"fit", 0, fit_text},
   };
   for (const auto& quantity : record::quantities()) {
     if (!quantity.estimated || quantity.rank == record::kUnshown) continue;
