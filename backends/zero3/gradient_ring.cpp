@@ -118,6 +118,7 @@ void GradientRing::take_embedding() {
 
 // The sum is divided once, in finish(); 16 bits before they are sent: see Reducer.
 void GradientRing::send(Buffer& buffer) {
+  Profile::Scope scope(&profile_, group_ ? "gradient reduce-scatter" : "gradients to host");
   buffer.is_under_way = true;
   if (group_) {
     const bool wide = options_.sent_as == at::kFloat;

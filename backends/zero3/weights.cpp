@@ -93,10 +93,12 @@ void GatheredWeights::gather(Slot& slot, std::size_t unit) {
   const auto& [begin, end] = units_[unit].range;
   const auto whole = slot.flat.narrow(0, 0, end - begin);
   if (!owned.is_away) {
+    Profile::Scope scope(&profile_, "weight all-gather");
     slot.part = mine.to(options_.dtype);
     slot.pending = group_->all_gather(whole, slot.part);
     return;
   }
+  Profile::Scope scope(&profile_, "weights to device");
   const auto now = Moment::now(whole.device());
   if (!group_) return void(slot.copied = copies_.copy(whole, mine, now));
   if (!slot.fetched.defined()) slot.fetched = at::empty_like(mine, whole.options());

@@ -118,7 +118,7 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   if (due.empty()) {
     const bool fails = !retry && !to_submit(campaign, target, true).empty();
     console.note(target.experiment + ": nothing is to be submitted" +
-                 (fails ? "; orch retry " + shell_path(target.experiment) + " tries what has failed again\n" : "\n"));
+                 (fails ? "; orch retry " + shell_path(target.experiment) + " tries again what has failed or was cancelled\n" : "\n"));
     return Exit::ok;
   }
   if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};
@@ -197,7 +197,12 @@ std::string final_text(const tables::Standings& standings, const fs::path& folde
   if (!measured.empty()) out += measured;
   if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + tables::status_table(rest, screen, 20);
   out += "\n" + tables::wrap(tables::status_summary(standings), screen);
-  return out + tables::wrap(tables::measured_answer(standings, shell_path(folder)), screen);
+  const auto answer = tables::measured_answer(standings);
+  if (answer.text.empty()) return out;
+  out += tables::wrap(answer.text + "\n", screen) + "next, for how sure that is and why: orch compare --in " +
+         shell_path(folder);
+  for (const auto& strategy : answer.strategies) out += " " + shell_quote("strategy=" + strategy);
+  return out + "\n";
 }
 
 }  // namespace

@@ -36,8 +36,14 @@ fs::path folder_of(const plan::Planned& run, const RunArguments& arguments) {
   return fs::path(arguments.plan.options.runs) / run.run.experiment / run.run.id;
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself; so many of each size.
-ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments) {
+// Planned all the same: another program may train it.
+bool is_untrained(const plan::Run& run) {
+  return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
+}
+
+// What is worth running: what fits, and keeps the budget's limits by itself; so many of each size. What no
+// trainer of ours can train is put aside.
+ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments, ChosenRuns& untrained) {
   ChosenRuns chosen;
   for (const auto& runs : tables::by_size(view(planned))) {
     std::size_t taken = 0;
@@ -45,8 +51,8 @@ ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& argument
       if (run->estimate.fit == plan::Fit::oom && !arguments.oom) continue;
       if (!arguments.options.over_budget && !tables::keeps(*run, planned.experiment)) continue;
       if (arguments.take > 0 && taken == arguments.take) break;
-      chosen.push_back(run);
-      ++taken;
+      (is_untrained(run->run) ? untrained : chosen).push_back(run);
+      taken += is_untrained(run->run) ? 0 : 1;
     }
   }
   return chosen;
@@ -101,17 +107,6 @@ std::optional<fs::path> missing_trainer(const App& app, launch::Slurm slurm, con
     if (trainer.path.empty()) return trainer.wanted;
   }
   return std::nullopt;
-}
-
-// Those that no trainer of ours can train are left out: planned all the same, another program may.
-ChosenRuns take_untrained(ChosenRuns& chosen) {
-  const auto trains = [](const plan::Planned* run) {
-    return !run->run.trainer.empty() || !run->run.framework.empty() || plan::cannot_train(run->run).empty();
-  };
-  const auto first = std::stable_partition(chosen.begin(), chosen.end(), trains);
-  ChosenRuns untrained(first, chosen.end());
-  chosen.erase(first, chosen.end());
-  return untrained;
 }
 
 void tell_untrained(const ChosenRuns& runs, bool all, const RunArguments& arguments, Console& console) {
@@ -288,12 +283,11 @@ std::string way_to_launch(const plan::Run& run, launch::Slurm slurm) {
 Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
                    const RunArguments& arguments, std::optional<tables::Standings>& end,
                    Console& console) {
-  auto chosen = choose(planned, arguments);
+  ChosenRuns untrained;
+  const auto chosen = choose(planned, arguments, untrained);
+  if (!untrained.empty()) tell_untrained(untrained, chosen.empty(), arguments, console);
+  if (chosen.empty() && !untrained.empty()) return arguments.yes ? Exit::error : Exit::ok;
   if (chosen.empty()) return nothing_to_run(planned, arguments, console);
-  if (const auto untrained = take_untrained(chosen); !untrained.empty()) {
-    tell_untrained(untrained, chosen.empty(), arguments, console);
-    if (chosen.empty()) return arguments.yes ? Exit::error : Exit::ok;
-  }
   const bool needs_slurm = std::any_of(chosen.begin(), chosen.end(), [&](const auto* run) {
     return way_to_launch(run->run, session.slurm()) == "slurm";
   });

@@ -179,6 +179,43 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   const auto started = desk(app::run_command, run);
   CHECK(started.exit == Exit::error);
   CHECK(started.has("moe models are planned and estimated, not trained"));
+  run.take = 1;  // of those that can be trained
+  run.plan.source.file = desk.file("formats.lua", "return experiment { " + hardware + R"(model = "gpt-1.3b",
+    strategies = { megatron { dtype = { "fp8", "bf16" } } } })");
+  const auto rest = desk(app::run_command, run);
+  CHECK(rest.has("left out: "));
+  CHECK(rest.has("fp8 is planned and estimated, not trained"));
+  CHECK_FALSE(rest.has("stopped here"));
+}
+
+// 4,060 GPU-hours: 16 GPUs take less of them than 256.
+TEST_CASE("the answer keeps a limit that something keeps, and says whose memory is short", "[app]") {
+  const Desk desk;
+  app::PlanArguments plan;
+  const auto limited = [](const std::string& hours) {
+    return R"(return experiment { model = "llama-3-8b", hardware = { cluster = "dgx-h100", gpus = { 16, 256 } },
+      tokens = 1e11, budget = { gpu_hours = )" + hours + R"( }, batch = { micro_batch = 1, global_batch = 256 },
+      strategies = { fsdp { recompute = "full", flash_attention = true } } })";
+  };
+  plan.common.format = "json";
+  plan.source.file = desk.file("all.lua", limited("1e6"));
+  const auto runs = desk(app::plan_command, plan).json()["runs"];
+  REQUIRE(runs.size() == 2);
+  REQUIRE(runs[0]["gpus"] == 256);  // the faster
+  const double less = runs[1]["gpu_hours"], more = runs[0]["gpu_hours"];
+  REQUIRE(less < more);
+  plan.common.format = "table";
+  plan.source.file = desk.file("some.lua", limited(std::to_string((less + more) / 2)));
+  const auto said = desk(app::plan_command, plan);
+  CHECK(said.has("on 16 GPUs is best"));
+  CHECK(said.has("the fastest, fsdp (micro-batch 1) on 256 GPUs, breaks the limit of"));
+
+  plan.source.file = desk.file("host.lua", R"(return experiment { model = "gpt-175b",
+    hardware = { cluster = "h200", gpus = 1 }, batch = { micro_batch = 1, global_batch = 8 },
+    strategies = { zero3 { offload = "full", recompute = "full", offload_activations = true } } })");
+  const auto host = desk(app::plan_command, plan);
+  CHECK(host.has("oom on the host"));
+  CHECK(host.has("GiB on the host."));
 }
 
 TEST_CASE("models of one name are told apart by the sizes in which they differ", "[app][models]") {

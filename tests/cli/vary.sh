@@ -120,6 +120,13 @@ exits 0 'include and --set'
 has "$out" '"gpus": 16' 'include and --set'
 orch run with.lua --runs included
 has "$(cat included/with/*/provenance.json)" '"parts/deep/nodes.lua"' 'included files are known'
+mkdir -p up/below
+printf 'return 2' >up/nodes.lua
+printf 'return include "../nodes.lua"' >up/below/more.lua
+printf 'return experiment { model = "gpt-1.3b", strategies = { ddp {} }, hardware = { cluster = "dgx-a100", nodes = include "below/more.lua" } }' >up/climbs.lua
+orch plan up/climbs.lua --format json
+exits 0 'up again, within the folder'
+has "$out" '"gpus": 16' 'up again, within the folder'
 say_include() { printf 'local x = include %s\nreturn experiment {}\n' "$1" >bad.lua && orch plan bad.lua && exits 3 "include $1"; }
 echo 'return 1' >../outside.lua
 ln -s ../outside.lua link.lua

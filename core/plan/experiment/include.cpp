@@ -49,7 +49,7 @@ Result<fs::path> Includes::find(const std::string& name) const {
   if (wanted.is_absolute() || !wanted.has_filename() || name.find('\0') != std::string::npos ||
       !is_within((fs::weakly_canonical(folder, code) / wanted).lexically_normal(), root_))
     return Error{"", said + " leads out of the experiment's folder", kIncludeExample};
-  const auto file = (folder == "." ? wanted : folder / wanted).lexically_normal();
+  const auto file = folder == "." ? wanted.lexically_normal() : folder / wanted.lexically_normal();
   if (!fs::exists(file, code))
     return Error{"", fmt::format("{}: no such file, looked for {}", said, printable(file.string())),
                  kIncludeExample};

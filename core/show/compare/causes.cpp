@@ -8,6 +8,7 @@
 #include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/plan/model.h"
+#include "core/plan/vocabulary.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {
@@ -211,6 +212,8 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
   Explanation out;
   out.aspect = aspect;
   Names causes, others;
+  // Families have sizes that others do not speak of.
+  const bool model_differs = differs(all, "model", group) || differs(all, "params", group);
   for (const auto& difference : all) {
     const bool differing = difference.standings[group] == Standing::differs;
     if (difference.circumstance) {
@@ -222,8 +225,8 @@ Explanation explain(const Differences& all, std::size_t group, Aspect aspect) {
       if (!explains(difference, followers, aspect)) continue;
       out.causes.push_back(difference.field);
       causes.push_back(cause_text(difference, followers, group));
-    } else if (difference.standings[group] == Standing::one_sided &&
-               is_on(difference.effect, aspect)) {
+    } else if (difference.standings[group] == Standing::one_sided && is_on(difference.effect, aspect) &&
+               !(plan::is_of_model(difference.field) && model_differs)) {
       out.unsaid.push_back(difference.field);
     }
   }

@@ -10,6 +10,7 @@
 #include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/vocabulary.h"
 #include "core/record/quantities.h"
 
 namespace orch::page {
@@ -31,8 +32,7 @@ Both both(const Record& record, std::string_view name) {
 constexpr std::array kOwnColumns{
     "strategy",      "framework",   "cluster",         "partition",
     "gpu",           "gpus",        "nodes",           "gpus_per_node",
-    "model",         "params",      "layers",          "hidden",
-    "heads",         "vocab",       "tensor_parallel", "pipeline_parallel",
+    "tensor_parallel", "pipeline_parallel",
     "data_parallel", "micro_batch", "accumulate",      "global_batch"};
 
 }  // namespace
@@ -87,6 +87,7 @@ std::string model_of(const Record& record) {
 std::vector<std::string> differing_settings(const std::vector<Record>& records) {
   std::vector<std::string> out;
   for (const auto& name : record::field_names()) {
+    if (plan::is_of_model(name) && name != "seq") continue;  // a column of its own
     if (std::find(kOwnColumns.begin(), kOwnColumns.end(), name) != kOwnColumns.end()) continue;
     std::set<std::string> values;
     for (const auto& record : records) values.insert(record.field_text(name));

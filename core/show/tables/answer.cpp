@@ -86,10 +86,16 @@ std::string lead(const Planned& best, const Planned* other, const plan::Experime
                                        : times_text(ratio.value) + " as long");
 }
 
-std::size_t ties_of(const Runs& runs) {
+bool breaks(const Planned* run, const plan::Experiment& experiment) {
+  return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
+}
+
+std::size_t ties_of(const Runs& runs, const plan::Experiment& experiment) {
+  const bool limited = !breaks(runs.front(), experiment);  // then what breaks a limit is none
   return static_cast<std::size_t>(
       std::count_if(runs.begin() + 1, runs.end(), [&](const Planned* run) {
-        return fits(run) && plan::may_be_equal(timing_of(*run), timing_of(*runs.front()));
+        return fits(run) && !(limited && breaks(run, experiment)) &&
+               plan::may_be_equal(timing_of(*run), timing_of(*runs.front()));
       }));
 }
 
@@ -129,41 +135,49 @@ std::string limits(const Planned& best, const plan::Experiment& experiment) {
 
 // What is recommended first: of what fits, what keeps the limits; where nodes come and go, what ends first;
 // the others as they are ranked.
-Runs by_preference(Runs runs, const plan::Experiment& experiment) {
+Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   const auto& calendar = experiment.calendar;
-  const auto key = [&](const Planned* run) {
-    const bool breaks = plan::has_limits(experiment.budget) && standing(*run, experiment) == Standing::broken;
-    return std::tuple(!fits(run), breaks,
-                      calendar.windows.empty() ? 0 : calendar.calendar_days(run->portions(run->job_days())));
-  };
-  std::ranges::stable_sort(runs, {}, key);
-  return runs;
+  std::vector<std::tuple<bool, bool, double, std::size_t>> keys;
+  for (std::size_t i = 0; i < ranked.size(); ++i)
+    keys.emplace_back(!fits(ranked[i]), breaks(ranked[i], experiment),
+                      calendar.windows.empty() ? 0 : calendar.calendar_days(ranked[i]->portions(ranked[i]->job_days())),
+                      i);
+  std::ranges::sort(keys);
+  return mapped(keys, [&](const auto& key) { return ranked[std::get<3>(key)]; });
 }
 
 // Why it is not the fastest.
 std::string instead_of(const Planned& fastest, const Runs& runs, const plan::Experiment& experiment) {
   if (&fastest == runs.front()) return "";
-  const bool breaks = plan::has_limits(experiment.budget) && standing(fastest, experiment) == Standing::broken;
+  const bool for_limits = breaks(&fastest, experiment) && !breaks(runs.front(), experiment);
   return fmt::format("the fastest, {}, {}", who(fastest, runs),
-                     breaks ? "breaks the limit of " + limits_text(experiment.budget)
-                            : "is done " + end_of(fastest, experiment));
+                     for_limits ? "breaks the limit of " + limits_text(experiment.budget)
+                                : "is done " + end_of(fastest, experiment));
+}
+
+// Of the device's memory or of the host's, whichever lacks more.
+double needed_share(const Planned* run) {
+  const auto& e = run->estimate;
+  return std::max(e.peak_memory / e.usable_memory, e.host_memory / run->run.partition->host_memory.value);
+}
+
+std::string nothing_fits(const Runs& runs) {
+  const auto& least = **std::ranges::min_element(runs, {}, needed_share);
+  const auto& e = least.estimate;
+  const bool host = e.peak_memory <= e.usable_memory;
+  return fmt::format("nothing fits: the closest, {}, needs {:.1f} of {:.1f} GiB{}.", who(least, runs),
+                     (host ? e.host_memory : e.peak_memory) / kGiB,
+                     (host ? least.run.partition->host_memory.value : e.usable_memory) / kGiB,
+                     host ? " on the host" : "");
 }
 
 Answer answer_of(const Runs& ranked, const plan::Experiment& experiment) {
   const auto runs = by_preference(ranked, experiment);
   const auto& best = *runs.front();
-  if (!fits(&best)) {
-    const auto least = *std::min_element(runs.begin(), runs.end(), [](const auto* a, const auto* b) {
-      return a->estimate.peak_memory - a->estimate.usable_memory <
-             b->estimate.peak_memory - b->estimate.usable_memory;
-    });
-    return {fmt::format("nothing fits: the closest, {}, needs {:.1f} of {:.1f} GiB.", who(*least, runs),
-                        least->estimate.peak_memory / kGiB, least->estimate.usable_memory / kGiB),
-            ""};
-  }
+  if (!fits(&best)) return {nothing_fits(runs), ""};
   const bool by_date = !experiment.calendar.windows.empty();
   const auto* other = best_of_another(runs, by_date);
-  const auto ties = by_date ? 0 : ties_of(runs);
+  const auto ties = by_date ? 0 : ties_of(runs, experiment);
   Parts parts{ground(best.estimate)};
   if (ties > 0)
     parts.push_back(plural(ties, "more run") + " may be as fast");

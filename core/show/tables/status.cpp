@@ -307,26 +307,27 @@ RunStatuses fastest_first(const Standings& standings) {
 
 }  // namespace
 
-std::string measured_answer(const Standings& standings, const std::string& folder) {
+MeasuredAnswer measured_answer(const Standings& standings) {
   const auto runs = fastest_first(standings);
   const auto field = [](const RunStatus* run, const char* name) { return run->record.field_text(name); };
-  std::vector<std::string> others, strategies;
+  const auto speed = [](const RunStatus* run) { return run->record.measured.tokens_per_second.value_or(0); };
+  std::vector<std::string> others;
+  MeasuredAnswer out;
   for (const auto* run : runs) {
-    if (field(run, "params") != field(runs.front(), "params")) return "";  // each size has its own
+    for (const auto* same : {"params", "seq", "gpus", "gpu"})
+      if (field(run, same) != field(runs.front(), same)) return {};  // no fair comparison
     const auto strategy = field(run, "strategy");
-    if (std::ranges::find(strategies, strategy) != strategies.end()) continue;
-    strategies.push_back(strategy);
-    const auto speed = run->record.measured.tokens_per_second, best = runs.front()->record.measured.tokens_per_second;
-    if (!speed || !best) return "";
-    if (run != runs.front()) others.push_back(fmt::format("{} {:.2f}x", strategy, *best / *speed));
+    if (std::ranges::find(out.strategies, strategy) != out.strategies.end()) continue;
+    if (speed(run) <= 0) return {};
+    out.strategies.push_back(strategy);
+    if (run != runs.front())
+      others.push_back(fmt::format("{} {:.2f}x", printable(strategy), speed(runs.front()) / speed(run)));
   }
-  if (others.empty()) return "";
-  const auto& best = *runs.front();
-  return fmt::format("Measured: {} is fastest: {} tokens/s. At their best the others take: {}.\n"
-                     "next, for how sure that is and why: orch compare --in {} {}\n",
-                     strategy_text(best, shared_settings(runs)),
-                     group_digits(std::round(*best.record.measured.tokens_per_second)), join(others, ", "),
-                     folder, join(mapped(strategies, [](const auto& name) { return "strategy=" + name; }), " "));
+  if (others.empty()) return {};
+  out.text = fmt::format("Measured: {} is fastest: {} tokens/s. At their best the others take: {}.",
+                         strategy_text(*runs.front(), shared_settings(runs)),
+                         group_digits(std::round(speed(runs.front()))), join(others, ", "));
+  return out;
 }
 
 std::string measured_table(const Standings& standings, const Screen& screen) {

@@ -43,9 +43,13 @@ std::string watch_screen(const Standings& standings, const Screen& screen, std::
 // What changed between two looks, a line for each run.
 std::vector<std::string> changes(const Standings& before, const Standings& now);
 
-// What the strategies came to, at their best, in words; empty unless several trained models of one size.
-// folder: of the experiment's runs, as a shell takes it.
-std::string measured_answer(const Standings& standings, const std::string& folder);
+// What the strategies came to, at their best, in words; no text unless several trained the same sizes on the
+// same number of GPUs.
+struct MeasuredAnswer {
+  std::string text;
+  std::vector<std::string> strategies;
+};
+MeasuredAnswer measured_answer(const Standings& standings);
 // What was measured beside what was estimated, fastest first; empty when nothing was measured.
 std::string measured_table(const Standings& standings, const Screen& screen);
 

@@ -152,6 +152,19 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
   CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
 }
 
+TEST_CASE("settings that change nothing are told", "[zero3]") {
+  const auto warned = [](const char* strategy, Settings settings, const char* place) {
+    return about(problems_of(make_run(strategy, kBloom, {1, 1, 4}, 1, 8, std::move(settings))).warnings, place).fact;
+  };
+  CHECK(has(warned("zero3", {{"offload_fraction", plan::Value(0.3)}}, "offload_fraction"), "no effect"));
+  CHECK(has(warned("zero3", {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.0)}}, "offload"),
+            "on the device"));
+  CHECK(has(warned("deepspeed", {{"stage", plan::Value(std::int64_t{1})}, {"prefetch", plan::Value(std::int64_t{4})}},
+                   "prefetch"), "whole weights"));
+  CHECK(has(warned("fsdp", {{"sharding", word("hybrid")}, {"hybrid_shard_group", plan::Value(std::int64_t{8})}},
+                   "hybrid_shard_group"), "all of them"));
+}
+
 // Two of thirty layers are still there at each turn: the first forward gathers 30, the other seven and
 // all eight backwards 28 each. The embedding stays for the step.
 TEST_CASE("our own trainer gathers what is not there, and reduces between replicas once", "[zero3]") {

@@ -127,6 +127,22 @@ TEST_CASE("measured beside estimated, fastest first", "[report][status]") {
       "                               40.0  20.0       1.50  2.00  finished  slow\n");
 }
 
+TEST_CASE("the strategies' best are put into words, where they are alike", "[report][status]") {
+  auto fast = measured("x-fast", State::finished, 500), slow = measured("x-slow", State::finished, 500),
+       slower = measured("x-slower", State::finished, 500);
+  fast.record.set("strategy", std::string("ddp"));
+  slow.record.set("strategy", std::string("fsdp"));
+  slower.record.set("strategy", std::string("fsdp"));
+  *fast.record.measured.tokens_per_second *= 1.5;
+  *slower.record.measured.tokens_per_second /= 2;
+  const auto said = measured_answer(standings_of({slower, slow, fast}));
+  CHECK(said.text == "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.50x.");
+  CHECK(said.strategies == std::vector<std::string>{"ddp", "fsdp"});
+  CHECK(measured_answer(standings_of({slower, slow})).text.empty());  // one strategy
+  slow.record.set("gpus", std::int64_t{64});
+  CHECK(measured_answer(standings_of({slow, fast})).text.empty());
+}
+
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
   auto run = measured("a", State::finished, 5);
   run.record.measured.peak_memory_bytes = 37.0 * 1024 * 1024;
