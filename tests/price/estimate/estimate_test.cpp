@@ -80,6 +80,26 @@ double sum(const std::vector<plan::Item>& items) {
   return total;
 }
 
+// One GPU, three micro-batches of a layer: 4 s forward, 8 s back, and what may run under them.
+struct Hidden {
+  double forward, backward, step, seconds;
+  std::uint32_t under, kind;
+};
+double step_with(const std::vector<Hidden>& hidden) {
+  Toy toy;
+  toy.run.gpus = toy.run.nodes = 1;
+  toy.work.stages = 1;
+  toy.work.micro_batches = 3;
+  toy.block("layer");
+  toy.op(1, 2, 0, 4);
+  for (const auto& [forward, backward, step, seconds, under, kind] : hidden)
+    toy.op(forward, backward, step, seconds, under, kind);
+  toy.stages(0, 0, {1});
+  const auto estimate = Estimator().explain(toy.run, toy.work);
+  CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
+  return estimate.step_seconds - 0.25;
+}
+
 }  // namespace
 
 // Stages of 1, 2, 2 and 3 layers, a layer taking 1 s forward and 2 s back; ten micro-batches.
@@ -113,18 +133,8 @@ TEST_CASE("the slowest stage sets the beat of the pipeline", "[estimate]") {
 // forward hides 4. Shorter than a forward, nothing of it is seen.
 TEST_CASE("what the host does under the next forward sticks out behind it", "[estimate]") {
   const auto step = [](double host_seconds) {
-    Toy toy;
-    toy.run.gpus = toy.run.nodes = 1;
-    toy.work.stages = 1;
-    toy.work.micro_batches = 3;
-    toy.block("layer");
-    toy.op(1, 2, 0, 4);
-    toy.op(0, 0, 1, host_seconds, ORCH_UNDER_FORWARD, ORCH_HOST);
-    toy.op(0, 0, 1, 6, ORCH_UNDER_FORWARD, ORCH_COPY);
-    toy.stages(0, 0, {1});
-    const auto estimate = Estimator().explain(toy.run, toy.work);
-    CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
-    return estimate.step_seconds - 0.25;
+    return step_with({{0, 0, 1, host_seconds, ORCH_UNDER_FORWARD, ORCH_HOST},
+                      {0, 0, 1, 6, ORCH_UNDER_FORWARD, ORCH_COPY}});
   };
   CHECK(step(9) == Approx(36 + 5));
   CHECK(step(5) == Approx(36 + 2));  // the copies
@@ -134,19 +144,9 @@ TEST_CASE("what the host does under the next forward sticks out behind it", "[es
 // links, 2 stick out, three times; the host's work beside them only where it takes longer than both.
 TEST_CASE("the host works beside what is on its way", "[estimate]") {
   const auto step = [](double host_seconds) {
-    Toy toy;
-    toy.run.gpus = toy.run.nodes = 1;
-    toy.work.stages = 1;
-    toy.work.micro_batches = 3;
-    toy.block("layer");
-    toy.op(1, 2, 0, 4);
-    toy.op(0, 1, 0, 3, ORCH_HIDDEN, ORCH_COPY);
-    toy.op(0, 1, 0, 3, ORCH_HIDDEN);
-    toy.op(0, 1, 0, host_seconds, ORCH_HIDDEN, ORCH_HOST);
-    toy.stages(0, 0, {1});
-    const auto estimate = Estimator().explain(toy.run, toy.work);
-    CHECK(sum(estimate.time) == Approx(estimate.step_seconds));
-    return estimate.step_seconds - 0.25;
+    return step_with({{0, 1, 0, 3, ORCH_HIDDEN, ORCH_COPY},
+                      {0, 1, 0, 3, ORCH_HIDDEN, ORCH_MEMORY},
+                      {0, 1, 0, host_seconds, ORCH_HIDDEN, ORCH_HOST}});
   };
   CHECK(step(5) == Approx(36 + 3 * 2));
   CHECK(step(9) == Approx(36 + 3 * 5));
