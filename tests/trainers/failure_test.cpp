@@ -44,7 +44,7 @@ TEST_CASE("a rank that dies is named, with the collective, within the timeout", 
   CHECK(contains(attempt.output, "rank " + std::to_string(victim) + " is gone"));
   // Of gradients, or of what ranks report at the end of a step.
   CHECK((contains(attempt.output, "all_reduce") || contains(attempt.output, "all_gather")));
-  CHECK(attempt.event("failed").at("class") == "nccl");
+  CHECK(attempt.failure().failure == record::Failure::nccl);
 }
 
 TEST_CASE("tokens beyond the vocabulary are a failure of the data", "[train]") {
@@ -78,7 +78,7 @@ TEST_CASE("tokens beyond the vocabulary are a failure of the data", "[train]") {
   const auto attempt = run.attempt();
   INFO(attempt.output);
   CHECK_FALSE(attempt.ok());
-  CHECK(attempt.event("failed").at("class") == "data");
+  CHECK(attempt.failure().failure == record::Failure::data);
   CHECK(contains(attempt.output, "vocabulary"));
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("data that is not there, or damaged, is named", "[train]") {
   const auto attempt = run.attempt();
   INFO(attempt.output);
   CHECK(attempt.exit_codes[0] == 1);
-  CHECK(attempt.event("failed").at("class") == "data");
+  CHECK(attempt.failure().failure == record::Failure::data);
   CHECK(contains(attempt.output, prefix.string()));
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a loss that is not a number ends it; the last good checkpoint stays",
   const auto attempt = run.attempt();
   INFO(attempt.output);
   CHECK_FALSE(attempt.ok());
-  CHECK(attempt.event("failed").at("class") == "nan");
+  CHECK(attempt.failure().failure == record::Failure::nan);
   CHECK(contains(attempt.output, "step"));
   CHECK(checkpoint::open_latest(run.checkpoints()).reader.has_value());
 }
@@ -136,7 +136,7 @@ TEST_CASE("a disk that is full at a checkpoint is told, and the last good one ke
   const auto attempt = run.attempt(options);
   INFO(attempt.output);
   CHECK(attempt.exit_codes[0] == 1);
-  CHECK(attempt.event("failed").at("class") == "disk");
+  CHECK(attempt.failure().failure == record::Failure::disk);
   const auto latest = checkpoint::open_latest(run.checkpoints());
   REQUIRE(latest.reader);
   CHECK(latest.reader->facts().step == 3);

@@ -259,9 +259,12 @@ TEST_CASE("what this trainer cannot do is refused, all of it at once", "[train][
   TrainerRun run(json);
   const auto attempt = run.attempt();
   CHECK(attempt.exit_codes == std::vector<int>{1, 1});
-  CHECK(attempt.event("failed").at("message") ==
-        "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 stages "
-        "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not deal 4 layers to 1 stages");
+  const std::string why =
+      "1 heads cannot be shared by tensor_parallel = 2 ranks; 4 layers cannot be shared by 1 stages "
+      "of 2 chunks: use interleave = 1; stage_layers = '3,2' does not deal 4 layers to 1 stages";
+  CHECK(attempt.failure().failure == record::Failure::bad_exit);
+  CHECK(attempt.failure().line.starts_with(why.substr(0, 190)));
+  CHECK(attempt.output.find(": bad_exit: " + why) != std::string::npos);
 }
 
 TEST_CASE("any layout goes on from a checkpoint of any other", "[train][megatron]") {

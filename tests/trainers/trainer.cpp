@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/record/events/collect.h"
 #include "core/train/checkpoint/checkpoint.h"
 #include "tests/trainers/forked.h"
 
@@ -200,6 +201,8 @@ nlohmann::json Attempt::event(const std::string& name) const {
     if (each.at("event") == name) found = each;
   return found;
 }
+
+record::Confession Attempt::failure() const { return events::read_failure(folder); }
 
 TrainerRun::TrainerRun(nlohmann::ordered_json run_json) {
   write(run_json);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/files.h"
+#include "core/record/facts.h"
 #include "tests/place.h"
 
 namespace orch::test {
@@ -44,6 +45,8 @@ struct Attempt {
   bool finished() const;  // the file that says so
   std::vector<nlohmann::json> events() const;
   nlohmann::json event(const std::string& name) const;  // the last such; null: none
+  // As orch reads it: of ranks that fail together, some only hear that another was before them.
+  record::Confession failure() const;
 };
 
 struct AttemptOptions {
