@@ -113,7 +113,7 @@ void wait_for(std::vector<Child>& children, std::vector<Outcome>& outcomes,
       is_any_running = is_any_running || !(children[i].has_ended || children[i].is_stopped);
     }
     if (!is_any_left) return;
-    if (!is_any_running || seconds_since(began) > 100)
+    if (!is_any_running || seconds_since(began) > 400)
       for (const auto& child : children)
         if (!child.has_ended) ::kill(child.pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

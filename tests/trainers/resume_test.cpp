@@ -2,9 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include "core/train/checkpoint/checkpoint.h"
 #include "tests/trainers/trainer.h"
@@ -77,6 +80,34 @@ TEST_CASE("killed at random moments it ends as if it never had been", "[train]")
   CHECK(broken.weights() == whole.weights());
   CHECK(broken.saved("exp_avg/word_embedding.weight") ==
         whole.saved("exp_avg/word_embedding.weight"));
+}
+
+// A file of the newest one is a pipe that nobody writes to: who opens it waits, longer than a collective
+// may take.
+TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
+  auto json = long_run(2, 6);
+  json["training"]["keep_checkpoints"] = 2;
+  TrainerRun run(json);
+  REQUIRE(run.attempt().ok());
+  json["steps"] = 9;
+  json["training"]["collective_timeout"] = 4;
+  run.write(json);
+  const auto newest = checkpoint::list(run.checkpoints()).front();
+  fs::path shard;
+  for (const auto& entry : fs::directory_iterator(newest))
+    if (entry.path().extension() == ".safetensors") shard = entry.path();
+  fs::remove(shard);
+  REQUIRE(::mkfifo(shard.c_str(), 0600) == 0);
+  AttemptOptions options;
+  options.meanwhile = [&](const std::vector<pid_t>&, const fs::path&) {
+    std::this_thread::sleep_for(std::chrono::seconds(8));
+    ::close(::open(shard.c_str(), O_WRONLY));
+  };
+  const auto attempt = run.attempt(options);
+  INFO(attempt.output);
+  CHECK(attempt.ok());
+  CHECK(attempt.output.find("is no file") != std::string::npos);
+  CHECK(attempt.events().at(1).at("step") == 4);
 }
 
 TEST_CASE("SIGUSR1 saves and leaves; another number of ranks goes on from there", "[train]") {

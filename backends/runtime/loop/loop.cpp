@@ -13,6 +13,7 @@
 
 #include "backends/runtime/loop/checkpointer.h"
 #include "backends/runtime/loop/memory.h"
+#include "backends/runtime/loop/resume.h"
 #include "backends/runtime/loop/tensorboard.h"
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/optimizer.h"
@@ -26,7 +27,6 @@ namespace {
 
 // On CUDA these steps of an attempt are taken apart, by events: after the first allocations.
 constexpr std::int64_t kFirstProfiled = 4, kLastProfiled = 6;
-constexpr std::chrono::milliseconds kLongestPause(500);  // between looks at who is writing
 
 std::unique_ptr<data::Dataset> open_data(const plan::Run& config, data::Split which,
                                          std::int64_t samples) {
@@ -51,7 +51,6 @@ class Loop {
 
  private:
   void resume();
-  std::optional<checkpoint::Reader> find_checkpoint();
   void open_datasets();
   void tell_start() const;
   bool phase_ends() const;
@@ -118,45 +117,17 @@ Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events
       checkpointer_(job.checkpoints(), write_options(config, job, world)),
       steps_(config.total_steps()) {}
 
-// The first rank looks for the newest sound checkpoint and reads every byte of it once; the others
-// open the one that it found. Ranks whose file systems differ would train on apart without a word.
-std::optional<checkpoint::Reader> Loop::find_checkpoint() {
-  std::optional<checkpoint::Reader> found;
-  auto step = at::full({1}, -1, at::TensorOptions().dtype(at::kLong));
-  if (is_first()) {
-    auto latest = checkpoint::open_latest(job_.checkpoints());
-    for (const auto& error : latest.skipped)
-      fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
-    if (latest.reader) {
-      step.fill_(latest.reader->facts().step);
-      fmt::print("resuming from {}\n", latest.path.string());
-    }
-    found = std::move(latest.reader);
-  }
-  const auto shared = step.to(world_.device());
-  world_.world().broadcast(shared, 0).wait();
-  const auto agreed = shared.to(at::kCPU).item<std::int64_t>();
-  if (is_first() || agreed < 0) return found;
-  auto opened = checkpoint::Reader::open(checkpoint::whole_folder(job_.checkpoints(), agreed),
-                                         /*checksums=*/false);
-  if (!opened)
-    throw Failed("data",
-                 "rank 0 has a checkpoint that this rank has not: is the run folder the "
-                 "same on all nodes? " +
-                     text(opened.error()));
-  return std::move(*opened);
-}
-
 void Loop::resume() {
-  if (const auto reader = find_checkpoint()) {
+  const auto& init = config_.training.init;
+  const auto newest = [folder = job_.checkpoints()] { return checkpoint::open_latest(folder); };
+  if (const auto reader = find_checkpoint(world_, newest)) {
     engine_->load(*reader, Load::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
-  } else if (!config_.training.init.empty()) {
-    const auto first = checkpoint::open_at(config_.training.init);
-    if (!first.reader)
-      throw Failed("data", config_.training.init + ": no sound checkpoint to begin with");
-    engine_->load(*first.reader, Load::weights);
+  } else if (!init.empty()) {
+    const auto first = find_checkpoint(world_, [init] { return checkpoint::open_at(init); });
+    if (!first) throw Failed("data", init + ": no sound checkpoint to begin with");
+    engine_->load(*first, Load::weights);
   }
   begun_at_ = step_;
 }
@@ -298,18 +269,12 @@ void Loop::save() {
   if (reads) wait_for_writers();
 }
 
-// Until no rank is writing any more. Whoever waited for a slow disk alone would keep the others in
-// a collective until that counts as stuck.
+// Until no rank is writing any more.
 void Loop::wait_for_writers() {
-  for (auto pause = std::chrono::milliseconds(5);; pause = std::min(2 * pause, kLongestPause)) {
+  wait_while(world_, [&] {
     tell_checkpoints();
-    const auto writing = at::full({1}, checkpointer_.is_writing() ? 1.0 : 0.0,
-                                  at::TensorOptions().dtype(at::kFloat).device(world_.device()));
-    world_.world().all_reduce(writing, Reduce::max).wait();
-    if (writing.item<float>() == 0) return;
-    world_.check();
-    std::this_thread::sleep_for(pause);
-  }
+    return checkpointer_.is_writing();
+  });
 }
 
 void Loop::tell_checkpoints() {

@@ -43,7 +43,7 @@ void require_host_memory(const ParameterOptions& options, const plan::Run& run, 
   const double inputs = Settings(run).flag_or("offload_activations", false)
                             ? static_cast<double>(run.model.layers - 1) * rows *
                                   static_cast<double>(run.model.hidden) *
-                                  static_cast<double>(at::elementSize(options.dtype))
+                                  static_cast<double>(at::elementSize(dtype_of(run)))
                             : 0;
   if (elements + inputs == 0) return;
   const double master = 4, moments = Settings(run).text("optimizer") == "adamw" ? 8 : 0;

@@ -65,9 +65,17 @@ std::vector<std::byte> copied_bytes(const at::Tensor& tensor) {
   return data;
 }
 
+// Elements that the writer has a copy of at a time: beside states on the host there may be no room for
+// more.
+constexpr std::int64_t kMostRead = 64 << 20;
+
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
   if (begin == end) return;
+  if (saved.reads && end - begin > kMostRead) {
+    save_range(state, begin, begin + kMostRead, saved);
+    return save_range(state, begin + kMostRead, end, saved);
+  }
   auto piece = state.piece;
   piece.begin += begin;
   piece.end = piece.begin + end - begin;
@@ -151,11 +159,12 @@ std::map<std::string, double> state_items(const Parameters& parameters, const Op
 
 void load_state(const checkpoint::Reader& from, const std::vector<StateTensor>& state) {
   for (const auto& each : state) {
-    auto host = at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
+    const bool is_here = each.tensor.is_cpu() && each.tensor.is_contiguous();
+    const auto host = is_here ? each.tensor : at::empty(each.tensor.sizes(), each.tensor.options().device(at::kCPU));
     const std::span to(static_cast<std::byte*>(host.data_ptr()), host.nbytes());
     if (const auto status = from.read(each.piece, to); !status)
       throw Failed("data", text(status.error()));
-    each.tensor.copy_(host);
+    if (!is_here) each.tensor.copy_(host);
   }
 }
 

@@ -1,0 +1,77 @@
+#include "backends/runtime/loop/resume.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "backends/runtime/host/failure.h"
+
+namespace orch::train {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kLongestPause(500);
+
+// On a thread that nobody has to wait for: another rank may die meanwhile.
+std::future<checkpoint::Latest> begin(std::function<checkpoint::Latest()> look) {
+  std::packaged_task<checkpoint::Latest()> task(std::move(look));
+  auto found = task.get_future();
+  std::thread(std::move(task)).detach();
+  return found;
+}
+
+// The first rank's text, on all.
+std::string shared(World& world, const std::string& text) {
+  const auto whole = at::TensorOptions().device(world.device());
+  const auto size = at::full({1}, static_cast<std::int64_t>(text.size()), whole.dtype(at::kLong));
+  world.world().broadcast(size, 0).wait();
+  const auto bytes = at::zeros({size.item<std::int64_t>()}, at::TensorOptions().dtype(at::kByte));
+  if (bytes.numel() == 0) return "";
+  if (bytes.numel() == static_cast<std::int64_t>(text.size()))
+    std::memcpy(bytes.data_ptr(), text.data(), text.size());
+  const auto there = bytes.to(world.device());
+  world.world().broadcast(there, 0).wait();
+  const auto here = there.to(at::kCPU);
+  return {static_cast<const char*>(here.data_ptr()), static_cast<std::size_t>(here.numel())};
+}
+
+}  // namespace
+
+void wait_while(World& world, const std::function<bool()>& is_busy) {
+  for (auto pause = 5ms;; pause = std::min(2 * pause, kLongestPause)) {
+    const auto busy = at::full({1}, is_busy() ? 1.0 : 0.0,
+                               at::TensorOptions().dtype(at::kFloat).device(world.device()));
+    world.world().all_reduce(busy, Reduce::max).wait();
+    if (busy.item<float>() == 0) return;
+    world.check();
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look) {
+  const bool looks = world.rank() == 0 || world.is_alone();
+  std::future<checkpoint::Latest> search;
+  if (looks) search = begin(std::move(look));
+  wait_while(world, [&] { return looks && search.wait_for(0s) != std::future_status::ready; });
+  checkpoint::Latest found;
+  if (looks) found = search.get();
+  for (const auto& error : found.skipped)
+    fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
+  if (found.reader) fmt::print("resuming from {}\n", found.path.string());
+  const auto path = shared(world, found.reader ? found.path.string() : "");
+  if (looks || path.empty()) return std::move(found.reader);
+  auto opened = checkpoint::Reader::open(path, /*checksums=*/false);
+  if (!opened)
+    throw Failed("data",
+                 "rank 0 has a checkpoint that this rank has not: is the run folder the "
+                 "same on all nodes? " +
+                     text(opened.error()));
+  return std::move(*opened);
+}
+
+}  // namespace orch::train

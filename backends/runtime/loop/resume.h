@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "backends/runtime/comm/comm.h"
+#include "core/train/checkpoint/checkpoint.h"
+
+namespace orch::train {
+
+// Until is_busy() of no rank is true. Whoever worked alone would keep the others in a collective until
+// that counts as stuck.
+void wait_while(World& world, const std::function<bool()>& is_busy);
+
+// The first rank looks, which may read every byte of it for hours; the others open what it found. Ranks
+// whose file systems differ would train on apart without a word.
+std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look);
+
+}  // namespace orch::train
