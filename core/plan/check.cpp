@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "core/base/multiples.h"
+#include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/family.h"
+#include "core/plan/number_format.h"
 
 namespace orch::plan {
 namespace {
@@ -144,12 +147,20 @@ void check_rampup(const Run& run, Problems& reasons, Problems& warnings) {
                         fmt::format("start at {}", full_pipe)});
 }
 
+constexpr std::array kWideFormats{"bf16", "fp16", "fp32"};
+
 void check_format(const Run& run, Problems& reasons) {
   const auto dtype = run.dtype();
   const auto& gpu = run.partition->gpu;
   if (gpu.peak(dtype).value > 0) return;
+  std::vector<std::string> formats;
+  for (const auto& [format, peak] : gpu.peaks)
+    if (peak.value > 0) formats.push_back(format);
+  const auto better = std::ranges::find_if(
+      kWideFormats, [&](const char* format) { return gpu.peak(format).value > 0; });
   reasons.push_back({"dtype", fmt::format("{} cannot compute in {}", gpu.name, dtype),
-                     gpu.peak("fp16").value > 0 ? "use dtype = \"fp16\"" : "use dtype = \"fp32\""});
+                     fmt::format("use dtype = \"{}\"; it has peaks of {}",
+                                 better == kWideFormats.end() ? "fp32" : *better, join(formats, ", "))});
 }
 
 // powersgd_rank = 4 without compression = "powersgd" would be ignored in silence.
@@ -249,7 +260,8 @@ std::string cannot_train(const Run& run) {
     return fmt::format("{} models are planned and estimated, not trained", run.model.family);
   if (run.layout.context_parallel > 1)
     return "context_parallel is planned and estimated, not trained";
-  return run.dtype() == "fp8" ? "fp8 is planned and estimated, not trained" : "";
+  if (is_narrow(run.dtype())) return run.dtype() + " is planned and estimated, not trained";
+  return "";
 }
 
 bool has_limits(const Budget& budget) {

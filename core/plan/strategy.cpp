@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "core/base/text.h"
+#include "core/plan/number_format.h"
 
 namespace orch::plan {
 namespace {
@@ -22,11 +24,16 @@ bool in_range(const Param& param, double number) {
   return (param.min == 0 && param.max == 0) || (number >= param.min && number <= param.max);
 }
 
+// Where some narrow number format may be planned, any may: whether a GPU has it is checked with the run.
+bool is_format_like(const Param& param, std::string_view text) {
+  return param.name == "dtype" && is_narrow(text) && std::ranges::any_of(param.choices, is_narrow);
+}
+
 Result<Value> conform_choice(const Param& param, const Value& value, const std::string& place) {
   const auto* text = std::get_if<std::string>(&value);
   if (!text)
     return Error{place, show(value) + " is not a name", "one of: " + join(param.choices, ", ")};
-  if (!contains(param.choices, *text))
+  if (!contains(param.choices, *text) && !is_format_like(param, *text))
     return Error{place, "no choice " + show(value), suggestion(*text, param.choices)};
   return value;
 }

@@ -32,6 +32,13 @@ function common.at_least(version)
   error("version " .. version .. " is not in the list of the template")
 end
 
+-- refuse_formats("fp8"): a format that nobody tells the framework of would train as another.
+function common.refuse_formats(more)
+  local dtype = settings.dtype
+  if dtype == "bf16" or dtype == "fp16" or dtype == "fp32" or dtype == "tf32" or dtype == more then return end
+  refuse("dtype", framework.name .. " is not told of " .. dtype .. " here", "use bf16")
+end
+
 -- refuse_unless(settings.offload, "none", "offload", why): the setting is not this value, nor absent.
 function common.refuse_unless(value, wanted, place, fix)
   if value == nil or value == wanted then return end
@@ -134,6 +141,7 @@ function common.run_clm()
     refuse("training.schedule", "the Trainer's linear schedule ends at 0", "use cosine, or min_learning_rate = 0")
   end
   if settings.recompute == "selective" then refuse("recompute", "the Trainer recomputes whole layers or nothing", "use full") end
+  common.refuse_formats()
   common.refuse_unless(settings.optimizer, "adamw", "optimizer")
   common.refuse_unless(settings.compression, "none", "compression", "use framework = \"torch\", whose hook does it")
   common.refuse_unless(settings.fused_kernels, false, "fused_kernels")
@@ -228,6 +236,7 @@ end
 
 -- What neither Megatron-LM nor its relatives can be told.
 function common.refuse_megatron()
+  common.refuse_formats(framework.name == "megatron-lm" and "fp8" or nil)
   common.refuse_unless(settings.optimizer, "adamw", "optimizer")
   common.refuse_unless(settings.compression, "none", "compression", "use framework = \"torch\", whose hook does it")
   common.refuse_unless(settings.fill_bubbles, false, "fill_bubbles")

@@ -11,7 +11,6 @@ local function refuse_layout()
   refuse_unless(settings.flash_attention, false, "flash_attention", "it is older than FlashAttention")
   refuse_unless(settings.expert_parallel, 1, "expert_parallel")
   if settings.recompute == "selective" then refuse("recompute", "it recomputes whole layers or nothing", "use full") end
-  if settings.dtype == "fp8" then refuse("dtype", "it has no fp8", "use bf16") end
   if run.context_parallel > 1 then refuse("context_parallel", "it has none", "use tensor_parallel") end
   if model.swiglu or model.rms_norm or model.rope or not model.tied or model.family == "moe" then
     refuse("model", "BigScience's code trains gpt and bloom", "use one of them")

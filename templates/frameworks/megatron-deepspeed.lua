@@ -13,7 +13,6 @@ local function refuse_layout()
     refuse_unless(settings.stage_partition, "uniform", "stage_partition", "the fork deals layers only")
   end
   if settings.recompute == "selective" then refuse("recompute", "with DeepSpeed it recomputes whole layers or nothing", "use full") end
-  if settings.dtype == "fp8" then refuse("dtype", "it has no fp8", "use bf16") end
   if run.context_parallel > 1 then refuse("context_parallel", "it has none", "use tensor_parallel") end
   if model.family ~= "gpt" then
     refuse("model", "the fork has no embedding norm, and only gpt is rendered for it", "use gpt, or framework = \"megatron-deepspeed-bloom\"")

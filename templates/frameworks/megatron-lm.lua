@@ -117,7 +117,7 @@ local function kernels(argv)
               "set fused_kernels = true")
     end
   end
-  if settings.dtype == "bf16" and settings.fp32_accumulate == false then
+  if (settings.dtype == "bf16" or settings.dtype == "fp8") and settings.fp32_accumulate == false then
     if at_least("0.12") then
       add(argv, "--grad-reduce-in-bf16")
     else

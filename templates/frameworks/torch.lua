@@ -14,6 +14,7 @@ local function refuse_layout()
   if run.strategy == "megatron" or run.tensor_parallel * run.pipeline_parallel * run.context_parallel > 1 then
     refuse("strategy", "the driver shares work by data only", "use ddp, fsdp, zero3 or deepspeed, with tensor_parallel = 1")
   end
+  refuse_formats()
   refuse_unless(settings.optimizer, "adamw", "optimizer")
   refuse_unless(settings.offload_activations, false, "offload_activations")
   refuse_unless(settings.offload_fraction, 1.0, "offload_fraction")

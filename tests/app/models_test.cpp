@@ -188,6 +188,32 @@ TEST_CASE("a model is named after its size, and what no trainer trains is not st
   CHECK_FALSE(rest.has("stopped here"));
 }
 
+// A line in gpus.yaml is all that a new number format takes.
+TEST_CASE("a number format is planned where a GPU has its peak", "[app]") {
+  const Desk desk;
+  desk.file("gpus.yaml", "next: { like: h100-80g, peak: { fp6: { value: 3000 TFLOPs, origin: o } } }\n");
+  desk.file("clusters/soon.yaml",
+            "name: soon\nlike: dgx-h100\npartitions:\n  - { name: h100-80g, gpu: next }\n");
+  app::PlanArguments plan;
+  plan.common.format = "json";
+  const auto planned = [&](const std::string& cluster, const std::string& formats) {
+    plan.source.file = desk.file(
+        cluster + ".lua", "return experiment { model = \"llama-3-8b\", batch = { global_batch = 64 }, "
+                          "hardware = { cluster = \"" + cluster + "\", nodes = 1 }, strategies = { megatron { "
+                          "recompute = \"full\", tensor_parallel = 8, dtype = " + formats + " } } }");
+    return desk(app::plan_command, plan);
+  };
+  const auto soon = planned("soon", R"({ "fp6", "fp8", "bf16" })");
+  REQUIRE(soon.exit == Exit::ok);
+  std::vector<std::string> ranked;
+  const auto document = soon.json();
+  for (const auto& run : document["runs"]) ranked.push_back(run["dtype"]);
+  CHECK(ranked == std::vector<std::string>{"fp6", "fp8", "bf16"});
+  plan.common.format = "table";
+  CHECK(planned("dgx-h100", R"("fp6")").has("h100-80g cannot compute in fp6"));
+  CHECK(planned("dgx-h100", R"("fp99")").notes_have("no choice"));
+}
+
 // 4,060 GPU-hours: 16 GPUs take less of them than 256.
 TEST_CASE("the answer keeps a limit that something keeps, and says whose memory is short", "[app]") {
   const Desk desk;

@@ -83,7 +83,7 @@ typedef struct orch_schedule {
   int64_t stages;        /* of the pipeline; 1 without one */
   int64_t micro_batches; /* per step and pipeline */
   int64_t chunks;        /* model chunks per stage: 1, or more when interleaved */
-  const char* dtype;     /* of the matrix products: fp32, tf32, fp16, bf16, fp8 */
+  const char* dtype;     /* of the matrix products: fp32, tf32, bf16, fp8, …: the name ends with its bits */
   uint32_t filled;       /* gradients of weights wait for moments in which a stage would be idle */
 } orch_schedule;
 
@@ -118,7 +118,7 @@ enum {
 /* What an ORCH_GEMM reads. */
 enum {
   ORCH_NARROW = 0, /* numbers of the schedule's dtype */
-  ORCH_WIDE = 1    /* 16 bits also where that is fp8: the LM head, a router */
+  ORCH_WIDE = 1    /* 16 bits also where that has fewer: the LM head, a router */
 };
 
 /* What an operation may run under; the host's work beside collectives and copies. */

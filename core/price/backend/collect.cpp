@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/text.h"
+#include "core/plan/number_format.h"
 
 namespace orch::backend {
 namespace {
@@ -58,10 +59,6 @@ bool has_room(const List& list, const char* what, Collector& self) {
   return false;
 }
 
-bool is_dtype(std::string_view name) {
-  return name == "fp32" || name == "tf32" || name == "fp16" || name == "bf16" || name == "fp8";
-}
-
 void count(bool warning, const char* field, Tally& tally) {
   auto& number = warning ? tally.warnings : tally.reasons;
   if (number++ == 0) (warning ? tally.warning : tally.reason) = field ? field : "";
@@ -84,8 +81,8 @@ void on_schedule(void* context, const orch_schedule* from) {
   self.work->chunks = schedule.chunks;
   self.work->filled = schedule.filled != 0;
   self.work->recompute = schedule.recompute;
-  if (schedule.dtype && !is_dtype(schedule.dtype))
-    self.flawed(fmt::format("a schedule in '{}', which is none of fp32, tf32, fp16, bf16, fp8",
+  if (schedule.dtype && plan::bits_of(schedule.dtype) == 0)
+    self.flawed(fmt::format("a schedule in '{}', which is no number format such as bf16 or fp8",
                             copied(schedule.dtype)));
   else if (schedule.dtype)
     self.work->dtype = schedule.dtype;

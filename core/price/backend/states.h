@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/plan/number_format.h"
 #include "core/price/backend/abi.h"
 #include "core/price/backend/experts.h"
 #include "core/price/backend/share.h"
@@ -13,9 +14,10 @@
 
 namespace orch::backend {
 
-// tf32 rounds what the tensor cores read; what is stored and sent is fp32.
-inline double element_bytes(std::string_view dtype) {
-  return dtype == "fp32" || dtype == "tf32" ? 4 : 2;
+// Of what is stored and sent. tf32 rounds what the tensor cores read, narrower formats what products do.
+inline double element_bytes(std::string_view dtype) { return plan::bits_of(dtype) == 32 ? 4 : 2; }
+inline double narrow_bytes(std::string_view dtype) {
+  return plan::is_narrow(dtype) ? plan::bits_of(dtype) / 8.0 : 0;
 }
 
 inline std::uint32_t recompute_of(std::string_view choice) {

@@ -77,7 +77,7 @@ TEST_CASE("each piece of nonsense of a plug-in is refused by name", "[backend]")
   check("the work of stage 0 of 2 is missing", [](Said& said) { said.stages.last = 5; });
   check("stages of 0 bytes", [](Said& said) { said.stages.struct_size = 0; });
   check("counted a number of times that cannot be", [](Said& said) { said.counts[0] = -3; });
-  check("a schedule in 'fp7'", [](Said& said) { said.schedule.dtype = "fp7"; });
+  check("a schedule in 'float'", [](Said& said) { said.schedule.dtype = "float"; });
   check("a schedule of 1000000000000 stages", [](Said& said) { said.schedule.stages = 1'000'000'000'000; });
   check("a schedule of 0 bytes", [](Said& said) { said.schedule.struct_size = 0; });
   check("'norms' has amounts that cannot be", [](Said& said) { said.op.forward = INFINITY; });

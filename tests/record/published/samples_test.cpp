@@ -312,8 +312,8 @@ TEST_CASE("what cannot be is skipped with the reason", "[measured][samples]") {
   cell(wrong, "dp").reset();
   CHECK(has(reason(wrong), "gpus: not said, and neither is dp"));
   wrong = row();
-  cell(wrong, "dtype") = "fp7";
-  CHECK(has(reason(wrong), "no choice 'fp7'"));
+  cell(wrong, "dtype") = "half";
+  CHECK(has(reason(wrong), "no choice 'half'"));
   wrong = row();
   cell(wrong, "tp") = cell(wrong, "pp") = 65536;
   cell(wrong, "dp") = 10'000'000;

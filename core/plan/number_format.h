@@ -1,0 +1,28 @@
+#pragma once
+
+// Number formats are data: a GPU's table of peaks names them, and a name ends with its bits.
+
+#include <string_view>
+
+#pragma GCC visibility push(hidden)
+
+namespace orch::plan {
+
+// Of "bf16", "fp8", "nvfp4"; 0: not such a name.
+inline int bits_of(std::string_view format) {
+  const auto digits = format.size() - (format.find_last_not_of("0123456789") + 1);
+  if (digits == 0 || digits > 2 || digits == format.size()) return 0;
+  int bits = 0;
+  for (const char digit : format.substr(format.size() - digits)) bits = 10 * bits + (digit - '0');
+  return bits;
+}
+
+// Only what the products of layers read has so few bits; what is kept, added and sent has 16.
+inline bool is_narrow(std::string_view format) {
+  const int bits = bits_of(format);
+  return bits > 1 && bits < 16;
+}
+
+}  // namespace orch::plan
+
+#pragma GCC visibility pop
