@@ -1,4 +1,5 @@
--- DeepSeek-V3 (671B, 37B for a token) on 256 nodes of 8 H100: experts dealt to 64 ranks.
+-- DeepSeek-V3 (671B, 37B for a token) on 256 nodes of 8 H100: experts dealt to 64 ranks. As in its report,
+-- a token is sent to four nodes at most, once each, under the work of another micro-batch.
 return experiment {
   name = "deepseek_v3",
   model = "deepseek-v3",
@@ -7,6 +8,7 @@ return experiment {
   tokens = 14.8e12,
   strategies = {
     megatron { pipeline_parallel = { 8, 16 }, expert_parallel = { 32, 64 }, zero_stage = 1,
+               expert_dispatch = "nodes", expert_nodes = 4, overlap_experts = true,
                flash_attention = true, recompute = "full", fp32_accumulate = true, dtype = { "bf16", "fp8" } },
   },
 }

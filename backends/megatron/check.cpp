@@ -38,14 +38,16 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   const bool counted = setup.partition.count_embeddings && !setup.model.lean;
   const std::int64_t dealt = layers + (counted ? 2 : 0);
   if (setup.partition.count_embeddings && setup.model.lean)
-    problems.reject("interleave", "goes with stage_partition = 'uniform' only",
-                    "try stage_partition = 'uniform' or interleave = 1");
+    problems.reject("interleave", "our own trainer interleaves stages of stage_partition = 'uniform' only",
+                    "try stage_partition = 'uniform', engine = 'megatron' or interleave = 1");
   if (dealt % (p * v) != 0)
     problems.reject(
         "interleave",
         say(counted ? "layers + embeddings = " : "layers = ", dealt,
             " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v),
-        say("try interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
+        say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
+                        ? "stage_partition = 'transformer|embedding', " : "",
+            "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
             " or layers = ", round_up(dealt, p * v) - (dealt - layers)));
   if (run->accumulate % p == 0) return;
   const auto fact =
@@ -167,6 +169,10 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
 
 void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t e = setup.experts, experts = run.model().experts;
+  if (e == 1 && (setup.model.overlap_experts || setup.model.expert_nodes > 0))
+    problems.warn(setup.model.overlap_experts ? "overlap_experts" : "expert_dispatch",
+                  "every rank has all experts: no token is sent anywhere",
+                  "leave it out, or try an expert_parallel of 2 or more");
   if (e == 1) return;
   if (experts == 0)
     return problems.reject("expert_parallel", say("a ", run->family, " has no experts to deal"),

@@ -68,10 +68,9 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
     while (next < setup.pipeline && setup.partition.layers_on(next) == layers) ++next;
     const double experts = setup.dealt_params(), count = static_cast<double>(layers);
     emit_states(setup, kLayers, {first, next - 1}, count * (setup.model.layer_params() - experts), sink);
-    if (setup.model.fp8)  // as products read them, and transposed
-      sink.memory("weights in 8 bits", first, next - 1, 2 * count * setup.model.layer_params(), [&] {
-        return say("2 B x ", count * setup.model.layer_params(), " params of layers");
-      });
+    if (const double narrow = setup.model.narrow; narrow > 0)  // as they are, and transposed
+      emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow,
+                count * setup.model.layer_params());
     if (experts > 0) emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.experts);
     first = next;
   }

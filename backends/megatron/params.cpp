@@ -1,7 +1,23 @@
+#include <algorithm>
+#include <cmath>
+
 #include "backends/megatron/setup.h"
 #include "core/base/multiples.h"
 
 namespace orch::megatron {
+namespace {
+
+// Of so many nodes, those that have some expert of a token, if it chooses them at random; where its router
+// may only choose from some of them, those.
+double visited_nodes(const backend::RunView& run, double nodes) {
+  if (nodes <= 1) return 1;
+  const auto chosen = static_cast<double>(run.model().experts_per_token);
+  const double any = nodes * (1 - std::pow(1 - 1 / nodes, chosen));
+  const auto most = static_cast<double>(run.integer("expert_nodes"));
+  return most > 0 ? std::min(any, most) : any;
+}
+
+}  // namespace
 
 using backend::boolean, backend::choice, backend::integer, backend::text;
 
@@ -17,6 +33,14 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            integer("expert_parallel",
                    "data-parallel ranks that deal a layer's experts among themselves", 1)
                .range(1, 65536),
+           choice("expert_dispatch",
+                  "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
+                  "DeepEP",
+                  {"copies", "nodes"}),
+           integer("expert_nodes", "nodes that a token's router may choose from; 0: all", 0)
+               .range(0, 65536)
+               .of("expert_dispatch", "nodes"),
+           boolean("overlap_experts", "tokens travel under the products of another micro-batch", false),
            integer("interleave", "model chunks per stage", 1).range(1, 1024),
            choice("stage_partition",
                   "what is dealt evenly to the stages: layers, or embeddings too",
@@ -35,7 +59,8 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
            choice("dtype",
-                  "of weights and activations; fp8: what products read (planned, not trained here)",
+                  "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
+                  "(planned, not trained here)",
                   {"bf16", "fp16", "fp32", "tf32", "fp8"}),
            integer("zero_stage", "1 shards the optimizer over data-parallel ranks", 0).range(0, 1),
            choice("offload", "optimizer: its states live and are updated on the host",
@@ -69,6 +94,9 @@ Setup::Setup(const backend::RunView& run)
   model.tensor_parallel = static_cast<double>(tensor);
   model.context_parallel = static_cast<double>(run->context_parallel);
   model.expert_parallel = static_cast<double>(experts);
+  model.overlap_experts = run.flag("overlap_experts");
+  if (run.text("expert_dispatch") == "nodes")
+    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * tensor) / static_cast<double>(run->gpus_per_node));
   const bool ends = run.text("stage_partition") == "transformer|embedding";
   partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
   partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
@@ -85,7 +113,7 @@ Setup::Setup(const backend::RunView& run)
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
-  model.fp8 = std::string_view(dtype) == "fp8";
+  model.narrow = backend::narrow_bytes(dtype);
   zero_stage = run.integer("zero_stage");
   offload_optimizer = run.text("offload") == "optimizer";
   fp32_accumulate = run.flag("fp32_accumulate");
@@ -101,7 +129,7 @@ Setup::Setup(const backend::RunView& run)
   // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
   copied_gradients = !model.lean && !deepspeed_engine && !nanotron_engine && !fp32_accumulate &&
                      std::string_view(dtype) == "fp16";
-  if (model.lean || (engine == "megatron" && std::string_view(dtype) == "bf16"))
+  if (model.lean || (engine == "megatron" && (model.narrow > 0 || std::string_view(dtype) == "bf16")))
     states.gradients = fp32_accumulate ? 4 : model.element;
   else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;

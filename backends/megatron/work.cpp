@@ -24,14 +24,14 @@ void emit_reduction(const Setup& setup, double params, WorkSink& sink, std::int6
   const auto formula = [&](double each) {
     return say(each, " B x ", params, " params over ", group.size, " ranks");
   };
-  const auto add = [&](const char* name, std::uint32_t which, double bytes, bool hidden) {
+  const auto add = [&](const char* name, std::uint32_t which, double bytes, std::uint32_t hidden) {
     sink.op(during(collective(name, which, bytes, group, calls), {0, 0, 0, 1}, hidden),
             [&] { return formula(bytes / params); });
   };
   if (setup.zero_stage == 0)
     return add("gradient all-reduce", ORCH_ALL_REDUCE, gradients, setup.overlap_grad_reduce);
   add("gradient reduce-scatter", ORCH_REDUCE_SCATTER, gradients, setup.overlap_grad_reduce);
-  add("weight all-gather", ORCH_ALL_GATHER, weights, setup.overlap_param_gather);
+  add("weight all-gather", ORCH_ALL_GATHER, weights, setup.overlap_param_gather ? ORCH_UNDER_FORWARD : ORCH_OPEN);
 }
 
 void emit_moved(std::uint32_t kind, const char* name, double each, double params, Passes passes,

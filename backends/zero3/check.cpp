@@ -50,11 +50,12 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.ranks % group != 0)
     problems.reject("hybrid_shard_group", say(setup.ranks, " ranks do not make groups of ", group),
                     say("try hybrid_shard_group = ", divisor_below(setup.ranks, group)));
-  else if (group < setup.ranks && group > run->gpus_per_node)
+  else if (group < setup.ranks && group > 1 && group * setup.tensor > run->gpus_per_node)
     problems.warn("hybrid_shard_group",
-                  say("groups of ", group, " span nodes of ", run->gpus_per_node,
-                      " GPUs: every gather crosses the network"),
-                  say("try hybrid_shard_group = ", divisor_below(setup.ranks, run->gpus_per_node)));
+                  say("groups of ", group, setup.tensor > 1 ? say(" x ", setup.tensor) : std::string(),
+                      " span nodes of ", run->gpus_per_node, " GPUs: every gather crosses the network"),
+                  say("try hybrid_shard_group = ",
+                      divisor_below(setup.ranks, std::max<std::int64_t>(1, run->gpus_per_node / setup.tensor))));
 }
 
 // What is asked for and changes nothing.
@@ -77,22 +78,26 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
          "leave it out, or try stage = 3");
 }
 
-// Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step.
+// Stages 2 and 3 communicate with every micro-batch; stage 1 does so once per step, ours in fp32.
 void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.stage == 1 || setup.micro_batches == 1 || run->nodes == 1) return;
   if (setup.shard_ranks < setup.ranks) return;
+  const auto& states = setup.states;
+  const double params = setup.params(), rounds = static_cast<double>(setup.micro_batches);
   const double gathers = setup.stage == 2 ? 0 : setup.regather ? 2 : 1;
-  const double bytes = setup.model.params() * setup.states.weights;
-  const double shards = static_cast<double>(setup.ranks);
-  const double state = setup.model.params() * (4 + setup.states.optimizer() / shards);
+  const double moved = params * (gathers * states.weights + setup.sent_gradient());
+  const double sent = setup.model.lean || setup.fp32_reduce ? 4 : states.weights;
+  const double once = params * (sent + states.weights);
+  const double state = params * (states.weights + (setup.model.lean ? 4 : states.weights) +
+                                 states.optimizer() / static_cast<double>(setup.ranks));
   constexpr double kLargestGpu = 192e9;
   problems.warn("accumulate",
-                say("each of ", setup.micro_batches, " micro-batches moves ", gathers + 1, " x ",
-                    Size{bytes}, " between ", run->nodes, " nodes"),
-                state > kLargestGpu
+                say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved}, " between ",
+                    run->nodes, " nodes"),
+                state > kLargestGpu || once >= rounds * moved
                     ? say("try a larger micro_batch: fewer of them move less")
-                    : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves 2 x ",
-                          Size{bytes}, " once per step"));
+                    : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves ",
+                          Size{once}, " once per step"));
 }
 
 }  // namespace

@@ -253,7 +253,9 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
 std::map<std::string, std::string> Engine::effective() const {
   const Settings settings(config_);
   const bool sent_wide = !ring_ || config_.text_setting("reduce_dtype") == "fp32";
+  const bool mirrored = mode_.shard_ranks < mesh_.data_size();
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
+          {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
           {"data_parallel", std::to_string(mesh_.data_size())},
           {"dtype", settings.text("dtype")},
           {"gradients_reduced", ring_ ? "layer by layer, in every micro-batch" : "when all micro-batches are in"},

@@ -148,10 +148,12 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
     emit_states(setup, sink);
   emit_checkpoints(setup, sink);
   emit_peaks(setup.model, sink, 0);
+  if (setup.model.narrow > 0)  // of the layer in use, and transposed
+    add(sink, "weights that products read", 2 * setup.model.narrow, setup.model.layer_params(), 1);
   emit_buffers(setup, sink);
   const int shared = setup.shard_ranks > 1, mirrored = setup.shard_ranks < setup.ranks;
   // Ours: all ranks; two for each rank's layers and replicas; one way for weights, one for gradients.
-  const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1) + 2 * shared + mirrored;
+  const int own = (setup.tensor * setup.ranks > 1) + 2 * (setup.tensor > 1 && setup.ranks > 1) + 2 * shared + mirrored;
   emit_communicators(sink, 0, setup.model.lean ? own : (setup.tensor > 1) + shared + mirrored);
 }
 

@@ -31,7 +31,7 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
                   "who trains, for the estimate: orch itself, or the framework that it is named after",
                   {"orch", "framework"}),
            boolean("overlap", "reduce gradients under backward", true),
-           choice("reduce_dtype", "of gradients on their way: that of the products, or fp32",
+           choice("reduce_dtype", "of gradients on their way: that of the products, or fp32, in which our own stage 1 sends sums",
                   {"dtype", "fp32"}),
            choice("tied_scatter",
                   "the words' gradient, of head and lookup: kept and reduced once, or each when it is made",
@@ -40,7 +40,10 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
                    false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"none", "full", "selective"}),
-           choice("dtype", "of weights and activations", {"bf16", "fp16", "fp32", "tf32"}),
+           choice("dtype",
+                  "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
+                  "(planned, not trained here)",
+                  {"bf16", "fp16", "fp32", "tf32", "fp8"}),
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                   {"adamw", "adafactor"}),
            boolean("flash_attention", "attention that keeps no scores", false),
@@ -108,6 +111,7 @@ Setup::Setup(const backend::RunView& run)
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
+  model.narrow = backend::narrow_bytes(dtype);
   states = backend::states(dtype, run.text("optimizer"), model);
   fp32_weights = fsdp && states.master > 0 && (!model.lean || shard_ranks > 1);
   if (fp32_weights || model.lean) states.gradients = 4;

@@ -49,7 +49,7 @@ struct Setup {
   }
   double ends_away() const {
     if (offload == Offload::none || offload_fraction <= 0) return 0;
-    return offload_fraction >= 1 ? 1 : model.last_params() / end_params();
+    return offload_fraction >= 1 ? 1 : behind_params() / end_params();
   }
   double params_away() const {
     return layers_away() * model.layers * model.layer_params() + ends_away() * end_params();
@@ -71,6 +71,10 @@ struct Setup {
     return model.embedding_params() + model.head_params() + model.first_params() +
            model.last_params() +
            (model.lean ? model.padding_params() + model.head_padding_params() : 0);
+  }
+  // Behind the layers: the norm, and a head of its own.
+  double behind_params() const {
+    return model.last_params() + model.head_params() + (model.lean ? model.head_padding_params() : 0);
   }
   std::int64_t whole_layers() const { return static_cast<std::int64_t>(model.layers); }
   double params() const { return model.layers * model.layer_params() + end_params(); }

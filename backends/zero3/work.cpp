@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "backends/zero3/setup.h"
@@ -23,7 +24,7 @@ struct Emitter {
   }
 
   void exchange(const char* name, std::uint32_t which, double each, double params, Group group,
-                Passes passes, bool hidden) {
+                Passes passes, std::uint32_t hidden) {
     if (group.size == 1) return;
     const double calls = setup.stage == 3 ? 1 : params / kBucket;
     add(collective(name, which, each * params, group, calls), passes, each, params, hidden);
@@ -35,9 +36,11 @@ double in_backward(bool yes) { return yes ? 1 : 0; }
 // Our own trainer gathers nothing that is still there: the last layers of forward are the first of
 // backward, and back again; the embedding's stays for a step (for a micro-batch, as FSDP has it).
 Passes own_gathers(const Setup& setup) {
-  const double layers = setup.model.layers, left = layers - setup.slots();
+  // A rank alone has those that live on its device where they are used.
+  const double layers = setup.model.layers * (setup.shard_ranks == 1 ? setup.layers_away() : 1);
+  const double left = std::max(0.0, layers - setup.slots());
   const auto rounds = static_cast<double>(setup.micro_batches);
-  if (!setup.regather) return {1, 0, 0, 0};
+  if (!setup.regather || layers == 0) return {1, 0, 0, 0};
   return {(layers + (rounds - 1) * left) / (layers * rounds), 0, left / layers, 0};
 }
 Passes own_end_gathers(const Setup& setup) {
@@ -162,7 +165,8 @@ void emit_update(Emitter& emit, double params, double away) {
   if (away > 0 && !setup.model.lean) emit_host_update(emit, shard);
   if (setup.stage < 3)
     emit.exchange("updated weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
-                  setup.shard_group(), {0, 0, 0, 1}, setup.model.lean && setup.overlap);
+                  setup.shard_group(), {0, 0, 0, 1},
+                  setup.model.lean && setup.overlap ? ORCH_UNDER_FORWARD : ORCH_OPEN);
 }
 
 void emit_training(Emitter& emit, double params, double away) {
@@ -188,6 +192,9 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
     sink.op(during(moved(ORCH_COPY, "checkpoint to host and back", setup.checkpoint_bytes()),
                    {1, 0, 1, 0}, true),
             [&] { return say(Size{setup.checkpoint_bytes()}, " each way"); });
+  if (model.narrow > 0)  // a layer's are rounded where they are used
+    emit.move(ORCH_MEMORY, "casts of weights for products", model.element + model.narrow,
+              model.layer_params(), {1, 0, 1, 0});
   if (setup.stage == 3)
     emit_gather(emit, model.layer_params(), setup.layers_away(),
                 lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});

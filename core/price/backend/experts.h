@@ -50,19 +50,22 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   });
 }
 
-// To the experts and back, in each pass: every token as often as it visits one.
+// To the experts and back, in each pass: every token as often as it visits one, or once for each node
+// that has some of them, and then in the numbers that products read on the way there (DeepSeek's DeepEP).
 inline void exchange(const Transformer& model, WorkSink& sink) {
   if (model.expert_parallel == 1) return;
   const double share = 1 - model.dense();
-  const double visits = static_cast<double>(model.sizes.experts_per_token);
+  const bool by_node = model.expert_nodes > 0;
+  const double visits = by_node ? model.expert_nodes : static_cast<double>(model.sizes.experts_per_token);
   const double rows = model.tokens() / (model.sequence_parallel ? model.tensor_parallel : 1);
-  const double bytes = rows * visits * model.hidden * model.element;
+  const double each = by_node && model.narrow > 0 ? (model.element + model.narrow) / 2 : model.element;
+  const double bytes = rows * visits * model.hidden * each;
   const Group group{static_cast<std::int64_t>(model.expert_parallel),
                     static_cast<std::int64_t>(model.tensor_parallel)};
   sink.op(during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
-                 {2 * share, model.full() ? 2 * share : 0, 2 * share, 0}),
+                 {2 * share, model.full() ? 2 * share : 0, 2 * share, 0}, model.overlap_experts),
           [&] {
-            return say(model.element, " B x ", rows, " tokens x ", visits, " experts x h = ",
+            return say(each, " B x ", rows, " tokens x ", visits, by_node ? " nodes x h = " : " experts x h = ",
                        Size{bytes}, " over ", model.expert_parallel, " ranks");
           });
 }

@@ -25,11 +25,15 @@ struct Transformer {
   double tensor_parallel = 1;
   double context_parallel = 1;  // ranks that share each sample
   double expert_parallel = 1;   // ranks that deal the experts among themselves
+  double expert_nodes = 0;      // that a token is sent to, once each, and on inside them; 0: to each expert
+  bool overlap_experts = false;  // tokens travel under the products of another micro-batch
   double element = 2;          // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   bool sequence_parallel = false;
   bool flash_attention = false;
-  bool fp8 = false;  // products read 8 bits; attention, what is kept and what is sent has 16
+  // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are not.
+  // Attention and what is sent has 16.
+  double narrow = 0;
   bool fused_kernels = true;  // norms, bias with GELU, bias with dropout in one kernel each
   bool fused_softmax = true;
   // As our own trainers do it: a block that is computed again leaves out its last product, whose

@@ -184,16 +184,17 @@ inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0});
 }
 
-// What a product reads is rounded to 8 bits, and kept transposed beside for the weights' gradients: 2
-// bytes in, 2 out (Transformer Engine's way).
+// What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes in, and
+// 2 numbers of 8 bits or fewer out (Transformer Engine's way).
 inline void casts(const Transformer& model, WorkSink& sink) {
-  if (!model.fp8) return;
+  if (model.narrow == 0) return;
+  const double each = 2 + 2 * model.narrow;
   const double t = model.tensor_parallel;
   const double inputs = 2 + (model.value_widths() + model.inner_widths()) / t;
   const double gradients = 2 + (model.qkv_widths() + model.up_widths()) / t;
-  traffic(model, sink, "casts to 8 bits", 4 * inputs, model.sbh(), "s*b*h",
+  traffic(model, sink, "casts for products", each * inputs, model.sbh(), "s*b*h",
           {1, model.full() ? 1.0 : 0.0, 0, 0});
-  traffic(model, sink, "casts of gradients to 8 bits", 4 * gradients, model.sbh(), "s*b*h",
+  traffic(model, sink, "casts of gradients for products", each * gradients, model.sbh(), "s*b*h",
           {0, 0, 1, 0});
 }
 
@@ -223,7 +224,7 @@ inline constexpr double kFromCpp = 0.2;
 inline void overhead(const Transformer& model, WorkSink& sink) {
   const double n = model.lean ? kFromCpp * model.overheads : model.overheads;
   sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
-          [&] { return say(n, " per layer and pass"); });
+          [&] { return say(n == 1 ? std::string() : say(n, " of it "), "per layer and pass"); });
 }
 
 }  // namespace transformer_parts
@@ -311,6 +312,13 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
   if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
+  if (model.narrow > 0 && !model.lean) {
+    // As products read it: what norms and the activation give, and beside attention's result for its own
+    // backward (Transformer Engine).
+    const double saved = 2 - model.narrow;
+    replicated -= 2 * saved;
+    cut += model.narrow * model.value_widths() - saved * model.inner_widths();
+  }
   const double linear = replicated / (model.sequence_parallel ? t : 1) + cut / t;
   const double each = model.lean ? 2 : model.drops() ? 5 : 4;
   const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;

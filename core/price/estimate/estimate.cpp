@@ -25,6 +25,7 @@ void Phases::add(const Phases& other, double times) {
   backward_hidden.add(other.backward_hidden, times);
   step_hidden.add(other.step_hidden, times);
   late.add(other.late, times);
+  late_gathers.add(other.late_gathers, times);
   forward_launches += times * other.forward_launches;
   backward_launches += times * other.backward_launches;
   overheads += times * other.overheads;
@@ -76,10 +77,9 @@ void Estimator::price_blocks(const Work& work, const Price& price) {
       if (op.kind == ORCH_OVERHEAD || op.kind == ORCH_STAGE_OVERHEAD)
         phases.overheads += (op.forward + op.recompute + op.backward) * seconds;
       const bool hidden = op.hidden != ORCH_OPEN;
-      auto& under = op.hidden == ORCH_UNDER_FORWARD ? phases.late : phases.step_hidden;
       (hidden ? phases.forward_hidden.of(op) : phases.forward_open) += op.forward * seconds;
       (hidden ? phases.backward_hidden.of(op) : phases.backward_open) += (op.recompute + op.backward) * seconds;
-      (hidden ? under.of(op) : phases.step_open) += op.step * seconds;
+      (hidden ? phases.end_of(op).of(op) : phases.step_open) += op.step * seconds;
       if (op.kind == ORCH_GEMM) phases.weights += op.backward / 2 * seconds;  // and for the input
       if (op.kind != ORCH_COLLECTIVE || op.group_size <= 1) continue;
       phases.micro_bytes += (op.forward + op.recompute + op.backward) * op.bytes;
@@ -107,7 +107,7 @@ void Estimator::price_stages(const Work& work) {
     stage.fixed = p.overheads + passes.forward_waits + passes.backward_waits;
     stage.weights = p.weights;
     stage.end = p.step_open + exposed(p.step_hidden, p.backward_open, overlap) +
-                exposed(p.late, p.forward_open, 1);
+                exposed(p.late, p.forward_open, 1) + exposed(p.late_gathers, p.forward_open, overlap);
     stage.bytes = static_cast<double>(work.micro_batches) * p.micro_bytes + p.step_bytes;
     stage.count = static_cast<double>(stages.last - stages.first + 1);
     stages_.push_back(stage);

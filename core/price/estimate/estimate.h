@@ -26,17 +26,23 @@ struct Lanes {
 // first forward.
 struct Phases {
   double forward_open = 0, backward_open = 0, step_open = 0;  // recomputation is of backward
-  Lanes forward_hidden, backward_hidden, step_hidden, late;
+  Lanes forward_hidden, backward_hidden, step_hidden;
+  Lanes late, late_gathers;  // collectives apart: they slow the device down
   double forward_launches = 0, backward_launches = 0;  // by the host, beside all of the above
   double overheads = 0;                    // of all: fixed costs of layers and stages
   double weights = 0;                      // of backward: gradients of the weights, which can wait
   double micro_bytes = 0, step_bytes = 0;  // given to collectives
 
   void add(const Phases& other, double times);
+  // What hides an operation at the end of a step.
+  Lanes& end_of(const orch_op& op) {
+    if (op.hidden != ORCH_UNDER_FORWARD) return step_hidden;
+    return op.kind == ORCH_COLLECTIVE ? late_gathers : late;
+  }
 };
 
-// What of the hidden part sticks out, when only a share of the open part can cover it. What is late
-// takes nothing from what the device computes: all of it.
+// What of the hidden part sticks out, when only a share of the open part can cover it. Late copies and the
+// host's work take nothing from what the device computes: all of it.
 double exposed(const Lanes& hidden, double open, double overlap);
 
 // What a micro-batch takes forward and backward: what the device does, or the host where it launches

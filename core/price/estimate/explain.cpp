@@ -25,13 +25,16 @@ Lanes sticking_out(const Lanes& hidden, double open, double overlap) {
 }
 
 struct Exposure {
-  Lanes forward, backward, step, late;
+  Lanes forward, backward;
+  Phases end;  // by what hides it
 
   Exposure(const Phases& p, double overlap)
       : forward(sticking_out(p.forward_hidden, p.forward_open, overlap)),
-        backward(sticking_out(p.backward_hidden, p.backward_open, overlap)),
-        step(sticking_out(p.step_hidden, p.backward_open, overlap)),
-        late(sticking_out(p.late, p.forward_open, 1)) {}
+        backward(sticking_out(p.backward_hidden, p.backward_open, overlap)) {
+    end.step_hidden = sticking_out(p.step_hidden, p.backward_open, overlap);
+    end.late = sticking_out(p.late, p.forward_open, 1);
+    end.late_gathers = sticking_out(p.late_gathers, p.forward_open, overlap);
+  }
 
   // Of an operation's passes, and of what it does at the end of a step.
   double passes(const orch_op& op) {
@@ -39,8 +42,7 @@ struct Exposure {
     return op.forward * forward.of(op) + (op.recompute + op.backward) * backward.of(op);
   }
   double at_end(const orch_op& op) {
-    if (op.hidden == ORCH_OPEN) return 1;
-    return (op.hidden == ORCH_HIDDEN ? step : late).of(op);
+    return op.hidden == ORCH_OPEN ? 1 : end.end_of(op).of(op);
   }
 };
 

@@ -30,11 +30,12 @@ class Price {
     bool crosses = false;  // leaves the node
     double bandwidth = 0;  // bytes/s of the slowest hop
     double sharing = 1;    // rings that share a node's network
-    double latency = 0;    // of the hops that count
+    double latency = 0;    // of its slowest hop
     double inside = 1;     // ranks of the group on a node
   };
   Ring ring(const orch_op& op) const;
   std::int64_t ranks_on_node() const;
+  double latency(const orch_op& op, const Ring& path) const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
   double whole_tiles(double columns) const;
@@ -44,7 +45,7 @@ class Price {
   const plan::Partition& partition_;
   std::int64_t gpus_;
   double peak_;
-  double wide_peak_;  // where fp8 is not used: attention, LM head, router
+  double wide_peak_;  // where narrow numbers are not used: attention, LM head, router
   double crowd_;  // where ranks share cores: so many times as slow as measured
 };
 

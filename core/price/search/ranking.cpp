@@ -25,11 +25,13 @@ Score score_of(const plan::Estimate& estimate, const plan::Partition* machine,
 }
 
 bool faster(const Score& a, const Score& b) {
-  return std::tuple(a.days, a.gpu_hours, ordinal(a)) < std::tuple(b.days, b.gpu_hours, ordinal(b));
+  return std::tuple(a.days, a.gpu_hours, a.memory, ordinal(a)) <
+         std::tuple(b.days, b.gpu_hours, b.memory, ordinal(b));
 }
 
 bool cheaper(const Score& a, const Score& b) {
-  return std::tuple(a.gpu_hours, a.days, ordinal(a)) < std::tuple(b.gpu_hours, b.days, ordinal(b));
+  return std::tuple(a.gpu_hours, a.days, a.memory, ordinal(a)) <
+         std::tuple(b.gpu_hours, b.days, b.memory, ordinal(b));
 }
 
 bool roomier(const Score& a, const Score& b) {

@@ -134,6 +134,28 @@ TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
   CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
 }
 
+// Of 2 nodes, a token that chooses 2 of 8 experts at random meets 2 x (1 - 1/4) = 1.5; on the way there it
+// has 1 byte a number, on the way back 2.
+TEST_CASE("a token may be sent once to each node that has its experts", "[backend]") {
+  const auto sent = [](Settings settings) {
+    settings["expert_parallel"] = number(8);
+    return op(work_of(make_run("megatron", mixtral(), {2, 1, 8}, 1, 4, settings)), "layer", "expert all-to-all");
+  };
+  const auto copies = sent({});
+  CHECK(copies.bytes == 2.0 * 4096 * 2 * 4096);
+  CHECK(copies.hidden == ORCH_OPEN);
+  const Settings nodes{{"expert_dispatch", plan::Value("nodes")}};
+  CHECK(sent(nodes).bytes == 2.0 * 4096 * 1.5 * 4096);
+  auto narrow = nodes;
+  narrow["dtype"] = plan::Value("fp8");
+  narrow["overlap_experts"] = plan::Value(true);
+  CHECK(sent(narrow).bytes == 1.5 * 4096 * 1.5 * 4096);
+  CHECK(sent(narrow).hidden == ORCH_HIDDEN);
+  auto chosen = nodes;
+  chosen["expert_nodes"] = number(1);
+  CHECK(sent(chosen).bytes == 2.0 * 4096 * 4096);
+}
+
 // As Transformer Engine's users and DeepSeek-V3 do: what decides on words and experts stays in bf16.
 TEST_CASE("fp8 is for the products of layers, not for head and router", "[backend]") {
   const auto work = work_of(make_run("megatron", mixtral(), {1, 1, 8}, 1, 4, {{"dtype", plan::Value("fp8")}}));
@@ -141,6 +163,24 @@ TEST_CASE("fp8 is for the products of layers, not for head and router", "[backen
     CHECK(op(work, "layer", name).kernel == ORCH_NARROW);
   CHECK(op(work, "layer", "router").kernel == ORCH_WIDE);
   CHECK(op(work, "LM head", "logits").kernel == ORCH_WIDE);
+}
+
+// A format is known by the bits in its name. Llama-3-70B on 8 ranks: a layer has 855,654,400 weights.
+TEST_CASE("a number format that nobody has named yet is priced by its bits", "[backend]") {
+  const auto with = [](const char* strategy, plan::Layout layout, const char* dtype) {
+    return work_of(make_run(strategy, llama_70b(), layout, 1, 4, {{"dtype", plan::Value(dtype)}}));
+  };
+  const double layer = 855654400.0;
+  const auto four = with("megatron", {1, 1, 8}, "nvfp4"), eight = with("megatron", {1, 1, 8}, "fp8");
+  CHECK(memory(four, 0, "weights that products read") == 80 * layer);
+  CHECK(memory(eight, 0, "weights that products read") == 2 * 80 * layer);
+  // 2 bytes in, twice half a byte or a byte out.
+  CHECK(op(four, "layer", "casts for products").bytes * 4 ==
+        op(eight, "layer", "casts for products").bytes * 3);
+  const auto sharded = with("fsdp", {1, 1, 8}, "fp8");
+  CHECK(memory(sharded, 0, "weights that products read") == 2 * layer);
+  CHECK(op(sharded, "layer", "casts of weights for products").bytes == 3 * layer);
+  CHECK(op(sharded, "layer", "QKV").kernel == ORCH_NARROW);
 }
 
 // A sample of 8192 tokens on two ranks: each has half of its rows and meets all keys and values, of

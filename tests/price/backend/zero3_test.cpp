@@ -119,7 +119,7 @@ TEST_CASE("what ZeRO cannot do is refused, what it should not is warned of", "[z
   CHECK(has(about(alone.warnings, "gpus").fact, "one rank"));
   const auto slow = problems_of(deepspeed(3, 32));
   CHECK(has(about(slow.warnings, "accumulate").fact,
-            "each of 64 micro-batches moves 3 x 14.1 GB between 4 nodes"));
+            "each of 64 micro-batches moves 42.4 GB between 4 nodes"));
   CHECK(has(about(slow.warnings, "accumulate").fix, "deepspeed{ stage = 1 }"));
   CHECK(problems_of(deepspeed(1, 32)).warnings.empty());
 }
@@ -150,6 +150,34 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
   CHECK(op(full, "layer", "weights to device").backward == Approx(28. / 30));
   const auto refused = problems_of(framework_run("zero3", kBloom, {1, 1, 4}, 1, 8, {{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}}));
   CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
+}
+
+// A head of its own is behind the layers: with any fraction it is the first to go.
+TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
+  auto model = plan::sized("llama", "small", 4, 1024, 8, 1024, 512);
+  const Settings settings{{"offload", word("optimizer")}, {"offload_fraction", plan::Value(0.5)}};
+  const auto work = work_of(make_run("zero3", model, {1, 1, 1}, 1, 2, settings));
+  const double layer = static_cast<double>(model.layer_params());
+  CHECK(memory(work, 0, "optimizer states on the host", ORCH_HOST_MEMORY) ==
+        Approx(12 * (2 * layer + 1024 + 1024 * 1024)));
+  // Two of four layers away, and two slots: they are fetched once in a step, and then are there.
+  const auto full = work_of(make_run("zero3", model, {1, 1, 1}, 1, 2,
+                                     {{"offload", word("full")}, {"offload_fraction", plan::Value(0.5)}}));
+  const auto& fetched = op(full, "layer", "weights to device");
+  CHECK(fetched.bytes * 4 == 2 * 2 * layer);
+  CHECK(fetched.forward == 0.5);
+  CHECK(fetched.backward == 0);
+}
+
+// Under the forward that needs them, not under a backward that is over.
+TEST_CASE("updated weights are gathered under the next forward", "[zero3]") {
+  const auto gather = [](bool overlap) {
+    return op(work_of(make_run("deepspeed", kBloom, {1, 1, 8}, 1, 8,
+                               {{"stage", plan::Value(std::int64_t{2})}, {"overlap", plan::Value(overlap)}})),
+              "layer", "updated weight all-gather").hidden;
+  };
+  CHECK(gather(true) == ORCH_UNDER_FORWARD);
+  CHECK(gather(false) == ORCH_OPEN);
 }
 
 TEST_CASE("settings that change nothing are told", "[zero3]") {

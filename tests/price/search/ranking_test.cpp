@@ -34,6 +34,14 @@ std::vector<std::uint64_t> ordinals(const std::vector<Score>& scores) {
 
 }  // namespace
 
+TEST_CASE("of two that are as fast and as cheap the smaller comes first", "[search]") {
+  Score large, small;
+  large.memory = 2, small.memory = 1;
+  small.place.block.ordinal = 1;
+  CHECK(faster(small, large));
+  CHECK(cheaper(small, large));
+}
+
 TEST_CASE("a top list holds the first of a sorted list, however it was filled", "[search]") {
   for (unsigned seed = 0; seed < 20; ++seed) {
     auto scores = random_scores(300, seed);
