@@ -120,10 +120,11 @@ Status price_all(Search& s) {
   const auto top = s.arguments.options.top;
   const auto few = std::min<std::size_t>(top, 3);  // of what only one is wanted
   const std::vector<search::Score> none;
-  const bool several = s.experiment.strategies.size() > 1 && found.strategies.size() > 1;
+  const bool sizes = s.experiment.models.size() > 1;
+  const bool several = (sizes || s.experiment.strategies.size() > 1) && found.strategies.size() > 1;
   for (const auto& [list, scores, most] :
        {Wanted{{"time", "Best by time to train"}, found.fastest, top},
-        Wanted{{"strategy", "Best of each strategy"}, several ? found.strategies : none, 0},
+        Wanted{{"strategy", sizes ? "Best of each model and strategy" : "Best of each strategy"}, several ? found.strategies : none, 0},
         Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, few},
         Wanted{{"headroom", "Best by memory headroom", Measure::memory}, found.roomiest, few},
         Wanted{{"pareto", ""}, found.front, 0}})

@@ -87,6 +87,20 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
   CHECK(least == number(one["best"][0], "days_to_train"));
 }
 
+// The smaller model would fill every list by time.
+TEST_CASE("each size of a model has a best of its own", "[app][search]") {
+  const Desk desk;
+  const auto file = desk.file("sizes.lua", R"(return experiment { name = "x", model = { "gpt-2.7b", "gpt-1.3b" },
+    hardware = { cluster = "dgx-a100", gpus = 8 }, batch = { global_batch = 16 }, tokens = 100e9,
+    strategies = { megatron {}, fsdp {} } })");
+  const auto best = desk(app::search_command, asked(file)).json()["best"];
+  std::vector<std::string> firsts;
+  for (const auto& entry : best)
+    if (entry["for"] == "strategy") firsts.push_back(entry["model"].get<std::string>());
+  CHECK(firsts == std::vector<std::string>{"gpt-2.7b", "gpt-2.7b", "gpt-1.3b", "gpt-1.3b"});
+  CHECK(desk(app::search_command, asked(file, "table")).has("Best of each model and strategy"));
+}
+
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
   const auto best = desk(app::search_command, asked(written(desk, "x.lua"))).json()["best"];
@@ -124,7 +138,7 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   const auto fsdp = written(desk, "fsdp.lua", {.strategies = "strategies = { fsdp {} },"});
   auto open = asked(fsdp);
   open.opening.open = {"all"};
-  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 4 * 2 * 2 * 2 * 2 * 4);
+  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4);
   auto where = asked(file);
   where.where = "gpus == 8 and strategy == \"fsdp\"";
   const auto kept = desk(app::search_command, where);

@@ -56,7 +56,8 @@ std::string price_and_end(const Planned& planned, const plan::Experiment& experi
   if (const double all = experiment.budget.gpu_hours; all > 0)
     out += fmt::format(" ({} % of the budget)", group_digits(100 * planned.job_hours() / all));
   if (!experiment.calendar.start || run.steps > 0) return out;
-  return out + ", done " + end_of(planned, experiment);
+  const auto end = experiment.calendar.end(planned.portions(planned.job_days()));
+  return out + (end ? ", done " + day_text(end) : ", and the calendar has no days for all of it");
 }
 
 // The best of every other strategy, the preferred first; a faster one is not behind, it breaks a limit.

@@ -117,9 +117,11 @@ std::string when_text(const plan::Calendar& calendar, const plan::Estimate& esti
   };
   const auto range = estimate.range_of(estimate.days_to_train);
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
-  return fmt::format("begins {} and ends {} ({} to {})",
-                     day_text(calendar.date(spans.front().from)), day(estimate.days_to_train),
-                     day(range.low), day(range.high));
+  const auto begins = "begins " + day_text(calendar.date(spans.front().from));
+  if (!calendar.end(estimate.portions(range.low)))
+    return begins + " and never ends: the calendar has no days for all of it";
+  return fmt::format("{} and ends {} ({} to {})", begins, day(estimate.days_to_train), day(range.low),
+                     day(range.high));
 }
 
 std::string dates_text(const RankedRuns& result) {

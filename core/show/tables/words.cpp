@@ -40,7 +40,7 @@ std::string error_text(double estimated, double measured) {
 }
 
 std::string day_text(const std::optional<Date>& day) {
-  return day ? format_date(*day) : "after 9999";
+  return day ? format_date(*day) : "never";
 }
 
 // Both ends as exact as the upper one, which has the fewer decimals.

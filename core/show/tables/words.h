@@ -27,7 +27,7 @@ std::string size_text(double params);
 // "+12 %": the estimate is too high. Empty where one is not known.
 std::string error_text(double estimated, double measured);
 
-std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "after 9999"
+std::string day_text(const std::optional<Date>& day);  // "2027-03-14"; none: "never"
 
 std::string range_text(const plan::Range& range);  // "167–274", "0.42–0.68"
 
