@@ -7,6 +7,12 @@ namespace {
 using namespace backend;
 
 void check_offload(const Setup& setup, Problems& problems) {
+  if (setup.offload != Offload::none && setup.model.lean && setup.keeps_embedding)
+    problems.reject("offload", "our own trainer offloads what zero3 and deepspeed have",
+                    "try zero3{ offload = 'full' } or engine = 'framework'");
+  if (setup.waits_for_copies())
+    problems.warn("offload", "the one run that was measured, a 2.7B on an H200, took 1.6 times its estimate",
+                  "try some steps of it before you choose");
   if (setup.offload == Offload::full && setup.stage < 3)
     problems.reject("offload",
                     say("stage ", setup.stage, " keeps whole weights on the device: there are no",

@@ -33,6 +33,8 @@ Mode mode_of(const plan::Run& run, std::int64_t replicas) {
     mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
     return mode;
   }
+  if (const auto asked = run.text_setting("offload"); asked != "" && asked != "none")
+    throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
   const auto sharding = settings.text("sharding");
   mode.keeps_all = sharding == "grad_op";
   if (sharding != "hybrid") return mode;

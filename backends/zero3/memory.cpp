@@ -17,14 +17,15 @@ void emit_states(const Setup& setup, WorkSink& sink) {
   const double params = setup.params();
   const bool host_optimizer = setup.offload != Offload::none;
   if (setup.offload == Offload::full)
-    add(sink, "weights", setup.states.weights, params, setup.shards(3), ORCH_HOST_MEMORY);
+    add(sink, "weights", setup.stored_weight(), params, setup.shards(3), ORCH_HOST_MEMORY);
   else
     add(sink, "weights", setup.stored_weight(), params, setup.shards(3));
   if (!host_optimizer || setup.stage == 1)
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", 4 + setup.states.moments, params, setup.shards(1), ORCH_HOST_MEMORY);
+  add(sink, "optimizer states", setup.fp32_weights ? setup.states.moments : 4 + setup.states.moments, params,
+      setup.shards(1), ORCH_HOST_MEMORY);
   add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
 }
 

@@ -68,6 +68,8 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                     integer("hybrid_shard_group", "ranks of a group; 0: the GPUs of a node", 0)
                         .range(0, 65536)
                         .of("sharding", "hybrid"),
+                    choice("offload", "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",
+                           {"none", "full"}),
                     prefetch()})},
       {"deepspeed", "ZeRO as in DeepSpeed; the stage must be said",
        with_common({integer("stage",
@@ -91,6 +93,7 @@ Setup::Setup(const backend::RunView& run)
   if (model.lean) model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
   const bool fsdp = run.strategy() == "fsdp";
   if (run.strategy() == "deepspeed") stage = run.integer("stage");
+  offload = offload_of(run.text("offload"));
   if (fsdp) {
     const auto sharding = run.text("sharding");
     regather = sharding != "grad_op";
@@ -100,7 +103,6 @@ Setup::Setup(const backend::RunView& run)
           asked > 0 ? asked : std::max<std::int64_t>(1, run->gpus_per_node / tensor), ranks);
     }
   } else {
-    offload = offload_of(run.text("offload"));
     offload_fraction = run.real("offload_fraction");
   }
   prefetch = run.integer("prefetch");

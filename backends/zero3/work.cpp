@@ -53,8 +53,8 @@ void emit_gather(Emitter& emit, double params, double away, Passes passes, bool 
   const auto& setup = emit.setup;
   const bool hidden = setup.prefetch > 0 && ahead;
   if (setup.offload == Offload::full)
-    emit.move(ORCH_COPY, "weights to device", setup.states.weights, away * params / setup.shards(3),
-              passes, hidden);
+    emit.move(ORCH_COPY, "weights to device", setup.stored_weight(), away * params / setup.shards(3),
+              passes, hidden && !setup.waits_for_copies());
   emit.exchange("weight all-gather", ORCH_ALL_GATHER, setup.states.weights, params,
                 setup.shard_group(), passes, hidden);
 }
@@ -102,8 +102,10 @@ void emit_accumulation(Emitter& emit, double params, double away) {
 }
 
 // Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two out,
-// 16-bit weights out.
-double host_update_bytes(const States& states) { return 4 + 2 * (4 + states.moments) + states.weights; }
+// 16-bit weights out, but for FSDP's, which are made when they are gathered.
+double host_update_bytes(const Setup& setup) {
+  return 4 + 2 * (4 + setup.states.moments) + (setup.fp32_weights ? 0 : setup.states.weights);
+}
 
 // ZeRO-Offload (Ren et al. 2021): gradients go to the host as they are reduced, the host adds them
 // up and updates the shard, and 16-bit weights come back.
@@ -113,11 +115,11 @@ void emit_host_update(Emitter& emit, double shard) {
   const bool each_time = setup.stage > 1;
   const Passes passes = each_time ? Passes{0, 0, 1, 0} : Passes{0, 0, 0, 1};
   emit.move(ORCH_COPY, "gradients to host", states.gradients, shard, passes,
-            each_time && setup.overlap);
+            each_time && setup.overlap && !setup.waits_for_copies());
   if (each_time && setup.micro_batches > 1)
     emit.move(ORCH_HOST, "gradient accumulation on the host", states.gradients + 8, shard,
               {0, 0, 1, 0}, setup.overlap);
-  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(states), shard, {0, 0, 0, 1});
+  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(setup), shard, {0, 0, 0, 1});
   if (setup.offload == Offload::optimizer)
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, {0, 0, 0, 1});
 }
@@ -153,7 +155,7 @@ void emit_own_host_update(Emitter& emit, double shard) {
     emit.move(ORCH_COPY, "gradients to host", 4, shard, at_end, late);
     emit.move(ORCH_COPY, "updated weights to device", states.weights, shard, at_end, late);
   }
-  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(states), shard, at_end, late);
+  emit.move(ORCH_HOST, "optimizer on the host", host_update_bytes(setup), shard, at_end, late);
 }
 
 // away: the part of it that the host updates.

@@ -50,14 +50,6 @@ const OnStack* named(const Partition& partition, std::string_view name) {
   return nullptr;
 }
 
-// Factors are of the machines that their rows were run on. On one whose products are known to be better
-// they would come to more than any product reaches of a datasheet's peak.
-constexpr double kBestProducts = 0.9;
-
-double most_on_stack(const Tunable& tunable, double machine) {
-  return tunable.name == std::string_view("gemm") ? std::max(machine, kBestProducts) : tunable.max;
-}
-
 }  // namespace
 
 double years_of(std::string_view date) {
@@ -86,12 +78,20 @@ Partition on_stack(const Partition& machine, const StackPtr& on) {
     const auto* tunable = find_tunable(name);
     if (!tunable || tunable->stack_doubt == 0) continue;
     auto& constant = tunable->in(out);
-    constant.value = std::clamp(constant.value * factor.value, tunable->min, most_on_stack(*tunable, constant.value));
+    constant.value = std::clamp(constant.value * factor.value, tunable->min, tunable->max);
     constant.origin += "; of " + stack.name + ", " + factor.origin;
   }
   const bool apart = never_together(machine, stack);
   set_spread(out.efficiency.time_spread, "time_spread", stack, apart, kTimeDoubts);
   set_spread(out.efficiency.memory_spread, "memory_spread", stack, apart, kMemoryDoubts);
+  return out;
+}
+
+Partition planned_on_stack(const Partition& machine, const StackPtr& stack) {
+  constexpr double kBestProducts = 0.9;
+  auto out = on_stack(machine, stack);
+  auto& gemm = out.efficiency.gemm.value;
+  gemm = std::min(gemm, std::max(machine.efficiency.gemm.value, kBestProducts));
   return out;
 }
 

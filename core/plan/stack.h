@@ -37,6 +37,9 @@ Partition calibrated(const Partition& machine, const Calibration& calibration);
 // The machine as the software finds it. The spread is that of both, and wide where one of them was
 // never measured.
 Partition on_stack(const Partition& machine, const StackPtr& stack);
+// The same for plans. Factors are of the machines that their rows were run on: on one whose products are
+// known to be better they would come to more than any product reaches of a datasheet's peak.
+Partition planned_on_stack(const Partition& machine, const StackPtr& stack);
 
 // Whether the machine's rows ran other software and never this one.
 bool never_together(const Partition& machine, const Stack& stack);

@@ -91,7 +91,7 @@ void give_stacks(const StackCatalog& stacks, plan::Cluster& cluster) {
     std::vector<plan::OnStack> all;
     for (const auto& [name, stack] : stacks)
       all.push_back({stack, std::make_shared<const plan::Partition>(
-                                plan::on_stack(partition.as_measured(), stack))});
+                                plan::planned_on_stack(partition.as_measured(), stack))});
     partition.stacks = std::move(all);
   }
 }

@@ -128,7 +128,7 @@ Price::Ring Price::ring(const orch_op& op) const {
 // Small all-reduces travel along trees: the latency counts once per level, both ways. Gathers and
 // scatters go around the ring: every rank's part passes the slowest hop, one after the other. (With hops
 // inside nodes at their own latency, as NCCL's tuning.cc counts them, 203 rows of nanotron are 12.0 % off
-// and not 9.6: what is slow is the number of ranks.)
+// and not 10.2: what is slow is the number of ranks.)
 double Price::latency(const orch_op& op, const Ring& path) const {
   const auto levels =
       static_cast<double>(std::bit_width(static_cast<std::uint64_t>(op.group_size - 1)));

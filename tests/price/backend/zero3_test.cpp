@@ -152,6 +152,21 @@ TEST_CASE("a fraction of our own states lives on the host, updated under the nex
   CHECK(has(about(refused.reasons, "offload_fraction").fact, "all or nothing"));
 }
 
+// Weights, their gradients and two moments in fp32; they cross as they are, and are rounded on the device.
+TEST_CASE("FSDP with CPUOffloadPolicy is planned, ours offloads by another name", "[zero3]") {
+  const Settings offload{{"offload", word("full")}};
+  const auto work = work_of(framework_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload));
+  CHECK(memory(work, 0, "weights") == 0);
+  CHECK(memory(work, 0, "weights", ORCH_HOST_MEMORY) == Approx(4 * kParams / 4));
+  CHECK(memory(work, 0, "optimizer states", ORCH_HOST_MEMORY) == Approx(8 * kParams / 4));
+  CHECK(memory(work, 0, "fp32 gradients", ORCH_HOST_MEMORY) == Approx(4 * kParams / 4));
+  CHECK(op(work, "layer", "weights to device").bytes == 4 * kLayer / 4);
+  CHECK(op(work, "layer", "weight all-gather").bytes == 2 * kLayer);
+  CHECK(op(work, "layer", "optimizer on the host").bytes == 28 * kLayer / 4);
+  CHECK(problems_of(framework_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload)).reasons.empty());
+  CHECK(has(about(problems_of(make_run("fsdp", kBloom, {1, 1, 4}, 1, 8, offload)).reasons, "offload").fix, "zero3"));
+}
+
 // A head of its own is behind the layers: with any fraction it is the first to go.
 TEST_CASE("an untied head lives on the host with the last layers", "[zero3]") {
   auto model = plan::sized("llama", "small", 4, 1024, 8, 1024, 512);

@@ -72,12 +72,12 @@ TEST_CASE("sizes by hand", "[search]") {
   // none, fp16, bf16, and powersgd at ranks 1, 2 and 4: a choice comes with its parameters.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "ddp {}"),
              {{"recompute"}, {"compression"}}) == 4 * 6);
-  // full, grad_op, and hybrid with groups of 0 (a node), 2, 4, 8; four micro-batches.
+  // full, grad_op, and hybrid with groups of 0 (a node), 2, 4, 8; four micro-batches; on the host or not.
   const auto fsdp = written("gpus = 8", "global_batch = 64", "fsdp {}");
-  CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel"}, {}}) == 4 * 6);
+  CHECK(size(bench, fsdp, {{"recompute", "tensor_parallel"}, {}}) == 2 * 4 * 6);
   // With tensor parallel 2, 4 and 8 micro-batches go up to 16, 32 and 64 (5, 6 and 7 of them), and
   // groups to 4, 2 and 1 rank.
-  CHECK(size(bench, fsdp, {{"recompute"}, {}}) == 4 * 6 + 5 * 5 + 6 * 4 + 7 * 3);
+  CHECK(size(bench, fsdp, {{"recompute"}, {}}) == 2 * (4 * 6 + 5 * 5 + 6 * 4 + 7 * 3));
   // The same layouts; three stages, three offloads.
   CHECK(size(bench, written("gpus = 8", "global_batch = 64", "deepspeed { stage = 1 }"),
              {{"recompute"}, {}}) == (4 + 5 + 6 + 7) * 3 * 3);
