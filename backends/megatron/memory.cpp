@@ -61,17 +61,22 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   }
 }
 
+double layer_params(const Setup& setup, std::int64_t stage) {
+  const double rest = setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
+  return static_cast<double>(setup.layers_on(stage)) * setup.layer().layer_params() + rest;
+}
+
 void emit_layer_states(const Setup& setup, WorkSink& sink) {
   for (std::int64_t first = 0; first < setup.pipeline;) {
-    const std::int64_t layers = setup.partition.layers_on(first);
+    const std::int64_t layers = setup.layers_on(first), dense = setup.dense_on(first);
     std::int64_t next = first + 1;
-    while (next < setup.pipeline && setup.partition.layers_on(next) == layers) ++next;
+    while (next < setup.pipeline && setup.layers_on(next) == layers && setup.dense_on(next) == dense) ++next;
     const double experts = setup.dealt_params(), count = static_cast<double>(layers);
-    emit_states(setup, kLayers, {first, next - 1}, count * (setup.model.layer_params() - experts), sink);
+    const double params = layer_params(setup, first);
+    emit_states(setup, kLayers, {first, next - 1}, params - count * experts, sink);
     if (const double narrow = setup.model.narrow; narrow > 0)  // as they are, and transposed
-      emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow,
-                count * setup.model.layer_params());
-    if (experts > 0) emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.experts);
+      emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow, params);
+    if (experts > 0 && layers > 0) emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.experts);
     first = next;
   }
 }
@@ -101,14 +106,20 @@ double handed_over(const Setup& setup, std::int64_t stage) {
   return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
 }
 
-// Layer inputs or activations that a stage holds at its busiest.
-double layers_in_flight(const Setup& setup, std::int64_t stage) {
-  const auto chunks = static_cast<double>(setup.chunks);
-  const double held = static_cast<double>(setup.partition.layers_on(stage)) / chunks;
+// Chunks that a stage holds at its busiest.
+double chunks_in_flight(const Setup& setup, std::int64_t stage) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
-  const auto flying = static_cast<double>(pipeline::in_flight(shape, stage));
-  if (!setup.model.full()) return flying * held;
-  return flying * (held + handed_over(setup, stage));
+  return static_cast<double>(pipeline::in_flight(shape, stage));
+}
+
+// Layer inputs or activations that it holds then, but for those of dense layers.
+double layers_in_flight(const Setup& setup, std::int64_t stage) {
+  const double held = static_cast<double>(setup.layers_on(stage)) / static_cast<double>(setup.chunks);
+  return chunks_in_flight(setup, stage) * (held + (setup.model.full() ? handed_over(setup, stage) : 0));
+}
+double dense_in_flight(const Setup& setup, std::int64_t stage) {
+  return chunks_in_flight(setup, stage) * static_cast<double>(setup.dense_on(stage)) /
+         static_cast<double>(setup.chunks);
 }
 
 // What products that wait for an idle moment were given, and the gradients of what they gave.
@@ -136,17 +147,19 @@ void emit_flight(const Setup& setup, WorkSink& sink) {
     const double layers = layers_in_flight(setup, first);
     std::int64_t next = first + 1;
     while (next < setup.pipeline && layers_in_flight(setup, next) == layers) ++next;
-    emit_activations(setup.model, sink, first, next - 1, layers);
+    emit_activations(setup.layer(), sink, first, next - 1, layers);
     first = next;
   }
+  for (std::int64_t stage = 0; stage < setup.pipeline; ++stage)
+    if (const double layers = dense_in_flight(setup, stage); layers > 0)
+      emit_activations(*setup.dense, sink, stage, stage, layers, "activations of dense layers");
   emit_put_off(setup, sink);
-  emit_peaks(setup.model, sink, setup.pipeline - 1);
+  emit_peaks(setup.layer(), sink, setup.pipeline - 1);
 }
 
 double stage_params(const Setup& setup, std::int64_t stage) {
   const bool end = stage == 0 || stage + 1 == setup.pipeline;
-  return static_cast<double>(setup.partition.layers_on(stage)) * setup.model.layer_params() +
-         (end ? setup.model.embedding_params() : 0);
+  return layer_params(setup, stage) + (end ? setup.model.embedding_params() : 0);
 }
 
 // For the update alone, when no micro-batch is in flight: what its activations leave of them.

@@ -152,6 +152,20 @@ Setup::Setup(const backend::RunView& run)
     model.overheads *= 2;
     overlap_grad_reduce = overlap_param_gather = false;
   }
+  if (!run.model().mixture() || run.model().dense_layers == 0) return;
+  mixed = dense = model;
+  mixed->sizes.dense_layers = 0;
+  dense->sizes.experts = 0;
+}
+
+std::int64_t Setup::dense_on(std::int64_t stage) const {
+  if (!dense) return 0;
+  const std::int64_t mine = partition.layers_on(stage) / chunks;
+  std::int64_t before = 0, found = 0;
+  for (std::int64_t each = 0; each < stage; ++each) before += partition.layers_on(each) / chunks;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, before += partition.layers / chunks)
+    found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
+  return found;
 }
 
 }  // namespace orch::megatron

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "backends/megatron/partition.h"
@@ -17,7 +18,9 @@ struct Setup {
   std::int64_t data;     // ranks that have the same weights: those of the data and of the context
   std::int64_t experts;  // of these, that deal a layer's experts among themselves
   std::int64_t chunks, micro_batches;
-  backend::Transformer model;
+  backend::Transformer model;  // where layers differ, their mean
+  // Of a mixture whose first layers have no experts: a layer that has, and one of those.
+  std::optional<backend::Transformer> mixed, dense;
   backend::States states;
   Partition partition;
   std::int64_t zero_stage;
@@ -39,9 +42,13 @@ struct Setup {
   double shards(std::int64_t dealt = 1) const {
     return zero_stage == 1 ? static_cast<double>(data / dealt) : 1;
   }
+  const backend::Transformer& layer() const { return mixed ? *mixed : model; }
+  // Of a stage's layers, those without experts where others have some: they come first.
+  std::int64_t dense_on(std::int64_t stage) const;
+  std::int64_t layers_on(std::int64_t stage) const { return partition.layers_on(stage) - dense_on(stage); }
   // Of a layer, on this rank, what other ranks than all those of the data have too.
   double dealt_params() const {
-    return experts > 1 ? model.expert_params() / (model.expert_parallel * model.tensor_parallel) : 0;
+    return experts > 1 ? layer().expert_params() / (model.expert_parallel * model.tensor_parallel) : 0;
   }
   // Gradients are summed in fp32, beside those that backward makes in 16 bit.
   bool separate_sum() const { return fp32_accumulate && states.gradients < 4; }

@@ -1,4 +1,5 @@
 #include <array>
+#include <span>
 
 #include "backends/megatron/setup.h"
 
@@ -127,7 +128,16 @@ void emit_tied_statistics(const Setup& setup, double numbers, WorkSink& sink) {
   emit_statistics(sink, numbers, setup.ends_group());
 }
 
-enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kBlocks };
+enum { kLayer, kWords, kHead, kToNext, kToPrevious, kStage, kStep, kDense, kBlocks };
+
+void emit_layers(const Setup& setup, const char* name, const Transformer& model, double experts, WorkSink& sink) {
+  sink.block(name);
+  emit_layer(model, sink);
+  emit_sums(setup, layer_statistics(model), sink);
+  emit_training(setup, model.layer_params() - experts, sink);
+  if (experts > 0) emit_training(setup, experts, sink, setup.experts);
+  emit_shared_gradients(setup, model.shared_params(), sink);
+}
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   const auto& model = setup.model;
@@ -135,13 +145,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   // The words once more, or a matrix of its own.
   const bool has_head = setup.pipeline > 1 || !model.sizes.tied;
   const double of_words = word_statistics(model), of_first = first_statistics(model);
-  sink.block("layer");
-  emit_layer(model, sink);
-  emit_sums(setup, layer_statistics(model), sink);
-  const double experts = setup.dealt_params();
-  emit_training(setup, model.layer_params() - experts, sink);
-  if (experts > 0) emit_training(setup, experts, sink, setup.experts);
-  emit_shared_gradients(setup, model.shared_params(), sink);
+  emit_layers(setup, "layer", setup.layer(), setup.dealt_params(), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   emit_training(setup, words + model.first_params(), sink);
@@ -167,13 +171,15 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
           [&] { return say("hand-over of each micro-batch, each way"); });
   sink.block("all ranks");
   emit_agreement(model, sink, setup.world_group());
+  if (setup.dense) emit_layers(setup, "dense layer", *setup.dense, 0, sink);
 }
 
 std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   const bool first = stage == 0, last = stage == setup.pipeline - 1;
   const auto v = static_cast<double>(setup.chunks);
   std::array<double, kBlocks> counts{};
-  counts[kLayer] = static_cast<double>(setup.partition.layers_on(stage));
+  counts[kLayer] = static_cast<double>(setup.layers_on(stage));
+  counts[kDense] = static_cast<double>(setup.dense_on(stage));
   counts[kWords] = first;
   counts[kHead] = last;
   // Interleaved, the last stage's chunks but one go on to the first stage, and back.
@@ -189,7 +195,7 @@ void emit_stages(const Setup& setup, WorkSink& sink) {
     const auto counts = counts_of(setup, first);
     std::int64_t next = first + 1;
     while (next < setup.pipeline && counts_of(setup, next) == counts) ++next;
-    sink.stages(first, next - 1, counts);
+    sink.stages(first, next - 1, std::span(counts).first(setup.dense ? kBlocks : kDense));
     first = next;
   }
 }

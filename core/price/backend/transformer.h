@@ -375,9 +375,9 @@ inline const char* kept_formula(const Transformer& model) {
 
 // "activations" of the stages first..last, whose micro-batches in flight hold `layers` layers.
 inline void emit_activations(const Transformer& model, WorkSink& sink, std::int64_t first,
-                             std::int64_t last, double layers) {
+                             std::int64_t last, double layers, const char* name = "activations") {
   const double kept = kept_per_layer(model);
-  sink.memory("activations", first, last, layers * kept, [&] {
+  sink.memory(name, first, last, layers * kept, [&] {
     return say(layers, " layers in flight x ", Size{kept},
                model.full() ? " (inputs only)" : kept_formula(model), " = ",
                Size{layers * kept});

@@ -134,6 +134,35 @@ TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
   CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
 }
 
+// Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a chunk
+// has one layer: one on each of the first three.
+TEST_CASE("the layers without experts are the first ones", "[backend]") {
+  auto model = mixtral();
+  model.layers = 8;
+  model.dense_layers = 3;
+  const double expert = 3 * 4096.0 * 14336, attention = 2 * 4096.0 * 4096 + 2 * 4096 * 1024.0;
+  const double dense = attention + expert + 2 * 4096, mixed = attention + 2 * 4096 + 8 * 4096;
+  Settings settings{{"expert_parallel", number(4)}, {"engine", plan::Value("megatron")},
+                    {"recompute", plan::Value("none")}};
+  const auto work = work_of(make_run("megatron", model, {1, 4, 8}, 1, 8, settings));
+  const auto layers = [&](std::int64_t stage) { return memory(work, stage, "weights: layers"); };
+  CHECK(layers(0) == 2 * 2 * dense);
+  CHECK(layers(1) == 2 * (dense + mixed));
+  CHECK(layers(2) == 2 * 2 * mixed);
+  CHECK(memory(work, 0, "weights: experts") == 0);
+  CHECK(memory(work, 1, "weights: experts") == 2 * 2 * expert);
+  CHECK(memory(work, 3, "weights: experts") == 2 * 2 * 2 * expert);
+  CHECK(find_op(work, "dense layer", "expert all-to-all") == nullptr);
+  CHECK(op(work, "dense layer", "MLP down").k == 14336);
+  CHECK(op(work, "layer", "expert all-to-all").forward == 2);
+  CHECK(memory(work, 0, "activations of dense layers") > 0);
+  CHECK(memory(work, 2, "activations of dense layers") == 0);
+  settings["interleave"] = number(2);
+  const auto chunks = work_of(make_run("megatron", model, {1, 4, 8}, 1, 8, settings));
+  for (std::int64_t stage = 0; stage < 4; ++stage)
+    CHECK(memory(chunks, stage, "weights: experts") == 2 * 2 * (stage < 3 ? 1 : 2) * expert);
+}
+
 // Of 2 nodes, a token that chooses 2 of 8 experts at random meets 2 x (1 - 1/4) = 1.5; on the way there it
 // has 1 byte a number, on the way back 2.
 TEST_CASE("a token may be sent once to each node that has its experts", "[backend]") {
