@@ -8,7 +8,7 @@ return experiment {
   tokens = 14.8e12,
   strategies = {
     megatron { pipeline_parallel = { 8, 16 }, expert_parallel = { 32, 64 }, zero_stage = 1,
-               expert_dispatch = "nodes", expert_nodes = 4, overlap_experts = true,
+               expert_dispatch = nodes { limit = 4 }, overlap_experts = true,
                flash_attention = true, recompute = "full", fp32_accumulate = true, dtype = { "bf16", "fp8" } },
   },
 }

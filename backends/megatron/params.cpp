@@ -10,10 +10,12 @@ namespace {
 // Of so many nodes, those that have some expert of a token, if it chooses them at random; where its router
 // may only choose from some of them, those.
 double visited_nodes(const backend::RunView& run, double nodes) {
-  if (nodes <= 1) return 1;
   const auto chosen = static_cast<double>(run.model().experts_per_token);
-  const double any = nodes * (1 - std::pow(1 - 1 / nodes, chosen));
-  const auto most = static_cast<double>(run.integer("expert_nodes"));
+  const auto any_of = [&](double places) { return places * (1 - std::pow(1 - 1 / places, chosen)); };
+  // Inside one node: its ranks.
+  if (nodes <= 1) return any_of(static_cast<double>(run.integer("expert_parallel")));
+  const double any = any_of(nodes);
+  const auto most = static_cast<double>(run.integer("nodes_limit"));
   return most > 0 ? std::min(any, most) : any;
 }
 
@@ -37,7 +39,7 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                   "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
                   "DeepEP",
                   {"copies", "nodes"}),
-           integer("expert_nodes", "nodes that a token's router may choose from; 0: all", 0)
+           integer("nodes_limit", "nodes that a token's router may choose from; 0: all", 0)
                .range(0, 65536)
                .of("expert_dispatch", "nodes"),
            boolean("overlap_experts", "tokens travel under the products of another micro-batch", false),

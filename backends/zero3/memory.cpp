@@ -24,7 +24,7 @@ void emit_states(const Setup& setup, WorkSink& sink) {
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", setup.fp32_weights ? setup.states.moments : 4 + setup.states.moments, params,
+  add(sink, "optimizer states", setup.keeps_embedding ? setup.states.moments : 4 + setup.states.moments, params,
       setup.shards(1), ORCH_HOST_MEMORY);
   add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
 }
@@ -114,7 +114,7 @@ void emit_own_buffers(const Setup& setup, WorkSink& sink) {
 
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   if (setup.model.lean) return emit_own_buffers(setup, sink);
-  if (setup.ranks == 1 || setup.shard_ranks == 1) return;
+  if (setup.shard_ranks == 1 && setup.offload != Offload::full) return;
   if (setup.stage == 3) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
     add(sink, "gradients before reduction", setup.states.weights, unreduced_params(setup), 1);

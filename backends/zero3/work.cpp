@@ -104,7 +104,7 @@ void emit_accumulation(Emitter& emit, double params, double away) {
 // Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two out,
 // 16-bit weights out, but for FSDP's, which are made when they are gathered.
 double host_update_bytes(const Setup& setup) {
-  return 4 + 2 * (4 + setup.states.moments) + (setup.fp32_weights ? 0 : setup.states.weights);
+  return 4 + 2 * (4 + setup.states.moments) + (setup.keeps_embedding ? 0 : setup.states.weights);
 }
 
 // ZeRO-Offload (Ren et al. 2021): gradients go to the host as they are reduced, the host adds them

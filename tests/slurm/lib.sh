@@ -15,6 +15,13 @@ work=$(mktemp -d /tmp/orch-slurm.XXXXXX)
 failures=0 checks=0 current=
 end_children() { :; } # a script that leaves processes behind says how they end
 
+# Whether it is still there, and not another process that has its number by now: they come round every minute.
+is_child() {
+  local words
+  { read -ra words <"/proc/$1/stat"; } 2>/dev/null || return 1
+  [ "${words[3]}" = $$ ]
+}
+
 finish() {
   local code=$?
   trap '' INT TERM

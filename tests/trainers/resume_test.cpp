@@ -90,7 +90,7 @@ TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   TrainerRun run(json);
   REQUIRE(run.attempt().ok());
   json["steps"] = 9;
-  json["training"]["collective_timeout"] = 4;
+  json["training"]["collective_timeout"] = 15;
   run.write(json);
   const auto newest = checkpoint::list(run.checkpoints()).front();
   fs::path shard;
@@ -100,8 +100,12 @@ TEST_CASE("a checkpoint that takes long to look at is waited for", "[train]") {
   REQUIRE(::mkfifo(shard.c_str(), 0600) == 0);
   AttemptOptions options;
   options.meanwhile = [&](const std::vector<pid_t>&, const fs::path&) {
-    std::this_thread::sleep_for(std::chrono::seconds(8));
-    ::close(::open(shard.c_str(), O_WRONLY));
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    for (int tries = 0, end = -1; tries < 600 && end < 0; ++tries) {  // until somebody reads
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      end = ::open(shard.c_str(), O_WRONLY | O_NONBLOCK);
+      if (end >= 0) ::close(end);
+    }
   };
   const auto attempt = run.attempt(options);
   INFO(attempt.output);

@@ -30,13 +30,16 @@ std::string shared(World& world, const std::string& text) {
   const auto whole = at::TensorOptions().device(world.device());
   const auto size = at::full({1}, static_cast<std::int64_t>(text.size()), whole.dtype(at::kLong));
   world.world().broadcast(size, 0).wait();
-  const auto bytes = at::zeros({size.item<std::int64_t>()}, at::TensorOptions().dtype(at::kByte));
+  const auto length = size.item<std::int64_t>();
+  world.check();
+  const auto bytes = at::zeros({length}, at::TensorOptions().dtype(at::kByte));
   if (bytes.numel() == 0) return "";
   if (bytes.numel() == static_cast<std::int64_t>(text.size()))
     std::memcpy(bytes.data_ptr(), text.data(), text.size());
   const auto there = bytes.to(world.device());
   world.world().broadcast(there, 0).wait();
   const auto here = there.to(at::kCPU);
+  world.check();
   return {static_cast<const char*>(here.data_ptr()), static_cast<std::size_t>(here.numel())};
 }
 
@@ -47,8 +50,9 @@ void wait_while(World& world, const std::function<bool()>& is_busy) {
     const auto busy = at::full({1}, is_busy() ? 1.0 : 0.0,
                                at::TensorOptions().dtype(at::kFloat).device(world.device()));
     world.world().all_reduce(busy, Reduce::max).wait();
-    if (busy.item<float>() == 0) return;
+    const bool is_over = busy.item<float>() == 0;
     world.check();
+    if (is_over) return;
     std::this_thread::sleep_for(pause);
   }
 }

@@ -39,7 +39,7 @@ typedef struct orch_param {
   const char* const* choices; /* NULL-terminated; for ORCH_CHOICE */
   double min, max;            /* both 0: unbounded */
   const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
-  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd" */
+  const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", with which its name begins */
 } orch_param;
 
 typedef struct orch_strategy {

@@ -235,20 +235,13 @@ void watch(Shared& shared, double total, Clock::time_point start) {
 
 // The fastest of each strategy, model by model: of those that keep the budget, or else of the others.
 std::vector<Score> best_of_each(const Space& space, const Ranking& within, const Ranking& over) {
-  std::vector<std::string> models;
-  for (const auto& part : space.parts())
-    if (const auto& name = part.experiment.models.front().name; !contains(models, name))
-      models.push_back(name);
-  const auto model_of = [&](const Part& part) {
-    return std::ranges::find(models, part.experiment.models.front().name) - models.begin();
-  };
-  using Key = std::pair<std::ptrdiff_t, std::string>;
+  using Key = std::pair<std::size_t, std::string>;
   std::map<Key, Score> best;
   for (const auto* ranking : {&within, &over}) {
     std::map<Key, Score> here;
     for (const auto& [index, score] : ranking->parts()) {
       const auto& part = space.parts()[index];
-      const Key key{model_of(part), part.experiment.strategies.front().strategy->name};
+      const Key key{part.model, part.experiment.strategies.front().strategy->name};
       const auto [place, fresh] = here.try_emplace(key, score);
       if (!fresh && faster(score, place->second)) place->second = score;
     }
@@ -257,7 +250,7 @@ std::vector<Score> best_of_each(const Space& space, const Ranking& within, const
   std::vector<Score> scores;
   for (const auto& [key, score] : best) scores.push_back(score);
   std::ranges::sort(scores, [&](const Score& a, const Score& b) {
-    const auto one = model_of(space.parts()[a.place.block.part]), other = model_of(space.parts()[b.place.block.part]);
+    const auto one = space.parts()[a.place.block.part].model, other = space.parts()[b.place.block.part].model;
     return one != other ? one < other : faster(a, b);
   });
   return scores;

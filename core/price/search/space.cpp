@@ -285,15 +285,16 @@ Result<std::unique_ptr<const Space>> Space::make(const plan::Experiment& experim
     const std::lock_guard lock(*catalog);
     return find(name);
   };
-  for (const auto& model : experiment.models) {
+  for (std::size_t model = 0; model < experiment.models.size(); ++model) {
     for (const auto& asked : experiment.strategies) {
-      auto part = make_part(experiment, model, asked, opened(*asked.strategy, opening));
+      auto part = make_part(experiment, experiment.models[model], asked, opened(*asked.strategy, opening));
       if (!part) {
         for (const auto& error : part.error())
           if (!contains(errors, error))
             errors.push_back(error);
       } else if (std::none_of(space->parts_.begin(), space->parts_.end(),
                               [&](const Part& known) { return same_part(known, *part); })) {
+        part->model = model;
         space->parts_.push_back(std::move(*part));
       }
     }

@@ -33,6 +33,7 @@ std::vector<std::vector<plan::Value>> points_of(const Setting& setting, const pl
 
 // One model with one strategy: what the experiment fixes, and what is open.
 struct Part {
+  std::size_t model = 0;        // which of the experiment's
   plan::Experiment experiment;  // one model, one strategy, no constraints; without what is open
   bool tensor_parallel = false, pipeline_parallel = false, micro_batch = false;  // open
   bool keeps_data_parallel = false, keeps_accumulate = false;  // given, and not to be changed

@@ -181,7 +181,7 @@ TEST_CASE("a token may be sent once to each node that has its experts", "[backen
   CHECK(sent(narrow).bytes == 1.5 * 4096 * 1.5 * 4096);
   CHECK(sent(narrow).hidden == ORCH_HIDDEN);
   auto chosen = nodes;
-  chosen["expert_nodes"] = number(1);
+  chosen["nodes_limit"] = number(1);
   CHECK(sent(chosen).bytes == 2.0 * 4096 * 4096);
 }
 

@@ -94,6 +94,7 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   check("null_fields", "lacks the function check");
   check("null_fields", "lacks the function work");
   check("orphan_param", "parameter 'depth' belongs to 'compresion', which is not described");
+  check("strange_param", "parameter 'depth' belongs to way = 'deep': its name must begin with 'deep_'");
   check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.so");
 }
 

@@ -18,10 +18,19 @@ static void work(const orch_run* run, const orch_sink* sink) {
   sink->stages(sink->context, &stages);
 }
 
+#ifdef BROKEN_STRANGE_PARAM
+static const char* const ways[] = {"flat", "deep", 0};
+#endif
+
 static const orch_param params[] = {
+#ifdef BROKEN_STRANGE_PARAM
+    {"way", "which way", ORCH_CHOICE, {ORCH_CHOICE, 1, 0, 0, "flat"}, ways, 0, 0, 0, 0},
+#endif
     {"depth", "how deep", ORCH_INTEGER, {ORCH_INTEGER, 1, 3, 0, 0}, 0, 0, 0,
 #ifdef BROKEN_ORPHAN_PARAM
      "compresion", "powersgd"
+#elif defined(BROKEN_STRANGE_PARAM)
+     "way", "deep"
 #else
      0, 0
 #endif
@@ -33,7 +42,7 @@ static const orch_strategy strategies[] = {{
 #else
     "plain",
 #endif
-    "a test", params, 1, sizeof(orch_param)}};
+    "a test", params, sizeof params / sizeof *params, sizeof(orch_param)}};
 
 static const orch_backend backend = {
 #ifdef BROKEN_SMALL_STRUCT
