@@ -124,7 +124,8 @@ Status price_all(Search& s) {
   const bool several = (sizes || s.experiment.strategies.size() > 1) && found.strategies.size() > 1;
   for (const auto& [list, scores, most] :
        {Wanted{{"time", "Best by time to train"}, found.fastest, top},
-        Wanted{{"strategy", sizes ? "Best of each model and strategy" : "Best of each strategy"}, several ? found.strategies : none, 0},
+        Wanted{{"strategy", sizes ? "Best of each model and strategy" : "Best of each strategy"},
+               several ? found.strategies : none, 0},
         Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, few},
         Wanted{{"headroom", "Best by memory headroom", Measure::memory}, found.roomiest, few},
         Wanted{{"pareto", ""}, found.front, 0}})

@@ -17,7 +17,7 @@ inline int bits_of(std::string_view format) {
   return bits == 32 || (bits > 1 && bits <= 16) ? bits : 0;
 }
 
-// Only what the products of layers read has so few bits; what is kept, added and sent has 16.
+// Only what the products of layers read, and is kept for them, has so few bits; the rest has 16.
 inline bool is_narrow(std::string_view format) {
   const int bits = bits_of(format);
   return bits > 0 && bits < 16;
