@@ -10,6 +10,7 @@
 
 #include "core/app/trainers.h"
 #include "core/base/date.h"
+#include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/plan/hardware/write.h"
 #include "core/price/measure/measurement.h"
@@ -42,8 +43,7 @@ class Scratch {
     if (!code && ::mkdtemp(pattern.data())) path_ = pattern;
   }
   ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    if (!path_.empty()) remove_tree(path_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

@@ -27,6 +27,7 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }  // the caller closes it
   // Gives errno, 0 if all is well: some file systems tell only now that a write failed (NFS).
   int close() {
     const int fd = std::exchange(fd_, -1);

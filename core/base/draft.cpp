@@ -164,8 +164,7 @@ DraftFolder::DraftFolder(DraftFolder&& other) noexcept
     : place_(std::move(other.place_)), draft_(std::exchange(other.draft_, {})) {}
 
 DraftFolder::~DraftFolder() {
-  std::error_code ignored;
-  if (!draft_.empty()) fs::remove_all(draft_, ignored);
+  if (!draft_.empty()) remove_tree(draft_);
 }
 
 Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector<File>& files) {
@@ -173,7 +172,7 @@ Result<DraftFolder> DraftFolder::create(const fs::path& place, const std::vector
   const auto target = named(place);
   const auto draft = target.parent_path() / folder_name(target.filename().string());
   std::error_code code;
-  fs::remove_all(draft, code);  // of a process that died here and had our number
+  remove_tree(draft);  // of a process that died here and had our number
   fs::create_directories(draft, code);
   if (code) return file_error(place, "cannot create", code.value());
   DraftFolder made(target, draft);
@@ -210,9 +209,8 @@ Status DraftFolder::publish() {
 bool is_draft(const fs::path& entry) { return entry.filename().string().starts_with(kFolder); }
 
 void remove_dead_drafts(const fs::path& folder) {
-  std::error_code ignored;
   for (const auto& entry : entries_of(folder))
-    if (is_draft(entry) && is_dead(entry)) fs::remove_all(entry, ignored);
+    if (is_draft(entry) && is_dead(entry)) remove_tree(entry);
 }
 
 Result<std::vector<fs::path>> entries_if_there(const fs::path& folder) {

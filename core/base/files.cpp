@@ -1,11 +1,13 @@
 #include "core/base/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "core/base/descriptor.h"
 #include "core/base/draft.h"
@@ -25,7 +27,45 @@ Status replace(const fs::path& file, const fs::file_status& about, std::string_v
   return {};
 }
 
+// The first error of two.
+int first(int error, int next) { return error != 0 ? error : next; }
+
+int unlink_at(int folder, const char* name, int flags) {
+  return ::unlinkat(folder, name, flags) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+int remove_at(int folder, const char* name);
+
+// All that is in an open folder.
+int remove_entries(Descriptor folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(folder.get()), ::closedir);
+  if (!entries) return errno;
+  const int handle = folder.release();  // closedir closes it
+  int error = 0;
+  errno = 0;
+  while (const auto* entry = ::readdir(entries.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") error = first(error, remove_at(handle, entry->d_name));
+    errno = 0;
+  }
+  return first(error, errno);
+}
+
+int remove_at(int folder, const char* name) {
+  Descriptor inside(::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!inside.is_open()) {
+    if (errno == ENOENT) return 0;
+    // Not a folder, or one that may not be read: then at most an empty one can go.
+    const bool is_folder = errno != ENOTDIR && errno != ELOOP;
+    return unlink_at(folder, name, is_folder ? AT_REMOVEDIR : 0);
+  }
+  const int error = remove_entries(std::move(inside));
+  return first(error, unlink_at(folder, name, AT_REMOVEDIR));
+}
+
 }  // namespace
+
+int remove_tree(const fs::path& path) { return remove_at(AT_FDCWD, path.c_str()); }
 
 bool is_there(const fs::path& path) {
   std::error_code ignored;

@@ -80,3 +80,33 @@ TEST_CASE("a full disk is named with what to do", "[base][files]") {
         "/x/run.json: cannot write: No space left on device\n"
         "  free some space or quota, then run it again");
 }
+
+TEST_CASE("a tree is removed with all that is in it, and links are not followed", "[base][files]") {
+  const Place place;
+  place.file("kept/file", "kept");
+  place.file("tree/a/b/c", "1");
+  place.file("tree/.hidden", "2");
+  fs::create_directory_symlink(place.root() / "kept", place.root() / "tree/a/link");
+  fs::create_symlink("nowhere", place.root() / "tree/dangling");
+  CHECK(remove_tree(place.root() / "tree") == 0);
+  CHECK(entries_of(place.root()) == std::vector{place.root() / "kept"});
+  CHECK(fs::exists(place.root() / "kept/file"));
+
+  CHECK(remove_tree(place.root() / "tree") == 0);  // nothing is left to remove
+  fs::create_directory_symlink(place.root() / "kept", place.root() / "link");
+  CHECK(remove_tree(place.root() / "link") == 0);
+  CHECK(remove_tree(place.root() / "kept/file/below") == ENOTDIR);
+  CHECK(remove_tree(place.root() / "kept/file") == 0);
+  CHECK(fs::is_empty(place.root() / "kept"));
+}
+
+TEST_CASE("what cannot be removed is reported, and the rest is removed", "[base][files]") {
+  if (::geteuid() == 0) SKIP("root may remove everything");
+  const Place place;
+  place.file("tree/locked/file", "1");
+  place.file("tree/z", "2");
+  fs::permissions(place.root() / "tree/locked", fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(remove_tree(place.root() / "tree") == EACCES);
+  CHECK_FALSE(fs::exists(place.root() / "tree/z"));
+  fs::permissions(place.root() / "tree/locked", fs::perms::owner_all);
+}

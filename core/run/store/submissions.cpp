@@ -197,7 +197,7 @@ void drop_submission(const fs::path& submission_folder) {
   const auto aside = submission_folder.parent_path() /
                      fmt::format(".dropped-{}", submission_folder.filename().string());
   fs::rename(submission_folder, aside, code);
-  fs::remove_all(code ? submission_folder : aside, code);
+  remove_tree(code ? submission_folder : aside);
 }
 
 }  // namespace orch::store
