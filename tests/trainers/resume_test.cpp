@@ -153,6 +153,20 @@ TEST_CASE("SIGUSR1 saves and leaves; another number of ranks goes on from there"
   }
 }
 
+TEST_CASE("a run whose checkpoints are all corrupt does not begin anew", "[train]") {
+  TrainerRun run(long_run(2, 6));
+  REQUIRE(run.attempt().ok());
+  const auto all = checkpoint::list(run.checkpoints());
+  REQUIRE(all.size() == 2);
+  for (const auto& one : all) fs::resize_file(one / "checkpoint.json", 100);
+  const auto again = run.attempt();
+  INFO(again.output);
+  CHECK_FALSE(again.ok());
+  CHECK(again.failure().failure == record::Failure::data);
+  CHECK(again.failure().line.find("no checkpoint can be read") != std::string::npos);
+  CHECK(checkpoint::list(run.checkpoints()) == all);
+}
+
 TEST_CASE("a corrupt checkpoint is passed over for the one before it", "[train]") {
   const auto json = long_run(2, 12);
   TrainerRun run(json);

@@ -66,6 +66,10 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<ch
   if (looks) found = search.get();
   for (const auto& error : found.skipped)
     fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
+  // Beginning anew would train for days what is already there, and remove it in the end.
+  if (!found.reader && !found.skipped.empty())
+    throw Failed("data", "no checkpoint can be read; restore one, or move the folder away to start "
+                         "from step 1: " + found.skipped.front().text());
   if (found.reader) fmt::print("resuming from {}\n", found.path.string());
   const auto path = shared(world, found.reader ? found.path.string() : "");
   if (looks || path.empty()) return std::move(found.reader);

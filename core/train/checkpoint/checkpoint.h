@@ -92,7 +92,8 @@ class Reader {
 // Whole checkpoints below a folder, newest first, by their names alone.
 std::vector<fs::path> list(const fs::path& folder);
 
-// The newest one that is sound. Those that are not are named in `skipped`, with the reason.
+// The newest one that is sound. Those that are not are named in `skipped`, with the reason; so is a
+// folder that cannot be listed. Neither a reader nor anything skipped: there is no checkpoint.
 struct Latest {
   std::optional<Reader> reader;
   fs::path path;

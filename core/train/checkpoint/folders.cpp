@@ -87,9 +87,9 @@ fs::path writing_folder(const fs::path& folder, std::int64_t step, const std::st
 }
 
 void remove_folder(const fs::path& folder) {
-  std::error_code ignored;
-  // Someone may put something into it meanwhile.
-  for (int i = 0; i < 3 && fs::exists(folder, ignored); ++i) fs::remove_all(folder, ignored);
+  // Another rank may put something into it meanwhile.
+  for (int tries = 0; tries < 3; ++tries)
+    if (const int error = remove_tree(folder); error != ENOTEMPTY && error != EEXIST) return;
 }
 
 void remove_leftovers(const fs::path& folder, std::int64_t step, const std::string& token) {
@@ -117,9 +117,16 @@ Status put_in_place(const fs::path& written, const fs::path& folder, std::int64_
 
 void remove_older(const fs::path& folder, std::int64_t step, std::int64_t keep) {
   if (keep <= 0) return;
-  for (const auto& path : list(folder)) {
-    const auto name = parse_folder_name(path.filename().string());
-    if (name->step <= step && keep-- <= 0) retire(path);
+  auto paths = list(folder);
+  std::erase_if(paths, [&](const fs::path& path) {
+    return parse_folder_name(path.filename().string())->step > step;
+  });
+  if (paths.size() <= static_cast<std::size_t>(keep)) return;
+  for (const auto& path : paths) {
+    if (keep <= 0)
+      retire(path);
+    else if (Reader::open(path, /*checksums=*/false))
+      --keep;
   }
 }
 

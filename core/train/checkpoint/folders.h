@@ -35,8 +35,8 @@ void remove_leftovers(const fs::path& folder, std::int64_t step, const std::stri
 // Puts a whole one in its place, synced. At every moment it or the one it replaces is there.
 Status put_in_place(const fs::path& written, const fs::path& folder, std::int64_t step);
 
-// Keeps so many up to that step, which is one of them. Later ones (of a future that was given up)
-// are left alone.
+// Keeps the newest `keep` checkpoints up to `step`, counting only those that can be opened. Later
+// ones (of a future that was given up) and broken ones among those kept are left alone.
 void remove_older(const fs::path& folder, std::int64_t step, std::int64_t keep);
 
 void remove_folder(const fs::path& folder);

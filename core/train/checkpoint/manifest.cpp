@@ -125,15 +125,16 @@ std::vector<Piece> parse_pieces(const Json& json) {
   return pieces;
 }
 
-// As many of the first ones as have one length and one distance.
+// The number of leading segments with one length and one stride, which one row can stand for; 1 if
+// a row would be no shorter than the segments themselves.
 std::size_t equal_steps(std::span<const Segment> segments) {
-  std::size_t count = std::min<std::size_t>(segments.size(), 2);
-  const auto is_next = [&](const Segment& a, const Segment& b) {
-    return b.end - b.begin == segments[0].end - segments[0].begin &&
-           b.begin - a.begin == segments[1].begin - segments[0].begin;
+  const auto continues = [&](std::size_t i) {
+    const auto &first = segments[0], &before = segments[i - 1], &next = segments[i];
+    return next.end - next.begin == first.end - first.begin &&
+           next.begin - before.begin == segments[1].begin - first.begin;
   };
-  while (count >= 2 && count < segments.size() && is_next(segments[count - 1], segments[count]))
-    ++count;
+  std::size_t count = 1;
+  while (count < segments.size() && continues(count)) ++count;
   return count > 2 ? count : 1;
 }
 

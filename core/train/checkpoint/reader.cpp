@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/draft.h"
 #include "core/base/text.h"
 #include "core/train/checkpoint/checkpoint.h"
 #include "core/train/checkpoint/dtype.h"
@@ -157,6 +158,10 @@ std::vector<std::string> Reader::names() const {
 
 Latest open_latest(const fs::path& folder) {
   Latest latest;
+  if (auto there = entries_if_there(folder); !there) {  // not the same as an empty one
+    latest.skipped = there.error();
+    return latest;
+  }
   for (const auto& path : list(folder))
     if (try_open(path, latest)) break;
   return latest;

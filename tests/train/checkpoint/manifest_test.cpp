@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <random>
 
 #include "core/train/checkpoint/checksum.h"
 #include "core/train/checkpoint/index.h"
@@ -130,6 +131,24 @@ TEST_CASE("layers that are all cut alike over 4,096 ranks take one entry a rank"
   }
   CHECK(manifest_of(shares).state.segments().size() >= kLayers * kManyRanks);
   CHECK(check_text(shares) < 500'000);
+}
+
+TEST_CASE("segments of any lengths come back as they were", "[checkpoint]") {
+  std::mt19937 random(1);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  for (int trial = 0; trial < 500; ++trial) {
+    CAPTURE(trial);
+    const int tensors = draw(3, 12), ranks = draw(2, 4);
+    Shares shares(static_cast<std::size_t>(ranks));
+    for (int i = 0; i < tensors; ++i) {
+      const auto tensor = Piece::whole(numbered("t", i), Dtype::f32, {draw(1, 6)});
+      for (std::int64_t at = 0, end = 0; at < tensor.end; at = end) {
+        end = std::min<std::int64_t>(tensor.end, at + draw(1, 3));
+        shares[static_cast<std::size_t>(draw(0, ranks - 1))].push_back(range(tensor, at, end));
+      }
+    }
+    check_text(shares);
+  }
 }
 
 TEST_CASE("boxes cover a tensor once, or it is told", "[checkpoint]") {

@@ -62,6 +62,25 @@ TEST_CASE("a corrupt newer one never makes a sound one go", "[checkpoint]") {
   CHECK(checkpoint::open_latest(place.root()).skipped.empty());
 }
 
+TEST_CASE("a broken older one is not counted among those to keep", "[checkpoint]") {
+  const Place place;
+  REQUIRE(write(place.root(), 10));
+  place.file("step-00000020/checkpoint.json", "torn");
+  REQUIRE(write(place.root(), 30));
+  CHECK(names_in(place.root()) == Names{"step-00000010", "step-00000020", "step-00000030"});
+  REQUIRE(write(place.root(), 40));
+  CHECK(names_in(place.root()) == Names{"step-00000030", "step-00000040"});
+}
+
+TEST_CASE("a folder that cannot be listed is not one without checkpoints", "[checkpoint]") {
+  const Place place;
+  CHECK(checkpoint::open_latest(place.root() / "missing").skipped.empty());
+  place.file("checkpoints", "a file");
+  const auto latest = checkpoint::open_latest(place.root() / "checkpoints");
+  CHECK_FALSE(latest.reader);
+  CHECK_THAT(text(latest.skipped), ContainsSubstring("cannot list"));
+}
+
 TEST_CASE("a step that is there already is replaced", "[checkpoint]") {
   const Place place;
   REQUIRE(write(place.root(), 5));
