@@ -110,6 +110,17 @@ TEST_CASE("uneven and empty stages train as one process", "[train][megatron]") {
   expect_near(train(run), trained(ddp), 1e-6, 1e-6);
 }
 
+TEST_CASE("stages without parameters train with the optimizer on the host", "[train][megatron]") {
+  auto run = megatron_run(1, 4, 1), ddp = ddp_run(1);
+  run["settings"]["stage_layers"] = "1,0,0,0";
+  run["settings"]["offload"] = "optimizer";
+  for (auto* json : {&run, &ddp}) {
+    (*json)["model"]["layers"] = 1;
+    (*json)["training"]["checkpoint_every"] = 10;
+  }
+  expect_near(train(run), trained(ddp), 1e-6, 1e-6);
+}
+
 TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][megatron]") {
   auto run = with_ddp_vocab(megatron_run(1, 1, 2)), ddp = ddp_run(2);
   run["settings"]["zero_stage"] = 1;

@@ -96,7 +96,8 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
   masters_ = masters && here > 0 ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
   const auto summed = !half || ((masters || away > 0) && options.wide_gradients) ? at::kFloat : options.dtype;
   gradients_ = at::zeros({options.whole_gradients ? layout.elements : stored}, like.dtype(summed));
-  if (away > 0) host_masters_ = host_zeros(away, at::kFloat);
+  // A pipeline stage may have no parameters: then it is empty, not undefined.
+  if (options.on_host > 0) host_masters_ = host_zeros(away, at::kFloat);
   if (options.away) {
     host_weights_ = pinned_zeros(away, options.dtype, options.device);
     host_gradients_ = host_zeros(away, summed);
