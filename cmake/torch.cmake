@@ -3,8 +3,8 @@ if(NOT ORCH_TORCH STREQUAL "cpu" AND NOT ORCH_TORCH STREQUAL "cuda")
   message(FATAL_ERROR "ORCH_TORCH is '${ORCH_TORCH}': it can be empty, cpu or cuda")
 endif()
 
-# The Python wheel knows where its CMake files are.
-if(NOT CMAKE_PREFIX_PATH AND NOT Torch_DIR)
+# The Python wheel knows where its CMake files are. It has no headers of Gloo, which the CPU needs.
+if(ORCH_TORCH STREQUAL "cuda" AND NOT CMAKE_PREFIX_PATH AND NOT Torch_DIR)
   find_program(ORCH_PYTHON python3)
   if(ORCH_PYTHON)
     execute_process(COMMAND ${ORCH_PYTHON} -c "import torch; print(torch.utils.cmake_prefix_path)"
@@ -20,6 +20,10 @@ if(ORCH_TORCH STREQUAL "cuda")
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has it
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
   if(NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST} AND NOT TORCH_CUDA_ARCH_LIST)
     set(TORCH_CUDA_ARCH_LIST "8.0;9.0")
   endif()
@@ -28,6 +32,9 @@ find_package(Torch REQUIRED)
 
 add_library(orch_torch INTERFACE)
 add_library(orch::torch ALIAS orch_torch)
+# libstdc++ before LibTorch among the libraries that a program needs: those of PyTorch's wheel export
+# parts of an older one (std::filesystem), and a program that binds to both dies. `cuda: symbols` looks.
+target_link_options(orch_torch INTERFACE "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state")
 target_link_libraries(orch_torch INTERFACE ${TORCH_LIBRARIES})
 # Without it at::parallel_for, which is in a header, does everything in one thread.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
