@@ -123,6 +123,10 @@ int run(const plan::Run& config, const Job& job, WorldOptions options, const Mak
   options.flight_folder = (job.attempt / "flight").string();
   fs::create_directories(options.flight_folder);
   if (options.cuda) choose_device(options.local_rank);
+  if (kHasCuda && !options.cuda && options.size > 1)
+    throw Failed("bad_exit",
+                 "this trainer was built for GPUs and has no Gloo: several ranks on CPUs need one "
+                 "that is built with backends/build cpu");
   const auto near = static_cast<int>(config.partition->gpus_per_node);
   share_cores(options.cuda ? std::min(near, options.size) : options.size);
   options.give_up = [rank = options, job](const std::string& why) {
