@@ -1,11 +1,16 @@
 """Runs of our trainers on a machine with one GPU, for the scripts beside this one."""
+import concurrent.futures
+import contextlib
 import json
+import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 DDP = {"compression": "none", "powersgd_rank": 1, "powersgd_start": 10,
@@ -74,20 +79,92 @@ def run_json(strategy, model, micro, batch, steps, layout=(1, 1, 1), rate=1e-4, 
     }
 
 
+def measured(name, value, unit, beside=None, **facts):
+    """A number for the record of tests/gpu/all. beside: the same of another program, measured in the same
+    call: machines differ, and the ratio counts."""
+    row = {"name": name, "value": value, "unit": unit, **({"beside": beside} if beside else {}), **facts}
+    if place := os.environ.get("ORCH_GPU_ROWS"):
+        with open(place, "a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+def checkpoint_names(folder):
+    try:
+        return sorted(os.listdir(os.path.join(folder, "checkpoints")))
+    except FileNotFoundError:
+        return []
+
+
+def merged_losses(folder):
+    """Of all attempts, by step; where a step was done twice, the last."""
+    losses, attempts = {}, os.path.join(folder, "attempts")
+    for number in sorted(os.listdir(attempts), key=int):
+        try:
+            with open(os.path.join(attempts, number, "events.jsonl")) as file:
+                events = [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            continue
+        losses.update({e["step"]: e["loss"] for e in events if e["event"] == "step"})
+    return losses
+
+
+@contextlib.contextmanager
+def mps():
+    """NVIDIA's server through which processes share a GPU at the same time; without it they take turns."""
+    if not shutil.which("nvidia-cuda-mps-control"):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(CUDA_MPS_PIPE_DIRECTORY=folder, CUDA_MPS_LOG_DIRECTORY=folder)
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True)
+            del os.environ["CUDA_MPS_PIPE_DIRECTORY"], os.environ["CUDA_MPS_LOG_DIRECTORY"]
+
+
+def several_at_once(cases, work, ranks_in_all=12):
+    """Each case (strategy, layout, settings) with work(case), in order; as many beside each other as have
+    that many ranks together."""
+    places, entering = threading.Semaphore(ranks_in_all), threading.Lock()
+
+    def enter(case):
+        ranks = math.prod(case[1])
+        with entering:  # one at a time, or two that are half in would wait for each other
+            for _ in range(ranks):
+                places.acquire()
+        try:
+            return work(case)
+        finally:
+            places.release(ranks)
+
+    with concurrent.futures.ThreadPoolExecutor(ranks_in_all) as pool:
+        yield from zip(cases, pool.map(enter, cases))
+
+
+PORTS = set()  # given out already: several attempts may begin at the same moment
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    while True:
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        if port not in PORTS:
+            PORTS.add(port)
+            return port
 
 
 class Attempt:
     """All ranks of a run, on one GPU: each calls itself another host, or NCCL refuses. Or the first of
-    them alone, as if the others were there."""
+    them alone, as if the others were there. `number`: of the attempt, in a folder that has several.
+    `under`: a program that starts each rank, such as a debugger."""
 
-    def __init__(self, trainers, run, folder=None, alone=False):
+    def __init__(self, trainers, run, folder=None, alone=False, number=1, under=()):
         self.made = None if folder else tempfile.TemporaryDirectory()
         self.folder = folder or self.made.name
-        self.attempt = os.path.join(self.folder, "attempts", "1")
+        self.attempt = os.path.join(self.folder, "attempts", str(number))
         os.makedirs(self.attempt, exist_ok=True)
         with open(os.path.join(self.folder, "run.json"), "w") as file:
             json.dump(run, file)
@@ -100,7 +177,7 @@ class Attempt:
                            **({"ORCH_PROBE": "1"} if alone else {})}
             with open(self.log(rank), "w") as log:
                 self.ranks.append(subprocess.Popen(
-                    [os.path.join(trainers, "orch-train-" + run["backend"]), "--run",
+                    [*under, os.path.join(trainers, "orch-train-" + run["backend"]), "--run",
                      self.folder + "/run.json", "--attempt", self.attempt],
                     env=environment, stdout=log, stderr=subprocess.STDOUT))
 
@@ -120,6 +197,33 @@ class Attempt:
 
     def steps(self):
         return [e for e in self.events() if e["event"] == "step"]
+
+    def finished(self):
+        return os.path.exists(os.path.join(self.attempt, "finished"))
+
+    def alive(self):
+        return all(rank.poll() is None for rank in self.ranks)
+
+    def wait_for_step(self, step, seconds=120):
+        """False if the ranks end, or time is up, before that step is done."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if any(event["step"] >= step for event in self.steps()[-1:]):
+                return True
+            if not self.alive():
+                return False
+            time.sleep(0.01)
+        return False
+
+    def signal(self, number, ranks=None):
+        for rank in self.ranks if ranks is None else [self.ranks[r] for r in ranks]:
+            if rank.poll() is None:
+                rank.send_signal(number)
+
+    def complain(self, what):
+        """What was wrong, with the end of every rank's log."""
+        return f"{what}\n" + "\n".join(f"-- rank {rank} of {self.attempt}\n{self.said(rank)[-1500:]}"
+                                       for rank in range(len(self.ranks)))
 
     def wait(self, seconds=300):
         """Exit codes; None of those who had to be killed."""
