@@ -17,7 +17,7 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from trainers import Attempt, run_json, sizes, train  # noqa: E402
+from trainers import Attempt, measured, run_json, sizes, train  # noqa: E402
 
 MODELS = {  # layers, hidden, heads, micro-batch, batch, [settings beside full recomputation]
     "2.7B": (32, 2560, 32, 8, 8, [{}, {"offload": "optimizer"}, {"offload": "full"},
@@ -73,7 +73,8 @@ def ours(trainers, name, settings, steps=7, skip=2):
     attempt = Attempt(trainers, run)  # ended by us: a checkpoint at its end would not fit the disk
     while len(attempt.steps()) < steps:
         if attempt.ranks[0].poll() is not None:
-            return print(f"| {name} | {settings} | {attempt.said(0)[-300:]} |", flush=True)
+            print(f"| {name} | {settings} | {attempt.said(0)[-300:]} |", flush=True)
+            return False
         time.sleep(0.1)
     done, host_bytes = attempt.steps(), host_peak(attempt.ranks[0].pid)
     profiles = [e for e in attempt.events() if e["event"] == "profile"]
@@ -87,6 +88,9 @@ def ours(trainers, name, settings, steps=7, skip=2):
     for profile in profiles[-1:]:
         print("  ms:", {k: round(1e3 * v) for k, v in profile["time_items"].items() if v > 1e-3},
               "\n  GiB:", {k: round(v / 2**30, 2) for k, v in profile["memory_items"].items()}, flush=True)
+    measured(f"offload: {name}, {what}", tokens / seconds, "tokens/s",
+             peak_gib=done[-1]["peak_memory_bytes"] / 2**30, host_gib=host_bytes / 2**30)
+    return True
 
 
 def fsdp2(offload, steps=4):
@@ -130,6 +134,9 @@ def fsdp2(offload, steps=4):
     print(f"| 2.7B | FSDP2 {'CPUOffloadPolicy' if offload else 'on the device'} | "
           f"{micro * SEQ / seconds:,.0f} | | {torch.cuda.max_memory_reserved() / 2**30:.1f} | "
           f"{host_peak(os.getpid()) / 2**30:.1f} |", flush=True)
+    measured(f"offload: 2.7B, FSDP2 {'with CPUOffloadPolicy' if offload else 'on the device'}",
+             micro * SEQ / seconds, "tokens/s", peak_gib=torch.cuda.max_memory_reserved() / 2**30,
+             host_gib=host_peak(os.getpid()) / 2**30, theirs=True)
 
 
 if __name__ == "__main__":
@@ -143,8 +150,8 @@ if __name__ == "__main__":
     print("|---|---|---:|---:|---:|---:|", flush=True)
     if "fsdp2" in wanted:
         for offload in (True, False):
-            subprocess.run([sys.executable, __file__, trainers, f"fsdp2-{offload}"])
+            bad |= subprocess.run([sys.executable, __file__, trainers, f"fsdp2-{offload}"]).returncode != 0
     for name in MODELS:
         for settings in MODELS[name][5] if name in wanted else []:
-            ours(trainers, name, settings)
+            bad |= not ours(trainers, name, settings)
     sys.exit(bad)

@@ -5,8 +5,8 @@
 
 parity is of a GPT, llama of a Llama with two heads to a key; deaths:NAME has NAME's cases alone.
 
-One case after the other: processes that share a GPU take turns on it, and the first step of a
-pipeline of four takes longer than a minute so; under MPS, which parity may be run under, seconds.
+parity and llama run under MPS where there is one: processes that share a GPU without it take turns, and
+the first step of a pipeline of four takes longer than a minute. deaths, which MPS would not survive, do not.
 FOLDER: where the runs of deaths are kept.
 
 Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a word or with
@@ -18,7 +18,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from trainers import Attempt, run_json, train  # noqa: E402
+from trainers import Attempt, mps, run_json, several_at_once, train  # noqa: E402
 
 SMALL = (4, 128, 8, 512, 64)
 LAYOUTS = [  # strategy, (tensor, pipeline, data), settings
@@ -57,16 +57,20 @@ def name_of(layout, settings):
 def parity(trainers, model, layouts):
     print("| trainer | tensor x pipeline x data | fp32: largest difference of 10 losses | bf16 | s |")
     print("|---|---|---:|---:|---:|")
-    bad = False
     alone = {t: losses(trainers, model, "megatron", (1, 1, 1), t, {}) for t in ("fp32", "bf16")}
-    for backend, layout, settings in layouts:
+
+    def differences(case):
+        backend, layout, settings = case
         began = time.monotonic()
-        worst = {t: max(abs(a - b) for a, b in
-                        zip(losses(trainers, model, backend, layout, t, settings), alone[t],
-                            strict=True)) for t in alone}
+        return {t: max(abs(a - b) for a, b in
+                       zip(losses(trainers, model, backend, layout, t, settings), alone[t], strict=True))
+                for t in alone}, time.monotonic() - began
+
+    bad = False
+    for (backend, layout, settings), (worst, seconds) in several_at_once(layouts, differences):
         bad |= worst["fp32"] > 1e-5 or worst["bf16"] > 0.02
-        print(f"| {backend} | {name_of(layout, settings)} | {worst['fp32']:.2g} | "
-              f"{worst['bf16']:.2g} | {time.monotonic() - began:.0f} |", flush=True)
+        print(f"| {backend} | {name_of(layout, settings)} | {worst['fp32']:.2g} | {worst['bf16']:.2g} | "
+              f"{seconds:.0f} |", flush=True)
     return bad
 
 
@@ -143,8 +147,9 @@ if __name__ == "__main__":
     results = []
     for word in wanted:
         if word in ("parity", "llama"):
-            results.append(parity(trainers, *((SMALL, LAYOUTS) if word == "parity" else
-                                              (LLAMA, LLAMA_LAYOUTS))))
+            with mps():
+                results.append(parity(trainers, *((SMALL, LAYOUTS) if word == "parity" else
+                                                  (LLAMA, LLAMA_LAYOUTS))))
         elif word.startswith("deaths"):
             only = word.partition(":")[2]
             results.append(deaths(trainers, [c for c in CASES if only in c[1]], kept))

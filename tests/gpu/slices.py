@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from trainers import run_json, train  # noqa: E402
+from trainers import measured, run_json, train  # noqa: E402
 
 HIDDEN, HEADS, SEQ = 8192, 64, 2048
 
@@ -100,3 +100,6 @@ if __name__ == "__main__":
                  for s in (False, True)]
         print(f"| {size} | {work / least / 1e12:.0f} | " + " | ".join(
             f"{work / t / 1e12:.0f} | {least / t:.1%}" for t in times) + " |", flush=True)
+        for name, t in zip(("", ", sequence parallel"), times):
+            measured(f"slices: tensor parallel {size}{name}", work / t / 1e12, "TFLOP/s",
+                     beside=work / least / 1e12)

@@ -16,7 +16,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from trainers import MODELS, Attempt, run_json, train  # noqa: E402
+from trainers import MODELS, Attempt, measured, run_json, train  # noqa: E402
 
 
 def reference(names, steps, compiled):
@@ -65,6 +65,8 @@ def speed(trainers, models, backends, steps, kinds):
                 peak = peak or memory
         ddp, megatron, zero3 = (rates.get(b) for b in ("ddp", "megatron", "zero3"))
         first = next(iter(rates.values()))
+        for backend, rate in rates.items():
+            measured(f"speed: {name}, {backend}", rate, "tokens/s", beside=c, eager=e, peak_gib=peak)
         print(f"| {name} | {number(ddp)} | {number(megatron)} | {ratio(megatron, ddp)} | "
               f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(first, e, '.2f')} | "
               f"{ratio(first, c, '.2f')} | {peak:.1f} |", flush=True)
@@ -78,8 +80,9 @@ def curves(trainers):
     print("\n| step | CPU fp32 | GPU fp32 | GPU bf16 |\n|---:|---:|---:|---:|")
     for step in [1, 2, 5, 10, 20, 30, 40, 50]:
         print(f"| {step} | {cpu[step-1]:.6f} | {fp32[step-1]:.6f} | {bf16[step-1]:.6f} |")
-    print(f"largest difference to the CPU: fp32 {max(abs(a - b) for a, b in zip(cpu, fp32)):.2g}, "
-          f"bf16 {max(abs(a - b) for a, b in zip(cpu, bf16)):.2g}")
+    narrow, wide = (max(abs(a - b) for a, b in zip(cpu, gpu)) for gpu in (bf16, fp32))
+    print(f"largest difference to the CPU: fp32 {wide:.2g}, bf16 {narrow:.2g}")
+    return wide > 1e-5 or narrow > 0.02
 
 
 if __name__ == "__main__":
@@ -92,8 +95,8 @@ if __name__ == "__main__":
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--backends", default="ddp,megatron,zero3")
     arguments = parser.parse_args()
-    if not arguments.no_curves:
-        curves(arguments.trainers)
+    bad = not arguments.no_curves and curves(arguments.trainers)
     kinds = {"eager": not arguments.no_eager, "compile": not arguments.no_compile}
     speed(arguments.trainers, arguments.models.split(","), arguments.backends.split(","),
           arguments.steps, [kind for kind, wanted in kinds.items() if wanted])
+    sys.exit(1 if bad else 0)

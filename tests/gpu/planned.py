@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""What orch plans, on a machine with a GPU: slices of a large plan, and one file for our trainers and
+PyTorch's.
+
+    planned.py build/train-cuda/bin probe      memory and time of one rank of each stage, beside the estimate
+    planned.py build/train-cuda/bin one_h200   experiments/one_h200.lua
+
+Needs orch itself: build/core/bin/orch, or what ORCH names. Exit code 77: there is none, nothing was run.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+from trainers import measured  # noqa: E402
+
+EXPERIMENTS = os.path.join(ROOT, "experiments")
+
+
+def call(orch, *arguments):
+    done = subprocess.run([orch, *arguments], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"orch {' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def probe(orch, folder):
+    plan = [os.path.join(EXPERIMENTS, "200b.lua"), "--where", "tensor_parallel == 8"]
+    print(call(orch, "probe", *plan), flush=True)
+    for record in json.loads(call(orch, "probe", *plan, "--show", "--format", "json"))["records"]:
+        got, estimate = record["measured"], record["estimated"]
+        what = f"probe: 200b, tensor parallel 8, stage {record['stage']}"
+        measured(what + ", step", got["step_seconds"], "s", estimated=estimate["step_seconds"])
+        measured(what + ", memory", got["peak_memory_bytes"] / 2**30, "GiB",
+                 estimated=estimate["peak_memory_bytes"] / 2**30)
+
+
+def one_h200(orch, folder):
+    runs = ["--runs", os.path.join(folder, "runs")]
+    print(call(orch, "run", os.path.join(EXPERIMENTS, "one_h200.lua"), "-y", *runs), flush=True)
+    for run in json.loads(call(orch, "status", "one_h200", *runs, "--format", "json"))["runs"]:
+        if run["state"] != "finished":
+            sys.exit(f"{run['id']}: {run['state']}")
+        got, estimate = run["measured"], run["estimate"]
+        measured(f"one_h200: {run['id'].rpartition('-')[0]}", got["tokens_per_second"], "tokens/s", loss=got["loss"],
+                 estimated=estimate["tokens_per_second"], peak_gib=got["peak_memory_bytes"] / 2**30,
+                 **({"theirs": True} if "torch" in run["id"] else {}))
+
+
+def main():
+    trainers, what = sys.argv[1:]
+    orch = os.environ.get("ORCH", os.path.join(ROOT, "build", "core", "bin", "orch"))
+    if not os.path.exists(orch):
+        print(f"{orch}: not found; build it (./orch --version), or name one in ORCH")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        for name in os.listdir(trainers):  # orch looks for them beside itself
+            shutil.copy2(os.path.join(trainers, name), os.path.dirname(orch))
+        {"probe": probe, "one_h200": one_h200}[what](orch, folder)
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[2] not in ("probe", "one_h200"):
+        sys.exit(__doc__)
+    sys.exit(main())
