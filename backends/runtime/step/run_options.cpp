@@ -34,18 +34,21 @@ ModelOptions model_options(const plan::Run& run, at::Device device, const Tensor
   return options;
 }
 
+// Whether there is something to wait for must not depend on what a rank has: a stage may have no
+// parameters.
 void require_host_memory(const ParameterOptions& options, const plan::Run& run, World& world) {
+  const bool keeps_inputs = Settings(run).flag_or("offload_activations", false);
+  if (options.on_host == 0 && !keeps_inputs) return;
   double elements = 0;
   for (std::size_t i = 0; i < std::min(options.on_host, options.owned.size()); ++i)
     elements += static_cast<double>(options.owned[i].end - options.owned[i].begin);
   // Inputs of all layers but the last.
   const auto rows = static_cast<double>(run.batch.micro_batch * run.model.seq);
-  const double inputs = Settings(run).flag_or("offload_activations", false)
+  const double inputs = keeps_inputs
                             ? static_cast<double>(run.model.layers - 1) * rows *
                                   static_cast<double>(run.model.hidden) *
                                   static_cast<double>(at::elementSize(dtype_of(run)))
                             : 0;
-  if (elements + inputs == 0) return;
   const double master = 4, moments = Settings(run).text("optimizer") == "adamw" ? 8 : 0;
   const double away = options.away ? 4 + static_cast<double>(at::elementSize(options.dtype)) : 0;
   const auto near = std::min<std::int64_t>(world.size(), run.partition->gpus_per_node);
