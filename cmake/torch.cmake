@@ -33,8 +33,17 @@ find_package(Torch REQUIRED)
 add_library(orch_torch INTERFACE)
 add_library(orch::torch ALIAS orch_torch)
 # libstdc++ before LibTorch among the libraries that a program needs: those of PyTorch's wheel export
-# parts of an older one (std::filesystem), and a program that binds to both dies. `cuda: symbols` looks.
-target_link_options(orch_torch INTERFACE "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state")
+# parts of an older one (std::filesystem), and a program that binds to both dies. By its path: where
+# -lstdc++ means the static one, which comes last, the linker would take these parts from LibTorch.
+# `cuda: symbols` looks at what came of it.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so.6
+                OUTPUT_VARIABLE libstdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT IS_ABSOLUTE "${libstdcxx}")
+  find_library(ORCH_LIBSTDCXX NAMES libstdc++.so.6 REQUIRED)
+  set(libstdcxx ${ORCH_LIBSTDCXX})
+endif()
+target_link_options(orch_torch INTERFACE
+                    "SHELL:-Wl,--push-state,--no-as-needed ${libstdcxx} -Wl,--pop-state")
 target_link_libraries(orch_torch INTERFACE ${TORCH_LIBRARIES})
 # Without it at::parallel_for, which is in a header, does everything in one thread.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
