@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backends/runtime/host/failure.h"
+#include "backends/runtime/host/memory.h"
 
 namespace orch::train {
 namespace {
@@ -65,25 +66,35 @@ std::vector<std::byte> copied_bytes(const at::Tensor& tensor) {
   return data;
 }
 
-// Elements that the writer has a copy of at a time: beside states on the host there may be no room for
-// more.
+// Training waits for this copy. Most of it is the system's work on new pages, which the pool's threads
+// share; a vector's are touched by one thread.
+at::Tensor copied(const at::Tensor& tensor) {
+  const auto copy = host_zeros(tensor.numel(), tensor.scalar_type());
+  copy.copy_(tensor);
+  return copy;
+}
+
+// Elements that the writer reads at a time: beside states on the host there may be no room for more.
 constexpr std::int64_t kMostRead = 64 << 20;
+constexpr std::size_t kSmall = 64 << 10;  // bytes; not worth pages of their own
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
   if (begin == end) return;
-  if (saved.reads && end - begin > kMostRead) {
+  if (end - begin > kMostRead) {
     save_range(state, begin, begin + kMostRead, saved);
     return save_range(state, begin + kMostRead, end, saved);
   }
   auto piece = state.piece;
   piece.begin += begin;
   piece.end = piece.begin + end - begin;
-  const auto part = state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin);
-  if (saved.reads)
-    saved.pieces.push_back({std::move(piece), {}, [part] { return copied_bytes(part); }});
-  else
+  auto part = state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin);
+  if (!saved.reads && part.nbytes() <= kSmall) {
     saved.pieces.push_back({std::move(piece), copied_bytes(part)});
+    return;
+  }
+  if (!saved.reads) part = copied(part);
+  saved.pieces.push_back({std::move(piece), {}, [part] { return copied_bytes(part); }});
 }
 
 }  // namespace
