@@ -228,6 +228,21 @@ TEST_CASE("ranks that cannot meet say who is missing", "[comm][failure]") {
     CHECK(outcomes[rank].said == "the ranks could not meet: rank 1 did not come within 5 s\n");
 }
 
+TEST_CASE("a rank 0 that never listens is given up after the timeout", "[comm][failure]") {
+  RankOptions options;
+  options.timeout_seconds = 2;
+  const auto outcomes = run_ranks(
+      2,
+      [](train::WorldOptions world) {
+        if (world.rank == 1) World given_up(world);
+      },
+      options);
+  CHECK(outcomes[1].exit_code == 1);
+  CHECK_THAT(outcomes[1].said, ContainsSubstring("rank 1 cannot reach rank 0 at"));
+  CHECK_THAT(outcomes[1].said, ContainsSubstring("nothing listened there for 2 s"));
+  CHECK(outcomes[1].seconds < 10);
+}
+
 TEST_CASE("ranks that contradict each other do not begin", "[comm][failure]") {
   RankOptions options;
   options.timeout_seconds = 5;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <netdb.h>
+#include <poll.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/comm/group_impl.h"
 #include "backends/runtime/comm/inquiry.h"
+#include "core/base/descriptor.h"
 
 namespace orch::train {
 namespace {
@@ -49,7 +51,42 @@ void check_options(const WorldOptions& options) {
                     options.address, ::gai_strerror(code)));
 }
 
+// Whether something listens there.
+bool is_listening(const WorldOptions& options) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (::getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &found) != 0)
+    return false;
+  bool answers = false;
+  for (auto* at = found; at && !answers; at = at->ai_next) {
+    const Descriptor socket(::socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) continue;
+    answers = ::connect(socket.get(), at->ai_addr, at->ai_addrlen) == 0;
+    pollfd ready = {socket.get(), POLLOUT, 0};
+    if (!answers && errno == EINPROGRESS && ::poll(&ready, 1, /*ms=*/1000) == 1) {
+      int error = 0;
+      socklen_t size = sizeof error;
+      answers = ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+    }
+  }
+  ::freeaddrinfo(found);
+  return answers;
+}
+
+// A rank 0 that died before it listened is waited for as long as a collective, not longer: TCPStore
+// itself, in LibTorch 2.11, tries for up to twice its timeout.
+void wait_for_rank_0(const WorldOptions& options) {
+  const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
+  while (!is_listening(options)) {
+    if (Clock::now() > deadline)
+      throw CommError(fmt::format("rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s",
+                                  options.rank, options.address, options.port, options.timeout_seconds));
+    std::this_thread::sleep_for(50ms);
+  }
+}
+
 Store connect(const WorldOptions& options, bool host) {
+  if (!host) wait_for_rank_0(options);
   c10d::TCPStoreOptions store;
   store.port = static_cast<std::uint16_t>(options.port);
   store.isServer = host;
