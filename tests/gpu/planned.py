@@ -29,6 +29,16 @@ def call(orch, *arguments):
     return done.stdout
 
 
+def with_trainers(orch, trainers):
+    """A copy of orch that has these trainers beside it, where it looks for them."""
+    copy = os.path.join(ROOT, "build", "gpu-orch")
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(trainers, os.path.join(copy, "bin"))
+    shutil.copy2(orch, os.path.join(copy, "bin", "orch"))
+    shutil.copytree(os.path.join(os.path.dirname(orch), "..", "plugins"), os.path.join(copy, "plugins"))
+    return os.path.join(copy, "bin", "orch")
+
+
 def probe(orch, folder):
     plan = [os.path.join(EXPERIMENTS, "200b.lua"), "--where", "tensor_parallel == 8"]
     print(call(orch, "probe", *plan), flush=True)
@@ -59,9 +69,7 @@ def main():
         print(f"{orch}: not found; build it (./orch --version), or name one in ORCH")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        for name in os.listdir(trainers):  # orch looks for them beside itself
-            shutil.copy2(os.path.join(trainers, name), os.path.dirname(orch))
-        {"probe": probe, "one_h200": one_h200}[what](orch, folder)
+        {"probe": probe, "one_h200": one_h200}[what](with_trainers(orch, trainers), folder)
     return 0
 
 

@@ -19,8 +19,9 @@ STD = re.compile(r"_Z(T[A-Z]|GV)?N?[VKRO]*S[tabsiod]")
 
 
 def bindings(program):
-    """(library, symbol) of all that the program itself needs; it ends by itself without arguments."""
-    environment = {**os.environ, "LD_DEBUG": "bindings", "LD_BIND_NOW": "1"}
+    """(library, symbol) of all that the program itself needs. It is loaded, as by ldd -r, and not started."""
+    environment = {**os.environ, "LD_DEBUG": "bindings", "LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes",
+                   "LD_BIND_NOW": "yes"}
     done = subprocess.run([program], env=environment, capture_output=True, text=True, errors="replace")
     own = os.path.realpath(program)
     found = [(library, symbol) for needs, library, symbol in BINDING.findall(done.stderr)
