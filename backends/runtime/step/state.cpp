@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <span>
 
 #include "backends/runtime/host/failure.h"
@@ -59,11 +59,10 @@ void add_elements(const std::string& kind, const Parameters& parameters, std::si
   to.push_back({piece, tensor.view({-1}).narrow(0, 0, piece.end - piece.begin), index});
 }
 
-std::vector<std::byte> copied_bytes(const at::Tensor& tensor) {
-  const auto host = tensor.to(at::kCPU);
-  std::vector<std::byte> data(host.nbytes());
-  std::memcpy(data.data(), host.data_ptr(), data.size());
-  return data;
+// Without a copy if the tensor is on the host.
+checkpoint::SharedBytes shared_bytes(const at::Tensor& tensor) {
+  auto host = std::make_shared<const at::Tensor>(tensor.to(at::kCPU));
+  return {{static_cast<const std::byte*>(host->data_ptr()), host->nbytes()}, std::move(host)};
 }
 
 // Training waits for this copy. Most of it is the system's work on new pages, which the pool's threads
@@ -74,14 +73,15 @@ at::Tensor copied(const at::Tensor& tensor) {
   return copy;
 }
 
-// Elements that the writer reads at a time: beside states on the host there may be no room for more.
+// Elements that the writer has a copy of at a time: beside states on the host there may be no room for
+// more.
 constexpr std::int64_t kMostRead = 64 << 20;
 constexpr std::size_t kSmall = 64 << 10;  // bytes; not worth pages of their own
 
 void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
                 checkpoint::Saved& saved) {
   if (begin == end) return;
-  if (end - begin > kMostRead) {
+  if (saved.reads && end - begin > kMostRead) {
     save_range(state, begin, begin + kMostRead, saved);
     return save_range(state, begin + kMostRead, end, saved);
   }
@@ -89,12 +89,8 @@ void save_range(const StateTensor& state, std::int64_t begin, std::int64_t end,
   piece.begin += begin;
   piece.end = piece.begin + end - begin;
   auto part = state.tensor.contiguous().view({-1}).narrow(0, begin, end - begin);
-  if (!saved.reads && part.nbytes() <= kSmall) {
-    saved.pieces.push_back({std::move(piece), copied_bytes(part)});
-    return;
-  }
-  if (!saved.reads) part = copied(part);
-  saved.pieces.push_back({std::move(piece), {}, [part] { return copied_bytes(part); }});
+  if (!saved.reads) part = part.nbytes() > kSmall ? copied(part) : part.to(at::kCPU).clone();
+  saved.pieces.push_back({std::move(piece), {}, [part] { return shared_bytes(part); }});
 }
 
 }  // namespace

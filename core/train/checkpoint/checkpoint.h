@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,10 +24,16 @@ namespace orch::checkpoint {
 // that is whole; rank 0 puts them together and renames the folder.
 // A folder without a whole checkpoint.json is no checkpoint.
 
+// Bytes that stay where they are while the owner lives.
+struct SharedBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
 struct SavedPiece {
   Piece piece;
-  std::vector<std::byte> data;  // (end - begin) elements; or, where there is no room for a copy:
-  std::function<std::vector<std::byte>()> read = {};  // the same, when it is written
+  std::vector<std::byte> data;               // (end - begin) elements; or, where they lie elsewhere:
+  std::function<SharedBytes()> read = {};  // the same, when it is written
 };
 
 // What a rank gives to be written.

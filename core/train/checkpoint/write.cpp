@@ -110,9 +110,9 @@ void tell_apart(std::vector<TensorEntry>& entries) {
 Status append(const SavedPiece& saved, ShardWriter& to) {
   if (!saved.read) return to.append(saved.data);
   const auto data = saved.read();
-  if (data.size() != size_of(saved.piece))
+  if (data.bytes.size() != size_of(saved.piece))
     return Error{printable(saved.piece.name), "has other bytes than its piece", ""};
-  return to.append(data);
+  return to.append(data.bytes);
 }
 
 Result<RankNote> Writing::write_shard() const {
@@ -213,7 +213,9 @@ Status Writing::complete(const Manifest& manifest) const {
   if (auto status = write_file_atomically(here_ / "checkpoint.json", checkpoint_json(manifest));
       !status)
     return status;
-  if (const auto opened = Reader::open(here_, /*checksums=*/false); !opened) return opened.error();
+  if (const auto opened = Reader::open(here_, /*checksums=*/false); !opened)
+    return Error{printable(here_.string()), "cannot be read back: " + opened.error().front().fact,
+                 "report this: the checkpoints before it were kept"};
   std::error_code ignored;  // all that they say is in it
   for (int rank = 1; rank < facts_.ranks; ++rank)
     fs::remove(here_ / (rank_name(rank) + ".json"), ignored);
