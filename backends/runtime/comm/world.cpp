@@ -79,8 +79,9 @@ void wait_for_rank_0(const WorldOptions& options) {
   const auto deadline = Clock::now() + milliseconds(options.timeout_seconds);
   while (!is_listening(options)) {
     if (Clock::now() > deadline)
-      throw CommError(fmt::format("rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s",
-                                  options.rank, options.address, options.port, options.timeout_seconds));
+      throw CommError(fmt::format(
+          "rank {} cannot reach rank 0 at {}:{}: nothing listened there for {} s; look at the log of rank 0",
+          options.rank, options.address, options.port, options.timeout_seconds));
     std::this_thread::sleep_for(50ms);
   }
 }

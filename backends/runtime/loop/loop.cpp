@@ -120,12 +120,16 @@ Loop::Loop(const plan::Run& config, const Job& job, World& world, Events& events
 void Loop::resume() {
   const auto& init = config_.training.init;
   const auto newest = [folder = job_.checkpoints()] { return checkpoint::open_latest(folder); };
-  if (const auto reader = find_checkpoint(world_, newest)) {
+  // Beginning anew would train for days what is already there, and remove it in the end.
+  const auto otherwise = fmt::format("restore one, or move {} away to start from step 1",
+                                     job_.checkpoints().string());
+  if (const auto reader = find_checkpoint(world_, newest, otherwise)) {
     engine_->load(*reader, Load::all);
     step_ = saved_at_ = reader->facts().step;
     consumed_ = reader->facts().consumed_samples;
   } else if (!init.empty()) {
-    const auto first = find_checkpoint(world_, [init] { return checkpoint::open_at(init); });
+    const auto first = find_checkpoint(world_, [init] { return checkpoint::open_at(init); },
+                                       "name another one in training.init");
     if (!first) throw Failed("data", init + ": no sound checkpoint to begin with");
     engine_->load(*first, Load::weights);
   }

@@ -57,7 +57,8 @@ void wait_while(World& world, const std::function<bool()>& is_busy) {
   }
 }
 
-std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look) {
+std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look,
+                                                  std::string_view otherwise) {
   const bool looks = world.rank() == 0 || world.is_alone();
   std::future<checkpoint::Latest> search;
   if (looks) search = begin(std::move(look));
@@ -66,10 +67,9 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<ch
   if (looks) found = search.get();
   for (const auto& error : found.skipped)
     fmt::print(stderr, "skipped a checkpoint: {}\n", error.text());
-  // Beginning anew would train for days what is already there, and remove it in the end.
   if (!found.reader && !found.skipped.empty())
-    throw Failed("data", "no checkpoint can be read; restore one, or move the folder away to start "
-                         "from step 1: " + found.skipped.front().text());
+    throw Failed("data", fmt::format("no checkpoint can be read: {}: {}; {}", found.skipped.front().place,
+                                     found.skipped.front().fact, otherwise));
   if (found.reader) fmt::print("resuming from {}\n", found.path.string());
   const auto path = shared(world, found.reader ? found.path.string() : "");
   if (looks || path.empty()) return std::move(found.reader);

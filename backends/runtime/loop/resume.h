@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "backends/runtime/comm/comm.h"
 #include "core/train/checkpoint/checkpoint.h"
@@ -14,7 +15,8 @@ void wait_while(World& world, const std::function<bool()>& is_busy);
 
 // The first rank looks, which may read every byte of it for hours; the others open what it found. Ranks
 // whose file systems differ would train on apart without a word. None if there is no checkpoint; throws
-// Failed if there are some and none can be read.
-std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look);
+// Failed if there are some and none can be read, with `otherwise` as the next step.
+std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<checkpoint::Latest()> look,
+                                                  std::string_view otherwise);
 
 }  // namespace orch::train
