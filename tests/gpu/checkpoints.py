@@ -74,7 +74,7 @@ class Case:
 
     def finish(self, attempt):
         codes = attempt.wait(240)
-        demand(not any(codes) and attempt.finished(), attempt.complain(f"exit codes {codes}"))
+        demand(all(code == 0 for code in codes) and attempt.finished(), attempt.complain(f"exit codes {codes}"))
         return attempt
 
     def run(self, folder):
@@ -106,7 +106,7 @@ class Case:
         demand(attempt.steps()[0]["step"] == 17, f"it resumed at step {attempt.steps()[0]['step']}")
         attempt.signal(signal.SIGUSR1, [0])
         codes = attempt.wait(120)
-        demand(not any(codes) and not attempt.finished(), attempt.complain(f"stop: exit codes {codes}"))
+        demand(all(code == 0 for code in codes) and not attempt.finished(), attempt.complain(f"stop: exit codes {codes}"))
         last = attempt.steps()[-1]["step"]
         names = checkpoint_names(folder)
         demand(len(names) == 2 and names[-1] == step_name(last), f"after the stop there are {names}")

@@ -77,17 +77,17 @@ class Round:
             if wrong := self.kill():
                 return wrong
         last = self.start_any()
-        if any(last.wait(300)) or not last.finished():
+        if any(code != 0 for code in last.wait(300)) or not last.finished():
             return last.complain("it did not finish")
         names = checkpoint_names(self.folder + "/killed")
         if len(names) != 2 or names[-1] != f"step-{self.steps:08d}":
             return f"at the end there are {names}"
         whole = self.start(self.folder + "/whole", "megatron", (1, 1, 1), {})
-        if any(whole.wait(300)):
+        if any(code != 0 for code in whole.wait(300)) or not whole.finished():
             return whole.complain("the uninterrupted run failed")
         got, wanted = (merged_losses(self.folder + name) for name in ("/killed", "/whole"))
         if got.keys() != wanted.keys():
-            return f"steps {sorted(wanted.keys() - got.keys())} are missing"
+            return f"steps {sorted(wanted.keys() ^ got.keys())} are in one of the two runs only"
         return max(abs(got[step] - wanted[step]) for step in wanted)
 
 

@@ -40,7 +40,8 @@ def with_trainers(orch, trainers):
 
 
 def probe(orch, folder):
-    plan = [os.path.join(EXPERIMENTS, "200b.lua"), "--where", "tensor_parallel == 8"]
+    plan = [os.path.join(EXPERIMENTS, "200b.lua"), "--where", "tensor_parallel == 8", "-o",
+            os.path.join(folder, "probes")]
     print(call(orch, "probe", *plan), flush=True)
     for record in json.loads(call(orch, "probe", *plan, "--show", "--format", "json"))["records"]:
         got, estimate = record["measured"], record["estimated"]

@@ -68,8 +68,9 @@ def main():
     steps = {e["step"]: e["time"] for e in first.steps()}
     usual = statistics.median(steps[i + 1] - steps[i] for i in range(2, EVERY))
     stall = steps[EVERY + 1] - steps[EVERY] - usual
-    beside = [b - a for a, b in zip(list(steps.values())[EVERY:], list(steps.values())[EVERY + 1:])
-              if a < saved["time"]]
+    # From then on until it is written; the last step may wait for that before it saves again.
+    marks = [time for step, time in steps.items() if step > EVERY and time < saved["time"]] + [saved["time"]]
+    beside = [b - a for a, b in zip(marks, marks[1:])]
     place = os.path.join(arguments.folder, "checkpoints", f"step-{saved['step']:08d}")
     size = sum(os.path.getsize(os.path.join(place, file)) for file in os.listdir(place))
 

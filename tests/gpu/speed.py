@@ -58,18 +58,18 @@ def speed(trainers, models, backends, steps, kinds):
         before = {b: ours(trainers, b, name, steps) for b in backends}
         e, c = (reference([name], steps, kind == "compile").get(name, (None,))[0]
                 if kind in kinds else None for kind in ("eager", "compile"))
-        rates, peak = {}, 0
+        rates, peaks = {}, {}
         for backend, (rate, memory) in before.items():
             if rate:
                 rates[backend] = (rate + ours(trainers, backend, name, steps)[0]) / 2
-                peak = peak or memory
+                peaks[backend] = memory
         ddp, megatron, zero3 = (rates.get(b) for b in ("ddp", "megatron", "zero3"))
         first = next(iter(rates.values()))
         for backend, rate in rates.items():
-            measured(f"speed: {name}, {backend}", rate, "tokens/s", beside=c, eager=e, peak_gib=peak)
+            measured(f"speed: {name}, {backend}", rate, "tokens/s", beside=c, eager=e, peak_gib=peaks[backend])
         print(f"| {name} | {number(ddp)} | {number(megatron)} | {ratio(megatron, ddp)} | "
               f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(first, e, '.2f')} | "
-              f"{ratio(first, c, '.2f')} | {peak:.1f} |", flush=True)
+              f"{ratio(first, c, '.2f')} | {next(iter(peaks.values())):.1f} |", flush=True)
 
 
 def curves(trainers):

@@ -243,6 +243,6 @@ class Attempt:
 def train(trainers, run, **how):
     attempt = Attempt(trainers, run, **how)
     codes = attempt.wait()
-    if any(codes):
+    if any(code != 0 for code in codes):
         sys.exit("\n".join(attempt.said(rank)[-2000:] for rank in range(len(codes))))
     return attempt
