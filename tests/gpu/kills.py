@@ -5,7 +5,7 @@ GPU: its losses are those of a run that was never interrupted.
     kills.py build/train-cuda/bin [--kills 20] [--minutes M] [--seed N] [--cpu]
 
 --cpu: layouts of one rank, on the CPU, where there is no GPU
---minutes: rounds of ten kills, of other models and layouts, until that many minutes are over (a soak).
+--minutes: other models and layouts, of as many kills each, until that many minutes are over (a soak).
 Exit code 1 if a loss differs by more than 1e-5, a rank fails by itself, or one outlives a kill.
 """
 import argparse
@@ -106,7 +106,7 @@ def main():
         model = dice.choice([GPT, LLAMA])
         with tempfile.TemporaryDirectory() as folder:
             this = Round(arguments.trainers, "cpu" if arguments.cpu else "gpu", model, dice, folder,
-                         10 if arguments.minutes else arguments.kills)
+                         arguments.kills)
             result = this.run()
         if isinstance(result, str):
             print(f"FAILED  round {rounds + 1}: {result}")

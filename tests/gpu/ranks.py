@@ -12,6 +12,7 @@ FOLDER: where the runs of deaths are kept.
 Exit code 1 if a loss differs by more than 1e-5, or a survivor ends too late, without a word or with
 the wrong one.
 """
+import itertools
 import os
 import signal
 import sys
@@ -125,10 +126,18 @@ def death(trainers, backend, layout, victim, number, after, timeout, folder):
 def deaths(trainers, cases, kept=None):
     print("\n| rank | trainer, layout | timeout | survivors ended after | good | what one of them said |")
     print("|---|---|---:|---|---|---|")
+    pipelines = [case for case in cases if case[2][1] > 1]  # one at a time, or a first step takes minutes
+
+    def one(case):
+        _, backend, layout, victim, number, after, timeout = case
+        return death(trainers, backend, layout, victim, number, after, timeout,
+                     kept and os.path.join(kept, str(cases.index(case))))
+
     bad = False
-    for i, (what, backend, layout, victim, number, after, timeout) in enumerate(cases):
-        good, ended, words, failed, attempt = death(trainers, backend, layout, victim, number, after,
-                                                    timeout, kept and os.path.join(kept, str(i)))
+    for case, (good, ended, words, failed, attempt) in itertools.chain(
+            several_at_once([c for c in cases if c not in pipelines], one, ranks_in_all=8, layout_of=lambda c: c[2]),
+            ((case, one(case)) for case in pipelines)):
+        what, backend, layout, victim, *_, timeout = case
         bad |= not good
         said = next((w[-1] for w in words.values() if w), "nothing")
         times = ", ".join(f"{seconds:.1f}" for seconds in ended.values()) or "none ended"

@@ -3,9 +3,9 @@
 call on a machine with a GPU and the trainers built there (backends/build):
 
     speed.py build/train-cuda/bin [--steps 20] [--no-eager] [--no-compile] [--no-curves]
-        [--models 124M,774M] [--backends ddp,megatron,zero3]
+        [--models 124M,774M] [--backends ddp,megatron,zero3] [--first]
 
-Ours is the mean of a run before and one after PyTorch's.
+--first: of each model only the first of the backends that can train it. Ours is the mean of a run before and one after PyTorch's.
 """
 import argparse
 import os
@@ -30,10 +30,14 @@ def reference(names, steps, compiled):
             re.findall(r"^\w+ (\S+) (\d+) tokens/s.*loss ([\d.]+)", output, re.M)}
 
 
+def backends_of(name, backends, first):
+    """Those that can train it."""
+    only = MODELS[name][3] if len(MODELS[name]) > 3 else backends
+    return [b for b in backends if b in only][:1 if first else None]
+
+
 def ours(trainers, backend, name, steps):
     model, micro, recompute, *only = MODELS[name]
-    if only and backend not in only[0]:
-        return None, None
     run = run_json(backend, model, micro, micro, steps + 8, recompute=recompute,
                    **(only[0][backend] if only else {}))
     attempt = Attempt(trainers, run)  # ended by us: the checkpoint at its end takes longer than it
@@ -48,28 +52,27 @@ def ours(trainers, backend, name, steps):
     return micro * model["seq"] / seconds, done[-1]["peak_memory_bytes"] / 2**30
 
 
-def speed(trainers, models, backends, steps, kinds):
+def speed(trainers, models, backends, first, steps, kinds):
     number = lambda value, form=",.0f": format(value, form) if value else "–"  # noqa: E731
     ratio = lambda a, b, form=".3f": number(a and b and a / b, form)  # noqa: E731
     print("| model | ddp, tokens/s | megatron | megatron / ddp | zero3 / ddp | eager | compile | "
           "ours / eager | ours / compile | peak GiB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name in models:
-        before = {b: ours(trainers, b, name, steps) for b in backends}
+        before = {b: ours(trainers, b, name, steps) for b in backends_of(name, backends, first)}
         e, c = (reference([name], steps, kind == "compile").get(name, (None,))[0]
                 if kind in kinds else None for kind in ("eager", "compile"))
         rates, peaks = {}, {}
         for backend, (rate, memory) in before.items():
-            if rate:
-                rates[backend] = (rate + ours(trainers, backend, name, steps)[0]) / 2
-                peaks[backend] = memory
+            rates[backend] = (rate + ours(trainers, backend, name, steps)[0]) / 2
+            peaks[backend] = memory
         ddp, megatron, zero3 = (rates.get(b) for b in ("ddp", "megatron", "zero3"))
-        first = next(iter(rates.values()))
+        one = next(iter(rates.values()))
         for backend, rate in rates.items():
             measured(f"speed: {name}, {backend}", rate, "tokens/s", beside=c, eager=e, peak_gib=peaks[backend])
         print(f"| {name} | {number(ddp)} | {number(megatron)} | {ratio(megatron, ddp)} | "
-              f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(first, e, '.2f')} | "
-              f"{ratio(first, c, '.2f')} | {next(iter(peaks.values())):.1f} |", flush=True)
+              f"{ratio(zero3, ddp)} | {number(e)} | {number(c)} | {ratio(one, e, '.2f')} | "
+              f"{ratio(one, c, '.2f')} | {next(iter(peaks.values())):.1f} |", flush=True)
 
 
 def curves(trainers):
@@ -94,9 +97,10 @@ if __name__ == "__main__":
     parser.add_argument("--no-curves", action="store_true")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--backends", default="ddp,megatron,zero3")
+    parser.add_argument("--first", action="store_true")
     arguments = parser.parse_args()
     bad = not arguments.no_curves and curves(arguments.trainers)
     kinds = {"eager": not arguments.no_eager, "compile": not arguments.no_compile}
-    speed(arguments.trainers, arguments.models.split(","), arguments.backends.split(","),
+    speed(arguments.trainers, arguments.models.split(","), arguments.backends.split(","), arguments.first,
           arguments.steps, [kind for kind, wanted in kinds.items() if wanted])
     sys.exit(1 if bad else 0)

@@ -124,13 +124,12 @@ def mps():
             del os.environ["CUDA_MPS_PIPE_DIRECTORY"], os.environ["CUDA_MPS_LOG_DIRECTORY"]
 
 
-def several_at_once(cases, work, ranks_in_all=12):
-    """Each case (strategy, layout, settings) with work(case), in order; as many beside each other as have
-    that many ranks together."""
+def several_at_once(cases, work, ranks_in_all=12, layout_of=lambda case: case[1]):
+    """Each case with work(case), in order; as many beside each other as have that many ranks together."""
     places, entering = threading.Semaphore(ranks_in_all), threading.Lock()
 
     def enter(case):
-        ranks = math.prod(case[1])
+        ranks = math.prod(layout_of(case))
         with entering:  # one at a time, or two that are half in would wait for each other
             for _ in range(ranks):
                 places.acquire()
