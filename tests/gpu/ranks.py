@@ -86,7 +86,7 @@ CASES = [  # what, strategy, layout, victim, signal, steps it has done, collecti
     ("stopped, hosts the store", "ddp", (1, 1, 4), 0, signal.SIGSTOP, 5, 20),
     ("killed", "zero3", (1, 1, 4), 2, signal.SIGKILL, 5, 20),
     ("stopped", "zero3", (1, 1, 4), 1, signal.SIGSTOP, 5, 20),
-    ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 3, 30),
+    ("stopped in a pipeline", "megatron", (1, 4, 1), 3, signal.SIGSTOP, 3, 60),
 ]
 
 

@@ -142,8 +142,13 @@ Profile::Scope::Scope(Profile* profile, const char* item)
   if (profile_) profile_->impl_->enter(item);
 }
 
+// A device that has failed fails here once more, while the failure that counts is on its way out.
 Profile::Scope::~Scope() {
-  if (profile_) profile_->impl_->leave();
+  if (!profile_) return;
+  try {
+    profile_->impl_->leave();
+  } catch (...) {
+  }
 }
 
 }  // namespace orch::train
