@@ -1,5 +1,6 @@
 #include "backends/runtime/loop/checkpointer.h"
 
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
@@ -90,5 +91,46 @@ TEST_CASE("leaving does not wait for a rank that never comes", "[checkpoint]") {
     writer.save(at_step(1, 2), simple(1));
   }
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  CHECK(fs::is_empty(place.root()));
+}
+
+TEST_CASE("a folder that is removed while it is written fails at once, not after the timeout",
+          "[checkpoint]") {
+  const Place place;
+  Checkpointer rank0(place.root(), as_rank(0));
+  const auto began = std::chrono::steady_clock::now();
+  rank0.save(at_step(1, 2), simple(1));
+  const auto draft = place.root() / "step-00000001.a.writing";
+  while (!fs::exists(draft / "rank-0.safetensors")) std::this_thread::yield();
+  fs::remove_all(draft);
+  CHECK_THAT(text(rank0.finish().error()), ContainsSubstring("was removed while"));
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));  // of the minute
+}
+
+TEST_CASE("when rank 0 fails the others name it as the cause, and leave nothing", "[checkpoint]") {
+  const Place place;
+  const auto draft = place.root() / "step-00000001.a.writing";
+  Checkpointer rank0(place.root(), as_rank(0)), rank1(place.root(), as_rank(1));
+  std::atomic<bool> has_begun = false;
+  auto late = simple(1);
+  late.pieces[0].read = [&, bytes = late.pieces[0].data] {  // the folder goes in the middle of its share
+    has_begun = true;
+    while (fs::exists(draft)) std::this_thread::yield();
+    return checkpoint::SharedBytes{bytes, {}};
+  };
+  rank1.save(at_step(1, 2), std::move(late));
+  auto broken = simple(1);
+  broken.pieces[0].read = [&]() -> checkpoint::SharedBytes {
+    while (!has_begun) std::this_thread::yield();
+    throw std::runtime_error("disk is full");
+  };
+  rank0.save(at_step(1, 2), std::move(broken));
+  CHECK_THAT(text(rank1.finish().error()), ContainsSubstring("rank 0 says why"));
+  CHECK_THAT(text(rank0.finish().error()), ContainsSubstring("disk is full"));
+
+  // One that comes later begins the folder anew; nobody needs its share.
+  REQUIRE(checkpoint::write(place.root(), at_step(1, 2), simple(1), as_rank(1)));
+  CHECK(fs::exists(draft));
+  CHECK_FALSE(rank0.finish());
   CHECK(fs::is_empty(place.root()));
 }

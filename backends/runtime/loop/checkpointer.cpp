@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "core/train/checkpoint/folders.h"
+
 namespace orch::train {
 
 Checkpointer::Checkpointer(fs::path folder, checkpoint::WriteOptions options)
@@ -31,6 +33,7 @@ void Checkpointer::save(checkpoint::Facts facts, checkpoint::Saved saved) {
 void Checkpointer::collect() {
   outcomes_.push_back(writing_.get());
   last_ = outcomes_.back().status;
+  last_step_ = outcomes_.back().facts.step;
 }
 
 std::vector<CheckpointOutcome> Checkpointer::take_outcomes() {
@@ -41,6 +44,9 @@ std::vector<CheckpointOutcome> Checkpointer::take_outcomes() {
 
 Status Checkpointer::finish() {
   if (writing_.valid()) collect();
+  // Ranks that were late may have begun it once more: a full disk needs the room.
+  if (!last_ && options_.rank == 0)
+    checkpoint::remove_leftovers(folder_, last_step_ + 1, checkpoint::attempt_token(options_.attempt));
   return last_;
 }
 

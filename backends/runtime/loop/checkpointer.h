@@ -46,6 +46,7 @@ class Checkpointer {
   std::future<CheckpointOutcome> writing_;
   std::vector<CheckpointOutcome> outcomes_;
   Status last_;
+  std::int64_t last_step_ = 0;
 };
 
 }  // namespace orch::train

@@ -314,7 +314,8 @@ void Loop::finish() {
   wait_for_writers();
   const auto status = checkpointer_.finish();
   tell_checkpoints();
-  if (!status) throw Failed("disk", text(status.error()));
+  // Where any rank failed rank 0 did too, and knows the cause; the others hear it from there.
+  if (!status && is_first()) throw Failed("disk", text(status.error()));
   world_.world().barrier();  // nobody leaves before the checkpoint is whole
   world_.check();
   if (is_first()) events_.write("end", {{"step", step_}});

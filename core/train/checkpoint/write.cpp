@@ -37,7 +37,12 @@ class Writing {
     } catch (const std::exception& error) {
       status = Error{printable(here_.string()), printable(error.what()), ""};
     }
-    if (!status) clean_up(status.error());
+    if (status) return status;
+    const bool was_removed = options_.rank != 0 && !is_there(here_);
+    clean_up(status.error());
+    if (was_removed)
+      return Error{printable(here_.string()), "was removed before this rank had written its share",
+                   "rank 0 says why"};
     return status;
   }
 
@@ -198,6 +203,9 @@ Result<RankNote> Writing::wait_for(int rank, std::chrono::steady_clock::time_poi
     }
     if (const auto why = read_file(here_ / (name + ".failed")))
       return Error{printable(here_.string()), name + " could not write its share", *why};
+    if (!is_there(here_ / shard_name(0)))
+      return Error{printable(here_.string()), "was removed while the checkpoint was written",
+                   "look for what removes folders there"};
     if (options_.give_up && options_.give_up())
       return Error{printable(here_.string()), "given up while waiting for " + name, ""};
     if (std::chrono::steady_clock::now() > until)
