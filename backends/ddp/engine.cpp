@@ -106,9 +106,11 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
 }
 
 // Each rank has its own error. On another number of ranks each gets the mean of all: what is still
-// owed to the weights, the mean over ranks, stays the same.
+// owed to the weights, the mean over ranks, stays the same; in fp16 in units of this layout's scale.
 void Engine::load_powersgd(const checkpoint::Reader& from) {
-  const bool same = from.facts().ranks == world_.size();
+  const auto before = from.facts().ranks;
+  const bool same = before == world_.size();
+  const double ratio = dtype_of(config_) == at::kHalf ? double{1} * before / world_.size() : 1;
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind != "error") {
@@ -122,11 +124,11 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
       continue;
     }
     auto sum = at::zeros_like(state.tensor);
-    for (int rank = 0; rank < from.facts().ranks; ++rank) {
+    for (int rank = 0; rank < before; ++rank) {
       load_state(from, {whole_state(error_name(rank, name), state.tensor)});
       sum.add_(state.tensor);
     }
-    state.tensor.copy_(sum.div_(from.facts().ranks));
+    state.tensor.copy_(sum.mul_(ratio / before));
   }
 }
 

@@ -15,6 +15,7 @@ Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions op
       vocab_(run.model.vocab),
       parameters_(parameters),
       loss_scale_(dtype_of(run) == at::kHalf, training_.loss_scale, training_.loss_scale_window),
+      replicas_(dtype_of(run) == at::kHalf ? static_cast<double>(run.layout.data_parallel) : 1),
       deferred_(options.deferred) {
   options.weight_decay = training_.weight_decay;
   options.beta1 = training_.beta1;
@@ -24,7 +25,7 @@ Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions op
 }
 
 StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
-  const double scale = loss_scale_.scale(), norm = agreed.norm / scale;
+  const double scale = loss_scale_.scale(), applied = loss_scale(), norm = agreed.norm / applied;
   if (!std::isfinite(agreed.loss) && scale == 1)
     throw Failed("nan", fmt::format("the loss of step {} is {}", batch.step, agreed.loss));
   const StepResult result{agreed.loss, norm, scale, !std::isfinite(norm), agreed.stop};
@@ -37,7 +38,7 @@ StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
     throw Failed("nan", fmt::format("step {}: no loss scale is small enough", batch.step));
   if (result.skipped) return result;
   const double clip = clip_coefficient(result.gradient_norm, training_.clip);
-  optimizer_->step(batch.learning_rate, clip / scale, ++updates_);
+  optimizer_->step(batch.learning_rate, clip / applied, ++updates_);
   if (!deferred_) optimizer_->finish();
   return result;
 }

@@ -17,7 +17,9 @@ class Update {
   // All outlive it.
   Update(const plan::Run& run, Parameters& parameters, OptimizerOptions options = {});
 
-  double loss_scale() const { return loss_scale_.scale(); }
+  // What each replica multiplies its mean loss by: a token's gradient is then scaled by the loss scale
+  // over the tokens of the whole batch, and overflows in the same steps whatever the layout.
+  double loss_scale() const { return loss_scale_.scale() / replicas_; }
   Optimizer& optimizer() { return *optimizer_; }
 
   // Throws Failed("nan") where neither a skipped step nor a smaller scale helps.
@@ -35,6 +37,7 @@ class Update {
   const std::int64_t vocab_;
   Parameters& parameters_;
   LossScale loss_scale_;
+  const double replicas_;  // 1 without a loss scale
   const bool deferred_;
   std::unique_ptr<Optimizer> optimizer_;
   std::int64_t updates_ = 0;  // steps that were not skipped
