@@ -106,16 +106,20 @@ void GatheredWeights::gather(Slot& slot, std::size_t unit) {
   slot.copied = copies_.behind([&] { slot.pending = group_->all_gather(whole, slot.fetched); });
 }
 
+void GatheredWeights::arrive(Slot& slot) {
+  slot.copied.wait();
+  slot.pending.wait();
+  slot.part.reset();
+}
+
 void GatheredWeights::wait(std::int64_t layer) {
   if (is_in_place(layer)) return finish(optimizer_, unit_of(layer, options_.layers), profile_);
   auto& slot = *find(layer);
   if (slot.is_there) return;
   {
     Profile::Scope scope(&profile_, group_ ? "weight all-gather" : "weights to device");
-    slot.copied.wait();
-    slot.pending.wait();
+    arrive(slot);
   }
-  slot.part.reset();
   slot.is_there = true;
   bind(layer, slot.flat);
 }
@@ -143,7 +147,7 @@ void GatheredWeights::after(std::int64_t layer, Way way) {
 
 void GatheredWeights::forget() {
   const auto clear = [](Slot& slot) {
-    if (slot.layer != kNone && !slot.is_there) slot.pending.wait();
+    if (slot.layer != kNone && !slot.is_there) arrive(slot);
     slot.layer = kNone;
     slot.is_there = false;
   };

@@ -57,6 +57,7 @@ class GatheredWeights {
   Slot& room_for(std::int64_t layer);
   void start(std::int64_t layer);
   void wait(std::int64_t layer);
+  static void arrive(Slot& slot);  // waits for what is on its way
 
   train::Group* const group_;
   train::Parameters& parameters_;

@@ -42,6 +42,23 @@ TEST_CASE("nobody waits for a thread that is put aside", "[runtime][host]") {
   CHECK(others == 99);
 }
 
+TEST_CASE("what a thread of the pool throws reaches the caller, when all others are done",
+          "[runtime][host]") {
+  HostPool pool(4);
+  for (const std::int64_t bad : {0, 1, 57, 99}) {
+    std::atomic<int> done = 0;
+    CHECK_THROWS_WITH(pool.run(100,
+                               [&](std::int64_t i) {
+                                 if (i == bad) throw std::runtime_error("a page is bad");
+                                 ++done;
+                               }),
+                      "a page is bad");
+    CHECK(done == 99);
+    CHECK_NOTHROW(pool.run(100, [&](std::int64_t) { ++done; }));
+    CHECK(done == 199);
+  }
+}
+
 TEST_CASE("jobs are done in order, and a failure reaches who waits", "[runtime][host]") {
   std::string done;
   Worker worker;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "backends/runtime/comm/group_impl.h"
 #include "core/base/counter_random.h"
@@ -87,6 +88,14 @@ class Pending::State {
     if (!group_->common->options.cuda) note_end();
   }
 
+  // Leaves it as it is until the process ends.
+  void abandon() {
+    static auto& mutex = *new std::mutex;
+    static auto& abandoned = *new std::vector<Running>;
+    const std::lock_guard lock(mutex);
+    abandoned.push_back(std::move(running_));
+  }
+
   bool is_done() const {
     if (!running_.tells_end) return running_.work->isCompleted();
     const std::lock_guard lock(end_->mutex);
@@ -152,8 +161,12 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 }
 
 Pending::~Pending() {
-  // On the way out of a failure: what is awaited may never come, and nobody has been told yet.
-  if (std::uncaught_exceptions() > 0) return;
+  // On the way out of a failure: what is awaited may never come, and nobody has been told yet. Its
+  // tensors stay where they are: the device may still write to them.
+  if (std::uncaught_exceptions() > 0) {
+    if (state_ && !waited_) state_->abandon();
+    return;
+  }
   try {
     wait();
   } catch (...) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace orch::train {
 
@@ -35,11 +36,20 @@ void HostPool::run(std::int64_t count, const Work& work) {
   if (wakes) begun_.notify_all();
   take_some();
   while (done_ < count) std::this_thread::yield();
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-// Who comes late finds nothing left, or helps with the round after.
+// Who comes late finds nothing left, or helps with the round after. What is thrown reaches the caller
+// once nobody uses what it owns any more.
 void HostPool::take_some() {
-  for (std::int64_t left; (left = left_--) > 0; ++done_) (*work_)(count_ - left);
+  for (std::int64_t left; (left = left_--) > 0; ++done_) {
+    try {
+      (*work_)(count_ - left);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
 }
 
 // Slices of one piece of work follow each other closely: to fall asleep and wake up takes longer.

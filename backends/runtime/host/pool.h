@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -19,8 +20,8 @@ class HostPool {
 
   int size() const { return size_; }
   // [0, count), each taken by who is free: nobody waits for a thread that the system has put aside, and
-  // memory that is first touched so is spread over all of the host's. Returns when all are done. Any
-  // thread may call it.
+  // memory that is first touched so is spread over all of the host's. Returns when all are done, and
+  // throws what the first of them that failed threw. Any thread may call it.
   using Work = std::function<void(std::int64_t index)>;
   void run(std::int64_t count, const Work& work);
 
@@ -40,6 +41,7 @@ class HostPool {
   std::mutex mutex_;
   std::condition_variable begun_;
   int asleep_ = 0;
+  std::exception_ptr failure_;  // the first of a round
   std::vector<std::thread> others_;
 };
 

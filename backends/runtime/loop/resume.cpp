@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "backends/runtime/host/failure.h"
+#include "core/base/files.h"
+#include "core/train/checkpoint/checksum.h"
 
 namespace orch::train {
 namespace {
@@ -43,6 +45,12 @@ std::string shared(World& world, const std::string& text) {
   return {static_cast<const char*>(here.data_ptr()), static_cast<std::size_t>(here.numel())};
 }
 
+// Of the sizes and checksums of all its files, among other things.
+std::string sum_of_manifest(const fs::path& checkpoint) {
+  const auto text = read_file(checkpoint / "checkpoint.json");
+  return text ? checkpoint::hex(checkpoint::checksum(*text)) : "";
+}
+
 }  // namespace
 
 void wait_while(World& world, const std::function<bool()>& is_busy) {
@@ -72,13 +80,18 @@ std::optional<checkpoint::Reader> find_checkpoint(World& world, std::function<ch
                                      found.skipped.front().fact, otherwise));
   if (found.reader) fmt::print("resuming from {}\n", found.path.string());
   const auto path = shared(world, found.reader ? found.path.string() : "");
+  const auto sum = shared(world, found.reader ? sum_of_manifest(found.path) : "");
   if (looks || path.empty()) return std::move(found.reader);
+  // Rank 0 has read all of it and compared checksums: here it need only be the same checkpoint.
   auto opened = checkpoint::Reader::open(path, /*checksums=*/false);
-  if (!opened)
+  const auto why = !opened                         ? text(opened.error())
+                   : sum_of_manifest(path) != sum ? path + ": its checkpoint.json differs"
+                                                  : "";
+  if (!why.empty())
     throw Failed("data",
                  "rank 0 has a checkpoint that this rank has not: is the run folder the "
                  "same on all nodes? " +
-                     text(opened.error()));
+                     why);
   return std::move(*opened);
 }
 

@@ -116,6 +116,19 @@ void report(const Failed& failure, const WorldOptions& options, const Job& job) 
   }
 }
 
+// What nobody can catch (thrown by a thread, or while another exception is on its way) is told like any
+// other failure. Both outlive the process's last exception.
+void report_before_terminating(const WorldOptions& options, const Job& job) {
+  static const WorldOptions* rank = nullptr;
+  static const Job* of = nullptr;
+  rank = &options;
+  of = &job;
+  std::set_terminate([] {
+    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), *rank, *of);
+    std::_Exit(1);
+  });
+}
+
 int run(const plan::Run& config, const Job& job, WorldOptions options, const MakeEngine& make) {
   options.alone = !variable("ORCH_PROBE").empty();
   options.cuda = options.alone ? kHasCuda : config.partition->gpu.name != "cpu";
@@ -176,6 +189,7 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   // A kernel that is loaded at its first use makes the device wait for receives that are under way.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   WorldOptions options;
+  report_before_terminating(options, *job);
   try {
     options = world_options_from_environment();
     auto config = plan::read_run(job->run_json);
