@@ -273,7 +273,7 @@ std::map<std::string, std::string> Engine::effective() const {
           {"sharded_over", std::to_string(mode_.shard_ranks)},
           {"stage", std::to_string(mode_.stage)},
           {"tensor_parallel", std::to_string(mesh_.tensor_size())},
-          {"tied_words_reduced", ring_ ? config_.text_setting("tied_scatter") : "once"},
+          {"tied_words_reduced", ring_ && config_.text_setting("tied_scatter") == "twice" ? "twice" : "once"},
           {"weights", weights_text()}};
 }
 

@@ -184,8 +184,9 @@ class Attempt:
         return os.path.join(self.attempt, f"log-{rank}")
 
     def said(self, rank):
+        """Without the frames of C++ that PyTorch adds to an error: they hide it."""
         with open(self.log(rank), errors="replace") as file:
-            return file.read()
+            return "".join(line for line in file if not line.startswith("frame #"))
 
     def events(self):
         try:

@@ -134,14 +134,16 @@ TEST_CASE("what a model cannot be", "[plan]") {
   CHECK_THAT(wrong(model), ContainsSubstring("rotations turn pairs"));
   model = sized("gpt", "", 2, 100, 3, 10, 8);
   CHECK_THAT(wrong(model), ContainsSubstring("hidden 100 does not divide into 3 heads"));
-  // Its head_dim said, a llama's heads need not divide its width.
-  model = made("llama", {{Field::layers, n(2)},
-                         {Field::hidden, n(100)},
-                         {Field::heads, n(3)},
-                         {Field::head_dim, n(32)},
-                         {Field::vocab, n(10)},
-                         {Field::seq, n(8)}});
-  CHECK(wrong(model).empty());
+  // Its head_dim said, a llama's heads need not divide its width: 38 / 3 is 12.7.
+  for (const std::int64_t head_dim : {12, 32}) {
+    model = made("llama", {{Field::layers, n(2)},
+                           {Field::hidden, n(38)},
+                           {Field::heads, n(3)},
+                           {Field::head_dim, n(head_dim)},
+                           {Field::vocab, n(10)},
+                           {Field::seq, n(8)}});
+    CHECK(wrong(model).empty());
+  }
 }
 
 TEST_CASE("experts and latent attention that cannot be", "[plan]") {

@@ -109,6 +109,19 @@ TEST_CASE("groups that mirror each other stand beside tensor parallelism", "[tra
   CHECK(distance(got.weights, wanted.weights) <= 5e-6);
 }
 
+TEST_CASE("what a run does not set is told as it is done", "[train][zero]") {
+  auto json = zero_run("fsdp", 2);
+  json["steps"] = 1;
+  json["settings"].erase("tied_scatter");
+  TrainerRun run(json);
+  const auto attempt = run.attempt();
+  REQUIRE(attempt.ok());
+  for (const auto& [name, value] : attempt.event("start").at("effective").items()) {
+    INFO(name);
+    CHECK(value != "");
+  }
+}
+
 // A scale that overflows: all ranks skip, nothing is updated, and they go on with half of it.
 TEST_CASE("an overflow of fp16 is skipped by all shards, on the host too", "[train][zero]") {
   const char* offload = GENERATE("none", "optimizer", "full");

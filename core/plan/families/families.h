@@ -13,7 +13,11 @@ const Family& transformer_family();
 
 // Parts that several of them have.
 inline Value all_heads(const Model& m) { return m.heads; }
-inline Value divided_heads(const Model& m) { return m.heads > 0 ? m.hidden / m.heads : m.hidden; }
+// 0, which no head can be, where they do not divide it.
+inline Value divided_heads(const Model& m) {
+  if (m.heads <= 0) return m.hidden;
+  return m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
+}
 inline Value four_times(const Model& m) { return 4 * m.hidden; }
 // Two thirds of four times the width, since a gated MLP has three matrices, in whole tiles.
 inline Value gated_width(const Model& m) { return (8 * m.hidden / 3 + 255) / 256 * 256; }
