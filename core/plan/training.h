@@ -30,7 +30,7 @@ namespace orch::plan {
   X(double, attention_dropout, 0, 0, 1, "of attention weights; below 1")                                   \
   X(double, init_std, 0.02, 0, 100, "standard deviation of the first weights")                             \
   X(std::int64_t, seed, 1234, 0, 4294967295.0, "of weights, dropout and the order of the data")            \
-  X(double, loss_scale, 0x1p24, 1, 0x1p40, "fp16: the first one, of the mean over the whole batch")        \
+  X(double, loss_scale, 65536, 1, 0x1p40, "fp16: the first one, of the mean over the whole batch")         \
   X(std::int64_t, loss_scale_window, 1000, 1, 1e9, "fp16: steps without overflow until the scale doubles") \
   X(std::string, data, "", 0, 0, "prefix of .bin and .idx; empty: synthetic tokens")                       \
   X(std::string, split, "969,30,1", 0, 0, "shares of training, evaluation and test")                       \

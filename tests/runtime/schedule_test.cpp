@@ -80,6 +80,23 @@ TEST_CASE("the loss scale halves on overflow and doubles after good steps", "[ru
   CHECK(scale.scale() == 2048);
 }
 
+TEST_CASE("before its first overflow the loss scale rises every ten steps", "[runtime][schedule]") {
+  LossScale scale(true, 1024, 1000);
+  for (int step = 0; step < 30; ++step) scale.update(false);
+  CHECK(scale.scale() == 8 * 1024);
+  LossScale resumed(true, 1, 1000);
+  resumed.restore(scale.state());
+  for (auto* one : {&scale, &resumed}) {
+    for (int step = 0; step < 10; ++step) one->update(false);
+    CHECK(one->scale() == 16 * 1024);
+    one->update(true);
+    for (int step = 0; step < 999; ++step) one->update(false);
+    CHECK(one->scale() == 8 * 1024);
+    one->update(false);
+    CHECK(one->scale() == 16 * 1024);
+  }
+}
+
 TEST_CASE("a loss scale below one is exhausted", "[runtime][schedule]") {
   LossScale scale(true, 2, 1000);
   scale.update(true);
@@ -101,7 +118,7 @@ TEST_CASE("without fp16 the loss scale is one for ever", "[runtime][schedule]") 
   LossScale scale(false, 1024, 1);
   scale.update(true);
   scale.update(false);
-  scale.restore({64, 0});
+  scale.restore({64, 0, false});
   CHECK(scale.scale() == 1);
   CHECK_FALSE(scale.is_exhausted());
 }

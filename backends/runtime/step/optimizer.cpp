@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <tuple>
 
@@ -28,17 +29,19 @@ LossScale::LossScale(bool dynamic, double initial, std::int64_t window)
 
 void LossScale::update(bool overflow) {
   if (!dynamic_) return;
+  constexpr std::int64_t kRising = 10;
   if (overflow) {
     scale_ /= 2;
     good_steps_ = 0;
-  } else if (++good_steps_ >= window_) {
+    has_overflowed_ = true;
+  } else if (++good_steps_ >= (has_overflowed_ ? window_ : std::min(window_, kRising))) {
     scale_ *= 2;
     good_steps_ = 0;
   }
 }
 
-void LossScale::restore(std::pair<double, std::int64_t> state) {
-  if (dynamic_) std::tie(scale_, good_steps_) = state;
+void LossScale::restore(const State& state) {
+  if (dynamic_) std::tie(scale_, good_steps_, has_overflowed_) = state;
 }
 
 }  // namespace orch::train

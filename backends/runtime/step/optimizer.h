@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -78,15 +79,17 @@ at::Tensor sum_of_squares(const at::Tensor& flat);
 // max_norm / (norm + 1e-6), at most 1; 1 if max_norm is 0.
 double clip_coefficient(double norm, double max_norm);
 
-// fp16: halves on overflow, doubles after `window` good steps. Other types: always 1.
+// fp16: halves on overflow, doubles after `window` good steps; before the first overflow after ten of them,
+// so that a first scale that is too low is soon left. Other types: always 1.
 class LossScale {
  public:
   LossScale(bool dynamic, double initial, std::int64_t window);
   double scale() const { return scale_; }
   void update(bool overflow);
-  // For checkpoints.
-  std::pair<double, std::int64_t> state() const { return {scale_, good_steps_}; }
-  void restore(std::pair<double, std::int64_t> state);
+  // For checkpoints: the scale, good steps since it changed, whether there was an overflow.
+  using State = std::tuple<double, std::int64_t, bool>;
+  State state() const { return {scale_, good_steps_, has_overflowed_}; }
+  void restore(const State& state);
   bool is_exhausted() const { return dynamic_ && scale_ < 1; }
 
  private:
@@ -94,6 +97,7 @@ class LossScale {
   double scale_;
   std::int64_t window_;
   std::int64_t good_steps_ = 0;
+  bool has_overflowed_ = false;
 };
 
 // step: from 1. Warm-up is linear from 0: the first step has 1/warmup of the rate. decay_steps are counted

@@ -45,9 +45,10 @@ StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {
 
 std::vector<StateTensor> Update::save(checkpoint::Facts& facts) {
   optimizer_->finish();
-  const auto [scale, good] = loss_scale_.state();
+  const auto [scale, good, has_overflowed] = loss_scale_.state();
   facts.numbers["loss_scale"] = scale;
   facts.numbers["loss_scale_good_steps"] = static_cast<double>(good);
+  facts.numbers["loss_scale_overflowed"] = has_overflowed ? 1 : 0;
   facts.numbers["updates"] = static_cast<double>(updates_);
   return training_state(parameters_, *optimizer_, vocab_);
 }
@@ -59,8 +60,10 @@ void Update::load(const checkpoint::Reader& from, Load what) {
   parameters_.copy_masters_to_weights();
   if (what == Load::weights) return;
   const auto& numbers = from.facts().numbers;
+  const auto overflowed = numbers.find("loss_scale_overflowed");  // not in older ones
   loss_scale_.restore(
-      {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps"))});
+      {numbers.at("loss_scale"), static_cast<std::int64_t>(numbers.at("loss_scale_good_steps")),
+       overflowed == numbers.end() || overflowed->second != 0});
   updates_ = static_cast<std::int64_t>(numbers.at("updates"));
 }
 
