@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,12 @@ struct LiveRun {
   // cancel), so that it outlives what SLURM remembers.
   bool heard = true;           // see Verdict; what is on disk was heard
   bool cancel_asked = false;   // by orch cancel; a resume leaves it alone, a retry does not
+  // The submission that orch cancels because it hangs, noted before the executor hears of it: how
+  // the job then ends, and who says so first, has no say in the reason.
+  struct CancelledHang {
+    std::string submission, reason;
+  };
+  std::optional<CancelledHang> cancelled_hang;
   int retries_from = 0;        // submissions before this many do not count against the limit
   double elapsed_seconds = 0;  // of the last attempt
   std::string submission;      // the last one, of which the state is
@@ -46,6 +53,7 @@ struct LiveRun {
   void forget() {
     take(Verdict{});
     cancel_asked = false;
+    cancelled_hang.reset();
     retries_from = 0;
     elapsed_seconds = record.origin.end = 0;
     submission.clear();

@@ -18,7 +18,8 @@ constexpr const char* kStatus =
 )";
 constexpr const char* kState =
     R"({"version": 1, "state": "failed", "failure": "nccl", "reason": "a rank died",
- "cancel_asked": false, "retries_from": 0, "gpu_hours": 1.5, "end": 1763200000, "elapsed_seconds": 3600,
+ "cancel_asked": false, "cancelled_hang": {"submission": "0001-0123456789abcdef", "reason": "no step for 20 s"},
+ "retries_from": 0, "gpu_hours": 1.5, "end": 1763200000, "elapsed_seconds": 3600,
  "submission": "0001-0123456789abcdef", "progress": {"step": 12, "time": 1763193612, "age": 3, "loss": 3.2,
  "step_seconds": 0.5, "tokens_per_second": 16384, "peak_memory_bytes": 17179869184, "tokens": 98304}}
 )";

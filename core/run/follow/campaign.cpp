@@ -241,6 +241,27 @@ const record::JobFact* Campaign::fact_of(const RunView& view, int phase,
   return found == facts.end() ? nullptr : &found->second;
 }
 
+// What orch ordered wins over what SLURM and the job's script say of its end, whichever comes
+// first: they know that it was cancelled, or what it died of then, and SLURM forgets a task that is
+// cancelled before it starts.
+record::Verdict Campaign::under_orders(const RunView& view, record::Verdict verdict) const {
+  const auto state = verdict.state;
+  if (state != State::cancelled && state != State::stopped && state != State::failed)
+    return verdict;
+  if (view.cancel_asked) {
+    if (state == State::failed && verdict.failure != record::Failure::lost &&
+        verdict.failure != record::Failure::hang)
+      return verdict;
+    return {State::cancelled, record::Failure::none, "orch cancel"};
+  }
+  const auto entry = ledger_.last(view.record.id, view.phase);
+  if (view.cancelled_hang && entry &&
+      view.cancelled_hang->submission == ledger_.at(*entry).submission.id)
+    return {State::failed, record::Failure::hang, view.cancelled_hang->reason + "; cancelled",
+            verdict.heard};
+  return verdict;
+}
+
 void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   const auto* fact = fact_of(view, view.phase, facts);
   // Thousands may wait: as long as one does, its folder does not change.
@@ -250,18 +271,7 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   if (!still_waits && !never_submitted) read_attempts(view);
   view.judged = true;
 
-  const auto failed_before = view.record.failure;
-  const auto why_before = view.record.reason;
-  auto verdict = judge_phase(view, view.phase, facts);
-  // We cancelled it because it hung; SLURM only knows that it was cancelled.
-  if (verdict.state == State::cancelled && !view.cancel_asked &&
-      failed_before == record::Failure::hang)
-    verdict = {State::failed, record::Failure::hang, why_before + "; cancelled"};
-  // SLURM forgets a task that is cancelled before it starts.
-  if (view.cancel_asked &&
-      (verdict.state == State::cancelled || verdict.state == State::stopped ||
-       verdict.failure == record::Failure::lost))
-    verdict = {State::cancelled, record::Failure::none, "orch cancel"};
+  auto verdict = under_orders(view, judge_phase(view, view.phase, facts));
   // What is still in the queue can be told without its files; how it ended cannot.
   if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
     verdict = {State::failed, record::Failure::none, view.damage};
@@ -353,10 +363,10 @@ void Campaign::merge_orders(RunView& view) {
   if (!store::read_state(folder_ / view.record.id, noted)) return;
   const bool newer = noted.retries_from >= view.retries_from;
   view.retries_from = std::max(view.retries_from, noted.retries_from);
-  if (!noted.cancel_asked || !newer) return;
-  view.cancel_asked = true;
-  if (view.record.failure == record::Failure::lost || view.record.state == State::stopped)
-    view.take(record::Verdict{State::cancelled, record::Failure::none, "orch cancel"});
+  view.cancel_asked = view.cancel_asked || (noted.cancel_asked && newer);
+  if (noted.cancelled_hang) view.cancelled_hang = noted.cancelled_hang;
+  const auto& now = view.record;
+  view.take(under_orders(view, {now.state, now.failure, now.reason, view.heard}));
 }
 
 // All at once: the disk is waited for but once.

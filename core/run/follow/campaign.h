@@ -99,6 +99,7 @@ class Campaign {
   const record::JobFact* fact_of(const RunView& view, int phase,
                                  const record::JobFacts& facts) const;
   void judge(RunView& view, const record::JobFacts& facts);
+  record::Verdict under_orders(const RunView& view, record::Verdict verdict) const;
   record::Verdict judge_phase(RunView& view, int phase, const record::JobFacts& facts);
   void read_attempts(RunView& view);
   std::optional<record::Progress> read_progress(RunView& view);

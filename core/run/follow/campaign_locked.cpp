@@ -117,9 +117,13 @@ Status Campaign::cancel(const std::vector<std::size_t>& which) {
 Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
   std::vector<Ledger::Entry> entries;
   for (const auto run : which) {
+    auto& view = runs_[run];
+    const auto entry = ledger_.last(view.record.id, view.phase);
+    if (!entry) continue;
+    merge_orders(view);  // as this may not hold the lock: what others noted stays
+    view.cancelled_hang = {ledger_.at(*entry).submission.id, view.record.reason};
     unnoted_.insert(run);
-    if (const auto entry = ledger_.last(runs_[run].record.id, runs_[run].phase))
-      entries.push_back(*entry);
+    entries.push_back(*entry);
   }
   if (auto status = note_states(); !status) return status;
   return cancel_jobs(entries);

@@ -41,19 +41,24 @@ void announce(const Campaign& campaign, const std::vector<std::size_t>& due) {
   }
 }
 
-// The hang is noted first: SLURM will only know that it was cancelled.
+// An order that did not get through is given again with the next look.
 Status cancel_hung(Campaign& campaign, std::set<std::string>& cancelled) {
   std::vector<std::size_t> hung;
   for (std::size_t i = 0; i < campaign.runs().size(); ++i) {
     const auto& view = campaign.runs()[i];
-    if (view.record.state != State::running || !view.job ||
-        view.record.failure != record::Failure::hang || !cancelled.insert(view.job->job).second)
-      continue;
+    if (view.record.state == State::running && view.job &&
+        view.record.failure == record::Failure::hang && !cancelled.contains(view.job->job))
+      hung.push_back(i);
+  }
+  if (hung.empty()) return {};
+  if (auto status = campaign.cancel_hung(hung); !status) return status;
+  for (const auto run : hung) {
+    const auto& view = campaign.runs()[run];
+    cancelled.insert(view.job->job);
     campaign.world().say(
         fmt::format("{}: hangs ({}); cancelled", view.record.id, view.record.reason));
-    hung.push_back(i);
   }
-  return hung.empty() ? Status() : campaign.cancel_hung(hung);
+  return {};
 }
 
 std::vector<std::size_t> due_of(const Campaign& campaign, const std::set<std::string>& only) {

@@ -64,6 +64,10 @@ void parse_state(Fields& fields, LiveRun& run) {
   run.take(record::Verdict{state.value_or(record::State::planned),
                            failure.value_or(record::Failure::none), fields.text("reason")});
   run.cancel_asked = fields.flag("cancel_asked");
+  if (fields.has("cancelled_hang")) {
+    auto hang = fields.object("cancelled_hang");
+    run.cancelled_hang = {hang.text("submission"), hang.text("reason")};
+  }
   run.retries_from = static_cast<int>(fields.whole("retries_from", 0, 1'000'000'000));
   run.record.measured.gpu_hours = fields.number("gpu_hours");
   run.record.origin.end = fields.number("end");
@@ -104,6 +108,11 @@ std::string state_json(const LiveRun& run) {
       .field("end", finite(run.record.origin.end))
       .field("elapsed_seconds", finite(run.elapsed_seconds))
       .field("submission", printable(run.submission));
+  if (const auto& hang = run.cancelled_hang)
+    to.begin("cancelled_hang")
+        .field("submission", printable(hang->submission))
+        .field("reason", printable(hang->reason))
+        .end();
   if (run.record.measured.steps > 0)
     write(to, run.record.measured);
   else

@@ -88,7 +88,9 @@ class FakeExecutor : public launch::Executor {
     return facts;
   }
   Status cancel(const std::vector<record::JobFact>& tasks) override {
+    if (on_cancel) on_cancel();
     for (const auto& task : tasks) cancelled.push_back(task.job);
+    if (cancel_fails) return Error{"scancel", "does not answer", ""};
     return {};
   }
   static record::JobFact fact(const std::string& state, const std::string& reason = "",
@@ -103,7 +105,8 @@ class FakeExecutor : public launch::Executor {
   std::deque<launch::Submitted::Reply> script;
   bool took_it = false;
   bool silent = false;
-  std::function<void()> on_poll;
+  std::function<void()> on_poll, on_cancel;
+  bool cancel_fails = false;
   std::size_t largest = 1000;
   std::optional<std::size_t> room;  // tasks; none: no limit
   std::string test_refusal;

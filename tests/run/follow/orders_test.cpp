@@ -225,5 +225,145 @@ TEST_CASE("a hung run is cancelled and submitted again where that was asked for"
   CHECK(one.view().record.state == State::finished);
 }
 
+// A run that hangs at step 2, until orch cancels it.
+struct Hang : One {
+  Hang() {
+    slurm_says("RUNNING");
+    script_says(1, "running");
+    record::Progress progress;
+    progress.measured.steps = 2;
+    progress.age = 1e6;
+    place.log = progress;
+    look();
+  }
+  void cancel() {
+    place.slurm.on_cancel = [&] {
+      record::LiveRun noted;
+      REQUIRE(store::read_state(place.root() / "sweep" / run, noted));
+      REQUIRE(noted.cancelled_hang);
+      CHECK(noted.cancelled_hang->submission == task().submission);
+    };
+    REQUIRE(campaign.cancel_hung({0}));
+    REQUIRE(place.slurm.cancelled.size() == 1);
+  }
+  void check_hang(const Campaign& seen) const {
+    CHECK(seen.runs()[0].record.state == State::failed);
+    CHECK(seen.runs()[0].record.failure == Failure::hang);
+    CHECK(seen.runs()[0].record.reason.ends_with("since step 2; cancelled"));
+    CHECK(seen.runs()[0].settled);
+    CHECK(seen.due().size() == 1);
+  }
+};
+
+// Neither the scheduler nor the job's script has said anything of it yet.
+struct CancelledHang : Hang {
+  CancelledHang() { cancel(); }
+};
+
+TEST_CASE("a hang that orch cancelled stays one when the script speaks long before the scheduler") {
+  for (const auto* word : {"cancelled", "failed", "stopped"}) {
+    CancelledHang hang;
+    hang.script_says(1, word);
+    for (const auto* state : {"RUNNING", "COMPLETING", "COMPLETING"}) {
+      hang.slurm_says(state);
+      hang.look();
+      CHECK(hang.campaign.due().empty());
+    }
+    hang.slurm_says("CANCELLED");
+    hang.look();
+    hang.check_hang(hang.campaign);
+  }
+}
+
+TEST_CASE("a hang that orch cancelled stays one when the scheduler speaks before the script") {
+  CancelledHang hang;
+  hang.slurm_says("COMPLETING");
+  hang.look();
+  hang.slurm_says("CANCELLED");
+  hang.look();
+  hang.check_hang(hang.campaign);
+  hang.script_says(1, "cancelled");
+  hang.look();
+  hang.check_hang(hang.campaign);
+}
+
+TEST_CASE("a hang that orch cancelled stays one where the scheduler forgets the job") {
+  CancelledHang hang;
+  hang.gone();
+  hang.look();
+  CHECK(hang.campaign.due().empty());  // its files may be late
+  hang.script_says(1, "failed");
+  hang.look();
+  hang.check_hang(hang.campaign);
+}
+
+TEST_CASE("a hang that orch cancelled is one for every other orch too") {
+  Hang hang;
+  auto before = hang.place.campaign();
+  REQUIRE(before.open());
+  before.refresh();
+  hang.cancel();
+  hang.script_says(1, "cancelled");
+  hang.slurm_says("COMPLETING");
+  before.refresh();
+  auto after = hang.place.campaign();
+  REQUIRE(after.open());
+  after.refresh();
+  hang.slurm_says("CANCELLED");
+  before.refresh();
+  hang.check_hang(before);
+  after.refresh();
+  hang.check_hang(after);
+}
+
+TEST_CASE("a hang that ends well is finished, and one that a user cancels too is cancelled") {
+  CancelledHang well;
+  well.script_says(1, "finished");
+  well.slurm_says("CANCELLED");
+  well.look();
+  CHECK(well.view().record.state == State::finished);
+
+  CancelledHang asked;
+  REQUIRE(asked.campaign.begin(FileLock::Wait::yes));
+  asked.place.slurm.on_cancel = nullptr;
+  REQUIRE(asked.campaign.cancel({0}));
+  asked.campaign.end();
+  asked.slurm_says("CANCELLED");
+  asked.look();
+  CHECK(asked.view().record.state == State::cancelled);
+  CHECK(asked.campaign.due().empty());
+}
+
+TEST_CASE("a hung run that someone else cancels is cancelled") {
+  One one;
+  one.slurm_says("RUNNING");
+  one.script_says(1, "running");
+  one.place.slurm.facts[one.task()].elapsed_seconds = 1e6;
+  one.look();
+  REQUIRE(one.view().record.failure == Failure::hang);
+  one.slurm_says("CANCELLED");
+  one.look();
+  CHECK(one.view().record.reason == "scancel");
+  CHECK(one.campaign.due().empty());
+}
+
+TEST_CASE("an order to end a hung run that does not get through is given again") {
+  Options options;
+  options.cancel_hung = true;
+  One one(options);
+  one.slurm_says("RUNNING");
+  one.script_says(1, "running");
+  one.place.slurm.facts[one.task()].elapsed_seconds = 1e6;
+  one.place.slurm.cancel_fails = true;
+  one.place.clock.on_sleep = [&] {
+    one.place.slurm.cancel_fails = false;
+    if (one.place.slurm.cancelled.size() == 2) one.slurm_says("CANCELLED");
+    if (one.place.slurm.jobs.size() == 2) one.place.interrupted = true;
+  };
+  follow(one.campaign, {});
+  CHECK(one.place.slurm.cancelled.size() == 2);
+  CHECK(one.place.slurm.jobs.size() == 2);
+}
+
 }  // namespace
 }  // namespace orch::follow
