@@ -69,7 +69,7 @@ orch run local.lua
 exits 0 'a local experiment'
 has "$out" 'there is no trainer to start: ' 'a local experiment'
 has "$out" 'or orch explain runs/at-home/' 'a local experiment'
-if find runs/at-home -name 'job*.sbatch' | grep -q .; then bad 'a local run has no job script'; fi
+if [ -n "$(find runs/at-home -name 'job*.sbatch')" ]; then bad 'a local run has no job script'; fi
 
 # SLURM that answers, and SLURM that does not.
 . "$here/fake_slurm.sh"

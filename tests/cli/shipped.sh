@@ -28,7 +28,7 @@ exits 0 "bloom7b_days as Markdown"
 for strategy in '| fsdp ' '| deepspeed stage=1 ' '| deepspeed stage=2 ' '| deepspeed stage=3 ' \
   '| ddp optimizer=adafactor ' '| ddp compression=powersgd '; do
   for gpus in 2 4 8 16 32 48; do
-    if ! grep -F "$strategy" "$work/out" | grep -q "| $gpus |"; then
+    if ! grep -q "| $gpus |" <<<"$(grep -F "$strategy" "$work/out")"; then
       bad "bloom7b_days: $strategy on $gpus GPUs"
     fi
   done
