@@ -31,8 +31,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well.
-bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
+// C0, DEL, and C1 (U+0080 to U+009F), which terminals obey as well; and those of Unicode that turn
+// the direction of writing, so that a line would read as something else.
+bool is_control(char32_t code) {
+  const bool turns = code == 0x061c || code == 0x200e || code == 0x200f ||
+                     (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns;
+}
 
 }  // namespace
 

@@ -49,6 +49,18 @@ TEST_CASE("control characters become visible", "[base][text]") {
   CHECK(printable("\xc2\x9b"
                   "31m") == "\\xc2\\x9b31m");    // C1: a terminal's other escape
   CHECK(printable("\xe2\x80") == "\\xe2\\x80");  // cut off
+  // Unicode's Bidi_Control characters, each; the letters of a language from right to left stay.
+  for (const char* turn : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                           "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    const auto shown = printable(std::string("a") + turn + "b");
+    INFO(shown);
+    CHECK(shown.starts_with("a\\x"));
+    CHECK(shown.ends_with("b"));
+    CHECK(shown.find(turn) == std::string::npos);
+  }
+  CHECK(printable("\u202e") == "\\xe2\\x80\\xae");
+  CHECK(printable("\u05e9\u05dc\u05d5\u05dd \u2029\u200b") ==
+        "\u05e9\u05dc\u05d5\u05dd \u2029\u200b");
 }
 
 TEST_CASE("splitting keeps empty parts and trimming takes blanks away", "[base][text]") {
