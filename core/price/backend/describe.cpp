@@ -10,6 +10,9 @@
 namespace orch::backend {
 namespace {
 
+// More than anyone has: a count like that is not one, and what it counts is not there.
+constexpr std::uint32_t kMostStrategies = 1000;
+constexpr std::uint32_t kMostParams = 1000;
 constexpr const char* kAuthors = "report this to its authors, or take it out of the folder";
 
 std::string text_or_empty(const char* text) { return text ? text : ""; }
@@ -105,6 +108,9 @@ std::string flaw(const orch_strategy& abi) {
   if (!abi.name || !is_plain_name(abi.name)) return "has a strategy without a proper name";
   if (abi.n_params > 0 && !abi.params)
     return fmt::format("strategy '{}': says {} parameters and gives none", abi.name, abi.n_params);
+  if (abi.n_params > kMostParams)
+    return fmt::format("strategy '{}': reports {} parameters, more than {}", abi.name, abi.n_params,
+                       kMostParams);
   if (abi.n_params > 0 && abi.param_size < sizeof(orch_param))
     return fmt::format("strategy '{}': its parameters have {} bytes, not the {} of ABI {}.{}",
                        abi.name, abi.param_size, sizeof(orch_param), ORCH_ABI_MAJOR,
@@ -137,6 +143,11 @@ Errors check_description(const orch_backend* abi, const std::string& place) {
   require(abi->check, "the function check");
   require(abi->work, "the function work");
   require(abi->strategies && abi->n_strategies > 0, "strategies");
+  if (abi->n_strategies > kMostStrategies)
+    errors.push_back(
+        {place,
+         fmt::format("reports {} strategies, more than {}", abi->n_strategies, kMostStrategies),
+         kAuthors});
   if (abi->strategies && abi->strategy_size < sizeof(orch_strategy))
     errors.push_back(
         {place,

@@ -95,6 +95,8 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   check("null_fields", "lacks the function work");
   check("orphan_param", "parameter 'depth' belongs to 'compresion', which is not described");
   check("strange_param", "parameter 'depth' belongs to way = 'deep': its name must begin with 'deep_'");
+  check("many_strategies", "reports 4294967295 strategies, more than 1000");
+  check("many_params", "strategy 'plain': reports 4294967295 parameters, more than 1000");
   check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.so");
 }
 

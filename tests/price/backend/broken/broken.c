@@ -42,7 +42,13 @@ static const orch_strategy strategies[] = {{
 #else
     "plain",
 #endif
-    "a test", params, sizeof params / sizeof *params, sizeof(orch_param)}};
+    "a test", params,
+#ifdef BROKEN_MANY_PARAMS
+    0xffffffff,
+#else
+    sizeof params / sizeof *params,
+#endif
+    sizeof(orch_param)}};
 
 static const orch_backend backend = {
 #ifdef BROKEN_SMALL_STRUCT
@@ -61,11 +67,21 @@ static const orch_backend backend = {
 #else
     NAME,
 #endif
-    "1.0", "a test", strategies, 1, sizeof(orch_strategy),
-#ifdef BROKEN_NULL_FIELDS
-    0, 0
+    "1.0",
+    "a test",
+    strategies,
+#ifdef BROKEN_MANY_STRATEGIES
+    0xffffffff,
 #else
-    check, work
+    1,
+#endif
+    sizeof(orch_strategy),
+#ifdef BROKEN_NULL_FIELDS
+    0,
+    0
+#else
+    check,
+    work
 #endif
 };
 
