@@ -193,7 +193,7 @@ std::string question_of(const follow::Campaign& campaign, const Order& order, st
 
 // Holds what the runs ask for against what the cluster has, as SLURM itself tells it: every
 // contradiction with the cluster's file, before anything is submitted.
-Status preflight(Session& session, const ChosenRuns& runs) {
+Ending preflight(Session& session, const ChosenRuns& runs) {
   std::set<launch::Ask> asks;
   for (const auto* planned : runs) {
     const auto& run = planned->run;
@@ -211,7 +211,11 @@ Status preflight(Session& session, const ChosenRuns& runs) {
     ask.qos = run.job.qos;
     asks.insert(std::move(ask));
   }
-  return launch::preflight(session.slurm_executor()->client(), asks);
+  const auto facts = session.slurm_executor()->client().facts();
+  if (!facts) return {facts.error(), Exit::scheduler_unreachable};
+  if (auto status = launch::preflight(*facts, asks); !status)
+    return {status.error(), Exit::invalid_experiment};
+  return Exit::ok;
 }
 
 // A controller that is away for a moment; only where nobody waits for an answer.
@@ -299,11 +303,7 @@ Ending launch_runs(App& app, Session& session, const PlannedExperiment& planned,
   if (const auto trainer = missing_trainer(app, session.slurm(), chosen))
     return without_trainer(*trainer, chosen, arguments, console);
   if (needs_slurm)
-    if (auto status = preflight(session, chosen); !status) {
-      session.probe();
-      const bool away = session.slurm() != launch::Slurm::reachable;
-      return {status.error(), away ? Exit::scheduler_unreachable : Exit::invalid_experiment};
-    }
+    if (auto ended = preflight(session, chosen); !ended.ok()) return ended;
 
   const auto& name = planned.experiment.name;
   const auto folder = fs::path(arguments.plan.options.runs) / name;

@@ -96,6 +96,6 @@ exit 1
 BASH
 sweep silent 'partition = "v100-32g", gpus = 4'
 with_slurm run silent.lua -y --detach --patience 0
-if [ "$code" = 0 ]; then bad 'sinfo does not answer'; fi
+exits 5 'sinfo does not answer'
 has "$err" 'Unable to contact slurm controller' 'sinfo does not answer'
 same 1 "$(submitted | wc -l)" 'sinfo does not answer'

@@ -264,11 +264,11 @@ TEST_CASE("preflight holds asks against the cluster itself", "[slurm]") {
   CHECK(facts->name == "orch");
   CHECK(facts->max_array_size == 1001);
   const Ask fits{"c", "gpu_p5", "100:00:00", 3, "gpu:8", "a100&nvme", "", ""};
-  CHECK(preflight(bench.executor.client(), {fits}));
+  CHECK(preflight(*facts, {fits}));
   auto wrong = fits;
   wrong.time = "101:00:00";
   wrong.nodes = 4;
   wrong.gres = "gpu:v100:8";
   wrong.constraint = "a10";
-  CHECK(preflight(bench.executor.client(), {wrong}).error().size() == 4);
+  CHECK(preflight(*facts, {wrong}).error().size() == 4);
 }

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/run/launch/slurm/slurm_client.h"
 #include "tests/run/launch/fake_shell.h"
 
 namespace {
@@ -38,8 +39,9 @@ Errors check(const Ask& ask) {
   shell.once("scontrol", kConfig);
   shell.once("scontrol", kPartitions);
   shell.once("sinfo", kNodes);
-  SlurmClient client(shell);
-  return preflight(client, {ask}).error();
+  const auto facts = SlurmClient(shell).facts();
+  REQUIRE(facts);
+  return preflight(*facts, {ask}).error();
 }
 
 // The only error there is.

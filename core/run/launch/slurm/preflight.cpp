@@ -223,11 +223,9 @@ class Checker {
 
 }  // namespace
 
-Status preflight(SlurmClient& client, const std::set<Ask>& asks) {
-  const auto facts = client.facts();
-  if (!facts) return facts.error();
+Status preflight(const ClusterFacts& facts, const std::set<Ask>& asks) {
   Errors errors, once;
-  for (const auto& ask : asks) Checker(ask, *facts, errors).check();
+  for (const auto& ask : asks) Checker(ask, facts, errors).check();
   for (auto& error : errors)
     if (!contains(once, error)) once.push_back(std::move(error));
   return once;

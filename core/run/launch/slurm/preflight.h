@@ -5,7 +5,6 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/run/launch/slurm/slurm_client.h"
 #include "core/run/launch/slurm/slurm_facts.h"
 
 namespace orch::launch {
@@ -23,8 +22,8 @@ struct Ask {
   auto operator<=>(const Ask&) const = default;
 };
 
-// Every contradiction between what is asked and what the cluster that answers has, each once. SLURM
+// Every contradiction between what is asked and what a cluster has, each once. SLURM
 // itself takes many such jobs and lets them wait for ever.
-Status preflight(SlurmClient& client, const std::set<Ask>& asks);
+Status preflight(const ClusterFacts& facts, const std::set<Ask>& asks);
 
 }  // namespace orch::launch
