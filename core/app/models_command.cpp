@@ -111,9 +111,11 @@ std::string training(double params, const ModelArguments& a) {
       fmt::format("8 x {} parameters x {} tokens at {:g} TFLOPs per GPU: {} GPU-hours",
                   format_tokens(params), format_tokens(a.tokens), a.tflops,
                   with_cents(plan::gpu_hours_to_train(params, a.tokens, a.tflops)));
-  if (a.gpus > 0)
-    out += fmt::format(", {:.2f} days on {:g} GPUs",
-                       plan::days_to_train(params, a.tokens, a.gpus, a.tflops), a.gpus);
+  if (a.gpus > 0) {
+    const double days = plan::days_to_train(params, a.tokens, a.gpus, a.tflops);
+    out += fmt::format(", {} days on {:g} GPUs",
+                       days < 1e15 ? fmt::format("{:.2f}", days) : format_number(days), a.gpus);
+  }
   return out + "\n";
 }
 

@@ -54,8 +54,12 @@ CLI::Validator positive_number() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
         const auto number = number_from<double>(text);
-        if (number && *number > 0) return {};
-        return fmt::format("'{}' is not a number above 0", printable(text));
+        if (!number || !(*number > 0))
+          return fmt::format("'{}' is not a number above 0", printable(text));
+        // Products and quotients of a few of them stay finite.
+        constexpr double kLeast = 1e-12, kMost = 1e24;
+        if (*number >= kLeast && *number <= kMost) return {};
+        return fmt::format("'{}' is not a number from {} to {}", printable(text), kLeast, kMost);
       },
       "POSITIVE");
 }

@@ -94,8 +94,23 @@ ORCH_HOME=$PWD/home orch clusters --format json
 exits 0 'a doc in Latin-1'
 has "$out" '"old"' 'a doc in Latin-1'
 orch models --params 1e9 --tokens 1e308 --tflops 100 --gpus 8
-exits 0 'tokens without end'
-lacks "$err" 'a bug' 'tokens without end'
+exits 2 'tokens without end'
+has "$err" "'1e308' is not a number from 1e-12 to 1e+24" 'tokens without end'
+orch models --params 1e24 --tokens 1e24 --tflops 1e-12 --gpus 1e-12
+exits 0 'the most that can be asked'
+lacks "$out" 'inf' 'the most that can be asked'
+cat >long.lua <<'LUA'
+return experiment {
+  name = "long", model = "gpt-1.3b", hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 },
+  batch = { global_batch = 64 }, tokens = 1e9, strategies = { megatron {} },
+  constraints = { [("n"):rep(1e6)] = function(r) return ("why "):rep(250000) end },
+}
+LUA
+orch plan long.lua
+exits 3 'a reason of a megabyte'
+has "$out$err" 'why why' 'a reason of a megabyte'
+has "$out$err" '...' 'a reason of a megabyte is cut'
+if [ $((${#out} + ${#err})) -gt 20000 ]; then bad 'a reason of a megabyte is not printed whole' "$((${#out} + ${#err})) bytes"; fi
 rows=$ORCH_HOME/experiments/measured/bloom7b-days.csv
 orch report "$rows" --format csv --cluster jean-zy
 exits 1 'no such cluster'

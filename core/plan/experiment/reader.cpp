@@ -318,14 +318,14 @@ void Reader::read_constraints(const sol::object& value) {
     error("constraints[1]", "a constraint without a name",
           "write [\"why it matters\"] = function(r) return ... end");
   for (const auto& [name, held] : keys.fields) {
-    const auto place = fmt::format("constraints['{}']", printable(name));
+    const auto place = fmt::format("constraints['{}']", lua::shown(name));
     if (held.get_type() != sol::type::function) {
       error(place, fmt::format("{} is not a function", type_name(held)),
             "write function(r) return ... end");
       continue;
     }
     const sol::reference function = held;
-    out_.constraints.push_back({name,
+    out_.constraints.push_back({lua::shown(name),
                                 [state = &state_, function, place = in_file(file_, place)](
                                     const plan::Lookup& lookup) -> Result<std::string> {
                                   const auto result = state->call_with_record(function, lookup);
@@ -334,7 +334,7 @@ void Reader::read_constraints(const sol::object& value) {
                                   if (const auto* ok = std::get_if<bool>(&answer))
                                     return *ok ? std::string() : std::string("does not hold");
                                   if (const auto* why = std::get_if<std::string>(&answer))
-                                    return *why;
+                                    return lua::shown(*why);
                                   return Error{place,
                                                fmt::format("returned {}", type_name(*result)),
                                                "return true, false, or a text that says why not"};

@@ -61,11 +61,6 @@ std::string short_name(const std::string& chunk_name) {
   return "..." + chunk_name.substr(chunk_name.size() - (LUA_IDSIZE - 4));
 }
 
-std::string shown(std::string message) {
-  if (message.size() > kLongestMessage) message = message.substr(0, kLongestMessage) + "...";
-  return printable(message);
-}
-
 // What error() was given: a string or number as it is, anything else by its type.
 std::string raised_value(lua_State* L) {
   lua_getfield(L, -1, "value");
@@ -218,6 +213,11 @@ Error Sandbox::limit_error(Budget::Broken broken) const {
                           group_digits(static_cast<double>(limits.instructions))),
               "end the loop, or do less work in the script"};
   }
+}
+
+std::string shown(std::string_view text) {
+  if (text.size() <= kLongestMessage) return printable(text);
+  return printable(text.substr(0, kLongestMessage)) + "...";
 }
 
 std::string type_name(const sol::object& object) {

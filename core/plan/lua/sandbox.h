@@ -63,6 +63,9 @@ class Sandbox {
   bool exhausted_ = false;
 };
 
+// A text of a script's for a message: printable, and no more than its first thousand bytes.
+std::string shown(std::string_view text);
+
 // "a number", "a text", "nothing": for messages.
 std::string type_name(const sol::object& object);
 
