@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 
 #include "core/app/rows.h"
 #include "core/app/run_logs.h"
@@ -13,8 +14,8 @@
 #include "core/base/units.h"
 #include "core/record/planned.h"
 #include "core/record/published/columns.h"
-#include "core/record/published/said.h"
 #include "core/record/published/doubts.h"
+#include "core/record/published/said.h"
 #include "core/record/published/samples.h"
 #include "core/record/records_json.h"
 #include "core/run/store/run_folder.h"
@@ -282,14 +283,42 @@ Status Gatherer::set_cells(Record& record) const {
   return errors;
 }
 
+// "a100" stands for a100-40g and a100-80g.
+static Status check_gpu(const std::string& said, const hardware::GpuCatalog& gpus) {
+  const auto gpu = published::plain_gpu(said);
+  for (const auto& [name, entry] : gpus)
+    if (name == gpu || name.starts_with(gpu + "-")) return {};
+  return Error{"--set gpu", fmt::format("no GPU '{}'", printable(said)),
+               suggestion(gpu, all_names(gpus)) + "; gpus.yaml can describe another"};
+}
+
+static Status check_dtype(const std::string& said, const hardware::GpuCatalog& gpus) {
+  std::set<std::string> formats;
+  for (const auto& [name, entry] : gpus)
+    for (const auto& [format, peak] : entry.gpu.peaks) formats.insert(format);
+  if (formats.contains(said)) return {};
+  return Error{"--set dtype", fmt::format("no GPU computes in '{}'", printable(said)),
+               suggestion(said, std::vector<std::string>(formats.begin(), formats.end()))};
+}
+
 Result<ingest::Known> Gatherer::known_cells() const {
   Record probe;
   if (auto status = set_cells(probe); !status) return status.error();
+  const auto gpu = probe.field_text("gpu"), dtype = probe.field_text("dtype");
+  if (!gpu.empty() || !dtype.empty()) {
+    const auto gpus = hardware::load_gpus(app_.places().gpus());
+    if (!gpus) return gpus.error();
+    Errors errors;
+    if (!gpu.empty()) errors.add(check_gpu(gpu, *gpus));
+    if (!dtype.empty()) errors.add(check_dtype(dtype, *gpus));
+    if (!errors.empty()) return errors;
+  }
   return published::cells_of(probe);
 }
 
 Result<Records> Gatherer::table(const fs::path& file) {
   if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
+  if (const auto known = known_cells(); !known) return known.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
   for (auto& row : *rows)

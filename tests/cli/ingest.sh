@@ -80,3 +80,18 @@ has "$out" 'ddp*' 'an assumed strategy has a star'
 has "$out" 'Assumed (*)' 'and is named'
 orch ingest trainer.out --set framework=fsdp
 lacks "$out" 'fsdp*' 'what a person said is not assumed'
+
+# What a person says is a GPU and a number format that there are.
+orch ingest trainer.out --set gpu=zz --set dtype=zz
+exits 1 'a GPU and a format that nobody has'
+has "$err" "--set gpu: no GPU 'zz'" 'a GPU that nobody has'
+has "$err" "--set dtype: no GPU computes in 'zz'" 'a format that nobody has'
+has "$err" 'one of: ' 'which formats there are'
+same '' "$out" 'nothing is printed of it'
+orch ingest trainer.out --set gpu=a100-80 --set dtype=bf61
+has "$err" "did you mean 'a100-80g'?" 'a typo in a GPU'
+has "$err" "did you mean 'bf16'?" 'a typo in a format'
+for said in gpu=a100 'gpu=NVIDIA A100-SXM4-80GB' gpu=cpu dtype=fp32 dtype=bf16 dtype=fp8; do
+  orch ingest trainer.out --set "$said"
+  exits 0 "--set $said"
+done
