@@ -301,6 +301,20 @@ TEST_CASE("hostile folder names are names", "[launch][local]") {
   CHECK(experiment.submit("0003-s", {"-x"}).reply == Reply::refused);
 }
 
+TEST_CASE("a lock is a file of its own, not a link to one", "[launch][local]") {
+  const Place place;
+  const auto victim = place.file("victim", "precious");
+  fs::create_symlink(victim, place.root() / "lock");
+  fs::create_symlink(place.root() / "new", place.root() / "other");
+  for (const auto* name : {"lock", "other"}) {
+    const auto lock = FileLock::take(place.root() / name, FileLock::Wait::no);
+    REQUIRE_FALSE(lock);
+    CHECK(lock.error().front().fact == "is a link");
+    CHECK_FALSE(lock.error().front().fix.empty());
+  }
+  CHECK_FALSE(fs::exists(place.root() / "new"));
+}
+
 TEST_CASE("the lock's folder must be ours alone", "[launch][local]") {
   LocalExperiment experiment;
   const auto folder = experiment.folder() / "locks";
