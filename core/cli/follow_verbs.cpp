@@ -21,10 +21,16 @@ void add_following(CLI::App& verb, follow::Options& to) {
                 "Cancel runs without progress, and submit them again");
 }
 
+void add_trust(CLI::App& verb, follow::Options& to) {
+  verb.add_flag("--trust", to.trust,
+                "Take run folders of other users, and scripts changed since they were submitted");
+}
+
 void add_targets(CLI::App& verb, app::FollowArguments& to) {
   verb.add_option("TARGET", to.targets,
                   "Experiments, or runs by id, its beginning or hash (default: all)");
   add_runs(verb, to.runs);
+  add_trust(verb, to.options);
   to.common.screen = stdout_screen();
 }
 
@@ -96,6 +102,7 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
   verb.add_flag("--detach", to.detach, "Submit and leave; orch watch follows");
   verb.add_flag("--no-calibrate", to.no_calibrate,
                 "Do not measure this machine before its first run");
+  add_trust(verb, to.options);
   add_following(verb, to.options);
 }
 

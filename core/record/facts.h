@@ -11,6 +11,12 @@
 
 namespace orch::record {
 
+// SHA-256 of what an executor runs of a run's folder: the job's script (of a local run, run.json,
+// which names the program) and start, with which a framework begins (empty: there is none).
+struct Sums {
+  std::string script, start;
+};
+
 // One hand-over to an executor: a call of sbatch, or a local supervisor. It is on disk before the
 // call, and its id is on the job (as "orch:<id>" in its comment), so that one finds the other.
 struct Submission {
@@ -19,6 +25,7 @@ struct Submission {
   double time = 0;                // when it was written, seconds since 1970
   bool array = false;             // the n-th run is task n; else there is one run
   std::vector<std::string> runs;  // ids of run folders
+  std::vector<Sums> sums;         // of each, as they were; none: an older orch submitted it
   int phase = 1;                  // of the run's ramp-up, from 1
   std::string after;              // the submission of the phase before; empty: none
   std::string job;                // the executor's id of it; empty: not known

@@ -45,6 +45,7 @@ void Campaign::note_trouble(const Errors& errors) {
 
 Status Campaign::read_runs() {
   const auto ids = store::run_ids(folder_);
+  const auto owner = store::owner_of(folder_);
   const auto wanted = store::read_wanted(folder_);
   damaged_.add(wanted);
   std::map<std::string, store::Index::Row> known;
@@ -57,6 +58,11 @@ Status Campaign::read_runs() {
   std::vector<store::Index::Row> ended;
   bool news = false;  // to the index
   for (const auto& id : ids) {
+    if (!options_.trust)
+      if (const auto status = store::check_ours(folder_ / id, owner); !status) {
+        note_trouble(status.error());
+        continue;
+      }
     RunView view;
     std::string stamp;
     // What has not ended may have been planned anew since.

@@ -11,7 +11,8 @@ namespace orch::follow {
 using record::State;
 
 Result<bool> Campaign::begin(FileLock::Wait wait) {
-  if (auto status = store::check_owner(folder_); !status) return status.error();
+  if (!options_.trust)
+    if (auto status = store::check_owner(folder_); !status) return status.error();
   auto lock = FileLock::take(folder_ / "lock", FileLock::Wait::no);
   if (lock && !lock->held() && lock->supported() && wait == FileLock::Wait::yes) {
     world_.say("another orch is at work on this experiment, or its sbatch: waiting for it");

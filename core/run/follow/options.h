@@ -19,6 +19,7 @@ struct Options {
   double hang_seconds = 600;      // without progress for so long, and many steps' time, it hangs
   bool cancel_hung = false;       // and submit it again
   bool over_budget = false;       // submit also what goes over it
+  bool trust = false;  // take folders of other users, and submit scripts that were changed
 };
 
 // The outside world, borrowed.

@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/run/follow/backoff.h"
+#include "core/run/follow/examine.h"
 #include "core/run/launch/slurm/array_script.h"
 
 namespace orch::follow {
@@ -17,9 +18,7 @@ namespace {
 
 constexpr int kUnclearAnswers = 4;  // in a row, and nothing was taken
 
-std::string script_name(int phase) {
-  return phase == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", phase);
-}
+constexpr std::size_t kErrorsShown = 10;
 
 // Nodes that failed the check of an earlier attempt.
 std::vector<std::string> bad_nodes(const fs::path& run_folder) {
@@ -57,7 +56,46 @@ fs::path Submitter::folder(std::size_t run) const {
   return fs::absolute(campaign_.folder() / campaign_.runs()[run].record.id);
 }
 
-Status Submitter::submit(const std::vector<std::size_t>& runs) {
+std::string Submitter::script_name(std::size_t run, int phase) const {
+  if (campaign_.runs()[run].phases == 0) return "run.json";
+  return phase == 1 ? "job.sbatch" : fmt::format("job-{}.sbatch", phase);
+}
+
+// What was refused was never run, and may have been planned anew since.
+const record::Sums* Submitter::sums_before(const std::string& run, int phase) const {
+  const auto& entries = campaign_.ledger().of(run);
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto& submission = campaign_.ledger().at(*entry).submission;
+    if (submission.phase == phase && submission.refused.empty() && !submission.sums.empty())
+      return &submission.sums[entry->task];
+  }
+  return nullptr;
+}
+
+// Takes out of the list what may not be submitted.
+Errors Submitter::examine(std::vector<std::size_t>& runs) {
+  Errors errors;
+  std::erase_if(runs, [&](std::size_t run) {
+    const auto& view = campaign_.runs()[run];
+    const auto before = errors.size();
+    for (int phase = view.phase; phase <= std::max(1, view.phases); ++phase) {
+      if (sums_.contains({run, phase})) continue;
+      auto sums = follow::examine(folder(run), script_name(run, phase),
+                                  sums_before(view.record.id, phase), campaign_.options().trust);
+      if (errors.add(sums)) sums_[{run, phase}] = std::move(*sums);
+    }
+    return errors.size() > before;
+  });
+  if (errors.size() > kErrorsShown) {
+    errors[kErrorsShown - 1].fact +=
+        fmt::format(" (and {} more like it)", errors.size() - kErrorsShown);
+    errors.resize(kErrorsShown);
+  }
+  return errors;
+}
+
+Status Submitter::submit(std::vector<std::size_t> runs) {
+  const auto refused = examine(runs);
   auto made = groups(runs);
   if (!made) return made.error();
   take_turns(*made);
@@ -66,7 +104,7 @@ Status Submitter::submit(const std::vector<std::size_t>& runs) {
     if (auto status = phases ? submit_phases(group) : submit_array(group); !status) return status;
     if (campaign_.world().interrupted()) break;
   }
-  return {};
+  return refused;
 }
 
 Result<std::size_t> Submitter::count_jobs(const std::vector<std::size_t>& runs) {
@@ -83,6 +121,8 @@ Result<std::size_t> Submitter::count_jobs(const std::vector<std::size_t>& runs) 
 }
 
 Status Submitter::test(const std::vector<std::size_t>& runs) {
+  auto sound = runs;
+  if (auto refused = examine(sound); !refused.empty()) return refused;
   const auto made = groups(runs);
   if (!made) return made.error();
   Errors errors;
@@ -90,7 +130,8 @@ Status Submitter::test(const std::vector<std::size_t>& runs) {
   for (const auto& group : *made) {
     auto* executor = campaign_.executor_of(view(group));
     for (int phase = 1; phase <= std::max(1, view(group).phases); ++phase) {
-      const auto script = read_file(folder(group.runs.front()) / script_name(phase));
+      const auto script =
+          read_file(folder(group.runs.front()) / script_name(group.runs.front(), phase));
       if (script && !tested.insert(launch::header_of(*script)).second) continue;
       Group one = group;
       one.runs.resize(1);
@@ -122,7 +163,7 @@ Result<std::vector<Submitter::Group>> Submitter::groups(const std::vector<std::s
       continue;
     }
     if (view.phases == 1) {
-      const auto script = read_file(folder(run) / script_name(1));
+      const auto script = read_file(folder(run) / script_name(run, 1));
       if (!script) return script.error();
       group.header = launch::header_of(*script);
       group.exclude = bad_nodes(folder(run));
@@ -248,7 +289,8 @@ launch::Request Submitter::request(const Group& group, const fs::path& at) const
   out.lock = campaign_.lock_descriptor();
   const bool array = group.runs.size() > 1;
   out.directory = array ? at : folder(group.runs.front());
-  out.script = array ? at / "array.sbatch" : folder(group.runs.front()) / script_name(group.phase);
+  out.script = array ? at / "array.sbatch"
+                     : folder(group.runs.front()) / script_name(group.runs.front(), group.phase);
   out.job_name = array ? campaign_.experiment().name : view(group).record.id;
   out.log = array ? "%a.log" : "slurm-%j.log";
   if (!launch::can_log_below(out.directory)) out.log = "/dev/null";
@@ -270,6 +312,7 @@ Result<std::size_t> Submitter::write(const Group& group) {
   std::vector<fs::path> folders;
   for (const auto run : group.runs) {
     submission.runs.push_back(campaign_.runs()[run].record.id);
+    submission.sums.push_back(sums_.at({run, group.phase}));
     folders.push_back(folder(run));
   }
   std::string script;

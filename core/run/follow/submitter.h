@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/run/follow/campaign.h"
@@ -37,8 +39,9 @@ class Submitter {
   explicit Submitter(Campaign& campaign) : campaign_(campaign) {}
 
   // An error if the scheduler cannot be reached in time or the disk does not take it; what was
-  // handed over until then stays, and the rest is still due.
-  Status submit(const std::vector<std::size_t>& runs);
+  // handed over until then stays, and the rest is still due. Also of runs that are not ours, or
+  // whose scripts were changed: these are left out.
+  Status submit(std::vector<std::size_t> runs);
 
   // Asks the executor about one run of each kind, without submitting. All refusals at once.
   Status test(const std::vector<std::size_t>& runs);
@@ -67,6 +70,9 @@ class Submitter {
   };
   using Reply = launch::Submitted::Reply;
 
+  Errors examine(std::vector<std::size_t>& runs);
+  const record::Sums* sums_before(const std::string& run, int phase) const;
+  std::string script_name(std::size_t run, int phase) const;
   Result<std::vector<Group>> groups(const std::vector<std::size_t>& runs);
   launch::Request request(const Group& group, const fs::path& folder) const;
   void take_turns(std::vector<Group>& groups);
@@ -82,6 +88,7 @@ class Submitter {
 
   Campaign& campaign_;
   Handed handed_;
+  std::map<std::pair<std::size_t, int>, record::Sums> sums_;  // by run and phase, once examined
   std::vector<std::string>
       lanes_;        // jobs that must have ended before the next of a lane, ':' between
   int unclear_ = 0;  // answers in a row after which nothing was found

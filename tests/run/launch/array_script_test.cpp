@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/sha256.h"
 #include "core/run/launch/process_shell.h"
 #include "tests/place.h"
 
@@ -64,4 +65,26 @@ TEST_CASE("each task becomes the script of its run, whatever its folder is calle
     CHECK(output->err.empty());
     CHECK(output->out == (folders[i] / "job.sbatch").string());
   }
+}
+
+TEST_CASE("a task whose script was changed since it was submitted does not run it", "[launch]") {
+  const Place place;
+  const auto folder = place.root() / "it's a run";
+  place.file(folder / "job.sbatch", "echo trains\n");
+  const auto script = array_script("", {folder});
+  const auto run = [&](const std::string& sum) {
+    place.file("submissions/0001/submission.json",
+               "{\"script_sums\": [\"" + sum + "\"], \"start_sums\": [\"\"]}");
+    ProcessShell shell;
+    orch::Command command;
+    command.argv = {"bash", "-c", "SLURM_ARRAY_TASK_ID=0 ORCH_SUBMISSION=0001 exec bash -s"};
+    command.input = script;
+    return *shell.run(command);
+  };
+  const auto same = run(orch::sha256("echo trains\n"));
+  CHECK(same.out == "trains\n");
+  const auto other = run(orch::sha256("echo something else\n"));
+  CHECK(other.code == 1);
+  CHECK(other.out.empty());
+  CHECK(other.err.find("job.sbatch changed since it was submitted") != std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/sha256.h"
 #include "core/base/text.h"
 #include "tests/run/render/run.h"
 
@@ -439,6 +440,27 @@ TEST_CASE("a status tells whose submission it is, and how many GPUs it holds",
   CHECK(job.status(1)["submission"].is_null());
   CHECK(job.status(1)["gpus"] == 8);
   CHECK(job.status(2)["submission"] == "0007-\"x");
+}
+
+TEST_CASE("a framework whose start was changed since it was submitted does not begin",
+          "[render][execution]") {
+  auto run = two_nodes();
+  run.framework = "own";
+  const Job job("finish", "run", run);
+  write(job.path() / "start", kTrainer, true);
+  const auto submission = job.path().parent_path() / "submissions/0007-x";
+  fs::create_directories(submission);
+  const auto begin = [&](const std::string& sum) {
+    write(submission / "submission.json",
+          fmt::format(R"({{"script_sums": ["x"], "start_sums": ["{}"]}})", sum));
+    return job.start("export ORCH_SUBMISSION=0007-x\njob").exit_code;
+  };
+  CHECK(begin(sha256("echo something else")) == 1);
+  CHECK(job.status(1)["state"] == "failed");
+  CHECK(job.status(1)["message"] == "start changed since it was submitted");
+  CHECK_FALSE(fs::exists(job.attempt() / "started.0"));
+  CHECK(begin(sha256(kTrainer)) == 0);
+  CHECK(job.status(2)["state"] == "finished");
 }
 
 TEST_CASE("a job of a submission that was taken back leaves without a trace",

@@ -47,6 +47,7 @@ TEST_CASE("a submission is read as it was written", "[store][submissions]") {
   auto submission = array_of({"a-1", "b-2"});
   submission.phase = 3;
   submission.after = "0006-0123456789abcdef";
+  submission.sums = {{"1f", "2e"}, {"3d", ""}};
   const auto folder = write_submission(place.root(), submission, "#!/bin/bash\n");
   REQUIRE(folder);
   CHECK(folder->filename() == submission.id);
@@ -62,6 +63,11 @@ TEST_CASE("a submission is read as it was written", "[store][submissions]") {
   CHECK(got.time == 1763193600.25);
   CHECK(got.array);
   CHECK(got.runs == submission.runs);
+  REQUIRE(got.sums.size() == 2);
+  CHECK(got.sums[0].script == "1f");
+  CHECK(got.sums[0].start == "2e");
+  CHECK(got.sums[1].script == "3d");
+  CHECK(got.sums[1].start.empty());
   CHECK(got.phase == 3);
   CHECK(got.after == submission.after);
   CHECK(got.job.empty());
@@ -212,6 +218,26 @@ TEST_CASE("a submission killed before it was in place leaves nothing behind",
   CHECK(read_submissions(place.root())->empty());
   CHECK(written(place, array_of({"a-1"})).filename().string().starts_with("0001-"));
   CHECK_FALSE(fs::exists(draft.parent_path()));
+}
+
+TEST_CASE("a submission of an older orch has no sums, a damaged one too few",
+          "[store][submissions]") {
+  const Place place;
+  const auto folder = written(place, array_of({"a-1", "b-2"}));
+  auto text = *read_file(folder / "submission.json");
+  const auto at = text.find("\"script_sums\"");
+  REQUIRE(at != std::string::npos);
+  auto older = text.substr(0, at);
+  older.erase(older.rfind(','));
+  place.file(folder / "submission.json", older + "}");
+  const auto read = read_submissions(place.root());
+  REQUIRE(read);
+  CHECK(read->front().submission.sums.empty());
+  place.file(folder / "submission.json",
+             older + R"(, "script_sums": ["1f"], "start_sums": ["2e"]})");
+  const auto damaged = read_submissions(place.root());
+  REQUIRE_FALSE(damaged);
+  CHECK(damaged.error().front().fact.find("not a sum for each run") != std::string::npos);
 }
 
 TEST_CASE("two processes that submit at once get folders of their own", "[store][submissions]") {

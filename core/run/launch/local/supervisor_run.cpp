@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/room.h"
+#include "core/base/sha256.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/run/launch/local/local_machine.h"
@@ -108,6 +109,8 @@ std::optional<record::JobFact> SupervisedRun::prepare() {
     return conclude("FAILED", "failed", 1, orch::text(status.error()));
   if (stop_asked()) return conclude("FAILED", "stopped", 75, "the stop file is there");
   if (!run) return conclude("FAILED", "failed", 1, orch::text(run.error()));
+  if (const auto file = changed_file(); !file.empty())
+    return conclude("FAILED", "failed", 1, file + " changed since it was submitted");
   if (const auto errors = check_local_run(run_, options_.trainers); !errors.empty())
     return conclude("FAILED", "failed", 1,
                     fmt::format("{}; {}", errors.front().fact, errors.front().fix));
@@ -117,6 +120,18 @@ std::optional<record::JobFact> SupervisedRun::prepare() {
     memory_limit_ = static_cast<std::uint64_t>(0.95 * static_cast<double>(host_room().bytes));
   oom_kills_ = oom_kills();
   return std::nullopt;
+}
+
+// Of those that say what to start: it may have waited for its turn for days.
+std::string SupervisedRun::changed_file() const {
+  if (options_.submission.sums.empty()) return "";
+  const auto& sums = options_.submission.sums.at(index_);
+  const auto is_changed = [&](const char* name, const std::string& sum) {
+    const auto text = read_file(folder_ / name);
+    return (text ? sha256(*text) : "") != sum;
+  };
+  if (is_changed("run.json", sums.script)) return "run.json";
+  return is_changed(kStart, sums.start) ? kStart : "";
 }
 
 std::optional<record::JobFact> SupervisedRun::check_node() {

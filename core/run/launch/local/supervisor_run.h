@@ -38,6 +38,7 @@ class SupervisedRun {
   void warn(Ranks& ranks, const std::string& why);  // USR1, once
   void finish(Ranks& ranks, Why why, const std::string& message, int number);
   bool stop_asked() const;
+  std::string changed_file() const;
   bool cancel_asked();
   void say(const std::string& line);
 

@@ -52,7 +52,19 @@ std::string array_script(std::string_view header, const std::vector<fs::path>& r
   script += header;
   script += "#\n# Independent runs with the same header as one array; written by orch.\nruns=(\n";
   for (const auto& folder : run_folders) script += "  " + quote(folder.string()) + "\n";
-  script += ")\nexec bash -- \"${runs[SLURM_ARRAY_TASK_ID]}/job.sbatch\"\n";
+  // It may wait for days before it begins.
+  script += R"()
+folder=${runs[SLURM_ARRAY_TASK_ID]}
+submission=${folder%/*}/submissions/${ORCH_SUBMISSION:-}/submission.json
+if grep -qsF '"script_sums"' "$submission"; then
+  sum=$(sha256sum <"$folder/job.sbatch")
+  if ! grep -qF "\"${sum%% *}\"" "$submission"; then
+    printf 'orch: %s: job.sbatch changed since it was submitted\n' "$folder" >&2
+    exit 1
+  fi
+fi
+exec bash -- "$folder/job.sbatch"
+)";
   return script;
 }
 

@@ -13,7 +13,7 @@ namespace orch::launch {
 std::string header_of(std::string_view script);
 
 // The script of an array whose task n is the run in the n-th folder (absolute): it becomes that
-// run's job.sbatch.
+// run's job.sbatch, if that is as it was when submission.json was written.
 std::string array_script(std::string_view header, const std::vector<fs::path>& run_folders);
 
 // Whether jobs submitted from this folder (absolute) may have a log there: SLURM expands '%' in the
