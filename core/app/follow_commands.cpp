@@ -106,6 +106,26 @@ Ending submit_now(Campaign& campaign, const Target& target, bool retry, Console&
   return handed.refused > 0 ? Exit::runs_failed : Exit::ok;
 }
 
+// Where nothing is due: what could be asked for instead.
+std::string what_else(const Campaign& campaign, const Target& target, bool retry) {
+  if (!retry && !to_submit(campaign, target, true).empty())
+    return "; orch retry " + shell_path(target.experiment) +
+           " tries again what has failed or was cancelled";
+  std::size_t rendered = 0;
+  record::Origin origin;
+  for (const auto place : places(campaign, target)) {
+    const auto& view = campaign.runs()[place];
+    if (view.record.state != record::State::planned || view.wanted) continue;
+    if (rendered++ == 0) (void)store::read_provenance(campaign.folder() / view.record.id, origin);
+  }
+  if (rendered == 0) return "";
+  return fmt::format(
+      "; {} only rendered: orch run {} -y submits {}",
+      rendered == 1 ? "1 run was" : fmt::format("{} runs were", rendered),
+      origin.experiment_file.empty() ? "FILE.lua" : shell_path(origin.experiment_file),
+      rendered == 1 ? "it" : "them");
+}
+
 // Looks, asks and submits. Nothing is locked while a user thinks.
 Ending submit_again(Campaign& campaign, const Target& target, const FollowArguments& arguments,
                     bool retry, Console& console) {
@@ -116,9 +136,8 @@ Ending submit_again(Campaign& campaign, const Target& target, const FollowArgume
   campaign.end();
   const auto due = to_submit(campaign, target, retry);
   if (due.empty()) {
-    const bool fails = !retry && !to_submit(campaign, target, true).empty();
     console.note(target.experiment + ": nothing is to be submitted" +
-                 (fails ? "; orch retry " + shell_path(target.experiment) + " tries again what has failed or was cancelled\n" : "\n"));
+                 what_else(campaign, target, retry) + "\n");
     return Exit::ok;
   }
   if (auto status = campaign.check_budget(due); !status) return {status.error(), Exit::over_budget};

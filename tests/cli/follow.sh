@@ -34,7 +34,8 @@ for arguments in "resume idle" "resume -y --detach" "retry idle" "retry ${ids[0]
   # shellcheck disable=SC2086
   orch $arguments
   exits 0 "$arguments"
-  has "$err" 'idle: nothing is to be submitted' "$arguments"
+  has "$err" 'idle: nothing is to be submitted; ' "$arguments"
+  has "$err" 'only rendered: orch run idle.lua -y submits ' "$arguments"
 done
 rm -f runs/idle/lock
 same "$(grep -v '^ \| lock' <<<"$before")" "$(state_of runs/idle | grep -v '^ \| lock')" 'nothing was done'
