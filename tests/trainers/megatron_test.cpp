@@ -122,6 +122,18 @@ TEST_CASE("stages without parameters train with the optimizer on the host", "[tr
   expect_near(train(run), trained(ddp), 1e-6, 1e-6);
 }
 
+TEST_CASE("stages without parameters train in 16 bits with sums in fp32", "[train][megatron]") {
+  auto run = megatron_run(1, 3, 1), ddp = ddp_run(1);
+  run["settings"]["stage_layers"] = "0,0,1";
+  run["settings"]["fp32_accumulate"] = true;
+  for (auto* json : {&run, &ddp}) {
+    (*json)["model"]["layers"] = 1;
+    (*json)["settings"]["dtype"] = "bf16";
+    (*json)["steps"] = 6;
+  }
+  CHECK(worst_loss(train(run), train(ddp)) < 0.01);
+}
+
 TEST_CASE("sharded optimizers of two replicas are ddp to the bit", "[train][megatron]") {
   auto run = with_ddp_vocab(megatron_run(1, 1, 2)), ddp = ddp_run(2);
   run["settings"]["zero_stage"] = 1;

@@ -93,10 +93,11 @@ Parameters::Parameters(ParameterLayout layout, const ParameterOptions& options)
     (i < options.on_host ? away : here) += ranges[i].end - ranges[i].begin;
   const auto stored = here + (options.away ? 0 : away);
   weights_ = at::zeros({options.whole_weights ? layout.elements : stored}, like.dtype(options.dtype));
-  masters_ = masters && here > 0 ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
+  // A pipeline stage may have no parameters: then buffers are empty, of the types of the other stages.
+  const bool all_away = here == 0 && away > 0;
+  masters_ = masters && !all_away ? at::zeros({here}, like.dtype(at::kFloat)) : weights_;
   const auto summed = !half || ((masters || away > 0) && options.wide_gradients) ? at::kFloat : options.dtype;
   gradients_ = at::zeros({options.whole_gradients ? layout.elements : stored}, like.dtype(summed));
-  // A pipeline stage may have no parameters: then it is empty, not undefined.
   if (options.on_host > 0) host_masters_ = host_zeros(away, at::kFloat);
   if (options.away) {
     host_weights_ = pinned_zeros(away, options.dtype, options.device);
