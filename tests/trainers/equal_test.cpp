@@ -1,6 +1,7 @@
 // What must not change a training, or not by a bit.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 
 #include "tests/trainers/trainer.h"
 
@@ -19,6 +20,17 @@ TEST_CASE("ranks that were forked train as programs that were started, to the bi
     const auto forked = train(json);
     CHECK(forked.losses == run.losses());
     CHECK(forked.weights == run.weights());
+  }
+}
+
+TEST_CASE("what is not a number is far from everything", "[train]") {
+  const std::vector<float> none = {0, 0, 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto one = none;
+    one[i] = NAN;
+    CHECK_FALSE(distance(one, none) < 1e30);
+    CHECK_FALSE(distance({{"w", none}, {"x", one}}, {{"w", none}, {"x", none}}) < 1e30);
+    CHECK_FALSE(worst_loss({{{1, 2.0}, {2, NAN}}, {}}, {{{1, 2.0}, {2, 2.0}}, {}}) < 1e30);
   }
 }
 

@@ -295,11 +295,13 @@ bool wait_for_step(const fs::path& attempt, int step, double seconds) {
   return false;
 }
 
+double larger(double a, double b) { return b <= a || std::isnan(a) ? a : b; }
+
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size()) return INFINITY;
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i)
-    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    most = larger(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   return most;
 }
 
@@ -308,7 +310,7 @@ double distance(const std::map<std::string, std::vector<float>>& a,
   if (a.size() != b.size()) return INFINITY;
   double most = 0;
   for (const auto& [name, values] : a)
-    most = std::max(most, b.contains(name) ? distance(values, b.at(name)) : INFINITY);
+    most = larger(most, b.contains(name) ? distance(values, b.at(name)) : INFINITY);
   return most;
 }
 
@@ -335,7 +337,7 @@ double worst_norm(const Trained& a, const Trained& b) {
   if (a.norms.size() != b.norms.size() || a.norms.empty()) return INFINITY;
   double worst = 0;
   for (const auto& [step, norm] : a.norms)
-    worst = std::max(worst, std::abs(norm / b.norms.at(step) - 1));
+    worst = larger(worst, std::abs(norm / b.norms.at(step) - 1));
   return worst;
 }
 
@@ -343,7 +345,7 @@ double worst_loss(const Trained& a, const Trained& b) {
   if (a.losses.size() != b.losses.size()) return INFINITY;
   double worst = 0;
   for (const auto& [step, loss] : a.losses)
-    worst = std::max(worst, std::abs(loss - b.losses.at(step)));
+    worst = larger(worst, std::abs(loss - b.losses.at(step)));
   return worst;
 }
 

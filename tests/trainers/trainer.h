@@ -87,6 +87,9 @@ class TrainerRun {
 // Waits until an attempt has done so many steps; false if it does not in time.
 bool wait_for_step(const fs::path& attempt, int step, double seconds = 300);
 
+// A NaN is larger than any number: it never passes for a small difference.
+double larger(double a, double b);
+
 // The largest difference.
 double distance(const std::vector<float>& a, const std::vector<float>& b);
 double distance(const std::map<std::string, std::vector<float>>& a,
