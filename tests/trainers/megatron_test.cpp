@@ -94,6 +94,27 @@ TEST_CASE("pipelines train as one process", "[train][megatron]") {
   expect_near(train(run), trained(ddp), 1e-6, 1e-6);
 }
 
+// The first stage has forwards of as many micro-batches behind it as there are stages: with fewer the
+// others wait, with more it keeps too much. Neither changes a loss.
+TEST_CASE("a stage keeps as many micro-batches as 1F1B has in flight", "[train][megatron]") {
+  const auto kept = [](int micro_batches, bool filled) {
+    auto json = megatron_run(1, 4, 1);
+    json["accumulate"] = micro_batches;
+    json["global_batch"] = 2 * micro_batches;
+    json["settings"]["fill_bubbles"] = filled;
+    json["steps"] = 2;
+    TrainerRun run(json);
+    const auto attempt = run.attempt();
+    INFO(attempt.output);
+    REQUIRE(attempt.ok());
+    return attempt.event("profile").at("memory_items").at("activations").get<double>();
+  };
+  const double one = kept(1, false);
+  CHECK(one > 0);
+  CHECK(kept(8, false) == 4 * one);
+  CHECK(kept(8, true) == 4 * one);
+}
+
 TEST_CASE("gradients of weights that fill bubbles change no bit", "[train][megatron]") {
   auto run = megatron_run(1, 4, 1);
   const auto plain = train(run);

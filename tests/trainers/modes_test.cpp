@@ -113,3 +113,22 @@ TEST_CASE("held-out data is evaluated, and all is told", "[train]") {
   CHECK(fs::exists(attempt.folder / "tensorboard"));
   CHECK(attempt.output.find(" iteration ") != std::string::npos);
 }
+
+TEST_CASE("held-out data has the same loss in every layout", "[train][megatron][zero]") {
+  const auto evaluated = [](nlohmann::ordered_json json) {
+    json["steps"] = 2;
+    json["training"]["evaluate_every"] = 2;
+    json["training"]["evaluate_batches"] = 3;
+    TrainerRun run(json);
+    const auto attempt = run.attempt();
+    INFO(attempt.output);
+    REQUIRE(attempt.ok());
+    return attempt.event("evaluation").at("loss").get<double>();
+  };
+  const double alone = evaluated(ddp_run(1));
+  for (const auto& json : {ddp_run(2), megatron_run(1, 2, 2), zero_run("zero3", 2),
+                           zero_run("deepspeed", 2, {{"stage", 1}})}) {
+    CAPTURE(json.at("strategy"), json.at("gpus"));
+    CHECK(std::abs(evaluated(json) - alone) < 1e-5);
+  }
+}

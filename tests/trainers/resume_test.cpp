@@ -153,6 +153,25 @@ TEST_CASE("SIGUSR1 saves and leaves; another number of ranks goes on from there"
   }
 }
 
+TEST_CASE("a stop that only a later stage hears of stops all at one step", "[train][megatron]") {
+  auto json = megatron_run(1, 2, 1);
+  json["steps"] = 1000;
+  TrainerRun run(json);
+  AttemptOptions options;
+  options.meanwhile = [](const std::vector<pid_t>& pids, const fs::path& attempt) {
+    REQUIRE(wait_for_step(attempt, 3));
+    ::kill(pids[1], SIGUSR1);
+  };
+  const auto stopped = run.attempt(options);
+  INFO(stopped.output);
+  REQUIRE(stopped.ok());
+  CHECK_FALSE(stopped.finished());
+  const auto latest = checkpoint::open_latest(run.checkpoints());
+  REQUIRE(latest.reader);
+  CHECK(latest.reader->facts().step < 1000);
+  CHECK(latest.reader->facts().step == stopped.event("end").at("step"));
+}
+
 TEST_CASE("a run whose checkpoints are all corrupt does not begin anew", "[train]") {
   TrainerRun run(long_run(2, 6));
   REQUIRE(run.attempt().ok());

@@ -1,4 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
 
@@ -132,6 +133,21 @@ TEST_CASE("the share of a killed try is never taken for this one's", "[checkpoin
     CHECK_THAT(text(status.error()), ContainsSubstring("rank-1 has not written its share in time"));
     CHECK(names_in(place.root()).empty());
   }
+}
+
+TEST_CASE("a rank's file of another size than it told makes no checkpoint", "[checkpoint]") {
+  const int bytes = GENERATE(-1, 1);
+  const Place place;
+  REQUIRE(write_all(place.root(), at_step(1), {simple(1), {}}));
+  REQUIRE(checkpoint::write(place.root(), at_step(2, 2), {}, as_rank(1, "b")));
+  const auto shard = place.root() / "step-00000002.b.writing/rank-1.safetensors";
+  fs::resize_file(shard, fs::file_size(shard) + static_cast<std::uintmax_t>(bytes));
+  auto options = as_rank(0, "b");
+  options.keep = 1;
+  const auto status = checkpoint::write(place.root(), at_step(2, 2), simple(2), options);
+  REQUIRE_FALSE(status);
+  CHECK_THAT(text(status.error()), ContainsSubstring("cannot be read back"));
+  CHECK(names_in(place.root()) == Names{"step-00000001"});
 }
 
 TEST_CASE("several ranks without a name for their attempt are refused", "[checkpoint]") {
