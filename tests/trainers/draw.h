@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace orch::test {
+
+// What is drawn of one seed: the same on every machine and with every standard library.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : random_(seed) {}
+
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
+  }
+  bool percent(std::int64_t chance) { return below(100) < chance; }
+  template <class T>
+  T one_of(const std::vector<T>& values) {
+    return values[static_cast<std::size_t>(below(static_cast<std::int64_t>(values.size())))];
+  }
+  std::int64_t divisor_of(std::int64_t number);
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// A model and how it learns: what all layouts of a case have in common.
+struct DrawnTraining {
+  std::string family, model, training;  // the last two in Lua
+  std::int64_t layers = 1, global_batch = 1;
+  std::string dtype, optimizer;
+
+  bool is_exact() const { return dtype == "fp32"; }
+};
+
+// A strategy with its settings, on so many ranks.
+struct DrawnLayout {
+  std::string name;      // "megatron 2x2x1": tensor, pipeline and data
+  std::string strategy;  // in Lua
+  std::int64_t ranks = 1, micro_batch = 1;
+};
+
+DrawnTraining draw_training(Draw& draw, bool with_fp16);
+// One that may be refused: whether it fits the model is for orch to say.
+DrawnLayout draw_layout(Draw& draw, const DrawnTraining& asked);
+// One process that computes all of it.
+DrawnLayout single(Draw& draw, const DrawnTraining& asked);
+
+// The experiment file of one of them.
+std::string lua(const DrawnTraining& asked, const DrawnLayout& layout);
+
+}  // namespace orch::test

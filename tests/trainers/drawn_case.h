@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/app/app.h"
+#include "tests/place.h"
+#include "tests/trainers/draw.h"
+
+namespace orch::test {
+
+// Plans experiments as `orch plan` does, on a machine like `local` with more ranks.
+class Planner {
+ public:
+  Planner();
+
+  // run.json; or none, where orch refuses it.
+  std::optional<nlohmann::ordered_json> plan(const std::string& lua);
+
+ private:
+  Place place_;
+  std::unique_ptr<app::App> app_;
+};
+
+// How far two trainings are apart, as parts of what they should come to: 0 is equal to the bit.
+struct Distances {
+  double loss = 0, evaluation = 0, norm = 0, weights = 0, states = 0;
+};
+
+struct DrawnOutcome {
+  int drawn = 0, refused = 0;  // layouts
+  bool is_exported = false;
+  Distances single;  // the first layout against one process
+  Distances
+      resumed;  // the second one, which goes on from the first one's checkpoint, against the first
+};
+
+// A training in two layouts, and in one process.
+class DrawnCase {
+ public:
+  // planner outlives it. All is drawn from the seed and the number.
+  DrawnCase(Planner& planner, std::uint64_t seed, int number, bool with_fp16);
+
+  void run();  // throws with what is wrong
+  const DrawnOutcome& outcome() const { return outcome_; }
+  bool is_exact() const { return asked_.is_exact(); }
+  std::string row() const;    // of the table
+  std::string files() const;  // the experiments
+
+ private:
+  // run.json of the first one that orch plans.
+  nlohmann::ordered_json draw_until_possible(const std::function<DrawnLayout()>& draw);
+
+  Planner& planner_;
+  Draw draw_;
+  bool with_fp16_;
+  DrawnTraining asked_;
+  std::vector<DrawnLayout> layouts_;  // one process, the first and the second
+  DrawnOutcome outcome_;
+};
+
+}  // namespace orch::test
