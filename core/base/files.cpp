@@ -16,8 +16,6 @@
 namespace orch {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-
 // It keeps its permissions, and one that may not be written is not.
 Status replace(const fs::path& file, const fs::file_status& about, std::string_view text) {
   if (::access(file.c_str(), W_OK) != 0) return file_error(file, "cannot write", errno);
@@ -121,7 +119,7 @@ Error file_error(const fs::path& path, std::string_view doing, int code) {
   return {printable(path.string()), std::string(doing) + ": " + std::strerror(code), fix};
 }
 
-Result<std::string> read_file(const fs::path& path) {
+Result<std::string> read_file(const fs::path& path, std::size_t limit) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return file_error(path, "cannot open", errno);
   std::string text;
@@ -132,8 +130,9 @@ Result<std::string> read_file(const fs::path& path) {
     if (got < 0) return file_error(path, "cannot read", errno);
     if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
-    if (text.size() > kLargestFile)
-      return Error{printable(path.string()), "is larger than 64 MiB", "check the path"};
+    if (text.size() > limit)
+      return Error{printable(path.string()), "is larger than " + std::to_string(limit >> 20) + " MiB",
+                   "check the path"};
   }
 }
 

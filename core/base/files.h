@@ -14,8 +14,9 @@ namespace orch {
 
 namespace fs = std::filesystem;
 
-// Files here are small; more than 64 MiB (or /dev/zero) is a mistake, not a file of ours.
-Result<std::string> read_file(const fs::path& path);
+// Most files here are small; one with more bytes than the limit (or /dev/zero) is a mistake.
+inline constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+Result<std::string> read_file(const fs::path& path, std::size_t limit = kLargestFile);
 
 // Written beside its place, synced and renamed: the path holds the old or the new text, never half.
 Status write_file_atomically(const fs::path& path, std::string_view text);

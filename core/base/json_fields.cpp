@@ -28,10 +28,10 @@ Json parse(std::string text, bool lenient) {
 
 }  // namespace
 
-Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit) {
+static Result<std::optional<off_t>> plain_size(const fs::path& path) {
   struct stat about = {};
   if (::stat(path.c_str(), &about) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
+    if (errno == ENOENT || errno == ENOTDIR) return std::optional<off_t>();
     auto error = file_error(path, "cannot look at", errno);
     if (error.fix.empty()) error.fix = "move it away";
     return error;
@@ -39,10 +39,23 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size
   // Opening a pipe would wait for a writer.
   if (!S_ISREG(about.st_mode))
     return Error{printable(path.string()), "is not a plain file", "move it away"};
-  if (about.st_size > static_cast<off_t>(limit))
-    return Error{printable(path.string()),
-                 fmt::format("has {} bytes: too large to be ours", about.st_size), "move it away"};
-  auto text = read_file(path);
+  return std::optional(about.st_size);
+}
+
+Result<bool> is_plain_file(const fs::path& path) {
+  const auto size = plain_size(path);
+  if (!size) return size.error();
+  return size->has_value();
+}
+
+Result<std::optional<std::string>> read_if_there(const fs::path& path, std::size_t limit) {
+  const auto size = plain_size(path);
+  if (!size) return size.error();
+  if (!*size) return std::optional<std::string>();
+  if (**size > static_cast<off_t>(limit))
+    return Error{printable(path.string()), fmt::format("has {} bytes: too large to be ours", **size),
+                 "move it away"};
+  auto text = read_file(path, limit);
   if (!text) return text.error();
   return std::optional(std::move(*text));
 }

@@ -7,42 +7,18 @@
 #include <utility>
 
 #include "core/base/json_fields.h"
+#include "core/base/plain_file.h"
 #include "core/record/events/event_line.h"
-#include "core/record/events/window.h"
 #include "core/record/thinned.h"
 
 namespace orch::events {
 namespace {
 
-constexpr std::int64_t kHistoryChunk = 1 << 20;
 constexpr std::int64_t kUsualEnd = 32 << 10;  // some hundred steps: enough for a median
 constexpr std::int64_t kMostOfEnd = 4 << 20;  // where few of the last lines are steps
 constexpr std::size_t kFew = 16;
 constexpr std::size_t kWarmUp = 3;
 constexpr std::size_t kMostLosses = 2000, kMostPeaks = 400;  // points that are kept
-constexpr std::size_t kLongestLine = 4 << 20;                // longer is no event of ours
-
-// Visits whole lines from there on, and the last one though it may be half: a reader of events
-// skips that.
-template <class Visit>
-void each_line(const Window& file, std::int64_t from, Visit&& visit) {
-  std::string rest;
-  bool cut = from > 0;  // the first line
-  while (from < file.size()) {
-    const auto part = file.read(from, std::min(kHistoryChunk, file.size() - from));
-    if (part.empty()) break;
-    from += static_cast<std::int64_t>(part.size());
-    rest += part;
-    std::size_t begin = 0;
-    for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n', begin)) {
-      if (!std::exchange(cut, false)) visit(std::string_view(rest).substr(begin, end - begin));
-      begin = end + 1;
-    }
-    rest.erase(0, begin);
-    if (rest.size() > kLongestLine) rest.clear();
-  }
-  if (!rest.empty() && !cut) visit(rest);
-}
 
 // From one line to the next, if both tell and it grew; else nothing.
 double growth(double from, double to) { return to > from ? to - from : 0; }
@@ -54,14 +30,17 @@ std::optional<double> told(double number) {
 class Reader {
  public:
   void read(const fs::path& folder) {
-    const Window file(folder / "events.jsonl");
+    const PlainFile file(folder / "events.jsonl");
     if (!file.is_open()) return;
     before_.reset();
     fresh_ = true;
     read_from(file, 0);
   }
-  void read_from(const Window& file, std::int64_t from) {
-    each_line(file, from, [this](std::string_view line) { take(line); });
+  void read_from(const PlainFile& file, std::int64_t from) {
+    file.each_line(from, [this](std::string_view line) {
+      take(line);  // skips a last one that is half
+      return true;
+    });
   }
   const std::vector<Event>& steps() const { return steps_; }
 
@@ -197,7 +176,7 @@ class Reader {
 }  // namespace
 
 std::optional<record::Progress> read_progress(const fs::path& attempt_folder, double now) {
-  const Window file(attempt_folder / "events.jsonl");
+  const PlainFile file(attempt_folder / "events.jsonl");
   if (!file.is_open()) return std::nullopt;
   for (const auto bytes : {kUsualEnd, kMostOfEnd}) {
     const auto from = std::max<std::int64_t>(0, file.size() - bytes);

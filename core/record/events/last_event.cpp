@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_fields.h"
+#include "core/base/plain_file.h"
 #include "core/base/text.h"
 #include "core/record/events/collect.h"
 #include "core/record/events/event_line.h"
-#include "core/record/events/window.h"
 #include "core/record/named_text.h"
 
 namespace orch::events {
@@ -25,10 +25,10 @@ constexpr std::size_t kMostItems = 1000;
 // is none.
 Json last_event(const fs::path& file, std::string_view name, std::int64_t bytes,
                 std::string_view but = {}) {
-  const Window window(file);
-  if (!window.is_open()) return {};
+  const PlainFile events(file);
+  if (!events.is_open()) return {};
   const auto text =
-      window.read(std::max<std::int64_t>(0, window.size() - bytes), std::min(bytes, window.size()));
+      events.read(std::max<std::int64_t>(0, events.size() - bytes), std::min(bytes, events.size()));
   std::string_view rest = text;
   while (!rest.empty()) {
     const auto at = rest.find_last_of('\n');

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/plain_file.h"
 #include "core/record/events/collect.h"
-#include "core/record/events/window.h"
 
 namespace orch::events {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::int64_t kBlock = 64 << 10;
 constexpr std::int64_t kFurthest = 16 << 20;
 
 // Where the last so many lines begin; a last line without its end counts as one.
-std::int64_t start_of_last(const Window& file, std::int64_t lines) {
+std::int64_t start_of_last(const PlainFile& file, std::int64_t lines) {
   const auto size = file.size();
   if (lines == 0 || size == 0) return size;
   const auto furthest = std::max<std::int64_t>(0, size - kFurthest);
@@ -51,7 +51,7 @@ int label_of(std::string_view line) {
 Tail::Tail(fs::path file, std::int64_t lines) : file_(std::move(file)), lines_(lines) {}
 
 Tail::Chunk Tail::next() {
-  const Window file(file_);
+  const PlainFile file(file_);
   if (!file.is_open()) return {};
   if (at_ < 0) at_ = lines_ < 0 ? 0 : start_of_last(file, lines_);
   if (at_ > file.size()) at_ = 0;

@@ -49,14 +49,15 @@ Status Campaign::read_runs() {
   const auto wanted = store::read_wanted(folder_);
   damaged_.add(wanted);
   std::map<std::string, store::Index::Row> known;
-  for (auto& row : index_.rows(experiment_.name)) {
-    auto id = row.record.id;
-    known.emplace(std::move(id), std::move(row));
+  for (auto rows = index_.rows(experiment_.name); !rows.empty(); rows.pop_front()) {
+    auto id = rows.front().record.id;
+    known.emplace(std::move(id), std::move(rows.front()));
   }
   std::vector<RunView> runs;
+  runs.reserve(ids.size());
   std::map<std::string, std::size_t> place;
-  std::vector<store::Index::Row> ended;
-  bool news = false;  // to the index
+  std::vector<std::string> stamps;  // of the runs
+  bool news = false;                // to the index
   for (const auto& id : ids) {
     if (!options_.trust)
       if (const auto status = store::check_ours(folder_ / id, owner); !status) {
@@ -65,11 +66,11 @@ Status Campaign::read_runs() {
       }
     RunView view;
     std::string stamp;
+    const auto row = known.extract(id);
     // What has not ended may have been planned anew since.
-    if (const auto row = known.find(id);
-        row != known.end() && is_final(row->second.record.state)) {
-      stamp = std::move(row->second.stamp);
-      static_cast<record::LiveRun&>(view) = std::move(row->second);
+    if (!row.empty() && is_final(row.mapped().record.state)) {
+      stamp = std::move(row.mapped().stamp);
+      static_cast<record::LiveRun&>(view) = std::move(row.mapped());
     } else {
       stamp = store::stamp_of(folder_ / id);
       auto run = store::read_live_run(folder_ / id);
@@ -82,16 +83,24 @@ Status Campaign::read_runs() {
     view.wanted = wanted && wanted->contains(id);
     if (const auto before = find(id)) view.unheard_since = runs_[*before].unheard_since;
     read_run(view, folder_ / id);
-    if (view.settled) ended.push_back({view, std::move(stamp)});
-    news = news || (view.settled && !known.contains(id));
+    news = news || (view.settled && row.empty());
     place[id] = runs.size();
     runs.push_back(std::move(view));
+    stamps.push_back(std::move(stamp));
   }
   runs_ = std::move(runs);
   place_ = std::move(place);
   unnoted_.clear();
-  if (news) (void)index_.put(experiment_.name, std::move(ended));  // else they are read again
+  if (news) note_ended(stamps);
   return {};
+}
+
+// In the index; where it cannot be written, they are read again.
+void Campaign::note_ended(const std::vector<std::string>& stamps) {
+  std::vector<store::Index::Row> ended;
+  for (std::size_t i = 0; i < runs_.size(); ++i)
+    if (runs_[i].settled) ended.push_back({runs_[i], stamps[i]});
+  (void)index_.put(experiment_.name, ended);
 }
 
 void Campaign::damage(RunView& view, const Errors& errors) {

@@ -88,6 +88,7 @@ class Campaign {
 
  private:
   Status read_runs();
+  void note_ended(const std::vector<std::string>& stamps);
   void read_run(RunView& view, const fs::path& folder);
   void damage(RunView& view, const Errors& errors);
   Status look_again();

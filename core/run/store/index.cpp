@@ -4,11 +4,13 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <cerrno>
+#include <functional>
 #include <string_view>
 
 #include "core/base/draft.h"
 #include "core/base/json_fields.h"
-#include "core/base/text.h"
+#include "core/base/plain_file.h"
 #include "core/plan/estimate_json.h"
 #include "core/run/store/run_folder.h"
 
@@ -16,10 +18,8 @@ namespace orch::store {
 namespace {
 
 using Json = nlohmann::json;
-using Rows = std::vector<Index::Row>;
 
-constexpr std::string_view kHead = "{\"orch_index\":7}\n";  // its version
-constexpr std::size_t kLargestIndex = std::size_t{1} << 30;
+constexpr std::string_view kHead = "{\"orch_index\":7}";  // its version
 
 fs::path file_of(const fs::path& root) { return root / "index.jsonl"; }
 
@@ -42,7 +42,7 @@ std::string line_of(const Index::Row& row) {
     for (const auto& [name, member] : plan::kEstimateNumbers)
       json["estimated"][name] = (*record.estimated).*member;
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Index::Row read_row(Fields& fields) {
@@ -65,31 +65,65 @@ Index::Row read_row(Fields& fields) {
   return row;
 }
 
-// Of all experiments. A line that is none of ours says nothing.
-Result<Rows> read_rows(const fs::path& root) {
-  const auto text = read_if_there(file_of(root), kLargestIndex);
-  if (!text) return text.error();
-  Rows rows;
-  if (!*text || !(*text)->starts_with(kHead)) return rows;
-  for (const auto& line : split(std::string_view(**text).substr(kHead.size()), '\n')) {
-    const auto json = parse_json(line);
-    if (!json.is_object()) continue;
-    Fields fields(json);
-    auto row = read_row(fields);
-    if (fields.problem().empty()) rows.push_back(std::move(row));
-  }
-  return rows;
+// How a line says of which experiment it is: within a text the quotes would have backslashes.
+constexpr std::string_view kExperiment = "\"experiment\":";
+std::string mark_of(const std::string& experiment) {
+  return std::string(kExperiment) +
+         Json(experiment).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Status write_rows(const fs::path& root, const Rows& rows) {
-  auto draft = DraftFile::create(file_of(root));
-  if (!draft) return draft.error();
-  if (auto status = draft->append(kHead); !status) return status;
-  for (const auto& row : rows)
-    if (auto status = draft->append(line_of(row)); !status) return status;
-  if (auto status = draft->close(); !status) return status;
-  return draft->publish();
+// Visits the lines of all experiments; there are none in an index of another version. Never all at
+// once: 200,000 runs have 200 MB of them.
+Status each_line(const fs::path& root, const std::function<void(std::string_view)>& visit) {
+  const auto path = file_of(root);
+  const auto there = is_plain_file(path);
+  if (!there) return there.error();
+  if (!*there) return {};
+  const PlainFile file(path);
+  if (!file.is_open()) return file_error(path, "cannot open", errno);
+  bool is_ours = false;
+  file.each_line(0, [&](std::string_view line) {
+    if (!is_ours) return is_ours = line == kHead;
+    visit(line);
+    return true;
+  });
+  return {};
 }
+
+// A line that is none of ours says nothing.
+std::optional<Index::Row> parse_row(std::string_view line) {
+  const auto json = parse_json(line);
+  if (!json.is_object()) return std::nullopt;
+  Fields fields(json);
+  auto row = read_row(fields);
+  return fields.problem().empty() ? std::optional(std::move(row)) : std::nullopt;
+}
+
+// The index as it is written anew. What a reader would skip is not written.
+class Draft {
+ public:
+  static Result<Draft> create(const fs::path& root) {
+    auto file = DraftFile::create(file_of(root));
+    if (!file) return file.error();
+    Draft draft(std::move(*file));
+    if (auto status = draft.add(kHead); !status) return status.error();
+    return draft;
+  }
+  Status add(std::string_view line) {
+    if (line.size() >= PlainFile::kLongestLine) return {};
+    if (auto status = file_.append(line); !status) return status;
+    return file_.append("\n");
+  }
+  Status publish() {
+    if (auto status = file_.close(); !status) return status;
+    return file_.publish();
+  }
+
+ private:
+  explicit Draft(DraftFile file) : file_(std::move(file)) {}
+
+  DraftFile file_;
+};
 
 Result<Index::Row> row_of(const fs::path& folder) {
   auto stamp = stamp_of(folder);
@@ -101,23 +135,33 @@ Result<Index::Row> row_of(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<Index::Row> Index::rows(const std::string& experiment) {
-  auto rows = read_rows(root_);
-  why_ = rows ? "" : rows.error().front().text();
-  if (!rows) return {};
-  std::erase_if(*rows, [&](const Row& row) {
-    return row.record.source != experiment ||
-           row.stamp != stamp_of(root_ / experiment / row.record.id);
+std::deque<Index::Row> Index::rows(const std::string& experiment) {
+  std::deque<Row> rows;
+  const auto mark = mark_of(experiment);
+  const auto status = each_line(root_, [&](std::string_view line) {
+    if (line.find(mark) == line.npos) return;
+    auto row = parse_row(line);
+    if (row && row->record.source == experiment &&
+        row->stamp == stamp_of(root_ / experiment / row->record.id))
+      rows.push_back(std::move(*row));
   });
-  return std::move(*rows);
+  why_ = status ? "" : status.error().front().text();
+  return rows;
 }
 
-Status Index::put(const std::string& experiment, std::vector<Row> rows) const {
-  auto all = read_rows(root_);
-  if (!all) return all.error();
-  std::erase_if(*all, [&](const Row& row) { return row.record.source == experiment; });
-  std::move(rows.begin(), rows.end(), std::back_inserter(*all));
-  return write_rows(root_, *all);
+// Lines of other experiments stay as they are.
+Status Index::put(const std::string& experiment, const std::vector<Row>& rows) const {
+  auto draft = Draft::create(root_);
+  if (!draft) return draft.error();
+  const auto mark = mark_of(experiment);
+  Status added;
+  const auto read = each_line(root_, [&](std::string_view line) {
+    if (added && line.find(kExperiment) != line.npos && line.find(mark) == line.npos)
+      added = draft->add(line);
+  });
+  if (!read) return read;
+  for (std::size_t i = 0; added && i < rows.size(); ++i) added = draft->add(line_of(rows[i]));
+  return added ? draft->publish() : added;
 }
 
 // The inode too: a clock of a file system may be coarse, and each state.json is a new file.
@@ -128,18 +172,28 @@ std::string stamp_of(const fs::path& run_folder) {
                      about.st_size);
 }
 
-Result<std::size_t> rebuild_index(const fs::path& root, Errors* damaged) {
-  Rows rows;
+static Result<std::size_t> rebuild(const fs::path& root, Errors* damaged) {
+  auto draft = Draft::create(root);
+  if (!draft) return draft.error();
+  std::size_t count = 0;
   for (const auto& experiment : experiments(root))
     for (const auto& id : run_ids(root / experiment)) {
-      auto row = row_of(root / experiment / id);
+      const auto row = row_of(root / experiment / id);
       if (damaged) damaged->add(row);
-      if (row) rows.push_back(std::move(*row));
+      if (!row) continue;
+      if (auto status = draft->add(line_of(*row)); !status) return status.error();
+      ++count;
     }
-  if (auto status = write_rows(root, rows); !status)
-    return Error{status.error().front().text(), "the index cannot be written",
+  if (auto status = draft->publish(); !status) return status.error();
+  return count;
+}
+
+Result<std::size_t> rebuild_index(const fs::path& root, Errors* damaged) {
+  auto count = rebuild(root, damaged);
+  if (!count)
+    return Error{count.error().front().text(), "the index cannot be written",
                  "orch works without it, but slower"};
-  return rows.size();
+  return count;
 }
 
 }  // namespace orch::store

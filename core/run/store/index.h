@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,12 @@ class Index {
   explicit Index(const fs::path& root) : root_(root) {}
 
   // The rows of an experiment that still count. One that is damaged or of another version is none.
-  std::vector<Row> rows(const std::string& experiment);
+  std::deque<Row> rows(const std::string& experiment);
   // Why it could not be read; then there are no rows.
   const std::string& why() const { return why_; }
 
   // In the place of all that it has of the experiment.
-  Status put(const std::string& experiment, std::vector<Row> rows) const;
+  Status put(const std::string& experiment, const std::vector<Row>& rows) const;
 
  private:
   fs::path root_;

@@ -207,6 +207,43 @@ TEST_CASE("an index that is damaged or of another version is none, and made anew
   }
 }
 
+// 64 MiB were its end once: about 72,000 runs.
+TEST_CASE("an index of any size is read, and kept when another experiment is put", "[store][index]") {
+  const Place place;
+  const Index index(place.root());
+  auto large = row("large", "run-0");
+  large.record.reason = std::string(1 << 20, 'r');
+  REQUIRE(index.put("large", {large}));
+  auto text = *read_file(place.root() / "index.jsonl");
+  const auto line = text.substr(text.find('\n') + 1);
+  for (int i = 1; i < 70; ++i) text += line;
+  place.file("index.jsonl", text);
+  REQUIRE(index.put("behind", {row("behind", "a-1")}));
+  REQUIRE(index.put("small", {row("small", "b-2")}));
+  CHECK(fs::file_size(place.root() / "index.jsonl") > text.size());
+  CHECK(ids(place.root(), "behind") == Ids{"a-1"});
+  CHECK(ids(place.root(), "small") == Ids{"b-2"});
+}
+
+TEST_CASE("an experiment is known by its field, not by a text that looks like it", "[store][index]") {
+  const Place place;
+  const Index index(place.root());
+  auto odd = row("x", "a-1");
+  odd.record.reason = R"("experiment":"y" and {"experiment":"y"})";
+  REQUIRE(index.put("x", {odd}));
+  REQUIRE(index.put("y", {row("y", "b-2")}));
+  CHECK(ids(place.root(), "x") == Ids{"a-1"});
+  CHECK(ids(place.root(), "y") == Ids{"b-2"});
+  REQUIRE(index.put("y\"", {row("y\"", "c-3")}));
+  CHECK(ids(place.root(), "y\"") == Ids{"c-3"});
+  CHECK(ids(place.root(), "y") == Ids{"b-2"});
+  auto endless = row("x", "b-2");  // a reader would skip its line
+  endless.record.reason = std::string(4 << 20, 'r');
+  REQUIRE(index.put("x", {endless, odd}));
+  CHECK(ids(place.root(), "x") == Ids{"a-1"});
+  CHECK(fs::file_size(place.root() / "index.jsonl") < 10'000);
+}
+
 TEST_CASE("where it cannot be, the index says why and has no rows", "[store][index]") {
   const Place place;
   const auto cannot = [](Index index) {
