@@ -37,8 +37,23 @@ bool ranks_before(const plan::Planned& a, const plan::Planned& b) {
   return key(a) < key(b);
 }
 
-// By size, and each size by time. Sorts positions first: a run is large, and each is moved but
-// once.
+// Puts the item that was at order[i] at i. Items are large: each is moved once, in place.
+void reorder(std::vector<plan::Planned>& items, std::vector<std::size_t> order) {
+  for (std::size_t first = 0; first < order.size(); ++first) {
+    if (order[first] == first) continue;
+    auto held = std::move(items[first]);
+    auto to = first;
+    for (auto from = order[to]; from != first; from = order[to]) {
+      items[to] = std::move(items[from]);
+      order[to] = to;
+      to = from;
+    }
+    items[to] = std::move(held);
+    order[to] = to;
+  }
+}
+
+// By size, and each size by time.
 void rank(std::vector<plan::Planned>& runs) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
@@ -48,10 +63,7 @@ void rank(std::vector<plan::Planned>& runs) {
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : ranks_before(runs[a], runs[b]);
   });
-  std::vector<plan::Planned> ranked;
-  ranked.reserve(runs.size());
-  for (const auto i : order) ranked.push_back(std::move(runs[i]));
-  runs = std::move(ranked);
+  reorder(runs, std::move(order));
 }
 
 // A job that is told to stop two steps before its limit must have time for more than that.
@@ -262,32 +274,6 @@ void App::note_unequal(plan::Run& run) {
   if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
 }
 
-Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
-  auto experiment = load(source, options.start);
-  if (!experiment) return experiment.error();
-  PlannedExperiment outcome;
-  outcome.experiment = std::move(*experiment);
-
-  plan::ExpandOptions expand;
-  expand.max_runs = options.max_runs;
-  expand.interrupted = interrupted;
-  auto plan = plan::expand(
-      outcome.experiment, find_cluster(),
-      [this](const plan::Run& run, auto& reasons, auto& warnings) {
-        backends_.of(*run.strategy).check(run, reasons, warnings);
-        if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
-        check_framework(run, reasons);
-      },
-      expand);
-  if (!plan) return plan.error();
-  outcome.rejected = std::move(plan->rejected);
-  if (auto status = price(std::move(plan->runs), outcome); !status) return status.error();
-  if (!options.runs.empty()) adopt_names(options.runs, outcome);
-  if (options.again) repeat_finished(options.runs, outcome);
-  rank(outcome.runs);
-  return outcome;
-}
-
 // On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
 void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const {
   for (const auto& phase : plan::phases(run)) {
@@ -308,32 +294,92 @@ estimate::AskWork App::ask_work() const {
   };
 }
 
-Status App::price(std::vector<plan::Run> runs, PlannedExperiment& outcome) {
-  estimate::Estimator estimator;
-  backend::Work work;
-  const auto ask = ask_work();
-  outcome.runs.reserve(runs.size());
-  std::unordered_set<std::string> ids;
-  ids.reserve(runs.size());
-  const auto missing = missing_files(outcome.experiment);
-  for (auto& run : runs) {
-    if (interrupted()) return Error{outcome.experiment.file, "interrupted while estimating", ""};
+// Runs as they come, with their prices; one that came before is only counted.
+class App::Pricing {
+ public:
+  Pricing(App& app, PlannedExperiment& outcome)
+      : app_(app),
+        outcome_(outcome),
+        ask_(app.ask_work()),
+        missing_(missing_files(outcome.experiment)) {}
+
+  Status add(plan::Run run) {
+    constexpr double kMost = 200'000;  // what grows has twice the memory while it does
+    if (outcome_.runs.empty())
+      outcome_.runs.reserve(
+          static_cast<std::size_t>(std::min(plan::combinations(outcome_.experiment), kMost)));
     run.id = plan::run_id(run);
-    if (!ids.insert(run.id).second) {
-      ++outcome.duplicates;
-      continue;
+    if (is_known(run.id)) {
+      ++outcome_.duplicates;
+      return {};
     }
-    if (auto status = ask(run, work); !status) return status;
-    auto estimate = estimator.estimate(run, work);
-    if (auto status = estimator.schedule(run, ask, estimate); !status) return status;
+    if (auto status = ask_(run, work_); !status) return status;
+    auto estimate = estimator_.estimate(run, work_);
+    if (auto status = estimator_.schedule(run, ask_, estimate); !status) return status;
     warn_about_time(run, estimate);
     warn_about_training(run);
     warn_about_variables(run);
-    note_unequal(run);
-    run.warnings.insert(run.warnings.end(), missing.begin(), missing.end());
-    outcome.runs.push_back({std::move(run), std::move(estimate)});
+    app_.note_unequal(run);
+    run.warnings.insert(run.warnings.end(), missing_.begin(), missing_.end());
+    places_.emplace(std::hash<std::string>()(run.id), outcome_.runs.size());
+    outcome_.runs.push_back({std::move(run), std::move(estimate)});
+    fit_memory(outcome_.runs.back());
+    return {};
   }
-  return {};
+
+ private:
+  bool is_known(const std::string& id) const {
+    const auto [begin, end] = places_.equal_range(std::hash<std::string>()(id));
+    return std::any_of(begin, end, [&](const auto& place) {
+      return outcome_.runs[place.second].run.id == id;
+    });
+  }
+  // What was appended to has room for as much again.
+  static void fit_memory(plan::Planned& planned) {
+    planned.run.id.shrink_to_fit();
+    planned.run.warnings.shrink_to_fit();
+    planned.estimate.schedule.shrink_to_fit();
+    for (auto& remark : planned.estimate.remarks) remark.shrink_to_fit();
+    for (auto& warning : planned.run.warnings) {
+      warning.fact.shrink_to_fit();
+      warning.fix.shrink_to_fit();
+    }
+  }
+
+  App& app_;
+  PlannedExperiment& outcome_;
+  estimate::AskWork ask_;
+  std::vector<Error> missing_;  // files
+  estimate::Estimator estimator_;
+  backend::Work work_;
+  std::unordered_multimap<std::size_t, std::size_t> places_;  // of runs, by the hash of their ids
+};
+
+Result<PlannedExperiment> App::plan(const experiment::Source& source, const PlanOptions& options) {
+  auto experiment = load(source, options.start);
+  if (!experiment) return experiment.error();
+  PlannedExperiment outcome;
+  outcome.experiment = std::move(*experiment);
+
+  plan::ExpandOptions expand;
+  expand.max_runs = options.max_runs;
+  expand.interrupted = interrupted;
+  Pricing pricing(*this, outcome);
+  expand.take = [&](plan::Run run) { return pricing.add(std::move(run)); };
+  auto plan = plan::expand(
+      outcome.experiment, find_cluster(),
+      [this](const plan::Run& run, auto& reasons, auto& warnings) {
+        backends_.of(*run.strategy).check(run, reasons, warnings);
+        if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
+        check_framework(run, reasons);
+      },
+      expand);
+  if (!plan) return plan.error();
+  outcome.rejected = std::move(plan->rejected);
+  if (!options.runs.empty()) adopt_names(options.runs, outcome);
+  if (options.again) repeat_finished(options.runs, outcome);
+  rank(outcome.runs);
+  return outcome;
 }
 
 // A run that has a folder under another name, because it was written by a version of orch that

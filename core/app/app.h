@@ -79,7 +79,7 @@ class App {
   void check_framework(const plan::Run& run, std::vector<Error>& reasons);
   void note_unequal(plan::Run& run);
   estimate::AskWork ask_work() const;
-  Status price(std::vector<plan::Run> runs, PlannedExperiment& outcome);
+  class Pricing;
   void repeat_finished(const fs::path& root, PlannedExperiment& outcome) const;
   void adopt_names(const fs::path& root, PlannedExperiment& outcome);
 

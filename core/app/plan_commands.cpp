@@ -85,9 +85,14 @@ std::string title(const tables::RankedRuns& result) {
   return out + origin_text(result) + "\n\n";
 }
 
+void print_json(const tables::RankedRuns& result, const tables::Standings* standings,
+                Console& console) {
+  tables::print_json(result, standings, [&](const std::string& text) { console.print(text); });
+}
+
 void show(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
   const auto& [format, screen] = arguments.common;
-  if (format == "json") return console.print(tables::json(result));
+  if (format == "json") return print_json(result, nullptr, console);
   if (format == "csv") console.print(tables::csv(result));
   if (format == "table") console.print(tables::wrap(title(result), screen));
   if (format != "csv") console.print(tables::table(result, screen, arguments.top));
@@ -205,7 +210,7 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   asked.common.tell("\n" + written_text(*written, place), console);
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
-  if (json) console.print(tables::json(result, end ? &*end : nullptr));
+  if (json) print_json(result, end ? &*end : nullptr, console);
   const auto verdict = verdict_on(result);
   const bool accepted = verdict == Exit::over_budget && arguments.options.over_budget;
   return verdict != Exit::ok && !accepted ? Ending(launched.errors, verdict) : launched;

@@ -67,7 +67,7 @@ plan::Run part_of(plan::Run run, std::int64_t micro_batches) {
   // Our own trainer has an engine of its own, whichever was planned for.
   for (std::size_t i = 0; run.trainer.empty() && i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i]; param.name == "engine")
-      run.settings[i] = param.default_value;
+      run.settings.set(i, param.default_value);
   return run;
 }
 

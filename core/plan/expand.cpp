@@ -108,8 +108,11 @@ Run make_run(const Frame& frame, Resolver& resolver) {
   run.tokens = tokens ? *tokens : 0;
   const auto* steps = std::get_if<std::int64_t>(&resolver.get(Field::steps));
   run.steps = steps ? *steps : 0;
+  std::vector<Value> settings;
+  settings.reserve(run.strategy->params.size());
   for (std::size_t i = 0; i < run.strategy->params.size(); ++i)
-    run.settings.push_back(resolver.get(kFields + static_cast<int>(i)));
+    settings.push_back(resolver.get(kFields + static_cast<int>(i)));
+  run.settings = std::move(settings);
   if (run.partition)
     run.job = job_words(job_words(run.partition->slurm, frame.experiment().job), frame.asked().job);
   // A setting that is a variable of the job: whoever trains, it reaches them.
@@ -201,9 +204,18 @@ void check_constraints(const Experiment& experiment, const Lookup& lookup,
 
 namespace {
 
-void sort_in(const Frame& frame, Resolver& resolver, const Training& training,
-             const CheckBackend& check_backend, Plan& plan) {
+// Where runs and rejected ones go.
+struct Outcome {
+  std::function<Status(Run)> take;
+  std::vector<Rejected> rejected;
+  Settings settings;  // of the first run of a strategy: others share them
+};
+
+Status sort_in(const Frame& frame, Resolver& resolver, const Training& training,
+               const CheckBackend& check_backend, Outcome& outcome) {
   Run run = make_run(frame, resolver);
+  if (outcome.settings.size() == 0) outcome.settings = run.settings;
+  run.settings = run.settings.shared_with(outcome.settings);
   run.training = training;
   std::vector<Error> reasons = resolver.problems();
   if (run.partition) {
@@ -216,14 +228,16 @@ void sort_in(const Frame& frame, Resolver& resolver, const Training& training,
     reasons.insert(reasons.end(), run.warnings.begin(), run.warnings.end());
     run.warnings.clear();
   }
-  for (std::int64_t repeat = 2; reasons.empty() && repeat <= frame.experiment().repeats; ++repeat) {
-    plan.runs.push_back(run);
-    plan.runs.back().repeat = repeat;
+  if (!reasons.empty()) {
+    outcome.rejected.push_back({label(run), std::move(reasons)});
+    return {};
   }
-  if (reasons.empty())
-    plan.runs.push_back(std::move(run));
-  else
-    plan.rejected.push_back({label(run), std::move(reasons)});
+  for (std::int64_t repeat = 2; repeat <= frame.experiment().repeats; ++repeat) {
+    auto again = run;
+    again.repeat = repeat;
+    if (auto status = outcome.take(std::move(again)); !status) return status;
+  }
+  return outcome.take(std::move(run));
 }
 
 }  // namespace
@@ -247,21 +261,28 @@ Result<Plan> expand(const Experiment& experiment, const FindCluster& find_cluste
                  "shorten the lists, pair some with zip{}, or raise --max-runs"};
   if (auto errors = check_hardware(experiment, find_cluster); !errors.empty()) return errors;
   Plan plan;
-  plan.runs.reserve(static_cast<std::size_t>(std::min(count, 1e5)));
+  Outcome outcome;
+  outcome.take = options.take ? options.take : [&](Run run) -> Status {
+    plan.runs.push_back(std::move(run));
+    return {};
+  };
   for (const auto& model : experiment.models) {
     for (const auto& strategy : experiment.strategies) {
       const Frame frame(experiment, model, strategy);
       Resolver resolver(frame, find_cluster);
       std::vector<std::size_t> points(frame.axes().size(), 0);
+      outcome.settings = {};
       do {
         if (options.interrupted && options.interrupted())
           return Error{experiment.file, "interrupted while planning", ""};
         resolver.start(points);
         for (const auto& training : experiment.trainings)
-          sort_in(frame, resolver, training, check_backend, plan);
+          if (auto status = sort_in(frame, resolver, training, check_backend, outcome); !status)
+            return status.error();
       } while (advance(frame, points));
     }
   }
+  plan.rejected = std::move(outcome.rejected);
   return plan;
 }
 

@@ -12,6 +12,8 @@ namespace orch::plan {
 struct ExpandOptions {
   double max_runs = 200'000;          // more combinations than this are refused with their count
   std::function<bool()> interrupted;  // asked now and then; true stops with an error
+  // Gets each run as it is made, in place of the plan: there may be 200,000. An error stops.
+  std::function<Status(Run)> take;
 };
 
 // A backend's own view of a run: reasons to reject it and warnings.

@@ -11,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/plan/cluster.h"
 #include "core/plan/model.h"
+#include "core/plan/settings.h"
 #include "core/plan/strategy.h"
 #include "core/plan/training.h"
 
@@ -67,7 +68,7 @@ struct Run {
   std::string id;  // label and hash (run_id.h); empty: not named yet
   std::string experiment;
   StrategyPtr strategy;
-  std::vector<Value> settings;  // in the order of strategy->params
+  Settings settings;  // in the order of strategy->params
   Model model;
   std::shared_ptr<const Cluster> cluster;
   const Partition* partition = nullptr;  // in cluster

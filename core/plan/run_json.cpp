@@ -183,6 +183,7 @@ void Reader::read_strategy() {
   strategy->backend_version = text("backend_version");
   if (!is_plain_name(strategy->backend) && !strategy->backend.empty())
     complain("backend", fmt::format("'{}' is no backend's name", printable(strategy->backend)));
+  std::vector<Value> values;
   for (const auto& [name, held] : section("settings").items()) {
     Param param;
     param.name = name;
@@ -191,8 +192,9 @@ void Reader::read_strategy() {
                  : held.is_number()         ? ParamType::real
                                             : ParamType::text;
     strategy->params.push_back(std::move(param));
-    run_.settings.push_back(from_json(held));
+    values.push_back(from_json(held));
   }
+  run_.settings = std::move(values);
   run_.strategy = std::move(strategy);
 }
 

@@ -214,7 +214,7 @@ std::vector<Input> border_seeds() {
     auto run = world().run;
     backend::Work work;
     run.strategy = strategy;
-    run.settings.clear();
+    run.settings = {};
     for (const auto& param : strategy->params) run.settings.push_back(param.default_value);
     (void)world().backends.of(*strategy).work(run, false, work);
     const auto sink = recording(answers);
@@ -250,7 +250,7 @@ void enter_border(const Input& input) {
   if (!backend) return;
   auto run = world().run;
   run.strategy = backend->strategies().front();
-  run.settings.clear();
+  run.settings = {};
   for (const auto& param : run.strategy->params) run.settings.push_back(param.default_value);
   std::vector<Error> reasons, warnings;
   backend->check(run, reasons, warnings);

@@ -149,11 +149,11 @@ TEST_CASE("a number format the GPU lacks is refused", "[plan][check]") {
 
 TEST_CASE("a setting that would be ignored is refused", "[plan][check]") {
   auto run = test::run();
-  run.settings[3] = std::int64_t{4};
+  run.settings.set(3, std::int64_t{4});
   CHECK(check(run).reasons.front().text() ==
         "powersgd_rank: has no effect with compression = 'none'\n"
         "  write compression = powersgd{ rank = ... }");
-  run.settings[2] = std::string("powersgd");
+  run.settings.set(2, std::string("powersgd"));
   CHECK(check(run).reasons.empty());
 }
 

@@ -85,9 +85,9 @@ TEST_CASE("where a framework trains, the engine of the estimate is no part of th
   engine.default_value = std::string("orch");
   strategy.params.push_back(engine);
   run.strategy = std::make_shared<const Strategy>(strategy);
-  run.settings.emplace_back(std::string("orch"));
+  run.settings.push_back(std::string("orch"));
   auto other = run;
-  other.settings.back() = std::string("megatron");
+  other.settings.set(other.settings.size() - 1, std::string("megatron"));
   CHECK(identity(run) != identity(other));
   run.framework = other.framework = "megatron-lm@0.12";
   CHECK(identity(run) == identity(other));
@@ -119,14 +119,15 @@ TEST_CASE("what is new and has a default changes no id", "[plan][id]") {
   param.name = "fused_optimizer";
   param.type = ParamType::boolean;
   param.default_value = true;
-  strategy->params.insert(strategy->params.begin(), param);
+  strategy->params.push_back(param);
   strategy->backend_version = "9.9";
   run.strategy = strategy;
-  run.settings.insert(run.settings.begin(), Value(true));
+  run.settings.push_back(true);
+  const auto last = run.settings.size() - 1;
   CHECK(run_id(run) == before);
-  run.settings.front() = false;
+  run.settings.set(last, false);
   CHECK(run_id(run) != before);
-  run.settings.front() = true;
+  run.settings.set(last, true);
 
   // A field of training.
   auto fields = training_fields();
@@ -176,7 +177,7 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   run.job.options = {"--exclusive"};
   differs(run);
   run = base;
-  run.settings[2] = std::string("powersgd");
+  run.settings.set(2, std::string("powersgd"));
   differs(run);
   run = base;
   run.model.family = "bloom";

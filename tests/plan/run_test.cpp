@@ -12,8 +12,8 @@ using namespace orch::plan;
 TEST_CASE("the label names what differs", "[plan][run]") {
   auto run = test::run();
   CHECK(label(run) == "m-megatron-384gpu-tp8-pp12-dp4-mb2");
-  run.settings[2] = std::string("powersgd");
-  run.settings[3] = std::int64_t{4};
+  run.settings.set(2, std::string("powersgd"));
+  run.settings.set(3, std::int64_t{4});
   CHECK(variant(run) == "compression=powersgd powersgd_rank=4");
   CHECK(label(run) == "m-megatron-384gpu-tp8-pp12-dp4-mb2-powersgd-powersgd_rank4");
   run.model.name = std::string(200, 'x');

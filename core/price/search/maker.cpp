@@ -140,9 +140,9 @@ void Maker::resolve() {
 void Maker::apply(const Held& held) {
   const auto& point = held.points[held.at];
   auto& settings = run_.settings;
-  settings[static_cast<std::size_t>(held.setting->param)] = point.front();
+  settings.set(static_cast<std::size_t>(held.setting->param), point.front());
   for (std::size_t c = 0; c < held.setting->children.size(); ++c)
-    settings[static_cast<std::size_t>(held.setting->children[c])] = point[c + 1];
+    settings.set(static_cast<std::size_t>(held.setting->children[c]), point[c + 1]);
 }
 
 std::uint64_t Maker::start(const Block& block) {

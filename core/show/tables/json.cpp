@@ -1,7 +1,9 @@
 #include "core/show/tables/json.h"
 
 #include <cmath>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -135,33 +137,84 @@ void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Js
 }
 
 // Texts of users may hold anything; what is not UTF-8 is replaced, never thrown at them.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+static std::string indented(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string json(const RankedRuns& result, const Standings* standings) {
+std::string dump(const Json& json) { return indented(json) + "\n"; }
+
+namespace {
+
+// An object that is printed while it is made, as dump() would print it: lists of it may be longer
+// than there is memory for.
+class Document {
+ public:
+  explicit Document(const Print& print) : print_(print) {}
+
+  void add(const char* name, const Json& value) {
+    begin(name);
+    put(value, 2);
+  }
+  void add_list(const char* name, std::size_t count,
+                const std::function<Json(std::size_t)>& item) {
+    begin(name);
+    text_ += "[";
+    for (std::size_t i = 0; i < count; ++i) {
+      text_ += i == 0 ? "\n    " : ",\n    ";
+      put(item(i), 4);
+      if (text_.size() >= kBlock) print_(std::exchange(text_, {}));
+    }
+    text_ += count == 0 ? "]" : "\n  ]";
+  }
+  void end() { print_(text_ + "\n}\n"); }
+
+ private:
+  static constexpr std::size_t kBlock = 64 << 10;
+
+  void begin(const char* name) {
+    text_ += first_ ? "{\n  " : ",\n  ";
+    first_ = false;
+    text_ += Json(name).dump() + ": ";
+  }
+  // Its lines so far to the right; within texts there are no line breaks.
+  void put(const Json& value, std::size_t columns) {
+    for (const char c : indented(value)) {
+      text_ += c;
+      if (c == '\n') text_.append(columns, ' ');
+    }
+  }
+
+  const Print& print_;
+  std::string text_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+void print_json(const RankedRuns& result, const Standings* standings, const Print& print) {
   std::map<std::string, const RunStatus*> ran;
   if (standings)
     for (const auto& run : standings->runs) ran[run.record.id] = &run;
-  Json runs = Json::array();
   const auto places = ranks(result);
-  for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    auto& run = runs.emplace_back(run_fields(*result.runs[i]));
+  const auto found = answer(result);
+  Document document(print);
+  document.add("version", 1);
+  document.add("experiment", result.experiment->name);
+  document.add("answer", {{"best", found.best}, {"sure", found.sure}});
+  document.add_list("runs", result.runs.size(), [&](std::size_t i) {
+    auto run = run_fields(*result.runs[i]);
     run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();
     run["tie"] = places[i].tie;
     add_limits(*result.runs[i], *result.experiment, run);
-    if (const auto found = ran.find(result.runs[i]->run.id); found != ran.end())
-      add_status(*found->second, run);
-  }
-  Json rejected = Json::array();
-  for (const auto& run : *result.rejected)
-    rejected.push_back({{"id", run.label}, {"reasons", errors_json(run.reasons)}});
-  const auto found = answer(result);
-  return dump({{"version", 1},
-               {"experiment", result.experiment->name},
-               {"answer", {{"best", found.best}, {"sure", found.sure}}},
-               {"runs", std::move(runs)},
-               {"rejected", std::move(rejected)}});
+    if (const auto status = ran.find(result.runs[i]->run.id); status != ran.end())
+      add_status(*status->second, run);
+    return run;
+  });
+  document.add_list("rejected", result.rejected->size(), [&](std::size_t i) {
+    const auto& run = (*result.rejected)[i];
+    return Json{{"id", run.label}, {"reasons", errors_json(run.reasons)}};
+  });
+  document.end();
 }
 
 std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,

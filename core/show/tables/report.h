@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,8 +43,10 @@ std::vector<std::vector<const plan::Planned*>> by_size(const RankedRuns& result)
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
 std::string csv(const RankedRuns& result);
 struct Standings;  // status.h
-// With the state and the measurements of the runs, where they were run.
-std::string json(const RankedRuns& result, const Standings* standings = nullptr);
+// In pieces, as it is made: 200,000 runs have 600 MB of JSON. With the state and the measurements of
+// the runs, where they were run.
+using Print = std::function<void(const std::string&)>;
+void print_json(const RankedRuns& result, const Standings* standings, const Print& print);
 
 // What an experiment comes to, in two sentences.
 struct Answer {

@@ -110,6 +110,6 @@ TEST_CASE("tables, Markdown and CSV show place and range", "[report][ranking]") 
   CHECK_THAT(csv(result), ContainsSubstring("\n1,true,a-1,a,") &&
                               ContainsSubstring("\n3,false,c-1,c,") &&
                               ContainsSubstring(",100,90.90909091,110,2400,"));
-  CHECK_THAT(json(result), ContainsSubstring("\"rank\": 3,\n      \"tie\": false") &&
+  CHECK_THAT(test::json_of(result), ContainsSubstring("\"rank\": 3,\n      \"tie\": false") &&
                                ContainsSubstring("\"days_low\": 90.9"));
 }

@@ -2,6 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/show/tables/support.h"
 
 using namespace orch;
 using namespace orch::tables;
@@ -85,7 +88,33 @@ TEST_CASE("commas and quotes in a CSV cell are quoted", "[report]") {
 
 TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
   const auto run = planned("caf\xe9");
-  CHECK_THAT(json(result_of(run)), ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
+  CHECK_THAT(test::json_of(result_of(run)), ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
+}
+
+TEST_CASE("JSON that is printed run by run is the document that a library writes", "[report]") {
+  std::vector<plan::Planned> runs;
+  for (int i = 0; i < 300; ++i) runs.push_back(planned("line\n\"" + std::to_string(i) + "\""));
+  const std::vector<plan::Rejected> rejected{{"x-1", {{"heads", "are odd", ""}}}, {"x-2", {}}};
+  for (const bool some : {true, false}) {
+    tables::RankedRuns result;
+    result.experiment = &kPlain;
+    result.rejected = some ? &rejected : &kNone;
+    for (const auto& run : runs)
+      if (some) result.runs.push_back(&run);
+    std::size_t pieces = 0, longest = 0;
+    std::string text;
+    print_json(result, nullptr, [&](const std::string& piece) {
+      ++pieces;
+      longest = std::max(longest, piece.size());
+      text += piece;
+    });
+    const auto read = nlohmann::ordered_json::parse(text);
+    CHECK(read["runs"].size() == (some ? 300 : 0));
+    CHECK(read["rejected"].size() == (some ? 2 : 0));
+    CHECK((text == read.dump(2) + "\n"));
+    CHECK((pieces > 1) == some);
+    CHECK(longest < 80'000);
+  }
 }
 
 TEST_CASE("a run counts once for each reason, whatever its numbers", "[report]") {

@@ -31,6 +31,12 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
 
 inline const std::vector<plan::Rejected> kNone;
 
+inline std::string json_of(const RankedRuns& result) {
+  std::string out;
+  print_json(result, nullptr, [&](const std::string& text) { out += text; });
+  return out;
+}
+
 inline RankedRuns result_of(const plan::Experiment& experiment,
                         const std::vector<plan::Planned>& runs) {
   RankedRuns result;

@@ -1,0 +1,43 @@
+#include "core/plan/settings.h"
+
+#include <algorithm>
+
+namespace orch::plan {
+
+void Settings::set(std::size_t i, Value value) {
+  const auto held = std::find_if(changed_.begin(), changed_.end(),
+                                 [i](const auto& change) { return change.first == i; });
+  if (held != changed_.end())
+    held->second = std::move(value);
+  else if ((*base_)[i] != value)
+    changed_.emplace_back(i, std::move(value));
+}
+
+void Settings::push_back(Value value) {
+  auto all = values();
+  all.push_back(std::move(value));
+  *this = Settings(std::move(all));
+}
+
+Settings Settings::shared_with(const Settings& other) const {
+  if (size() != other.size() || size() == 0) return *this;
+  Settings out;
+  out.base_ = other.base_;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < size(); ++i) count += (*this)[i] != (*other.base_)[i];
+  if (count > size() / 2) return *this;
+  out.changed_.reserve(count);
+  for (std::size_t i = 0; i < size(); ++i) out.set(i, (*this)[i]);
+  return out;
+}
+
+bool Settings::operator==(const Settings& other) const { return values() == other.values(); }
+
+std::vector<Value> Settings::values() const {
+  std::vector<Value> all;
+  all.reserve(size() + 1);
+  for (std::size_t i = 0; i < size(); ++i) all.push_back((*this)[i]);
+  return all;
+}
+
+}  // namespace orch::plan
