@@ -13,7 +13,7 @@ constexpr int kDeepest = 4;
 // Reads one object from its '{' on.
 class ObjectReader {
  public:
-  ObjectReader(std::string_view text, std::vector<NamedText>& out) : text_(text), out_(out) {}
+  ObjectReader(std::string_view text, const VisitText& visit) : text_(text), visit_(visit) {}
 
   bool read() { return object("", 0) && rest().empty(); }
 
@@ -57,21 +57,21 @@ class ObjectReader {
     return false;
   }
 
-  bool value(const std::string& name, int depth) {
+  bool value(std::string_view name, int depth) {
     std::string_view words;
     skip_blanks();
     if (at_ >= text_.size()) return false;
-    if (text_[at_] == '{') return object(name + "/", depth + 1);
+    if (text_[at_] == '{') return object(std::string(name) + "/", depth + 1);
     if (text_[at_] == '[' || text_[at_] == '(') return skip_brackets();
     if (text_[at_] != '"' && text_[at_] != '\'') {
-      const auto end = std::min(text_.find_first_of(",}", at_), text_.size());
-      words = trim(text_.substr(at_, end - at_));
-      at_ = end;
+      const auto begin = at_;
+      while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '}') ++at_;
+      words = trim(text_.substr(begin, at_ - begin));
       if (words.empty()) return false;
     } else if (!quoted(words)) {
       return false;
     }
-    if (out_.size() < kMostNames) out_.emplace_back(name, words);
+    if (count_++ < kMostNames) visit_(name, words);
     return true;
   }
 
@@ -81,24 +81,32 @@ class ObjectReader {
     do {
       std::string_view name;
       if (!quoted(name) || !take(':')) return false;
-      if (!value(before + std::string(name), depth)) return false;
+      const bool sound =
+          before.empty() ? value(name, depth) : value(before + std::string(name), depth);
+      if (!sound) return false;
     } while (take(','));
     return take('}');
   }
 
   std::string_view text_;
-  std::vector<NamedText>& out_;
-  std::size_t at_ = 0;
+  const VisitText& visit_;
+  std::size_t at_ = 0, count_ = 0;
 };
 
 }  // namespace
 
-bool read_object(std::string_view line, std::vector<NamedText>& out) {
-  out.clear();
+bool each_value(std::string_view line, const VisitText& visit) {
   line = trim(line);
   const auto begin = line.find('{');
   if (!line.ends_with('}') || begin == line.npos) return false;
-  return ObjectReader(line.substr(begin), out).read();
+  return ObjectReader(line.substr(begin), visit).read();
+}
+
+bool read_object(std::string_view line, std::vector<NamedText>& out) {
+  out.clear();
+  return each_value(line, [&](std::string_view name, std::string_view value) {
+    out.emplace_back(name, value);
+  });
 }
 
 void split_cells(std::string_view line, std::vector<std::string_view>& out) {

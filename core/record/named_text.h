@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,8 +11,11 @@ namespace orch::record {
 // A name and its value, both as they were written but for their quotation marks.
 using NamedText = std::pair<std::string, std::string_view>;
 
-// The values of an object that ends the line, as JSON or Python write one: {"loss": 2.5, 'lr': 1e-4}.
-// Names of an object inside are behind its own: "train/loss"; lists are left out. False: there is none.
+// Visits the values of an object that ends the line, as JSON or Python write one: {"loss": 2.5, 'lr':
+// 1e-4}. Names of an object inside are behind its own: "train/loss"; lists are left out. The texts last
+// as long as the visit. False: there is no object, which may turn out only after some values.
+using VisitText = std::function<void(std::string_view name, std::string_view value)>;
+bool each_value(std::string_view line, const VisitText& visit);
 bool read_object(std::string_view line, std::vector<NamedText>& out);
 
 // The cells of a line of CSV, without the quotation marks around one.

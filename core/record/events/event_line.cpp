@@ -1,7 +1,6 @@
 #include "core/record/events/event_line.h"
 
 #include <utility>
-#include <vector>
 
 #include "core/base/number.h"
 #include "core/base/text.h"
@@ -34,14 +33,13 @@ void set(Event& event, std::string_view key, std::string_view word) {
 }  // namespace
 
 std::optional<Event> parse_event(std::string_view line) {
-  std::vector<record::NamedText> fields;
-  if (!trim(line).starts_with('{') || !record::read_object(line, fields)) return std::nullopt;
+  if (!trim(line).starts_with('{')) return std::nullopt;
   Event event;
-  for (const auto& [name, value] : fields) {
+  const auto take = [&](std::string_view name, std::string_view value) {
     if (name == "event") event.name = value;
     set(event, name, value);
-  }
-  if (event.name.empty()) return std::nullopt;
+  };
+  if (!record::each_value(line, take) || event.name.empty()) return std::nullopt;
   return event;
 }
 
