@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 #include <set>
+#include <unordered_map>
 
 #include "core/app/rows.h"
 #include "core/app/run_logs.h"
@@ -211,7 +212,8 @@ Result<Records> Gatherer::find(const std::string& word) {
   if (word.ends_with(".lua") && looks_like(path, "experiment")) return experiment(word);
   if (word.ends_with(".csv") && looks_like(path, "gpus")) return table(path);
   if (word.ends_with(".json") && looks_like(path, "\"records\"")) {
-    const auto text = read_file(path);
+    constexpr std::size_t kLargest = std::size_t{1} << 30;  // --format json of 200,000 runs
+    const auto text = read_file(path, kLargest);
     if (!text) return text.error();
     return record::parse_records_json(*text, printable(word));
   }
@@ -247,9 +249,11 @@ Result<Records> Gatherer::experiment(const std::string& file) {
   if (there.empty()) return out;
   auto done = run_records(app_, arguments_.runs, name, ids, troubles_);
   if (!done) return done.error();
+  std::unordered_map<std::string, std::size_t> place;
+  for (std::size_t i = 0; i < ids.size(); ++i) place.emplace(ids[i], i);
   for (auto& record : *done)
-    for (auto& planned : out)
-      if (planned.id == record.id) planned = std::move(record);
+    if (const auto found = place.find(record.id); found != place.end())
+      out[found->second] = std::move(record);
   return out;
 }
 

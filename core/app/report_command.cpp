@@ -11,6 +11,7 @@
 #include "core/app/gather.h"
 #include "core/app/provenance.h"
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/record/records_json.h"
 #include "core/run/launch/process_shell.h"
 #include "core/show/page/page.h"
@@ -177,6 +178,11 @@ Ending write_page(const page::Page& page, const ReportArguments& arguments, Cons
   if (auto status = write_output(file, page::html(page)); !status) return status.error();
   console.print(
       tables::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
+  if (const auto count = page.records.size(); count > page::kMostRuns)
+    console.note(fmt::format(
+        "the page has {} of {} runs: those that ran, and the best of each strategy and size; "
+        "--format csv lists all\n",
+        group_digits(page::kMostRuns), group_digits(static_cast<double>(count))));
   console.note("report: " + printable(file) + "\n");
   if (arguments.open) open_page(file, console);
   return Exit::ok;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/base/date.h"
 #include "core/base/text.h"
@@ -124,8 +125,9 @@ Result<Records> run_records(App& app, const fs::path& root, const std::string& e
   const auto told = campaign.take_troubles();
   troubles.insert(troubles.end(), told.begin(), told.end());
   Records out;
+  const std::set<std::string> wanted(ids.begin(), ids.end());
   for (const auto& view : campaign.runs())
-    if (ids.empty() || std::find(ids.begin(), ids.end(), view.record.id) != ids.end())
+    if (wanted.empty() || wanted.contains(view.record.id))
       out.push_back(record_of(app, root, view, session.logs(), troubles));
   return out;
 }

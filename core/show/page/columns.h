@@ -41,6 +41,9 @@ struct Column {
 
 std::vector<Line> lines_of(const std::vector<record::Record>& records);
 
+// Those that the page has, in their order: see kMostRuns.
+std::vector<Line> lines_on_page(const std::vector<Line>& lines);
+
 // All that any record could fill, from left to right; the first names the run.
 std::vector<Column> columns_of(const std::vector<Line>& lines);
 

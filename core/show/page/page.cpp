@@ -97,14 +97,15 @@ std::string scripts(const std::vector<Line>& lines) {
 }  // namespace
 
 std::string html(const Page& page) {
-  const auto lines = lines_of(page.records);
-  const std::vector<Part> parts{{"bests", "The best of each", bests(lines)},
+  const auto all = lines_of(page.records);
+  const auto lines = lines_on_page(all);
+  const std::vector<Part> parts{{"bests", "The best of each", bests(all)},
                                 {"charts", "", charts(lines)},
-                                {"runs", "Runs", table(lines)},
+                                {"runs", "Runs", table(lines, all.size() - lines.size())},
                                 {"rejected", "Rejected runs", rejected(page.rejected)},
                                 {"budget", "Budget", budget(page.budget)},
                                 {"provenance", "Provenance", provenance(page)}};
-  auto out = head(page) + headline(page, lines) + contents(page, parts) + "<main id=\"main\">\n";
+  auto out = head(page) + headline(page, all) + contents(page, parts) + "<main id=\"main\">\n";
   for (const auto& part : parts) out += part.html;
   out += "</main>\n";
   if (!page.created.empty())

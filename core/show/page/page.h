@@ -44,6 +44,10 @@ struct Page {
   std::vector<Attachment> attachments;
 };
 
+// Runs in the table and the charts of a page, of which a browser makes a page of 10 MB. Of more there are
+// those that ran, then the best of each strategy and size in turn.
+inline constexpr std::size_t kMostRuns = 2000;
+
 // One HTML file that needs nothing else. Any text may be in the records: all of it is escaped.
 std::string html(const Page& page);
 

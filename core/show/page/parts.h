@@ -16,7 +16,8 @@ std::string answer_id(std::size_t answer);
 std::string headline(const Page& page, const std::vector<Line>& lines);
 // The best run of each strategy and size, with what it costs.
 std::string bests(const std::vector<Line>& lines);
-std::string table(const std::vector<Line>& lines);
+// left_out: how many more there are than these.
+std::string table(const std::vector<Line>& lines, std::size_t left_out);
 std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
 std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);

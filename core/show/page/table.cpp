@@ -99,6 +99,15 @@ void cell(std::string& out, const record::Record& record, const Filled& filled, 
   out += "</td>";
 }
 
+std::string of_how_many(const std::vector<Line>& lines, std::size_t left_out) {
+  if (left_out == 0) return "";
+  return fmt::format(
+      "<p class=\"note\">{} of {} runs are on this page: those that ran, and the best of each strategy and "
+      "size. <code>orch report --format csv</code> lists all.</p>\n",
+      group_digits(static_cast<double>(lines.size())),
+      group_digits(static_cast<double>(lines.size() + left_out)));
+}
+
 // What all runs have in common need not fill a column.
 std::string same(const std::vector<Filled>& columns) {
   std::string out;
@@ -110,7 +119,7 @@ std::string same(const std::vector<Filled>& columns) {
 
 }  // namespace
 
-std::string table(const std::vector<Line>& lines) {
+std::string table(const std::vector<Line>& lines, std::size_t left_out) {
   if (lines.empty()) return "";
   std::vector<Filled> columns, common;
   for (const auto& column : columns_of(lines)) {
@@ -122,7 +131,7 @@ std::string table(const std::vector<Line>& lines) {
     else if (columns.empty() || !filled.is_empty())
       columns.push_back(std::move(filled));
   }
-  std::string out = "<section id=\"runs\"><h2>Runs</h2>\n" + same(common) +
+  std::string out = "<section id=\"runs\"><h2>Runs</h2>\n" + of_how_many(lines, left_out) + same(common) +
                     R"(<div id="controls" class="controls"></div>
 <p id="shown" role="status" aria-live="polite"></p>
 <div class="box" role="region" aria-label="Table of runs" tabindex="0">

@@ -327,6 +327,34 @@ TEST_CASE("of many models those that were measured come first, the fastest befor
   CHECK(bests.substr(0, bests.find("</table>")).find("best</td>") == std::string::npos);
 }
 
+TEST_CASE("of too many runs the page has those that ran and the best of each", "[page]") {
+  Page page;
+  const auto add = [&](const std::string& id, const std::string& strategy, double step) -> Record& {
+    auto& run = page.records.emplace_back();
+    run.id = id;
+    run.set("strategy", strategy);
+    run.set("model", std::string("m"));
+    run.set("global_batch", std::int64_t{512});
+    run.set("seq", std::int64_t{2048});
+    estimate(run, step, 40);
+    run.estimated->time.clear();
+    return run;
+  };
+  for (int i = 0; i < 1999; ++i) add("fast" + std::to_string(i), "fast", 1 + 0.001 * i);
+  add("slowest", "slow", 100);
+  add("slow", "slow", 50);
+  add("ran", "slow", 200).state = record::State::failed;
+  const auto text = html(page);
+  CHECK_THAT(text, ContainsSubstring("2,000 of 2,002 runs are on this page") &&
+                       ContainsSubstring("--format csv</code> lists all"));
+  const auto table = text.substr(text.find("<table id=\"table\""));
+  const auto rows = table.substr(0, table.find("</table>"));
+  CHECK(count(rows, "<tr><th scope=\"row\">") == kMostRuns);
+  for (const auto* id : {"fast0", "fast1996", "slow", "slowest", "ran"}) row_of(rows, id);
+  for (const auto* id : {"fast1997", "fast1998"})
+    CHECK(rows.find(">" + std::string(id) + "<") == std::string::npos);
+}
+
 TEST_CASE("a page that is watched loads itself again", "[page]") {
   auto page = full();
   CHECK(html(page).find("http-equiv=\"refresh\"") == std::string::npos);
