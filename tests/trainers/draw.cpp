@@ -123,7 +123,7 @@ DrawnLayout draw_megatron(Draw& draw, const DrawnTraining& asked) {
   settings.set("recompute", draw.one_of<std::string>({"none", "full", "selective"}));
   settings.set("zero_stage", axes.data > 1 ? draw.below(2) : 0);
   settings.set("offload", draw.percent(25) ? "optimizer" : "none");
-  settings.set("fp32_accumulate", !asked.is_exact() && draw.percent(50));
+  settings.set("fp32_accumulate", asked.sums_wide() || (!asked.is_exact() && draw.percent(50)));
   settings.set("vocab_multiple", draw.one_of<std::int64_t>({1, 8, 40, 128}));
   settings.set("overlap_grad_reduce", draw.percent(50))
       .set("overlap_param_gather", draw.percent(50));
@@ -153,7 +153,7 @@ DrawnLayout draw_shards(Draw& draw, const DrawnTraining& asked) {
   settings.set("recompute", recompute)
       .set("offload_activations", recompute == "full" && draw.percent(50));
   settings.set("overlap", draw.percent(50));
-  settings.set("reduce_dtype", draw.percent(50) ? "fp32" : "dtype");
+  settings.set("reduce_dtype", asked.sums_wide() || draw.percent(50) ? "fp32" : "dtype");
   settings.set("tied_scatter", draw.percent(20) ? "twice" : "once");
   draw_common(draw, asked, settings);
   return {axes.name(name), name + settings.text(), axes.ranks(),
@@ -182,13 +182,12 @@ std::int64_t Draw::divisor_of(std::int64_t number) {
   return one_of(divisors);
 }
 
-DrawnTraining draw_training(Draw& draw, bool with_fp16) {
+DrawnTraining draw_training(Draw& draw) {
   DrawnTraining asked;
   bool has_bias = false;
   asked.model = draw_model(draw, asked, has_bias);
   asked.global_batch = draw.one_of<std::int64_t>({4, 6, 8, 8, 12});
-  asked.dtype = draw.one_of<std::string>({"fp32", "fp32", "fp32", "bf16"});
-  if (with_fp16 && draw.percent(25)) asked.dtype = "fp16";
+  asked.dtype = draw.one_of<std::string>({"fp32", "fp32", "fp32", "bf16", "fp16"});
   // A key's bias changes no score: its gradient is noise, of which Adafactor makes whole steps.
   asked.optimizer = !has_bias && draw.percent(30) ? "adafactor" : "adamw";
   Table fields;

@@ -33,6 +33,8 @@ struct DrawnTraining {
   std::string dtype, optimizer;
 
   bool is_exact() const { return dtype == "fp32"; }
+  // Sums in fp16 overflow where those of one process do not, and other steps are skipped.
+  bool sums_wide() const { return dtype == "fp16"; }
 };
 
 // A strategy with its settings, on so many ranks.
@@ -42,7 +44,7 @@ struct DrawnLayout {
   std::int64_t ranks = 1, micro_batch = 1;
 };
 
-DrawnTraining draw_training(Draw& draw, bool with_fp16);
+DrawnTraining draw_training(Draw& draw);
 // One that may be refused: whether it fits the model is for orch to say.
 DrawnLayout draw_layout(Draw& draw, const DrawnTraining& asked);
 // One process that computes all of it.

@@ -183,10 +183,8 @@ std::optional<nlohmann::ordered_json> Planner::plan(const std::string& lua) {
   return json;
 }
 
-DrawnCase::DrawnCase(Planner& planner, std::uint64_t seed, int number, bool with_fp16)
-    : planner_(planner),
-      draw_(seed * 1'000'003 + static_cast<std::uint64_t>(number)),
-      with_fp16_(with_fp16) {}
+DrawnCase::DrawnCase(Planner& planner, std::uint64_t seed, int number)
+    : planner_(planner), draw_(seed * 1'000'003 + static_cast<std::uint64_t>(number)) {}
 
 std::string DrawnCase::row() const {
   auto text = fmt::format("{:<11} {} {:<9}", asked_.family, asked_.dtype, asked_.optimizer);
@@ -214,7 +212,7 @@ nlohmann::ordered_json DrawnCase::draw_until_possible(const std::function<DrawnL
 
 void DrawnCase::run() {
   TrainerRun one(draw_until_possible([&] {
-    asked_ = draw_training(draw_, with_fp16_);
+    asked_ = draw_training(draw_);
     return single(draw_, asked_);
   }));
   const auto draw = [&] { return draw_layout(draw_, asked_); };

@@ -43,7 +43,7 @@ struct DrawnOutcome {
 class DrawnCase {
  public:
   // planner outlives it. All is drawn from the seed and the number.
-  DrawnCase(Planner& planner, std::uint64_t seed, int number, bool with_fp16);
+  DrawnCase(Planner& planner, std::uint64_t seed, int number);
 
   void run();  // throws with what is wrong
   const DrawnOutcome& outcome() const { return outcome_; }
@@ -57,7 +57,6 @@ class DrawnCase {
 
   Planner& planner_;
   Draw draw_;
-  bool with_fp16_;
   DrawnTraining asked_;
   std::vector<DrawnLayout> layouts_;  // one process, the first and the second
   DrawnOutcome outcome_;

@@ -20,7 +20,6 @@ struct Options {
   int layouts = 100;
   std::optional<int> only;
   int jobs = 2;
-  bool with_fp16 = false;
 };
 
 // What the summary counts: in how many cases either layout has it.
@@ -44,7 +43,8 @@ constexpr std::array kFeatures{Feature{"interleave", "interleave = "},
                                Feature{"all on the host", "offload = \"full"},
                                Feature{"dropout", "dropout = 0.1"},
                                Feature{"adafactor", "adafactor"},
-                               Feature{"bf16", "bf16"}};
+                               Feature{"bf16", "bf16"},
+                               Feature{"fp16", "fp16"}};
 
 // What a process that has tried a case sends to the one that counts.
 struct Report {
@@ -55,7 +55,7 @@ struct Report {
 
 Report try_case(Planner& planner, const Options& options, int number) {
   const auto began = std::chrono::steady_clock::now();
-  DrawnCase one(planner, options.seed, number, options.with_fp16);
+  DrawnCase one(planner, options.seed, number);
   Report report;
   std::string line, why;
   try {
@@ -67,8 +67,8 @@ Report try_case(Planner& planner, const Options& options, int number) {
   } catch (const std::exception& error) {
     report.failed = true;
     line = "FAILED";
-    why = fmt::format("  {}\n  tests/trainers/random --seed {} --only {}{}\n{}", error.what(),
-                      options.seed, number, options.with_fp16 ? " --fp16" : "", one.files());
+    why = fmt::format("  {}\n  tests/trainers/random --seed {} --only {}\n{}", error.what(),
+                      options.seed, number, one.files());
   }
   report.outcome = one.outcome();
   report.is_exact = one.is_exact();
@@ -144,10 +144,6 @@ std::optional<Options> parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--fp16") {
-      options.with_fp16 = true;
-      continue;
-    }
     if (++i == argc) return std::nullopt;
     const auto number = std::atoll(argv[i]);
     if (number < 1) return std::nullopt;
@@ -189,7 +185,6 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = orch::test::parse(argc, argv);
   if (options) return orch::test::run(*options);
-  fmt::print(stderr, "usage: {} [--seed N] [--layouts 100] [--only CASE] [--jobs 2] [--fp16]\n",
-             argv[0]);
+  fmt::print(stderr, "usage: {} [--seed N] [--layouts 100] [--only CASE] [--jobs 2]\n", argv[0]);
   return 2;
 }
