@@ -110,7 +110,9 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
 void Engine::load_powersgd(const checkpoint::Reader& from) {
   const auto before = from.facts().ranks;
   const bool same = before == world_.size();
-  const double ratio = dtype_of(config_) == at::kHalf ? double{1} * before / world_.size() : 1;
+  const bool by_layout =
+      dtype_of(config_) == at::kHalf && from.facts().numbers.contains("loss_scale_overflowed");
+  const double ratio = by_layout ? double{1} * before / world_.size() : 1;
   for (const auto& state : reducer_.states()) {
     const auto& name = parameters_[state.parameter].spec.name;
     if (state.kind != "error") {

@@ -117,14 +117,12 @@ void report(const Failed& failure, const WorldOptions& options, const Job& job) 
 }
 
 // What nobody can catch (thrown by a thread, or while another exception is on its way) is told like any
-// other failure. Both outlive the process's last exception.
+// other failure.
 void report_before_terminating(const WorldOptions& options, const Job& job) {
-  static const WorldOptions* rank = nullptr;
-  static const Job* of = nullptr;
-  rank = &options;
-  of = &job;
+  static const auto& rank = *new WorldOptions(options);  // threads may outlive what main() has
+  static const auto& of = *new Job(job);
   std::set_terminate([] {
-    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), *rank, *of);
+    report(std::current_exception() ? failure_at_hand() : Failed("bad_exit", "terminated"), rank, of);
     std::_Exit(1);
   });
 }
@@ -189,9 +187,9 @@ int trainer_main(int argc, char** argv, const MakeEngine& make) {
   // A kernel that is loaded at its first use makes the device wait for receives that are under way.
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   WorldOptions options;
-  report_before_terminating(options, *job);
   try {
     options = world_options_from_environment();
+    report_before_terminating(options, *job);
     auto config = plan::read_run(job->run_json);
     if (!config) throw Failed("data", text(config.error()));
     const auto folder = job->run_json.parent_path().string();

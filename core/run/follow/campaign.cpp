@@ -414,7 +414,7 @@ bool Campaign::would_be_due(std::size_t run) const {
 std::vector<std::size_t> Campaign::due() const {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < runs_.size(); ++i)
-    if (is_due(i)) out.push_back(i);
+    if (is_due(i) && !set_aside_.contains(runs_[i].record.id)) out.push_back(i);
   return out;
 }
 

@@ -31,6 +31,8 @@ class Campaign {
   // What could not be read or written since the last call, each but once; everything else went on.
   Errors take_troubles();
   void note_trouble(const Errors& errors);
+  // Not to be submitted any more by this orch: it would be refused again.
+  void set_aside(const std::string& run) { set_aside_.insert(run); }
 
   const fs::path& folder() const { return folder_; }
   const plan::Experiment& experiment() const { return experiment_; }
@@ -129,6 +131,7 @@ class Campaign {
   Errors damaged_;              // files of the experiment as a whole
   Errors trouble_;              // not yet taken
   std::set<std::string> told_;  // troubles, each but once
+  std::set<std::string> set_aside_;  // runs
 };
 
 }  // namespace orch::follow

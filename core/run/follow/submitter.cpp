@@ -84,7 +84,10 @@ Errors Submitter::examine(std::vector<std::size_t>& runs) {
                                   sums_before(view.record.id, phase), campaign_.options().trust);
       if (errors.add(sums)) sums_[{run, phase}] = std::move(*sums);
     }
-    return errors.size() > before;
+    if (errors.size() == before) return false;
+    campaign_.set_aside(view.record.id);
+    ++handed_.unsafe;
+    return true;
   });
   if (errors.size() > kErrorsShown) {
     errors[kErrorsShown - 1].fact +=

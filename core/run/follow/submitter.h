@@ -29,6 +29,7 @@ struct Handed {
   std::size_t jobs = 0;     // calls
   std::size_t waiting = 0;  // runs for which there is no room now; they stay due
   std::size_t refused = 0;  // runs
+  std::size_t unsafe = 0;   // runs that were left out: not ours, or changed
   bool silent = false;      // an error of submit(): the executor did not answer in time
 };
 

@@ -38,7 +38,7 @@ class Writing {
       status = Error{printable(here_.string()), printable(error.what()), ""};
     }
     if (status) return status;
-    const bool was_removed = options_.rank != 0 && !is_there(here_);
+    const bool was_removed = is_made_ && options_.rank != 0 && !is_there(here_);
     clean_up(status.error());
     if (was_removed)
       return Error{printable(here_.string()), "was removed before this rank had written its share",
@@ -63,6 +63,7 @@ class Writing {
   const WriteOptions& options_;
   std::string token_;
   fs::path here_;
+  bool is_made_ = false;
 };
 
 std::size_t size_of(const Piece& piece) {
@@ -155,6 +156,7 @@ Status make_folder(const fs::path& folder) {
 
 Status Writing::write_share() {
   if (auto status = make_folder(here_); !status) return status;
+  is_made_ = true;
   const auto note = write_shard();
   if (!note) return note.error();
   auto status =
