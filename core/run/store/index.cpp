@@ -90,7 +90,7 @@ Status each_line(const fs::path& root, const std::function<void(std::string_view
   return {};
 }
 
-// A line that is none of ours says nothing.
+// Nothing if the line is not a row of ours.
 std::optional<Index::Row> parse_row(std::string_view line) {
   const auto json = parse_json(line);
   if (!json.is_object()) return std::nullopt;

@@ -69,12 +69,12 @@ std::vector<std::string> run_ids(const fs::path& experiment_folder);
 // Experiments below a root: folders with at least one run or a submissions folder, sorted.
 std::vector<std::string> experiments(const fs::path& root);
 
-// Error if a file or folder belongs to another user, whoever we are: root does not run what others
-// can change, nor leave files of its own with them. One that is missing is nobody's. A run may also
-// be of the user whose experiment it is in: what others ran can be looked at.
+// Error if a file or folder belongs to another user. Root is no exception: it neither runs what others
+// can change nor leaves its own files with them. A missing one is no error. `or_of`: another owner that is
+// accepted, such as that of the experiment when its runs are only looked at.
 Status check_ours(const fs::path& path, std::optional<unsigned> or_of = std::nullopt);
 std::optional<unsigned> owner_of(const fs::path& path);  // uid; none: it cannot be told
-// The same of a folder, and if we may not write in it.
+// The same for a folder; also an error if we may not write in it.
 Status check_owner(const fs::path& folder);
 
 }  // namespace orch::store

@@ -176,7 +176,7 @@ class Document {
     first_ = false;
     text_ += Json(name).dump() + ": ";
   }
-  // Its lines so far to the right; within texts there are no line breaks.
+  // Indents every line by so many columns; strings contain no raw line breaks.
   void put(const Json& value, std::size_t columns) {
     for (const char c : indented(value)) {
       text_ += c;

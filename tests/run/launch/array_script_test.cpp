@@ -72,12 +72,13 @@ TEST_CASE("a task whose script was changed since it was submitted does not run i
   const auto folder = place.root() / "it's a run";
   place.file(folder / "job.sbatch", "echo trains\n");
   const auto script = array_script("", {folder});
-  const auto run = [&](const std::string& sum) {
+  const auto run = [&](const std::string& sum, const std::string& before = "") {
     place.file("submissions/0001/submission.json",
                "{\"script_sums\": [\"" + sum + "\"], \"start_sums\": [\"\"]}");
     ProcessShell shell;
     orch::Command command;
-    command.argv = {"bash", "-c", "SLURM_ARRAY_TASK_ID=0 ORCH_SUBMISSION=0001 exec bash -s"};
+    command.argv = {"bash", "-c",
+                    before + "SLURM_ARRAY_TASK_ID=0 ORCH_SUBMISSION=0001 exec bash -s"};
     command.input = script;
     return *shell.run(command);
   };
@@ -87,4 +88,10 @@ TEST_CASE("a task whose script was changed since it was submitted does not run i
   CHECK(other.code == 1);
   CHECK(other.out.empty());
   CHECK(other.err.find("job.sbatch changed since it was submitted") != std::string::npos);
+  // A node that cannot tell does not run it either.
+  const auto unknown = run(orch::sha256("echo trains\n"),
+                           "sha256sum() { return 127; }; export -f sha256sum; ");
+  CHECK(unknown.code == 1);
+  CHECK(unknown.out.empty());
+  CHECK(unknown.err.find("sha256sum of job.sbatch failed") != std::string::npos);
 }

@@ -57,7 +57,10 @@ std::string array_script(std::string_view header, const std::vector<fs::path>& r
 folder=${runs[SLURM_ARRAY_TASK_ID]}
 submission=${folder%/*}/submissions/${ORCH_SUBMISSION:-}/submission.json
 if grep -qsF '"script_sums"' "$submission"; then
-  sum=$(sha256sum <"$folder/job.sbatch")
+  if ! sum=$(sha256sum <"$folder/job.sbatch"); then
+    printf 'orch: %s: sha256sum of job.sbatch failed\n' "$folder" >&2
+    exit 1
+  fi
   if ! grep -qF "\"${sum%% *}\"" "$submission"; then
     printf 'orch: %s: job.sbatch changed since it was submitted\n' "$folder" >&2
     exit 1
