@@ -188,6 +188,9 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
   gather_weights(false);
 }
 
+// How many gathers this rank has started depends on how far its host is.
+void Engine::finish() { gather_.wait(); }
+
 std::map<std::string, std::string> Engine::effective() const {
   const Settings settings(config_);
   const bool sequence = settings.flag("sequence_parallel") && mesh_.tensor_size() > 1;

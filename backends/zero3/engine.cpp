@@ -156,7 +156,7 @@ OptimizerOptions Engine::optimizer_options() const {
 // the step before have been read.
 void Engine::finish_update(std::int64_t layer) {
   auto& optimizer = update_.optimizer();
-  finish(optimizer, unit_of(layer, config_.model.layers), profile_);
+  train::finish(optimizer, unit_of(layer, config_.model.layers), profile_);
   if (!clears_ || layer != config_.model.layers) return;
   optimizer.finish();
   parameters_.zero_gradients();
@@ -250,6 +250,11 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
 void Engine::load(const checkpoint::Reader& from, Load what) {
   update_.load(from, what);
   after_update(false);
+}
+
+// How many gathers this rank has started depends on how far its host is.
+void Engine::finish() {
+  if (refreshed_) refreshed_->wait();
 }
 
 std::map<std::string, std::string> Engine::effective() const {

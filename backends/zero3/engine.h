@@ -41,6 +41,7 @@ class Engine : public train::Engine {
   double evaluate(const data::Dataset& dataset, std::int64_t first, std::int64_t count) override;
   checkpoint::Saved save(checkpoint::Facts& facts) override;
   void load(const checkpoint::Reader& from, train::Load what) override;
+  void finish() override;
   std::map<std::string, std::string> effective() const override;
   std::map<std::string, double> memory_items() const override;
 

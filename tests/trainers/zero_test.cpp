@@ -1,9 +1,11 @@
 // ZeRO and FSDP against ddp: what is sharded changes no arithmetic. Tolerances are for fp32 and 20
 // steps.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 
+#include "core/base/flight.h"
 #include "tests/trainers/trainer.h"
 
 using namespace orch::test;
@@ -203,6 +205,29 @@ TEST_CASE("what lives on the host changes no bit", "[train][zero]") {
     json["settings"]["offload_fraction"] = fraction;
     json["settings"]["overlap"] = !(ranks == 1 && fraction < 1);
     CHECK(train(json, slow) == plain);
+  }
+}
+
+// Gathers that leave when the host is done with a unit: the last step's have all left when a rank does,
+// or another would wait for them.
+TEST_CASE("all ranks have ended the same gathers at the end", "[train][zero]") {
+  const bool megatron = GENERATE(false, true);
+  auto json = megatron ? megatron_run(2, 1, 2) : zero_run("deepspeed", 2, {{"stage", 2}});
+  json["steps"] = 3;
+  json["settings"]["offload"] = "optimizer";
+  if (megatron) json["settings"].update({{"zero_stage", 1}, {"overlap_param_gather", true}});
+  TrainerRun run(json);
+  const auto attempt = run.attempt();
+  REQUIRE(attempt.ok());
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto recording =
+        orch::flight::read((attempt.folder / "flight" / orch::flight::file_name(rank)).string());
+    REQUIRE(recording);
+    const auto is_gather = [&](const auto& each) {
+      return each.kind == "all_gather" && each.group == (megatron ? "data" : "gather") && !each.inside();
+    };
+    // In each of three steps two buckets, or four layers, the embedding and the final norm.
+    CHECK(std::ranges::count_if(recording->collectives, is_gather) == (megatron ? 6 : 18));
   }
 }
 

@@ -311,6 +311,7 @@ void Loop::tell_profile() {
 
 void Loop::finish() {
   tell_profile();
+  engine_->finish();
   wait_for_writers();
   const auto status = checkpointer_.finish();
   tell_checkpoints();
