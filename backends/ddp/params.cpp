@@ -54,14 +54,22 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            }}};
 }
 
+// Our own trainer has words up to a multiple of 128.
+static plan::Model sizes_of(const backend::RunView& run) {
+  auto sizes = run.model();
+  if (run.text("engine") == "orch") sizes.vocab = round_up(sizes.vocab, 128);
+  return sizes;
+}
+
 Setup::Setup(const backend::RunView& run)
-    : model(backend::transformer(run.model(), run->micro_batch)),
+    : model(backend::transformer(sizes_of(run), run->micro_batch)),
       micro_batches(run->accumulate),
       ranks(run->data_parallel) {
   const auto asked = run.text("compression");
   powersgd.rank = static_cast<double>(run.integer("powersgd_rank"));
   powersgd.min_rate = run.real("powersgd_min_compression_rate");
   model.lean = run.text("engine") == "orch";
+  if (model.lean) model.align = static_cast<double>(backend::alignment(1));
   const auto optimizer = run.text("optimizer");
   bucket = run.real("bucket_mb") * 1048576;
   overlap = run.flag("overlap");

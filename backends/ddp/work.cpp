@@ -52,6 +52,7 @@ void emit_products(const Setup& setup, Matrix matrix, WorkSink& sink) {
           [&] { return say(kTraffic, " B x ", matrix.elements(), " = ", Size{bytes}); });
 }
 
+// params: without what lies between tensors, which is not sent then.
 void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double params,
                    WorkSink& sink) {
   double factors = 0, whole = params;
@@ -69,7 +70,7 @@ void emit_powersgd(const Setup& setup, std::span<const Matrix> matrices, double 
   emit_all_reduce(setup, "uncompressed gradient all-reduce", each, whole, buckets, sink);
 }
 
-void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params,
+void emit_training(const Setup& setup, std::span<const Matrix> matrices, double params, double exact,
                    WorkSink& sink) {
   if (setup.micro_batches > 1) {
     const double each = setup.states.accumulate_traffic();
@@ -78,7 +79,7 @@ void emit_training(const Setup& setup, std::span<const Matrix> matrices, double 
   }
   if (setup.ranks > 1) {
     if (setup.compression == Compression::powersgd)
-      emit_powersgd(setup, matrices, params, sink);
+      emit_powersgd(setup, matrices, exact, sink);
     else
       emit_plain(setup, params, sink);
   }
@@ -94,11 +95,13 @@ void emit_work(const Setup& setup, WorkSink& sink) {
   sink.schedule({sizeof(orch_schedule), model.recompute, 1, setup.micro_batches, 1, setup.dtype, 0});
   sink.block("layer");
   emit_layer(model, sink);
-  emit_training(setup, layer_matrices(model.sizes), model.layer_params(), sink);
+  emit_training(setup, layer_matrices(model.sizes), model.layer_params(),
+                model.sizes.layer_params(), sink);
   sink.block("embedding and LM head");
   emit_embedding(model, sink);
   emit_head(model, sink);
-  emit_training(setup, end_matrices(model.sizes), model.sizes.end_params(), sink);
+  emit_training(setup, end_matrices(model.sizes), model.params() - model.layers * model.layer_params(),
+                model.sizes.end_params(), sink);
   emit_agreement(model, sink, setup.group());
   sink.stages(0, 0, std::array{model.layers, 1.0});
 }

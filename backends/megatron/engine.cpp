@@ -64,7 +64,7 @@ const plan::Run& checked(const plan::Run& run) {
 ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
   const Slice slice{mesh.tensor_rank(), mesh.tensor_size()};
   return lay_out(specs_of(run, mesh.stage()), slice,
-                 std::lcm<std::int64_t>(kAlign, 8 * mesh.data_size()));
+                 backend::alignment(mesh.data_size()));
 }
 
 std::string schedule_name(const plan::Run& run) {

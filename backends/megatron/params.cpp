@@ -139,6 +139,7 @@ Setup::Setup(const backend::RunView& run)
   if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
+  if (model.lean) model.align = static_cast<double>(backend::alignment(data));
   // Nanotron is PyTorch's DDP, whose reductions run under backward, unless fp32 sums are sharded: then
   // it reduces after backward.
   overlap_grad_reduce =

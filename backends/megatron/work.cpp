@@ -71,9 +71,10 @@ void emit_training(const Setup& setup, double params, WorkSink& sink, std::int64
 }
 
 // With sequence parallelism each rank has seen its own rows of what all of them have: those gradients
-// are added up once per step, all in one buffer.
-void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink) {
-  if (!setup.model.sequence_parallel) return;
+// are added up once per step, all in one buffer. Norms of heads are, in any case.
+void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink, double in_any_case = 0) {
+  if (!setup.model.sequence_parallel) params = setup.model.lean && setup.tensor > 1 ? in_any_case : 0;
+  if (params == 0) return;
   const double bytes = params * setup.gradient_bytes() / setup.shards();
   sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, setup.tensor_group(), 0.1),
                  {0, 0, 0, 1}),
@@ -85,8 +86,7 @@ void emit_shared_gradients(const Setup& setup, double params, WorkSink& sink) {
 void emit_tied_reduction(const Setup& setup, WorkSink& sink) {
   if (setup.pipeline == 1 || !setup.model.sizes.tied) return;
   const double shards = setup.model.lean ? setup.shards() : 1;
-  const double params =
-      (setup.model.embedding_params() + setup.model.padding_params()) / shards;
+  const double params = setup.model.padded_vocab * setup.model.hidden / (setup.model.tensor_parallel * shards);
   const double bytes = params * setup.gradient_bytes();
   sink.op(
       during(collective("tied embedding all-reduce", ORCH_ALL_REDUCE, bytes, setup.ends_group()),
@@ -136,7 +136,7 @@ void emit_layers(const Setup& setup, const char* name, const Transformer& model,
   emit_sums(setup, layer_statistics(model), sink);
   emit_training(setup, model.layer_params() - experts, sink);
   if (experts > 0) emit_training(setup, experts, sink, setup.experts);
-  emit_shared_gradients(setup, model.shared_params(), sink);
+  emit_shared_gradients(setup, model.shared_params(), sink, model.head_norm_params());
 }
 
 void emit_blocks(const Setup& setup, WorkSink& sink) {
@@ -144,19 +144,20 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   const double words = model.embedding_params() + model.padding_params();
   // The words once more, or a matrix of its own.
   const bool has_head = setup.pipeline > 1 || !model.sizes.tied;
+  const double norms = model.sizes.norm_width();
   const double of_words = word_statistics(model), of_first = first_statistics(model);
   emit_layers(setup, "layer", setup.layer(), setup.dealt_params(), sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   emit_training(setup, words + model.first_params(), sink);
-  emit_shared_gradients(setup, model.first_params(), sink);
+  emit_shared_gradients(setup, model.sizes.position_params() + norms * (model.sizes.embedding_norm ? 1 : 0), sink);
   emit_tied_reduction(setup, sink);
   emit_sums(setup, of_words + of_first, sink);
   emit_tied_statistics(setup, of_words, sink);
   sink.block("LM head");
   emit_head(model, sink);
   emit_training(setup, model.last_params() + (has_head ? words : 0), sink);
-  emit_shared_gradients(setup, model.last_params(), sink);
+  emit_shared_gradients(setup, norms, sink);
   emit_tied_reduction(setup, sink);
   emit_sums(setup, 2 + (has_head ? of_words : 0), sink);
   emit_tied_statistics(setup, of_words, sink);

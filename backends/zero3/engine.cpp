@@ -60,7 +60,7 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mo
   const auto& model = run.model;
   const auto specs = parameter_specs(model, Span::whole(model), padded_vocab(model, 128 * tensor));
   return lay_out(specs, {mesh.tensor_rank(), mesh.tensor_size()},
-                 std::lcm<std::int64_t>(kAlign, 8 * mode.shard_ranks));
+                 backend::alignment(mode.shard_ranks));
 }
 
 // Of gradients on their way: as the products have them, as DeepSpeed and FSDP do, or in fp32.

@@ -106,6 +106,7 @@ Setup::Setup(const backend::RunView& run)
   } else {
     offload_fraction = run.real("offload_fraction");
   }
+  if (model.lean) model.align = static_cast<double>(backend::alignment(shard_ranks));
   prefetch = run.integer("prefetch");
   overlap = run.flag("overlap");
   fp32_reduce = run.text("reduce_dtype") == "fp32";

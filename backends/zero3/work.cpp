@@ -183,6 +183,14 @@ void emit_sums(const Setup& setup, double numbers, WorkSink& sink) {
   if (setup.shard_ranks > 1) emit_statistics(sink, numbers, {setup.ranks, setup.tensor});
 }
 
+// Each tensor-parallel rank has seen its own heads only.
+void emit_head_norms(const Setup& setup, WorkSink& sink) {
+  const double params = setup.model.head_norm_params(), bytes = 4 * params / setup.shards(2);
+  if (!setup.model.lean || setup.tensor == 1 || params == 0) return;
+  sink.op(during(collective("shared gradient all-reduce", ORCH_ALL_REDUCE, bytes, {setup.tensor, 1}, 0.1), {0, 0, 0, 1}),
+          [&] { return say("4 B x ", params, " params of the heads' norms"); });
+}
+
 void emit_blocks(const Setup& setup, WorkSink& sink) {
   Emitter emit{setup, sink};
   const auto& model = setup.model;
@@ -202,6 +210,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
                 lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});
   emit_training(emit, model.layer_params(), setup.layers_away());
   emit_sums(setup, layer_statistics(model), sink);
+  emit_head_norms(setup, sink);
   sink.block("embedding");
   emit_embedding(model, sink);
   if (setup.stage == 3)

@@ -4,7 +4,10 @@
 # shellcheck source=../cli/lib.sh
 . "$(dirname -- "$0")/../cli/lib.sh"
 
-orch run "$ORCH_HOME/experiments/strategies.lua" --runs runs --set steps=8 \
+# Odd sizes: tensors and the vocabulary are padded, which is sent too.
+sed 's/model = "gpt-tiny"/model = gpt { layers = 4, hidden = 36, heads = 4, vocab = 100, seq = 24 }/' \
+  "$ORCH_HOME/experiments/strategies.lua" >odd.lua
+orch run odd.lua --runs runs --set steps=8 \
   --where 'strategy == "zero3" or zero_stage == 1 or pipeline_parallel * tensor_parallel == 4 or (backend == "ddp" and compression == "none")'
 exits 0 'run strategies'
 has "$(cat "$work/out")" '5 finished' 'five of them finish'
@@ -22,7 +25,7 @@ for run in runs:
     assert run["measured"]["communicated_bytes"] == run["estimate"]["communicated_bytes"], run["id"]
 losses = [run["measured"]["loss"] for run in runs]
 assert max(losses) - min(losses) < 1e-5, losses
-assert 3 < losses[0] < 6, losses  # ln 512 = 6.2 at first
+assert 3 < losses[0] < 4.7, losses  # ln 100 = 4.6 at first
 PY
 
 # A rank of each stage alone, on this machine or prepared for another one, by a script.

@@ -2,7 +2,9 @@
 
 // One rank's share of a model, for authors of backends: its sizes, its parameters, how it is run.
 
+#include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "core/price/backend/abi.h"
 #include "core/plan/model.h"
@@ -39,6 +41,7 @@ struct Transformer {
   // As our own trainers do it: a block that is computed again leaves out its last product, whose
   // result nobody needs; the cross entropy has one exchange; the head gathers its input once.
   bool lean = false;
+  double align = 1;  // elements: where a tensor of our own trainers may begin, which is stored and sent
   double overheads = 1;  // fixed costs per layer and pass
   double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
   // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results too.
@@ -89,16 +92,32 @@ struct Transformer {
   // tensor-parallel ranks: below 1e-4 of a layer, and counted where our own trainer counts its bytes.
   double shared_params() const {
     return 2 * sizes.norm_width() + (sizes.bias ? 2 * hidden : 0) +
-           (sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0) + sizes.router_weights();
+           head_norm_params() + sizes.router_weights();
   }
+  // Those of them that see their own heads alone, with or without sequence parallelism.
+  double head_norm_params() const { return sizes.qk_norm ? 2 * static_cast<double>(sizes.head_dim) : 0; }
   // Of latent attention every tensor-parallel rank has the narrow products, which no head owns.
   double narrow_params() const {
     if (!sizes.latent()) return 0;
     return static_cast<double>(sizes.q_rank + sizes.kv_rank + sizes.rope_dim) * hidden;
   }
   double layer_params() const {
+    if (align > 1 && !sizes.mixture() && !sizes.latent()) return aligned_layer_params();
     const double copies = (lean ? shared_params() : 0) + narrow_params();
     return (sizes.layer_params() - experts_elsewhere()) / tensor_parallel + copies * (1 - 1 / tensor_parallel);
+  }
+  double aligned(double elements) const { return align * std::ceil(elements / align); }
+  double aligned_norm() const { return (sizes.rms_norm ? 1 : 2) * aligned(hidden); }
+  // Tensor by tensor: those of a product are cut by rows or by columns, a row-parallel one's bias is not.
+  double aligned_layer_params() const {
+    const double qkv = sizes.q_width() + sizes.kv_width(), ffn = static_cast<double>(sizes.ffn_hidden);
+    const double up = sizes.up_width(ffn), t = tensor_parallel;
+    double sum = 2 * aligned_norm();
+    for (const double width : {qkv, sizes.value_width(), up, ffn}) sum += aligned(width * hidden / t);
+    if (sizes.has_qkv_bias()) sum += aligned(qkv / t);
+    if (sizes.bias) sum += aligned(up / t) + 2 * aligned(hidden);
+    if (sizes.qk_norm) sum += 2 * aligned(static_cast<double>(sizes.head_dim));
+    return sum;
   }
   double experts_elsewhere() const {
     if (expert_parallel == 1) return 0;
@@ -111,19 +130,25 @@ struct Transformer {
   }
   double embedding_params() const { return sizes.embedding_params() / tensor_parallel; }
   double head_params() const { return sizes.head_params() / tensor_parallel; }
-  double padding_params() const { return (padded_vocab - vocab) * hidden / tensor_parallel; }
+  double padding_params() const {
+    return aligned(padded_vocab * hidden / tensor_parallel) - embedding_params();
+  }
   double head_padding_params() const { return sizes.tied ? 0 : padding_params(); }
   // Replicated over the tensor-parallel ranks.
   double first_params() const {  // positions, or a norm
-    return sizes.position_params() + (sizes.embedding_norm ? sizes.norm_width() : 0);
+    return aligned(sizes.position_params()) + (sizes.embedding_norm ? aligned_norm() : 0);
   }
-  double last_params() const { return sizes.norm_width(); }  // the final norm
+  double last_params() const { return aligned_norm(); }  // the final norm
   // Of the whole model, where tensor_parallel is 1.
   double params() const {
-    return layers * layer_params() + embedding_params() + head_params() + first_params() +
-           last_params();
+    return layers * layer_params() + embedding_params() + padding_params() + head_params() +
+           head_padding_params() + first_params() + last_params();
   }
 };
+
+// Where our own trainers put the tensors of ranks that share states: at multiples of 64 elements (256 bytes
+// of fp32) and of 8 for each rank.
+inline std::int64_t alignment(std::int64_t sharing) { return std::lcm<std::int64_t>(64, 8 * sharing); }
 
 inline Transformer transformer(const plan::Model& model, std::int64_t micro_batch) {
   Transformer result;
