@@ -4,8 +4,9 @@ return experiment {
   doc = "a 200B GPT on 48 nodes of 8 A100-80GB, 300B tokens",
   model = "gpt-199b",
   hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 48 },
-  -- 1536 divides by the 384 data-parallel ranks of ZeRO as well as by Megatron's 3 to 16.
-  batch = { global_batch = 1536, rampup = { start = 384, step = 384, samples = 9765625 } },
+  -- 1536 divides by the 384 data-parallel ranks of ZeRO as well as by Megatron's 3 to 16. Small batches may begin on
+  -- fewer nodes, or no micro-batch of FSDP could be larger than 1.
+  batch = { global_batch = 1536, rampup = { start = 384, step = 384, samples = 9765625, fewer_nodes = true } },
   tokens = 300e9,
   budget = { gpu_hours = 3e6, deadline_days = 200, reserve_nodes = 4 },
   strategies = {
@@ -14,11 +15,13 @@ return experiment {
       pipeline_parallel = { 6, 8, 10, 12, 16, 24 },
       micro_batch = { 1, 2, 4 },
       engine = "deepspeed",
+      recompute = { "full", "selective" },
+      sequence_parallel = true,
       zero_stage = 1,
       fp32_accumulate = true,
     },
-    deepspeed { stage = 3, engine = "framework", recompute = "full", micro_batch = { 1, 2 } },
-    fsdp { engine = "framework", recompute = "full", micro_batch = { 1, 2 } },
+    deepspeed { stage = 3, engine = "framework", recompute = "full", tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
+    fsdp { engine = "framework", recompute = "full", tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
   },
   constraints = {
     ["the pipe is full"] = function(r) return r.accumulate >= r.pipeline_parallel end,

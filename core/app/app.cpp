@@ -53,15 +53,15 @@ void reorder(std::vector<plan::Planned>& items, std::vector<std::size_t> order) 
   }
 }
 
-// By size, and each size by time.
+// Question by question, and each by time.
 void rank(std::vector<plan::Planned>& runs) {
   std::vector<std::size_t> order(runs.size());
   std::iota(order.begin(), order.end(), 0);
-  std::vector<double> params;
-  for (const auto& planned : runs) params.push_back(planned.run.model.params());
-  const auto sizes = plan::size_classes(params);
+  std::vector<const plan::Run*> asked;
+  for (const auto& planned : runs) asked.push_back(&planned.run);
+  const auto questions = plan::questions_of(asked);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : ranks_before(runs[a], runs[b]);
+    return questions[a] != questions[b] ? questions[a] < questions[b] : ranks_before(runs[a], runs[b]);
   });
   reorder(runs, std::move(order));
 }
@@ -192,7 +192,7 @@ tables::RankedRuns view(const PlannedExperiment& outcome) {
   result.experiment = &outcome.experiment;
   result.rejected = &outcome.rejected;
   result.duplicates = outcome.duplicates;
-  result.sizes_apart = true;
+  result.apart = true;
   for (const auto& run : outcome.runs) result.runs.push_back(&run);
   return result;
 }

@@ -41,11 +41,11 @@ bool is_untrained(const plan::Run& run) {
   return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself; so many of each size. What no
+// What is worth running: what fits, and keeps the budget's limits by itself; so many of each question. What no
 // trainer of ours can train is put aside.
 ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments, ChosenRuns& untrained) {
   ChosenRuns chosen;
-  for (const auto& runs : tables::by_size(view(planned))) {
+  for (const auto& runs : tables::by_question(view(planned))) {
     std::size_t taken = 0;
     for (const auto* run : runs) {
       if (run->estimate.fit == plan::Fit::oom && !arguments.oom) continue;

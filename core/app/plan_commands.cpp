@@ -8,6 +8,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/app/around.h"
 #include "core/app/chosen.h"
 #include "core/app/commands.h"
 #include "core/app/measure.h"
@@ -75,11 +76,12 @@ std::string title(const tables::RankedRuns& result) {
   const double tokens = result.runs.front()->run.tokens;
   const bool same = std::all_of(result.runs.begin(), result.runs.end(),
                                 [&](const auto* run) { return run->run.tokens == tokens; });
+  const auto apart = tables::what_differs(result);
   out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}. ",
                      plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
-                     tables::by_size(result).size() > 1 ? ", each size apart" : "");
+                     apart.empty() ? "" : ", each " + join(apart, " and ") + " apart");
   if (result.duplicates > 0)
     out += fmt::format("{} described twice and counted once. ", result.duplicates);
   return out + origin_text(result) + "\n\n";
@@ -174,6 +176,13 @@ std::string written_text(const store::Written& written, const fs::path& place) {
   return out + "\n";
 }
 
+// Only what nobody asked to leave out is looked around.
+tables::RankedRuns seen_around(App& app, const PlannedExperiment& planned, const PlanArguments& arguments) {
+  auto result = view(planned);
+  if (arguments.where.empty() && arguments.common.format != "csv") result.nearby = look_around(app, result);
+  return result;
+}
+
 Ending show_only(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
   show(result, arguments, console);
   return verdict_on(result);
@@ -182,7 +191,7 @@ Ending show_only(const tables::RankedRuns& result, const PlanArguments& argument
 Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArguments& arguments,
                       Console& console) {
   const auto& asked = arguments.plan;
-  const auto result = view(planned);
+  const auto result = seen_around(app, planned, asked);
   if (planned.runs.empty()) return show_only(result, asked, console);
   Session session(console);
   store::Store store(asked.options.runs);
@@ -221,7 +230,7 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
 Ending plan_command(App& app, const PlanArguments& arguments, Console& console) {
   const auto planned = plan_where(app, arguments.source, arguments.options, arguments.where);
   if (const auto* ended = std::get_if<Ending>(&planned)) return *ended;
-  return show_only(view(std::get<PlannedExperiment>(planned)), arguments, console);
+  return show_only(seen_around(app, std::get<PlannedExperiment>(planned), arguments), arguments, console);
 }
 
 Ending run_command(App& app, const RunArguments& arguments, Console& console) {

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace orch::plan {
 namespace {
 
 // Of the log of a ratio on one machine, how much of the two spreads is left.
 constexpr double kLeftInOneStack = 0.35, kLeftBetweenStacks = 0.85;
+// Half of a fitted stack's 90 % range on a machine that it was measured on. What is beyond is doubt about
+// the machine or the stack, and the same for both.
+constexpr double kFitted = 0.3;
 
 }  // namespace
 
@@ -26,9 +31,11 @@ TimesAsLong times_as_long(const Timing& a, const Timing& b) {
   TimesAsLong out;
   out.on_one_machine =
       a.machine != nullptr && a.machine == b.machine && a.stack != 0 && b.stack != 0;
-  const double left = a.stack == b.stack ? kLeftInOneStack : kLeftBetweenStacks;
-  const double reach =
-      out.on_one_machine ? left * std::hypot(a.spread, b.spread) : a.spread + b.spread;
+  double reach = a.spread + b.spread;
+  if (out.on_one_machine && a.stack == b.stack)
+    reach = kLeftInOneStack * std::hypot(std::min(a.spread, kFitted), std::min(b.spread, kFitted));
+  else if (out.on_one_machine)
+    reach = kLeftBetweenStacks * std::hypot(a.spread, b.spread);
   out.value = a.days / b.days;
   out.low = out.value * std::exp(-reach);
   out.high = out.value * std::exp(reach);
@@ -38,6 +45,27 @@ TimesAsLong times_as_long(const Timing& a, const Timing& b) {
 bool may_be_equal(const Timing& a, const Timing& b) {
   const auto ratio = times_as_long(a, b);
   return ratio.low <= 1 && ratio.high >= 1;
+}
+
+std::string machine_of(const Run& run) { return run.cluster->name + "/" + run.partition->name; }
+
+std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs) {
+  std::vector<double> params;
+  for (const auto* run : runs) params.push_back(run->model.params());
+  const auto sizes = size_classes(params);
+  std::map<std::string, std::size_t> machines;  // as they come
+  for (const auto* run : runs) machines.try_emplace(machine_of(*run), machines.size());
+  using Key = std::tuple<std::size_t, std::int64_t, std::size_t>;
+  std::vector<Key> keys;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    keys.emplace_back(sizes[i], runs[i]->model.seq, machines[machine_of(*runs[i])]);
+  std::map<Key, std::size_t> numbers;
+  for (const auto& key : keys) numbers[key];
+  std::size_t next = 0;
+  for (auto& [key, number] : numbers) number = next++;
+  std::vector<std::size_t> out;
+  for (const auto& key : keys) out.push_back(numbers[key]);
+  return out;
 }
 
 std::vector<std::size_t> size_classes(const std::vector<double>& params) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "core/plan/planned.h"
@@ -35,6 +36,11 @@ TimesAsLong times_as_long(const Timing& a, const Timing& b);
 
 // Whether 1 is within the range of their ratio.
 bool may_be_equal(const Timing& a, const Timing& b);
+
+// Days on different machines, of different sizes or sequence lengths are answers to different questions.
+// Which question each run is about: 0 for the smallest model, shortest sequence and first machine, and so on.
+std::string machine_of(const Run& run);  // "dgx-h100/h100-80g"
+std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs);
 
 // Days of models of different sizes do not compare. Which size each number of parameters is of: 0
 // for the smallest and so on; those within a tenth of the smallest of them are of one size, so that

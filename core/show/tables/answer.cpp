@@ -91,13 +91,16 @@ bool breaks(const Planned* run, const plan::Experiment& experiment) {
   return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
 }
 
+// As they are ranked: up to the first that can be told from it.
 std::size_t ties_of(const Runs& runs, const plan::Experiment& experiment) {
   const bool limited = !breaks(runs.front(), experiment);  // then what breaks a limit is none
-  return static_cast<std::size_t>(
-      std::count_if(runs.begin() + 1, runs.end(), [&](const Planned* run) {
-        return fits(run) && !(limited && breaks(run, experiment)) &&
-               plan::may_be_equal(timing_of(*run), timing_of(*runs.front()));
-      }));
+  std::size_t ties = 0;
+  for (const auto* run : runs) {
+    if (run == runs.front() || !fits(run) || (limited && breaks(run, experiment))) continue;
+    if (!plan::may_be_equal(timing_of(*run), timing_of(*runs.front()))) break;
+    ++ties;
+  }
+  return ties;
 }
 
 // How far the estimate is from anything that was measured.
@@ -134,17 +137,26 @@ std::string limits(const Planned& best, const plan::Experiment& experiment) {
          std::string(" the limit of ") + limits_text(experiment.budget);
 }
 
+bool offloads(const Planned& planned) {
+  const auto where = planned.run.text_setting("offload");
+  return !where.empty() && where != "none";
+}
+
 // What is recommended first: of what fits, what keeps the limits; where nodes come and go, what ends first;
-// the others as they are ranked.
+// of those that cannot be told from the fastest, what is simpler; the others as they are ranked.
 Runs by_preference(const Runs& ranked, const plan::Experiment& experiment) {
   const auto& calendar = experiment.calendar;
-  std::vector<std::tuple<bool, bool, double, std::size_t>> keys;
+  const auto simplicity = [&](const Planned& planned) {
+    if (!plan::may_be_equal(timing_of(planned), timing_of(*ranked.front()))) return 2;
+    return offloads(planned) ? 1 : 0;
+  };
+  std::vector<std::tuple<bool, bool, double, int, std::size_t>> keys;
   for (std::size_t i = 0; i < ranked.size(); ++i)
     keys.emplace_back(!fits(ranked[i]), breaks(ranked[i], experiment),
                       calendar.windows.empty() ? 0 : calendar.calendar_days(ranked[i]->portions(ranked[i]->job_days())),
-                      i);
+                      offloads(*ranked.front()) ? simplicity(*ranked[i]) : 0, i);
   std::ranges::sort(keys);
-  return mapped(keys, [&](const auto& key) { return ranked[std::get<3>(key)]; });
+  return mapped(keys, [&](const auto& key) { return ranked[std::get<4>(key)]; });
 }
 
 // Why it is not the fastest.
@@ -153,7 +165,8 @@ std::string instead_of(const Planned& fastest, const Runs& runs, const plan::Exp
   const bool for_limits = breaks(&fastest, experiment) && !breaks(runs.front(), experiment);
   return fmt::format("the fastest, {}, {}", who(fastest, runs),
                      for_limits ? "breaks the limit of " + limits_text(experiment.budget)
-                                : "is done " + end_of(fastest, experiment));
+                     : experiment.calendar.windows.empty() ? "offloads, and may be no faster"
+                                                           : "is done " + end_of(fastest, experiment));
 }
 
 // Of the device's memory or of the host's, whichever lacks more.
@@ -162,20 +175,53 @@ double needed_share(const Planned* run) {
   return std::max(e.peak_memory / e.usable_memory, e.host_memory / run->run.partition->host_memory.value);
 }
 
+// "zero_stage = 1, recompute = selective and 64 GPUs".
+std::string changes_text(const Nearby& nearby) {
+  auto parts = nearby.changes;
+  const auto last = parts.back();
+  parts.pop_back();
+  return parts.empty() ? last : join(parts, ", ") + " and " + last;
+}
+
+const Nearby* nearby_of(const Runs& runs, const std::vector<Nearby>& all) {
+  const auto found = std::ranges::find_if(all, [&](const Nearby& each) { return contains(runs, each.listed); });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::string nothing_fits(const Runs& runs) {
   const auto& least = **std::ranges::min_element(runs, {}, needed_share);
   const auto& e = least.estimate;
   const bool host = e.peak_memory <= e.usable_memory;
-  return fmt::format("nothing fits: the closest, {}, needs {:.1f} of {:.1f} GiB{}.", who(least, runs),
+  return fmt::format("nothing fits as it is: the closest, {}, needs {:.1f} of {:.1f} GiB{}", who(least, runs),
                      (host ? e.host_memory : e.peak_memory) / kGiB,
                      (host ? least.run.partition->host_memory.value : e.usable_memory) / kGiB,
                      host ? " on the host" : "");
 }
 
-Answer answer_of(const Runs& ranked, const plan::Experiment& experiment) {
+// With what would fit, where that is known.
+Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
+  const auto* found = nearby_of(runs, nearby);
+  if (!found) return {nothing_fits(runs) + ".", "", ""};
+  return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), found->planned.run.strategy->name,
+                      changes_text(*found), price_and_end(found->planned, experiment)),
+          ground(found->planned.estimate) + ".", ""};
+}
+
+// What is faster than what is listed.
+std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
+  Parts parts;
+  for (const auto& each : nearby)
+    if (contains(runs, each.listed))
+      parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", each.planned.run.strategy->name,
+                                  amount(each.planned.estimate.days_to_train),
+                                  amount(each.listed->estimate.days_to_train), changes_text(each)));
+  return parts.empty() ? "" : join(parts, "; ") + ".";
+}
+
+Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
   const auto runs = by_preference(ranked, experiment);
   const auto& best = *runs.front();
-  if (!fits(&best)) return {nothing_fits(runs), ""};
+  if (!fits(&best)) return without_fit(runs, nearby, experiment);
   const bool by_date = !experiment.calendar.windows.empty();
   const auto* other = best_of_another(runs, by_date);
   const auto ties = by_date ? 0 : ties_of(runs, experiment);
@@ -187,33 +233,38 @@ Answer answer_of(const Runs& ranked, const plan::Experiment& experiment) {
     if (!part.empty()) parts.push_back(std::move(part));
   return {fmt::format("{} is best: {}{}.", who(best, runs), price_and_end(best, experiment),
                       lead(best, other, experiment)),
-          join(parts, "; ") + "."};
+          join(parts, "; ") + ".", not_listed(runs, nearby)};
 }
 
 }  // namespace
 
 Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
-  const auto groups = by_size(result);
-  if (groups.size() == 1) return answer_of(result.runs, *result.experiment);
-  Parts bests;
-  std::string sure;
+  const auto groups = by_question(result);
+  if (groups.size() == 1) return answer_of(result.runs, result.nearby, *result.experiment);
+  constexpr std::size_t kMost = 3;  // of which it is said how sure they are: the last ones, which are the largest
+  Parts bests, sure, nearby;
   for (const auto& runs : groups) {
     const auto& first = *by_preference(runs, *result.experiment).front();
-    const auto found = answer_of(runs, *result.experiment);
-    const auto& model = first.run.model.name;
-    bests.push_back(fits(&first) ? fmt::format("{}: {}, {}", model, who(first, runs),
-                                               price_and_end(first, *result.experiment))
-                                 : model + ": nothing fits");
-    if (!found.sure.empty()) sure = model + ": " + found.sure;
+    const auto found = answer_of(runs, result.nearby, *result.experiment);
+    const auto about = question_text(runs, result) + ": ";
+    bests.push_back(about + (fits(&first) ? who(first, runs) + ", " + price_and_end(first, *result.experiment)
+                                          : found.best.substr(0, found.best.size() - 1)));
+    if (!found.sure.empty()) sure.push_back(about + found.sure);
+    if (!found.nearby.empty()) nearby.push_back(about + found.nearby);
   }
-  return {"the best of each size: " + join(bests, "; ") + ".", sure};
+  if (sure.size() > kMost) sure.erase(sure.begin(), sure.end() - kMost);
+  return {"the best of each " + join(what_differs(result), " and ") + ": " + join(bests, "; ") + ".", join(sure, " "),
+          join(nearby, " ")};
 }
 
 std::string answer_text(const RankedRuns& result) {
   const auto found = answer(result);
   if (found.best.empty()) return "";
-  return "Answer: " + found.best + "\n" + (found.sure.empty() ? "" : "How sure: " + found.sure + "\n");
+  auto out = "Answer: " + found.best + "\n";
+  if (!found.sure.empty()) out += "How sure: " + found.sure + "\n";
+  if (!found.nearby.empty()) out += "Not listed: " + found.nearby + "\n";
+  return out;
 }
 
 }  // namespace orch::tables

@@ -200,7 +200,7 @@ void print_json(const RankedRuns& result, const Standings* standings, const Prin
   Document document(print);
   document.add("version", 1);
   document.add("experiment", result.experiment->name);
-  document.add("answer", {{"best", found.best}, {"sure", found.sure}});
+  document.add("answer", {{"best", found.best}, {"sure", found.sure}, {"nearby", found.nearby}});
   document.add_list("runs", result.runs.size(), [&](std::size_t i) {
     auto run = run_fields(*result.runs[i]);
     run["rank"] = places[i].place > 0 ? Json(places[i].place) : Json();

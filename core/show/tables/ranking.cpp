@@ -33,10 +33,7 @@ std::string tied_runs(const std::vector<Rank>& ranks, bool one_machine) {
   const auto is_tie = [](const Rank& rank) { return rank.tie; };
   const auto ties = std::count_if(ranks.begin(), ranks.end(), is_tie);
   if (ties == 0) return "";
-  const bool first_ones = std::all_of(ranks.begin(), ranks.begin() + ties, is_tie);
-  const auto count = static_cast<double>(first_ones ? ties : ties - 1);
-  return fmt::format("{}{} cannot be told apart{}: {}\n", first_ones ? "the first " : "",
-                     group_digits(count), first_ones ? "" : " from the first",
+  return fmt::format("the first {} cannot be told apart: {}\n", group_digits(static_cast<double>(ties)),
                      one_machine ? "their ratio may be 1" : "their 90 % ranges overlap");
 }
 
@@ -65,11 +62,13 @@ std::string tied_strategies(const Runs& best) {
   return "strategies at their best: " + out + "\n";
 }
 
-// Of one size.
+// Of one question. What is behind a run that can be told from the first is no tie, however wide its range.
 std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   std::vector<Rank> out(runs.size());
+  bool may_tie = true;
   for (std::size_t i = 0; i < runs.size() && fits(*runs[i]); ++i) {
-    out[i].tie = i > 0 && overlap(*runs[i], *runs.front(), measure);
+    may_tie = may_tie && overlap(*runs[i], *runs.front(), measure);
+    out[i].tie = i > 0 && may_tie;
     out[i].place = out[i].tie ? 1 : i + 1;
     if (out[i].tie) out.front().tie = true;
   }
@@ -97,21 +96,40 @@ std::string Rank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
 }
 
-std::vector<Runs> by_size(const RankedRuns& result) {
+std::vector<Runs> by_question(const RankedRuns& result) {
   std::vector<Runs> groups;
-  std::vector<double> params;
-  for (const auto* run : result.runs) params.push_back(run->run.model.params());
-  const auto classes = plan::size_classes(params);
+  const auto questions = plan::questions_of(mapped(result.runs, [](const auto* planned) { return &planned->run; }));
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    if (i == 0 || (result.sizes_apart && classes[i] != classes[i - 1])) groups.emplace_back();
+    if (i == 0 || (result.apart && questions[i] != questions[i - 1])) groups.emplace_back();
     groups.back().push_back(result.runs[i]);
   }
   return groups;
 }
 
+std::vector<std::string> what_differs(const RankedRuns& result) {
+  const auto& first = result.runs.front()->run;
+  const auto classes = plan::size_classes(mapped(result.runs, [](const auto* p) { return p->run.model.params(); }));
+  const auto differs = [&](auto differ) { return std::ranges::any_of(result.runs, differ); };
+  std::vector<std::string> out;
+  if (std::ranges::any_of(classes, [&](auto each) { return each != classes.front(); })) out.push_back("size");
+  if (differs([&](const auto* p) { return p->run.model.seq != first.model.seq; })) out.push_back("sequence length");
+  if (differs([&](const auto* p) { return plan::machine_of(p->run) != plan::machine_of(first); })) out.push_back("machine");
+  return out;
+}
+
+std::string question_text(const Runs& runs, const RankedRuns& result) {
+  const auto& run = runs.front()->run;
+  std::vector<std::string> parts;
+  for (const auto& what : what_differs(result))
+    parts.push_back(what == "size"      ? run.model.name
+                    : what == "machine" ? plan::machine_of(run)
+                                        : plural(run.model.seq, "token"));
+  return join(parts, ", ");
+}
+
 std::vector<Rank> ranks(const RankedRuns& result) {
   std::vector<Rank> out;
-  for (const auto& runs : by_size(result))
+  for (const auto& runs : by_question(result))
     for (const auto& rank : ranks_of(runs, result.measure)) out.push_back(rank);
   return out;
 }
@@ -132,13 +150,12 @@ std::string stacks_text(const RankedRuns& result) {
 }
 
 std::string ties_text(const RankedRuns& result) {
-  const auto groups = by_size(result);
+  const auto groups = by_question(result);
   if (groups.size() < 2) return ties_in(result.runs, result.measure);
   std::string out;
   for (const auto& runs : groups) {
     if (!fits(*runs.front())) continue;
-    out += fmt::format("the best of {}: {}, {}\n", size_text(runs.front()->run.model.params()),
-                       runs.front()->run.model.name, named(*runs.front()));
+    out += fmt::format("the best of {}: {}\n", question_text(runs, result), named(*runs.front()));
     for (const auto& line : split(trim(ties_in(runs, result.measure)), '\n'))
       if (!line.empty()) out += "  " + line + "\n";
   }

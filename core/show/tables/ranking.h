@@ -18,7 +18,7 @@ struct Rank {
   std::string text() const;  // "1=", "7", or nothing
 };
 
-// In the result's order; each size has its own first place.
+// In the result's order; each question has its own first place.
 std::vector<Rank> ranks(const RankedRuns& result);
 
 // A plan in CSV, with everything in bytes, seconds and days: fields that some run has, the names, and a

@@ -24,21 +24,34 @@ struct Screen {
 // What runs are ordered by.
 enum class Measure { time, gpu_hours, memory };
 
+// A run that an experiment does not list, found near those that it does.
+struct Nearby {
+  plan::Planned planned;
+  const plan::Planned* listed = nullptr;  // the nearest that is: of its strategy, about its question
+  std::vector<std::string> changes;       // from that one: "micro_batch = 4"
+};
+
 // What an experiment came to: runs in the order of the measure, those that do not fit last; by the
-// size of their models first, where sizes are ranked apart.
+// question that they are about first (core/plan/tie.h), where these are ranked apart.
 struct RankedRuns {
   const plan::Experiment* experiment = nullptr;
   std::vector<const plan::Planned*> runs;
   const std::vector<plan::Rejected>* rejected = nullptr;
   std::size_t duplicates = 0;  // runs that the experiment describes more than once
   Measure measure = Measure::time;
-  bool sizes_apart = false;
+  bool apart = false;
+  // Where nothing fits, what would; else what is a tenth faster than the best of its strategy.
+  std::vector<Nearby> nearby = {};
 };
 
-// The runs of each size; all together, where sizes are not ranked apart.
-std::vector<std::vector<const plan::Planned*>> by_size(const RankedRuns& result);
+// The runs of each question; all together, where these are not ranked apart.
+std::vector<std::vector<const plan::Planned*>> by_question(const RankedRuns& result);
+// "size", "sequence length", "machine": what tells the questions of a result apart.
+std::vector<std::string> what_differs(const RankedRuns& result);
+// What the runs of a question have in common and others have not: "llama-3-8b, 4,096 tokens, on dgx-h100/h100-80g".
+std::string question_text(const std::vector<const plan::Planned*>& runs, const RankedRuns& result);
 
-// The side-by-side table; top 0 means all of it, else so many runs of each size. Markdown has all
+// The side-by-side table; top 0 means all of it, else so many runs of each question. Markdown has all
 // runs and all columns.
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
 std::string csv(const RankedRuns& result);
@@ -48,15 +61,16 @@ struct Standings;  // status.h
 using Print = std::function<void(const std::string&)>;
 void print_json(const RankedRuns& result, const Standings* standings, const Print& print);
 
-// What an experiment comes to, in two sentences.
+// What an experiment comes to, in two or three sentences.
 struct Answer {
-  std::string best;  // what is best, by how much, what it costs and when it ends
-  std::string sure;  // how sure that is, and what would change it; empty where nothing fits
+  std::string best;    // what is best, by how much, what it costs and when it ends
+  std::string sure;    // how sure that is, and what would change it; empty where nothing fits
+  std::string nearby;  // what is faster and not listed; empty where nothing is
 };
 // Of no runs there is none.
 Answer answer(const RankedRuns& result);
 
-// "Answer: …" and "How sure: …", a line each.
+// "Answer: …", "How sure: …" and "Not listed: …", a line each.
 std::string answer_text(const RankedRuns& result);
 
 // The rejected runs counted by reason, with one example and the fix for each.

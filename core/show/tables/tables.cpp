@@ -199,7 +199,7 @@ std::string table(const RankedRuns& result, const Screen& screen, std::size_t to
   if (result.runs.empty()) return "";
   if (screen.markdown) return grid(fitting_rows(filled(columns(result, {}), result.runs), {}), screen);
   std::vector<const Planned*> runs;
-  for (const auto& group : by_size(result))
+  for (const auto& group : by_question(result))
     for (std::size_t i = 0; i < group.size() && (top == 0 || i < top); ++i)
       runs.push_back(group[i]);
   const auto common = common_settings(result.runs);

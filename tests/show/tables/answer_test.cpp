@@ -71,11 +71,37 @@ TEST_CASE("where nothing fits, the answer says by how much", "[report][answer]")
   runs[0].estimate.peak_memory = 100 * kGiB;
   runs[1].estimate.peak_memory = 90 * kGiB;
   runs[0].estimate.usable_memory = runs[1].estimate.usable_memory = 79 * kGiB;
-  CHECK_THAT(of(runs).best, ContainsSubstring("nothing fits: the closest, b ") &&
+  CHECK_THAT(of(runs).best, ContainsSubstring("nothing fits as it is: the closest, b ") &&
                                 ContainsSubstring("needs 90.0 of 79.0 GiB."));
   CHECK(of(runs).sure.empty());
   std::vector<plan::Planned> none;
   CHECK(answer_text(test::result_of(plan::Experiment{}, none)).empty());
+}
+
+TEST_CASE("what would fit is named, and what is faster than anything listed", "[report][answer]") {
+  std::vector runs{sized("a", 100), sized("b", 100)};
+  for (auto& run : runs) run.estimate.fit = plan::Fit::oom;
+  const plan::Experiment experiment;
+  auto result = test::result_of(experiment, runs);
+  result.nearby = {{sized("b", 40), &runs[1], {"zero_stage = 1", "micro_batch = 2"}}};
+  const auto found = answer(result);
+  CHECK_THAT(found.best, ContainsSubstring("; b fits with zero_stage = 1 and micro_batch = 2: ") &&
+                             ContainsSubstring(" in 40.0 days"));
+  CHECK(found.sure == "priced within the fitted rows of b-2023.");
+  for (auto& run : runs) run.estimate.fit = plan::Fit::fits;
+  CHECK(answer(result).nearby == "b reaches 40 days instead of 100 with zero_stage = 1 and micro_batch = 2.");
+  CHECK_THAT(answer_text(result), ContainsSubstring("\nNot listed: b reaches"));
+}
+
+TEST_CASE("a tie goes to what does not offload", "[report][answer]") {
+  const auto offload = plan::params::choice("offload", "", {"none", "optimizer"});
+  const auto strategy = std::make_shared<const plan::Strategy>(plan::Strategy{"a", "a", "", "", {offload}});
+  std::vector runs{sized("a", 100), sized("a", 101), sized("a", 300)};
+  for (auto& run : runs) run.run.strategy = strategy, run.run.settings = {plan::Value(std::string("none"))};
+  runs[0].run.settings = {plan::Value(std::string("optimizer"))};
+  runs[1].run.gpus = 17;
+  CHECK_THAT(of(runs).best, ContainsSubstring("on 17 GPUs is best"));
+  CHECK_THAT(of(runs).sure, ContainsSubstring("offloads, and may be no faster"));
 }
 
 TEST_CASE("each size has an answer of its own", "[report][answer]") {
@@ -84,7 +110,7 @@ TEST_CASE("each size has an answer of its own", "[report][answer]") {
   runs[1].run.model = plan::sized("gpt", "large", 96, 2048, 16, 50257, 2048);
   const plan::Experiment experiment;
   auto result = test::result_of(experiment, runs);
-  result.sizes_apart = true;
+  result.apart = true;
   const auto found = answer(result);
   CHECK_THAT(found.best, ContainsSubstring("the best of each size: small: a (") &&
                              ContainsSubstring("; large: a (") && ContainsSubstring("100 days"));

@@ -1,0 +1,189 @@
+#include "core/app/around.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/plan/experiment.h"
+#include "core/plan/tie.h"
+#include "core/price/search/search.h"
+
+namespace orch::app {
+namespace {
+
+using plan::Planned;
+using Runs = std::vector<const Planned*>;
+
+constexpr double kMostConfigurations = 300'000;  // less than a second
+constexpr std::size_t kMostRuns = 20'000, kMostQuestions = 8;
+constexpr double kFaster = 1.1;      // what is worth saying
+constexpr double kAsGood = 1.02;     // what a setting must gain, or it is left as it was
+constexpr double kAsGoodToFit = 1.1; // the same, where something has to change
+
+bool fits(const Planned& planned) { return planned.estimate.fit != plan::Fit::oom; }
+
+bool has_param(const plan::Experiment& experiment, std::string_view name) {
+  return std::ranges::any_of(experiment.strategies,
+                             [&](const auto& asked) { return asked.strategy->index(name) >= 0; });
+}
+
+// Flash attention needs the tensor cores of an A100 or later ones.
+constexpr std::int64_t kFlash = 2020;
+
+search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& asked, bool keeps_layout) {
+  search::Opening opening;
+  if (asked.partition->gpu.released >= kFlash && has_param(experiment, "flash_attention"))
+    opening.open.push_back("flash_attention");
+  if (!keeps_layout) return opening;
+  opening.keep = {"micro_batch", "data_parallel", "accumulate"};
+  for (const char* name : {"tensor_parallel", "pipeline_parallel", "interleave", "expert_parallel"})
+    if (has_param(experiment, name)) opening.keep.push_back(name);
+  return opening;
+}
+
+// A search asks no framework.
+bool is_started(App& app, const plan::Run& run) {
+  if (run.framework.empty()) return true;
+  const auto launch = app.frameworks().launch(run);
+  return launch && launch->refused.empty();
+}
+
+// The fastest of each strategy that fits, about the question of these runs.
+std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, const plan::Run& asked,
+                                 bool keeps_layout) {
+  const auto space = search::Space::make(experiment, app.find_cluster(), opening_of(experiment, asked, keeps_layout));
+  if (!space || search::size_of(**space, interrupted) > kMostConfigurations) return {};
+  search::Options options;
+  options.interrupted = interrupted;
+  options.accept = [&](const plan::Run& run, const plan::Estimate&) -> Result<bool> {
+    return plan::machine_of(run) == plan::machine_of(asked) && run.model.seq == asked.model.seq &&
+           run.model.params() == asked.model.params();
+  };
+  const auto found = search::search(**space, app.backends(), options);
+  std::vector<Planned> out;
+  if (!found || !found->complete) return out;
+  for (const auto& score : found->strategies) {
+    std::vector<Error> reasons;
+    auto planned = app.explain(search::run_at(**space, app.backends(), score.place, reasons));
+    if (planned && reasons.empty() && fits(*planned) && is_started(app, planned->run))
+      out.push_back(std::move(*planned));
+  }
+  return out;
+}
+
+// A run on other GPUs has other nodes and replicas, which follow.
+std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from) {
+  std::vector<std::string> out;
+  const auto add = [&](std::string_view name, std::int64_t value, std::int64_t before) {
+    if (value != before) out.push_back(fmt::format("{} = {}", name, value));
+  };
+  add("gpus", run.gpus, from.gpus);
+  add("tensor_parallel", run.layout.tensor_parallel, from.layout.tensor_parallel);
+  add("pipeline_parallel", run.layout.pipeline_parallel, from.layout.pipeline_parallel);
+  add("micro_batch", run.batch.micro_batch, from.batch.micro_batch);
+  for (std::size_t i = 0; i < run.settings.size(); ++i) {
+    const auto& name = run.strategy->params[i].name;
+    if (name != "tensor_parallel" && name != "pipeline_parallel" && run.settings[i] != from.settings[i])
+      out.push_back(name + " = " + plan::show(run.settings[i]));
+  }
+  return out;
+}
+
+// With every setting as it is listed that need not change.
+Planned simplified(App& app, Planned planned, const plan::Run& listed, double as_good) {
+  const double most = as_good * planned.estimate.days_to_train;
+  for (std::size_t i = 0; i < listed.settings.size(); ++i) {
+    if (planned.run.settings[i] == listed.settings[i]) continue;
+    auto run = planned.run;
+    run.id.clear();
+    run.settings.set(i, listed.settings[i]);
+    std::vector<Error> reasons, warnings;
+    app.backends().of(*run.strategy).check(run, reasons, warnings);
+    if (!reasons.empty()) continue;
+    auto trial = app.explain(std::move(run));
+    if (trial && fits(*trial) && trial->estimate.days_to_train <= most) planned = std::move(*trial);
+  }
+  return planned;
+}
+
+// Of its strategy, with the fewest changes.
+const Planned* nearest(const plan::Run& run, const Runs& listed) {
+  const Planned* best = nullptr;
+  std::size_t least = 0;
+  for (const auto* each : listed) {
+    if (each->run.strategy != run.strategy || each->run.framework != run.framework) continue;
+    const auto changes = changes_of(run, each->run).size();
+    if (!best || changes < least) best = each, least = changes;
+  }
+  return best;
+}
+
+// The same on so many times the GPUs.
+plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times) {
+  auto out = experiment;
+  const auto scale = [&](plan::Space& space) {
+    for (auto& axis : space.axes)
+      for (std::size_t i = 0; i < axis.fields.size(); ++i)
+        if (axis.fields[i] == "gpus" || axis.fields[i] == "nodes")
+          for (auto& point : axis.points)
+            if (auto* count = std::get_if<std::int64_t>(&point[i])) *count *= times;
+  };
+  scale(out.hardware);
+  for (auto& asked : out.strategies) scale(asked.space);
+  return out;
+}
+
+std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& experiment, const Runs& runs) {
+  const auto& asked = runs.front()->run;
+  auto found = search_near(app, experiment, asked, /*keeps_layout=*/true);
+  if (found.empty()) found = search_near(app, experiment, asked, false);
+  for (std::int64_t times = 2; found.empty() && times <= 32; times *= 2)
+    found = search_near(app, on_more(experiment, times), asked, false);
+  std::optional<tables::Nearby> best;
+  for (auto& each : found) {
+    const auto* listed = nearest(each.run, runs);
+    if (!listed) continue;
+    each = simplified(app, std::move(each), listed->run, kAsGoodToFit);
+    auto changes = changes_of(each.run, listed->run);
+    if (!best || each.estimate.days_to_train < best->planned.estimate.days_to_train)
+      best = tables::Nearby{std::move(each), listed, std::move(changes)};
+  }
+  return best;
+}
+
+// The best that is listed of a strategy: the first.
+const Planned* best_listed(const plan::Run& run, const Runs& runs) {
+  const auto found = std::ranges::find_if(runs, [&](const auto* each) {
+    return fits(*each) && each->run.strategy == run.strategy && each->run.framework == run.framework;
+  });
+  return found == runs.end() ? nullptr : *found;
+}
+
+void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs, std::vector<tables::Nearby>& to) {
+  for (auto& each : search_near(app, experiment, runs.front()->run, false)) {
+    const auto* listed = best_listed(each.run, runs);
+    if (!listed || each.estimate.days_to_train * kFaster > listed->estimate.days_to_train) continue;
+    each = simplified(app, std::move(each), listed->run, kAsGood);
+    auto changes = changes_of(each.run, listed->run);
+    to.push_back({std::move(each), listed, std::move(changes)});
+  }
+}
+
+}  // namespace
+
+std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan) {
+  std::vector<tables::Nearby> out;
+  const auto questions = tables::by_question(plan);
+  if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
+  for (const auto& runs : questions) {
+    if (fits(*runs.front()) && runs.front()->run.steps > 0) continue;  // a trial, not a training
+    if (fits(*runs.front()))
+      add_faster(app, *plan.experiment, runs, out);
+    else if (auto found = nearest_fit(app, *plan.experiment, runs))
+      out.push_back(std::move(*found));
+  }
+  return out;
+}
+
+}  // namespace orch::app
