@@ -181,6 +181,35 @@ void add_shared(const Pair& pair, Against& out) {
     out.warnings.push_back(fmt::format("{} of its {} records are in both groups", shared, all));
 }
 
+// Runs of ours, whose settings are all known: nothing differs but when and where they ran.
+bool are_repeats(const std::vector<Difference>& differences, std::size_t group, const Pair& pair) {
+  const auto is_ours = [](const record::Record& record) { return record.origin.kind == "run"; };
+  if (!pair.base->all(is_ours) || !pair.other->all(is_ours)) return false;
+  const auto found = explain(differences, group, Aspect::speed);
+  const auto is_noise = [](const std::string& name) { return name == "date" || name == "node names"; };
+  return found.causes.empty() && found.unsaid.empty() && std::ranges::all_of(found.circumstances, is_noise);
+}
+
+// What one run of each shows is how far repeats vary. Steps of a run tell nothing of another.
+void call_noise(const Comparison& comparison, const Pair& pair, Against& out) {
+  const auto group = pair.group;
+  if (out.itself || !are_repeats(comparison.differences, group, pair)) return;
+  bool said = false;
+  for (std::size_t i = 0; i < out.judgements.size(); ++i) {
+    auto& found = out.judgements[i];
+    const auto& values = comparison.metrics[i].values;
+    const bool several = values.front().runs > 1 && values[group].runs > 1;
+    const bool decided = found.verdict == Verdict::better || found.verdict == Verdict::worse;
+    if (!decided || found.estimated || several) continue;
+    found.verdict = Verdict::unclear;
+    found.text = "repeats of one run, so this is noise: " + found.text;
+    said = true;
+  }
+  if (said)
+    out.warnings.insert(out.warnings.begin(),
+                        "both are repeats of one run: what differs is noise, and shows how far repeats vary");
+}
+
 Against compare_pair(const Comparison& comparison, const Pair& pair) {
   Against out;
   out.group = pair.group;
@@ -188,6 +217,7 @@ Against compare_pair(const Comparison& comparison, const Pair& pair) {
   add_shared(pair, out);
   for (const auto& metric : comparison.metrics)
     out.judgements.push_back(judge(metric, pair.group, not_comparable(metric, pair)));
+  call_noise(comparison, pair, out);
   out.outcome = judge_outcome(pair);
   out.losses = compare_losses(pair.base->records, pair.other->records, same_tokens_per_step(pair));
   out.loss_verdict = loss_verdict(out.losses);

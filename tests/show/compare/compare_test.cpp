@@ -127,6 +127,21 @@ TEST_CASE("repeats have an interval of runs, not of steps", "[compare]") {
   CHECK_FALSE(has(sentences(*c), "an interval of one run"));
 }
 
+TEST_CASE("two repeats of one run show noise, however steady their steps are", "[compare]") {
+  auto slow = run("slow", 14.6, 14.5, 14.7), fast = run("fast", 10, 9.9, 10.1);
+  slow.origin.kind = fast.origin.kind = "run";
+  slow.origin.date = "2026-11-01", fast.origin.date = "2026-11-02";
+  const auto c = compare({{"A", {&slow}}, {"B", {&fast}}});
+  REQUIRE(c);
+  CHECK(judgement(*c, "step_seconds").verdict == Verdict::unclear);
+  CHECK(has(judgement(*c, "step_seconds").text, "repeats of one run, so this is noise: 1.46x faster"));
+  CHECK(has(c->against[0].warnings.front(), "both are repeats of one run"));
+  // Another commit is a question.
+  fast.origin.commit = "abc", slow.origin.commit = "def";
+  const auto other = compare({{"A", {&slow}}, {"B", {&fast}}});
+  CHECK(judgement(*other, "step_seconds").verdict == Verdict::better);
+}
+
 TEST_CASE("a mixture is compared by its median, and says so", "[compare]") {
   auto a1 = run("a1", 10), a2 = run("a2", 14), a3 = run("a3", 11);
   a2.set("micro_batch", whole(1));
