@@ -305,13 +305,32 @@ RunStatuses fastest_first(const Standings& standings) {
   return runs;
 }
 
+// Repeats of one configuration differ by five percent, and by what their own steps vary.
+bool may_be_noise(const RunStatus& a, const RunStatus& b, double ratio) {
+  const auto &one = *a.record.measured.step_seconds, &other = *b.record.measured.step_seconds;
+  return ratio < 1.05 || (one.has_limits() && other.has_limits() && *one.low <= *other.high && *other.low <= *one.high);
+}
+
+// Where the estimates did not hold, what was measured may not hold another time either.
+std::string outside_ranges(const RunStatuses& runs) {
+  const auto outside = std::ranges::count_if(runs, [](const auto* run) {
+    const auto& estimate = run->record.estimated;
+    const double seconds = run->record.measured.step_seconds->value;
+    return estimate && (seconds < estimate->step_low || seconds > estimate->step_high);
+  });
+  if (2 * static_cast<std::size_t>(outside) <= runs.size()) return "";
+  return fmt::format(" {} of {} step times are outside the 90 % range of their estimates: the machine was busy, or is not "
+                     "what it is taken for; run them again when it is idle, or orch calibrate --this-machine.",
+                     outside, runs.size());
+}
+
 }  // namespace
 
 MeasuredAnswer measured_answer(const Standings& standings) {
   const auto runs = fastest_first(standings);
   const auto field = [](const RunStatus* run, const char* name) { return run->record.field_text(name); };
   const auto speed = [](const RunStatus* run) { return run->record.measured.tokens_per_second.value_or(0); };
-  std::vector<std::string> others;
+  std::vector<std::string> others, alike;
   MeasuredAnswer out;
   for (const auto* run : runs) {
     for (const auto* same : {"params", "seq", "gpus", "gpu"})
@@ -320,13 +339,18 @@ MeasuredAnswer measured_answer(const Standings& standings) {
     if (std::ranges::find(out.strategies, strategy) != out.strategies.end()) continue;
     if (speed(run) <= 0) return {};
     out.strategies.push_back(strategy);
-    if (run != runs.front())
-      others.push_back(fmt::format("{} {:.2f}x", printable(strategy), speed(runs.front()) / speed(run)));
+    if (run == runs.front()) continue;
+    const double ratio = speed(runs.front()) / speed(run);
+    if (may_be_noise(*runs.front(), *run, ratio)) alike.push_back(printable(strategy));
+    others.push_back(fmt::format("{} {:.2f}x", printable(strategy), ratio));
   }
   if (others.empty()) return {};
   out.text = fmt::format("Measured: {} is fastest: {} tokens/s. At their best the others take: {}.",
                          strategy_text(*runs.front(), shared_settings(runs)),
                          group_digits(std::round(speed(runs.front()))), join(others, ", "));
+  if (!alike.empty())
+    out.text += fmt::format(" It cannot be told from {}: repeats differ by as much.", join(alike, " and "));
+  out.text += outside_ranges(runs);
   return out;
 }
 

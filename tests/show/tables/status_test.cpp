@@ -7,6 +7,7 @@
 
 #include "core/show/tables/status_words.h"
 #include "tests/show/tables/status_support.h"
+#include "tests/text.h"
 
 using namespace orch;
 using namespace orch::tables;
@@ -135,10 +136,22 @@ TEST_CASE("the strategies' best are put into words, where they are alike", "[rep
   slower.record.set("strategy", std::string("fsdp"));
   *fast.record.measured.tokens_per_second *= 1.5;
   *slower.record.measured.tokens_per_second /= 2;
+  for (auto* run : {&fast, &slow, &slower}) run->record.estimated->step_high = 2;
   const auto said = measured_answer(standings_of({slower, slow, fast}));
   CHECK(said.text == "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.50x.");
   CHECK(said.strategies == std::vector<std::string>{"ddp", "fsdp"});
   CHECK(measured_answer(standings_of({slower, slow})).text.empty());  // one strategy
+  auto near = slow;
+  *near.record.measured.tokens_per_second = *fast.record.measured.tokens_per_second / 1.04;
+  CHECK(measured_answer(standings_of({near, fast})).text ==
+        "Measured: ddp is fastest: 43,403 tokens/s. At their best the others take: fsdp 1.04x. It cannot be told from "
+        "fsdp: repeats differ by as much.");
+  fast.record.measured.step_seconds = near.record.measured.step_seconds = statistics::Interval{1, 0.5, 2, 20};
+  *near.record.measured.tokens_per_second /= 1.3;
+  CHECK(orch::has(measured_answer(standings_of({near, fast})).text, "fsdp 1.35x. It cannot be told from fsdp"));
+  for (auto* run : {&fast, &near}) run->record.estimated->step_high = 0.6;
+  CHECK(orch::has(measured_answer(standings_of({near, fast})).text,
+                 "2 of 2 step times are outside the 90 % range of their estimates: the machine was busy"));
   slow.record.set("gpus", std::int64_t{64});
   CHECK(measured_answer(standings_of({slow, fast})).text.empty());
 }
