@@ -320,7 +320,8 @@ Status write(Search& s) {
                                    s.experiment.constraints.empty()
                                        ? ""
                                        : "\nIt keeps that file's constraints; they are not in it.");
-  return write_file_atomically(file, search::experiment_lua(best.run, s.experiment, comment));
+  const auto& asked = s.space->strategy_at(s.found.fastest.front().place);
+  return write_file_atomically(file, search::experiment_lua(best.run, s.experiment, asked, comment));
 }
 
 // The same search: what was opened, kept and filtered is part of it.

@@ -94,6 +94,8 @@ struct Slurm {
   std::map<std::string, std::string> environment;
   std::set<std::string> expanded;  // of those, the ones whose $NAMES the node fills in
   std::string setup;  // shell text of the site (modules and the like), verbatim
+
+  bool operator==(const Slurm&) const = default;
 };
 
 // Its words by the names that cluster files and experiments have for them.
