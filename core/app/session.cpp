@@ -150,8 +150,8 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
   out.budget_gpu_hours = campaign.experiment().budget.gpu_hours;
   out.used_gpu_hours = campaign.gpu_hours_used();
   out.committed_gpu_hours = campaign.gpu_hours_committed();
-  if (const auto since = campaign.silent_since())
-    out.silent_seconds = std::max(0.1, campaign.world().clock->steady() - *since);
+  if (campaign.silent_since())
+    out.silent_seconds = std::max(0.1, campaign.world().clock->now() - campaign.last_answer());
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
     tables::RunStatus run{view};
