@@ -32,7 +32,8 @@ CsvColumns csv_columns(const RankedRuns& result);
 std::string csv_header(const CsvColumns& columns);
 std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const CsvColumns& columns);
 
-// The software that the best run of each strategy is priced in, and how far that is from any row.
+// A sentence for each strategy: the software and the machine that its best run is priced by, the rows that
+// each was fitted to, and how far the run is from them.
 std::string stacks_text(const RankedRuns& result);
 
 }  // namespace orch::tables
