@@ -97,10 +97,11 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   const double state = params * (states.weights + (setup.model.lean ? 4 : states.weights) +
                                  states.optimizer() / static_cast<double>(setup.ranks));
   constexpr double kLargestGpu = 192e9;
+  const double room = run.usable_memory() > 0 ? run.usable_memory() : kLargestGpu;
   problems.warn("accumulate",
                 say("each of ", setup.micro_batches, " micro-batches moves ", Size{moved}, " between ",
                     run->nodes, " nodes"),
-                state > kLargestGpu || once >= rounds * moved
+                state > room || once >= rounds * moved
                     ? say("try a larger micro_batch: fewer of them move less")
                     : say("if ", Size{state}, " of states fit a GPU, deepspeed{ stage = 1 } moves ",
                           Size{once}, " once per step"));

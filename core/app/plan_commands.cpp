@@ -15,7 +15,6 @@
 #include "core/app/provenance.h"
 #include "core/app/session.h"
 #include "core/plan/estimate_json.h"
-#include "core/plan/hardware/write.h"
 #include "core/plan/run_json.h"
 #include "core/run/render/job.h"
 #include "core/run/store/store.h"
@@ -42,32 +41,6 @@ std::string notes(const tables::RankedRuns& result, const PlanArguments& argumen
   return tables::wrap(out, screen);
 }
 
-// Where the estimates come from: rows that constants were fitted on, or nothing but datasheets.
-std::string origin_text(const tables::RankedRuns& result) {
-  std::map<std::string, std::set<std::string>> runs_of;  // partitions, by rows
-  for (const auto* run : result.runs) {
-    const auto& partition = *run->run.partition;
-    const auto& measured = run->run.cluster->measured;
-    auto rows = hardware::fitted_on(partition.as_measured());
-    if (measured)
-      rows.push_back(fmt::format("measurements of {} on {}", measured->machine, measured->date));
-    runs_of[join(rows, ", ")].insert(run->run.cluster->name + "/" + partition.name);
-  }
-  std::vector<std::string> parts;
-  for (const auto& [rows, names] : runs_of) {
-    if (rows.empty()) continue;
-    const std::vector<std::string> list(names.begin(), names.end());
-    parts.push_back(runs_of.size() == 1 ? rows : join(list, " and ") + " on " + rows);
-  }
-  if (parts.empty()) return "Estimates from datasheets and assumed efficiencies, not calibrated.";
-  auto out =
-      "Estimates calibrated" + std::string(runs_of.size() == 1 ? " on " : ": ") + join(parts, "; ");
-  if (const auto bare = runs_of.find(""); bare != runs_of.end())
-    out += "; not calibrated: " +
-           join(std::vector<std::string>(bare->second.begin(), bare->second.end()), " and ");
-  return out + ".";
-}
-
 std::string title(const tables::RankedRuns& result) {
   const auto& experiment = *result.experiment;
   std::string out = experiment.name;
@@ -77,14 +50,14 @@ std::string title(const tables::RankedRuns& result) {
   const bool same = std::all_of(result.runs.begin(), result.runs.end(),
                                 [&](const auto* run) { return run->run.tokens == tokens; });
   const auto apart = tables::what_differs(result);
-  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}. ",
+  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}.",
                      plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
                      apart.empty() ? "" : ", each " + join(apart, " and ") + " apart");
   if (result.duplicates > 0)
-    out += fmt::format("{} described twice and counted once. ", result.duplicates);
-  return out + origin_text(result) + "\n\n";
+    out += fmt::format(" {} described twice and counted once.", result.duplicates);
+  return out + "\n\n";
 }
 
 void print_json(const tables::RankedRuns& result, const tables::Standings* standings,

@@ -177,12 +177,13 @@ std::string json_of(const Search& s) {
 
 // The list before the columns of a plan.
 std::string csv_of(const Search& s) {
-  std::vector<const plan::Planned*> all;
-  for (const auto& list : s.lists) all.insert(all.end(), list.runs.begin(), list.runs.end());
-  const auto terms = tables::csv_terms(all);
-  CsvWriter out("list," + tables::csv_header(terms));
+  List all{"all", ""};
   for (const auto& list : s.lists)
-    for (auto& row : tables::csv_rows(as_result(s, list), terms)) {
+    all.runs.insert(all.runs.end(), list.runs.begin(), list.runs.end());
+  const auto columns = tables::csv_columns(as_result(s, all));
+  CsvWriter out("list," + tables::csv_header(columns));
+  for (const auto& list : s.lists)
+    for (auto& row : tables::csv_rows(as_result(s, list), columns)) {
       row.insert(row.begin(), list.name);
       out.row(row);
     }
@@ -320,7 +321,8 @@ Status write(Search& s) {
                                    s.experiment.constraints.empty()
                                        ? ""
                                        : "\nIt keeps that file's constraints; they are not in it.");
-  return write_file_atomically(file, search::experiment_lua(best.run, s.experiment, comment));
+  const auto& asked = s.space->strategy_at(s.found.fastest.front().place);
+  return write_file_atomically(file, search::experiment_lua(best.run, s.experiment, asked, comment));
 }
 
 // The same search: what was opened, kept and filtered is part of it.

@@ -57,6 +57,15 @@ fs::path plain(const std::string& word) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+// The experiment's name in its file.
+Result<std::string> name_in(const fs::path& file) {
+  const auto app = App::create();
+  if (!app) return app.error();
+  const auto experiment = (*app)->load({file});
+  if (!experiment) return experiment.error();
+  return experiment->name;
+}
+
 Status add_target(const fs::path& root, const std::string& word,
                   const std::vector<std::string>& experiments, std::map<std::string, Target>& out) {
   const auto path = plain(word);
@@ -66,6 +75,17 @@ Status add_target(const fs::path& root, const std::string& word,
       fs::equivalent(path.parent_path().empty() ? "." : path.parent_path(), root, ignored);
   if (contains(experiments, word) || (below_root && contains(experiments, name))) {
     out[name] = {name, {}};
+    return {};
+  }
+  if (path.extension() == ".lua" && fs::is_regular_file(path, ignored)) {
+    const auto experiment = name_in(path);
+    if (!experiment) return experiment.error();
+    if (!contains(experiments, *experiment))
+      return Error{printable(word),
+                   fmt::format("its experiment '{}' has no runs below {}", *experiment,
+                               printable(root.string())),
+                   fmt::format("orch run {} makes some", shell_path(path))};
+    out[*experiment] = {*experiment, {}};
     return {};
   }
   fs::path folder = path;
@@ -130,8 +150,8 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
   out.budget_gpu_hours = campaign.experiment().budget.gpu_hours;
   out.used_gpu_hours = campaign.gpu_hours_used();
   out.committed_gpu_hours = campaign.gpu_hours_committed();
-  if (const auto since = campaign.silent_since())
-    out.silent_seconds = std::max(0.1, campaign.world().clock->steady() - *since);
+  if (campaign.silent_since())
+    out.silent_seconds = std::max(0.1, campaign.world().clock->now() - campaign.last_answer());
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
     tables::RunStatus run{view};

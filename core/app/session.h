@@ -57,7 +57,7 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
 // Of runs that ended: whether some failed.
 Exit exit_of(const tables::Standings& standings);
 
-// Experiments by name or folder, runs by id, beginning, hash or folder; no words: every experiment.
+// Experiments by name, file or folder, runs by id, beginning, hash or folder; no words: every experiment.
 Result<std::vector<Target>> find_targets(const fs::path& root,
                                          const std::vector<std::string>& words);
 

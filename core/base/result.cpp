@@ -1,12 +1,24 @@
 #include "core/base/result.h"
 
 namespace orch {
+namespace {
+
+// What was given may be of any length, and a message repeats it: its beginning and its length will do.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 2000, kKept = 1000;
+  if (text.size() <= kMost) return text;
+  std::size_t end = kKept;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // inside a character of UTF-8
+  return text.substr(0, end) + "… (" + std::to_string(text.size()) + " bytes)";
+}
+
+}  // namespace
 
 std::string Error::text() const {
-  std::string out = place;
+  std::string out = shortened(place);
   if (!place.empty() && !fact.empty()) out += ": ";
-  out += fact;
-  if (!fix.empty()) out += "\n  " + fix;
+  out += shortened(fact);
+  if (!fix.empty()) out += "\n  " + shortened(fix);
   return out;
 }
 

@@ -95,12 +95,22 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string without_numbers(std::string_view text) {
+  const auto is_digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
   std::string out;
-  for (const char c : text) {
-    if (c < '0' || c > '9')
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool number = out.ends_with('#');
+    if (is_digit(i)) {
+      if (!number) out += '#';
+    } else if (number && (c == '.' || c == ',') && is_digit(i + 1)) {
+      continue;
+    } else if (number && c == ' ' && i + 2 < text.size() && text[i + 2] == 'B' &&
+               std::string_view("kMGTP").find(text[i + 1]) != std::string_view::npos) {
+      out += " ";  // and the B
+      ++i;
+    } else {
       out += c;
-    else if (!out.ends_with('#'))
-      out += '#';
+    }
   }
   return out;
 }
@@ -183,7 +193,7 @@ std::string printable(std::string_view text) {
 }
 
 bool is_plain_name(std::string_view text) {
-  if (text.empty() || text.size() > 100 || text[0] == '-' || text[0] == '.') return false;
+  if (text.empty() || text.size() > kLongestName || text[0] == '-' || text[0] == '.') return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
   });

@@ -75,6 +75,8 @@ std::optional<std::string> shell_expand(std::string_view text);
 std::string printable(std::string_view text);
 
 // Letters, digits, '.', '_' and '-', not starting with '-' or '.': safe as a file and a job name.
+// At most so many.
+inline constexpr std::size_t kLongestName = 100;
 bool is_plain_name(std::string_view text);
 
 // 64 bits that are the same on every machine and in every version. Not for adversaries.

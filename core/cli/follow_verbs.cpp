@@ -28,7 +28,7 @@ void add_trust(CLI::App& verb, follow::Options& to) {
 
 void add_targets(CLI::App& verb, app::FollowArguments& to) {
   verb.add_option("TARGET", to.targets,
-                  "Experiments, or runs by id, its beginning or hash (default: all)");
+                  "Experiments by name or FILE.lua, or runs by id, its beginning or hash (default: all)");
   add_runs(verb, to.runs);
   add_trust(verb, to.options);
   to.common.screen = stdout_screen();
@@ -63,7 +63,7 @@ void declare_cancel(CLI::App& verb, app::FollowArguments& to) {
   verb.add_flag("-y,--yes", to.yes, "Do not ask");
   verb.add_flag("--stop", to.stop, "Let each save first; orch resume goes on from there");
   verb.get_option("TARGET")->required()->description(
-      "Experiments, or runs by id, its beginning or hash");
+      "Experiments by name or FILE.lua, or runs by id, its beginning or hash");
 }
 
 void declare_logs(CLI::App& verb, app::LogsArguments& to) {

@@ -94,6 +94,8 @@ struct Slurm {
   std::map<std::string, std::string> environment;
   std::set<std::string> expanded;  // of those, the ones whose $NAMES the node fills in
   std::string setup;  // shell text of the site (modules and the like), verbatim
+
+  bool operator==(const Slurm&) const = default;
 };
 
 // Its words by the names that cluster files and experiments have for them.
@@ -129,7 +131,10 @@ struct Seen {
   Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
   Span micro_batches;         // of a step
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
-  std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
+  using Settings = std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
+  Settings settings;
+  // Of a machine: by stack, the settings in which its rows there had less than all rows of the machine.
+  std::map<std::string, Settings> of_stack;
 };
 struct SeenSpan {
   std::string_view name;

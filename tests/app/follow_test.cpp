@@ -150,6 +150,40 @@ TEST_CASE("several experiments are one document, and words find them", "[app][fo
   CHECK(bench.status({ids[0], "zzz"}).notes_have("zzz"));
 }
 
+TEST_CASE("an experiment is found by its file too", "[app][follow]") {
+  const Bench bench;
+  bench.planned("first", 2);
+  bench.planned("second", 1);
+  const auto first = bench.status({(bench.root() / "first.lua").string()});
+  CHECK(first.exit == Exit::ok);
+  CHECK(first.has("first: 2 planned"));
+  CHECK_FALSE(first.has("second"));
+  // Its name counts, not the file's.
+  const auto other = bench.file("other.lua", *read_file(bench.root() / "second.lua"));
+  CHECK(bench.status({other.string()}).has("second: 1 planned"));
+  const auto none = bench.file("none.lua", R"(return experiment { model = "gpt-1.3b",
+    hardware = { cluster = "dgx-a100", gpus = 8 }, strategies = { ddp {} } })");
+  CHECK(bench.status({none.string()}).notes_have("its experiment 'none' has no runs below"));
+}
+
+TEST_CASE("a damaged run.json is named by orch run, whether its run was started or not",
+          "[app][follow]") {
+  const Bench bench;
+  const auto ids = bench.planned("first", 2);
+  app::RunArguments run;
+  run.plan.options.runs = bench.runs();
+  run.plan.source.file = bench.root() / "first.lua";
+  CHECK(bench(app::run_command, run).has("nothing changed"));
+  for (const bool started : {false, true}) {
+    if (started) bench.attempt("first/" + ids[1], 1, "finished");
+    bench.file("runs/first/" + ids[1] + "/run.json", "{ \"version\": ");
+    const auto said = bench(app::run_command, run);
+    CHECK(said.exit == Exit::error);
+    CHECK(said.notes_have("runs/first/" + ids[1] + "/run.json: "));
+    CHECK_FALSE(said.has("nothing changed"));
+  }
+}
+
 TEST_CASE("of many runs the first are shown, no wider than the screen", "[app][follow]") {
   const Bench bench;
   const auto ids = bench.planned("many", 60);

@@ -171,16 +171,21 @@ TEST_CASE("the best is written as an experiment with the same estimate", "[app][
 TEST_CASE("nothing that an experiment says is lost in what a search writes", "[app][search]") {
   const Desk desk;
   auto search =
-      asked(written(desk, "said.lua", {.more = R"(start = "2026-12-01", availability = 0.9,
+      asked(written(desk, "said.lua",
+                    {.strategies = "strategies = { megatron { setup = 'module load a' } },",
+                     .more = R"(start = "2026-12-01", availability = 0.9,
                    budget = { gpu_hours = 1e6, deadline = "2027-12-01" },
-                   training = { learning_rate = 0.001, seed = 7 }, trainer = "my-trainer")"}),
+                   training = { learning_rate = 0.001, seed = 7 }, trainer = "my-trainer",
+                   expect = { tokens_per_second = { value = 68000, below = 0.05 } },)"}),
             "table");
   search.write = (desk.root() / "best.lua").string();
   CHECK(desk(app::search_command, search).has("next: orch run "));
   const auto text = *read_file(search.write);
   for (const auto* said :
        {"start = \"2026-12-01\"", "availability = 0.9", "deadline = \"2027-12-01\"",
-        "learning_rate = 0.001, seed = 7", "trainer = \"my-trainer\"", "gpu_hours = 1000000"})
+        "learning_rate = 0.001, seed = 7", "trainer = \"my-trainer\"", "gpu_hours = 1000000",
+        "expect = { { tokens_per_second = { value = 68000, below = 0.05 } } }",
+        "setup = \"module load a\""})
     CHECK(text.find(said) != std::string::npos);
   CHECK(desk(app::search_command, search).exit == Exit::ok);  // its own file is written again
   search.write = search.source.file.string();

@@ -70,6 +70,22 @@ TEST_CASE("splitting keeps empty parts and trimming takes blanks away", "[base][
   CHECK(trim("  ").empty());
 }
 
+TEST_CASE("texts that differ in numbers and their units alone become one", "[base][text]") {
+  const std::string group = "each of # micro-batches moves # B";
+  CHECK(without_numbers("each of 4 micro-batches moves 423.3 GB") == group);
+  CHECK(without_numbers("each of 16 micro-batches moves 1,234 TB") == group);
+  CHECK(without_numbers("2 Bytes, 3.") == "# Bytes, #.");
+}
+
+TEST_CASE("an error repeats a long text in part, and says how long it is", "[base][text]") {
+  const Error error{"file", std::string(99'999, 'a') + "\xc3\xa9", "fix"};
+  CHECK(error.text() == "file: " + std::string(1000, 'a') + "… (100001 bytes)\n  fix");
+  std::string accents = "a";  // so that the last byte is inside a character
+  for (int i = 0; i < 5000; ++i) accents += "é";
+  CHECK(Error{"", accents, ""}.text() == accents.substr(0, 999) + "… (10001 bytes)");
+  CHECK(Error{"a", std::string(2000, 'b'), ""}.text().size() == 2003);
+}
+
 TEST_CASE("the stable hash tells close texts apart and never changes", "[base][text]") {
   CHECK(stable_hash("a") != stable_hash("b"));
   // Worked out with Python's integers, word by word.

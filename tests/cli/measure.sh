@@ -46,7 +46,7 @@ exits 0 'the cluster'
 has "$out" 'this computer: ' 'the cluster'
 has "$out" 'measured on ' 'the cluster'
 orch plan "$tiny"
-has "$out" 'Estimates calibrated on measurements of ' 'a plan by what was measured'
+has "$out" '(measurements of ' 'a plan by what was measured'
 
 ORCH_MEASURE=$work/measure local_orch calibrate --this-machine -o mine/desk.yaml --format json
 exits 0 'another file'
@@ -86,7 +86,7 @@ has "$out" 'not calibrated' 'a run goes on without'
 ORCH_MEASURE=$work/measure local_orch run "$tiny"
 has "$err" 'local: measuring this machine before its first run' 'the first run measures'
 has "$err" "local: measured; $own" 'the first run measures'
-has "$out" 'Estimates calibrated on measurements of ' 'the first run measures'
+has "$out" '(measurements of ' 'the first run measures'
 before=$(times)
 ORCH_MEASURE=$work/measure local_orch run "$tiny"
 same "$before" "$(times)" 'the second does not'

@@ -22,10 +22,9 @@ function end_paragraph(i) {
 /^$/ { end_paragraph(); blank = 1; next }
 
 / cannot be told apart( from the first)?: their (90 % ranges overlap|ratio may be 1)$/ { next }
-/^[a-z0-9_-]+( by [^ ]+)? is priced as / { next }
+/^[a-z0-9_-]+( by [^ ]+)? is priced (as|on) / { next }
 /^ *strategies at their best: / { next }
 /^the best of / { sub(/: .*/, "") }
-/; ranked by time to train/ { sub(/ Estimates (from|calibrated).*/, "") }
 /^budget of / { sub(/(, [0-9]+ at risk [(][^)]*[)])?; the cheapest takes .*/, "") }
 /^(Answer|How sure): / { next }
 /^the first to end is / { next }

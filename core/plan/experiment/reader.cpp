@@ -109,6 +109,9 @@ void Reader::read_name(const sol::object& value) {
   if (name.starts_with("index.jsonl") || name.starts_with("index.sqlite") || name == "index.lock")
     error("name", fmt::format("{} is the name of orch's own file beside the folders", shown(value)),
           "take another");
+  else if (name.size() > kLongestName)
+    error("name", fmt::format("{} letters are too many for folders and jobs", name.size()),
+          fmt::format("use at most {}", kLongestName));
   else if (!is_plain_name(name))
     error("name", fmt::format("{} cannot name a folder and jobs", shown(value)),
           "use letters, digits, '.', '_' and '-', and start with a letter or digit");

@@ -66,12 +66,19 @@ plan::Calibration read_constants_of(const Field& field) {
   return calibration;
 }
 
+plan::Seen::Settings read_settings(const Field& field) {
+  plan::Seen::Settings out;
+  const Map said(field);
+  for (const auto& [name, values] : said.entries()) out[name] = values.texts();
+  return out;
+}
+
 }  // namespace
 
 plan::Seen read_seen(const Field& field) {
   std::vector<std::string> known{"rows"};
   for (const auto& span : plan::kSeenSpans) known.emplace_back(span.name);
-  known.insert(known.end(), {"stacks", "settings"});
+  known.insert(known.end(), {"stacks", "settings", "of_stack"});
   const Map map(field, known);
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
@@ -79,9 +86,10 @@ plan::Seen read_seen(const Field& field) {
   for (const auto& [name, at] : plan::kSeenSpans)
     if (const auto* span = map.find(name)) seen.*at = read_span(*span);
   if (const auto* stacks = map.find("stacks")) seen.stacks = stacks->texts();
-  if (const auto* settings = map.find("settings")) {
-    const Map said(*settings);
-    for (const auto& [name, values] : said.entries()) seen.settings[name] = values.texts();
+  if (const auto* settings = map.find("settings")) seen.settings = read_settings(*settings);
+  if (const auto* of_stack = map.find("of_stack")) {
+    const Map said(*of_stack);
+    for (const auto& [stack, settings] : said.entries()) seen.of_stack[stack] = read_settings(settings);
   }
   return seen;
 }

@@ -94,19 +94,25 @@ std::string constant_text(std::string_view name, const plan::Constant& constant)
                      quoted(constant.origin));
 }
 
+std::string settings_text(const plan::Seen::Settings& settings) {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : settings)
+    out.push_back(fmt::format("{}: [{}]", name, join(values, ", ")));
+  return fmt::format("{{ {} }}", join(out, ", "));
+}
+
 std::string seen_text(const plan::Seen& seen) {
   auto out = fmt::format("seen: {{ rows: {}", seen.rows);
   for (const auto& [name, at] : plan::kSeenSpans)
     if (const auto& span = seen.*at; span.high > 0)
       out += fmt::format(", {}: [{:.4g}, {:.4g}]", name, span.low, span.high);
   if (!seen.stacks.empty()) out += fmt::format(", stacks: [{}]", join(seen.stacks, ", "));
-  if (!seen.settings.empty()) out += ", settings: {";
-  std::string_view between = " ";
-  for (const auto& [name, values] : seen.settings) {
-    out += fmt::format("{}{}: [{}]", between, name, join(values, ", "));
-    between = ", ";
-  }
-  return out + (seen.settings.empty() ? " }" : " } }");
+  if (!seen.settings.empty()) out += ", settings: " + settings_text(seen.settings);
+  std::vector<std::string> of_stack;
+  for (const auto& [stack, settings] : seen.of_stack)
+    of_stack.push_back(fmt::format("{}: {}", stack, settings_text(settings)));
+  if (!of_stack.empty()) out += fmt::format(", of_stack: {{ {} }}", join(of_stack, ", "));
+  return out + " }";
 }
 
 // The constants in the order of the tunables; of a stack they are factors, which have no unit.

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 2u
-#define ORCH_ABI_MINOR 0u
+#define ORCH_ABI_MINOR 1u
 
 /* ---- describe ---- */
 
@@ -71,6 +71,7 @@ typedef struct orch_run {
   int64_t gpus, nodes, gpus_per_node;
   int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
   int64_t micro_batch, accumulate, global_batch;
+  double usable_memory; /* bytes of a GPU that a process can allocate; 0: not known. Since 2.1 */
 } orch_run;
 
 /* ---- work: what happens in one step ---- */

@@ -48,6 +48,7 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.micro_batch = run.batch.micro_batch;
   run_.accumulate = run.batch.accumulate;
   run_.global_batch = run.batch.global_batch;
+  run_.usable_memory = run.partition ? run.partition->gpu.usable_memory.value : 0;
 }
 
 std::uint32_t Backend::index_of(const plan::Strategy& strategy) const {

@@ -56,6 +56,11 @@ class RunView {
   const orch_run& operator*() const { return run_; }
   std::string_view strategy() const { return strategy_.name; }
   const plan::Model& model() const { return model_; }
+  // Bytes of a GPU that a process can allocate; 0: not known, or an orch that does not tell.
+  double usable_memory() const {
+    constexpr auto end = offsetof(orch_run, usable_memory) + sizeof(run_.usable_memory);
+    return run_.struct_size >= end ? run_.usable_memory : 0;
+  }
   std::int64_t integer(std::string_view name) const { return value(name).integer; }
   bool flag(std::string_view name) const { return value(name).integer != 0; }
   double real(std::string_view name) const { return value(name).real; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "core/base/text.h"
@@ -19,11 +20,6 @@ using estimate::kNineOfTen;
 constexpr double kLeastSpread = 0.02;
 constexpr double kAssumedRows = 3;
 constexpr double kAssumedTime = 0.15, kAssumedMemory = 0.1;
-
-// What a reader of an estimate wants to know that no row had.
-constexpr std::string_view kTelling[] = {"compression",    "dtype",     "flash_attention",
-                                         "offload",        "recompute", "offload_activations",
-                                         "sequence_parallel"};
 
 // The spread under which nine of ten rows lie within 1.645 of it. Rows that were fitted look better
 // than new ones will, the more so the fewer there are for each constant; a new table has something of
@@ -56,11 +52,8 @@ void add(plan::Seen& seen, const plan::Run& run) {
                          static_cast<double>(run.layout.context_parallel));
   widen(seen.tensor_nodes, plan::tensor_nodes(run, *run.partition));
   widen(seen.micro_batches, static_cast<double>(run.batch.accumulate));
-  for (const auto name : kTelling) {
-    const auto& value = run.setting(name);
-    if (!plan::is_given(value)) continue;
-    auto& values = seen.settings[std::string(name)];
-    const auto word = plan::plain(value);
+  for (const auto& [name, word] : estimate::telling_settings(run)) {
+    auto& values = seen.settings[name];
     if (!contains(values, word)) values.push_back(word);
   }
 }
@@ -90,7 +83,7 @@ class Teller {
                 out.constants);
     if (memory_) return;
     for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
-    for (const auto& name : stacks_of(rows, stacks)) out.seen.stacks.push_back(name);
+    tell_stacks(rows, stacks, out.seen);
   }
 
   void tell_stack(int stack, plan::Stack& out) const {
@@ -117,14 +110,20 @@ class Teller {
     return out;
   }
 
-  std::set<std::string> stacks_of(const Members& rows,
-                                  const std::vector<plan::StackPtr>& stacks) const {
-    std::set<std::string> names;
+  // Which stacks a machine's rows ran, and with which settings where not with all that it has seen.
+  void tell_stacks(const Members& rows, const std::vector<plan::StackPtr>& stacks,
+                   plan::Seen& out) const {
+    std::map<std::string, plan::Seen> of_stack;
     for (const auto i : rows) {
-      const int stack = joint_.observations()[i]->stack;
-      if (stack >= 0) names.insert(stacks[static_cast<std::size_t>(stack)]->name);
+      const auto& observation = *joint_.observations()[i];
+      if (observation.stack >= 0)
+        add(of_stack[stacks[static_cast<std::size_t>(observation.stack)]->name], observation.run);
     }
-    return names;
+    for (const auto& [name, seen] : of_stack) {
+      out.stacks.push_back(name);
+      for (const auto& [setting, values] : seen.settings)
+        if (values.size() < out.settings[setting].size()) out.of_stack[name][setting] = values;
+    }
   }
 
   std::string text(const Members& rows) const {

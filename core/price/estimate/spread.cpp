@@ -25,6 +25,10 @@ constexpr double kPerOctaveOfMicroBatches = 0.06;
 constexpr double kPerOctaveOfTensor = 0.3;
 // What a setting adds that no row of the machine, or of the stack, had. Assumed as well.
 constexpr double kUnseenThere = 0.05, kUnseenInStack = 0.1;
+// What no row of any machine had: experts, context parallelism, a number format. Assumed: as much as a
+// machine that nobody measured (core/plan/stack.cpp).
+constexpr double kUnseenAnywhere = 0.2;
+constexpr std::string_view kOwnKind[] = {"context_parallel", "dtype", "experts"};
 // How far the fixed costs of a machine that nobody measured are off: their doubt (core/plan/tunable.cpp).
 constexpr double kFixedCosts = 0.5;
 constexpr double kWorthSaying = 1.5;  // times beyond
@@ -76,15 +80,44 @@ Distance distance_of(const plan::Run& run, const plan::Partition& at) {
           below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
 }
 
-// Settings of the run that none of the rows had.
-std::vector<std::string> unseen(const plan::Run& run, const Seen& seen) {
-  std::vector<std::string> out;
-  for (const auto& [name, values] : seen.settings) {
-    const auto& value = run.setting(name);
-    if (!plan::is_given(value)) continue;
-    const auto word = plan::plain(value);
-    if (!contains(values, word))
-      out.push_back(name + " = " + word);
+using Telling = std::vector<TellingSetting>;
+
+// Rows that do not say it had it as nearly all do.
+bool had(const Seen::Settings& settings, const TellingSetting& setting) {
+  const auto found = settings.find(setting.name);
+  if (found != settings.end()) return contains(found->second, setting.word);
+  return setting.word == (setting.name == "context_parallel" ? "1" : "none");
+}
+
+// Whether rows said something of it, and another thing.
+bool lacks(const Seen::Settings& settings, const TellingSetting& setting) {
+  return settings.contains(setting.name) && !had(settings, setting);
+}
+
+bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSetting& setting) {
+  if (!contains(kOwnKind, setting.name)) return true;
+  const auto has = [&](const Seen& seen) { return seen.rows > 0 && had(seen.settings, setting); };
+  return has(at.seen) || has(at.on->seen) ||
+         std::ranges::any_of(run.partition->stacks, [&](const auto& each) { return has(each.stack->seen); });
+}
+
+// Settings of the run that rows did not have: by the widest set of rows that lacks them.
+struct Unseen {
+  Telling anywhere, of_stack, there, together;
+};
+
+Unseen unseen(const plan::Run& run, const plan::Partition& at) {
+  Unseen out;
+  const auto both = at.seen.of_stack.find(at.on->name);
+  for (const auto& setting : telling_settings(run)) {
+    if (!anywhere(run, at, setting))
+      out.anywhere.push_back(setting);
+    else if (lacks(at.on->seen.settings, setting))
+      out.of_stack.push_back(setting);
+    else if (lacks(at.seen.settings, setting))
+      out.there.push_back(setting);
+    else if (both != at.seen.of_stack.end() && lacks(both->second, setting))
+      out.together.push_back(setting);
   }
   return out;
 }
@@ -107,6 +140,16 @@ void say_distance(const Distance& distance, std::vector<std::string>& out) {
 double squared(double value) { return value * value; }
 
 }  // namespace
+
+std::vector<TellingSetting> telling_settings(const plan::Run& run) {
+  std::vector<TellingSetting> out;
+  for (const auto* name : {"compression", "context_parallel", "dtype", "flash_attention", "fp32_accumulate",
+                           "offload", "offload_activations", "recompute", "sequence_parallel"})
+    if (const auto& value = run.setting(name); plan::is_given(value))
+      out.push_back({name, plan::plain(value)});
+  out.push_back({"experts", run.model.mixture() ? "some" : "none"});
+  return out;
+}
 
 Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_share) {
   const auto& efficiency = at.efficiency;
@@ -140,24 +183,28 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate
   if (!run.stack.empty() && run.stack != plan::default_stack(run) && run.stack != at.on->name)
     out.remarks.push_back(fmt::format("no stack is called '{}'", printable(run.stack)));
   const auto machine = [&] { return run.cluster->name + "/" + run.partition->name; };
+  const bool known = at.seen.rows > 0 ||
+                     run.partition->as_measured().efficiency.time_spread.origin.starts_with("fitted:");
   if (!at.on->fitted())
-    out.remarks.push_back("no row of " + at.on->name + " was fitted");
-  else if (at.seen.rows == 0)
+    out.remarks.push_back("no row of " + at.on->name + (known ? "" : ", nor of " + machine() + ",") +
+                          " was fitted");
+  else if (!known)
     out.remarks.push_back("no row of " + machine() + " was fitted");
   else if (plan::never_together(at, *at.on))
     out.remarks.push_back("no row of " + machine() + " ran " + at.on->name);
   say_distance(distance_of(run, at), out.remarks);
-  const auto of_stack = unseen(run, at.on->seen), there = unseen(run, at.seen);
   double spread = spread_of(run, at, out.fixed_share).time;
-  for (const auto& setting : of_stack) {
-    out.remarks.push_back("no row of " + at.on->name + " had " + setting);
-    spread = std::hypot(spread, kUnseenInStack);
-  }
-  for (const auto& setting : there)
-    if (!contains(of_stack, setting)) {
-      out.remarks.push_back("no row of this machine had " + setting);
-      spread = std::hypot(spread, kUnseenThere);
-    }
+  const auto doubt = [&](const std::string& rows, const Telling& settings, double more) {
+    if (settings.empty()) return;
+    out.remarks.push_back(fmt::format("no row of {} had {}", rows,
+                                      join(mapped(settings, &TellingSetting::text), " or ")));
+    spread = std::hypot(spread, more * std::sqrt(static_cast<double>(settings.size())));
+  };
+  const auto lacking = unseen(run, at);
+  doubt("any machine", lacking.anywhere, kUnseenAnywhere);
+  doubt(at.on->name, lacking.of_stack, kUnseenInStack);
+  doubt("this machine", lacking.there, kUnseenThere);
+  doubt(at.on->name + " on this machine", lacking.together, kUnseenThere);
   const double times = std::exp(kNineOfTen * spread);
   out.step_low = out.step_seconds / times;
   out.step_high = out.step_seconds * times;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/plan/estimate.h"
 #include "core/plan/run.h"
 
@@ -20,6 +23,16 @@ Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_s
 
 // Fills the 90 % ranges of step time and memory around their estimates.
 void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);
+
+// What a reader of an estimate wants to know that no row had: "dtype", "bf16". A model has experts,
+// "some" or "none"; what the strategy does not have is not in it.
+struct TellingSetting {
+  std::string name, word;
+
+  std::string text() const { return name == "experts" ? name : name + " = " + word; }
+  bool operator==(const TellingSetting&) const = default;
+};
+std::vector<TellingSetting> telling_settings(const plan::Run& run);
 
 // Says which software the estimate is of and how far it is from any row; settings that no row had
 // widen the range of the time.

@@ -61,6 +61,21 @@ class Fields {
   std::string out_;
 };
 
+std::string list(const std::vector<std::string>& texts) {
+  std::vector<std::string> strings;
+  for (const auto& text : texts) strings.push_back(lua_string(text));
+  return "{ " + join(strings, ", ") + " }";
+}
+
+// What a partition's job, and a strategy over it, may have.
+void add_surroundings(const plan::Slurm& job, Fields& to) {
+  Fields environment;
+  for (const auto& [name, value] : job.environment)
+    environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
+  if (!environment.empty()) to.add("environment", environment.text());
+  to.word("setup", job.setup);
+}
+
 std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
   Fields fields;
   fields.word("cluster", run.cluster->name).word("partition", run.partition->name);
@@ -69,14 +84,8 @@ std::string hardware_lua(const plan::Run& run, const plan::Slurm& job) {
   fields.word("constraint", job.constraint).word("time", job.time).word("hint", job.hint);
   fields.word("gres", job.gres);
   if (job.spare_nodes) fields.add("spare_nodes", fmt::format("{}", *job.spare_nodes));
-  Fields environment;
-  for (const auto& [name, value] : job.environment)
-    environment.add(name, (job.expanded.contains(name) ? "expand " : "") + lua_string(value));
-  if (!environment.empty()) fields.add("environment", environment.text());
-  std::vector<std::string> options;
-  for (const auto& option : job.options) options.push_back(lua_string(option));
-  if (!options.empty()) fields.add("options", "{ " + join(options, ", ") + " }");
-  fields.word("setup", job.setup);
+  if (!job.options.empty()) fields.add("options", list(job.options));
+  add_surroundings(job, fields);
   return fields.text();
 }
 
@@ -101,16 +110,19 @@ std::string model_lua(const plan::Model& model) {
   return fmt::format("{} {}", model.family, fields.text());
 }
 
-// What is not as by default; a list where several values are asked for.
-std::string training_lua(const std::vector<plan::Training>& trainings) {
+// What is not as by default; a list where several values are asked for. A field that differs without
+// being swept follows from those that are.
+std::string training_lua(const plan::Experiment& experiment) {
   Fields fields;
   for (const auto& field : plan::training_fields()) {
     std::vector<plan::Value> values;
-    for (const auto& training : trainings)
+    for (const auto& training : experiment.trainings)
       if (const auto value = get(training, field);
           !contains(values, value))
         values.push_back(value);
-    if (values.size() == 1 && values.front() == field.param.default_value) continue;
+    if (values.size() == 1 ? values.front() == field.param.default_value
+                           : !contains(experiment.swept, field.param.name))
+      continue;
     std::vector<std::string> texts;
     for (const auto& value : values) texts.push_back(literal(value));
     fields.add(field.param.name,
@@ -139,16 +151,46 @@ std::string budget_lua(const plan::Budget& budget) {
   return fields.text();
 }
 
+// One table of quantities for each `where`.
+std::string expect_lua(const std::vector<plan::Expectation>& expectations) {
+  std::vector<std::string> places, tables;
+  for (const auto& expectation : expectations)
+    if (!contains(places, expectation.where)) places.push_back(expectation.where);
+  for (const auto& where : places) {
+    Fields table;
+    table.word("where", where);
+    for (const auto& expectation : expectations) {
+      if (expectation.where != where) continue;
+      Fields fields;
+      fields.number("value", expectation.value);
+      if (expectation.below) fields.number("below", *expectation.below);
+      if (expectation.above) fields.number("above", *expectation.above);
+      table.add(expectation.quantity, fields.text());
+    }
+    tables.push_back(table.text());
+  }
+  return "{ " + join(tables, ", ") + " }";
+}
+
 Fields settings(const plan::Run& run) {
   Fields fields;
-  for (std::size_t i = 0; i < run.settings.size(); ++i)
-    if (const auto& param = run.strategy->params[i]; run.settings[i] != param.default_value)
-      fields.add(param.name, literal(run.settings[i]));
+  for (std::size_t i = 0; i < run.settings.size(); ++i) {
+    const auto& param = run.strategy->params[i];
+    const auto unsaid =
+        param.name == "engine" ? default_engine(param, run.framework) : param.default_value;
+    if (run.settings[i] != unsaid) fields.add(param.name, literal(run.settings[i]));
+  }
   fields.word("framework", run.framework).word("launch", run.launch);
-  std::vector<std::string> args;
-  for (const auto& word : run.args) args.push_back(lua_string(word));
-  if (!args.empty()) fields.add("args", "{ " + join(args, ", ") + " }");
+  if (!run.args.empty()) fields.add("args", list(run.args));
   return fields;
+}
+
+// The strategy without the batch, which an experiment has in a section of its own.
+std::string asked_lua(const plan::Run& run, const plan::AskedStrategy& asked) {
+  auto fields = settings(run);
+  fields.word("stack", asked.stack);
+  add_surroundings(asked.job, fields);
+  return fmt::format("{} {}", run.strategy->name, fields.text());
 }
 
 }  // namespace
@@ -160,7 +202,7 @@ std::string strategy_lua(const plan::Run& run) {
 }
 
 std::string experiment_lua(const plan::Run& run, const plan::Experiment& experiment,
-                           const std::string& comment) {
+                           const plan::AskedStrategy& asked, const std::string& comment) {
   std::string out;
   for (const auto& line : split(comment, '\n')) out += "-- " + printable(line) + "\n";
   out += "return experiment {\n";
@@ -176,7 +218,7 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   line("batch", batch_lua(run.batch));
   line("tokens", fmt::format("{}", run.tokens));
   if (run.steps > 0) line("steps", fmt::format("{}", run.steps));
-  if (const auto training = training_lua(experiment.trainings); training != "{}")
+  if (const auto training = training_lua(experiment); training != "{}")
     line("training", training);
   const auto& calendar = experiment.calendar;
   if (calendar.start) line("start", lua_string(format_date(*calendar.start)));
@@ -185,7 +227,8 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   if (experiment.repeats > 1) line("repeats", fmt::format("{}", experiment.repeats));
   if (const auto budget = budget_lua(experiment.budget); budget != "{}") line("budget", budget);
   if (experiment.strict) line("strict", "true");
-  line("strategies", fmt::format("{{ {} {} }}", run.strategy->name, settings(run).text()));
+  if (!experiment.expect.empty()) line("expect", expect_lua(experiment.expect));
+  line("strategies", fmt::format("{{ {} }}", asked_lua(run, asked)));
   return out + "}\n";
 }
 

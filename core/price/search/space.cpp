@@ -115,12 +115,19 @@ bool same_space(const plan::Space& a, const plan::Space& b) {
          std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis);
 }
 
+// Who trains, and in what surroundings.
+bool same_software(const plan::AskedStrategy& a, const plan::AskedStrategy& b) {
+  return a.stack == b.stack && a.framework == b.framework && a.launch == b.launch &&
+         a.args == b.args && a.job == b.job;
+}
+
 // Strategies that differ in open fields only are the same space, and so are models whose shapes are
 // searched.
 bool same_part(const Part& a, const Part& b) {
   const auto &model = a.experiment.models.front(), &other = b.experiment.models.front();
   const auto &asked = a.experiment.strategies.front(), &wanted = b.experiment.strategies.front();
-  return asked.strategy == wanted.strategy && same_space(asked.space, wanted.space) &&
+  return asked.strategy == wanted.strategy && same_software(asked, wanted) &&
+         same_space(asked.space, wanted.space) &&
          same_space(model.space, other.space) && a.shapes == b.shapes &&
          (!a.shapes.empty() || model.name == other.name);
 }
@@ -228,6 +235,8 @@ Result<Part> make_part(const plan::Experiment& experiment, const plan::AskedMode
   own.rampup = experiment.rampup;
   own.budget = experiment.budget;
   own.job = experiment.job;
+  own.trainer = experiment.trainer;
+  own.stack = experiment.stack;
   own.strict = experiment.strict;
   own.hardware = without(experiment.hardware, removed);
   own.batch = without(experiment.batch, removed);

@@ -71,6 +71,10 @@ class Space {
 
   const plan::Experiment& experiment() const { return experiment_; }
   const std::vector<Part>& parts() const { return parts_; }
+  // The strategy of a configuration; its fields are without what is open.
+  const plan::AskedStrategy& strategy_at(const Place& place) const {
+    return parts_[place.block.part].experiment.strategies.front();
+  }
   // For any thread: only one at a time asks the catalog.
   const plan::FindCluster& find_cluster() const { return find_cluster_; }
   // The experiment's functions live in one Lua state: whoever calls them holds this.

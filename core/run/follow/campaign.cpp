@@ -226,6 +226,7 @@ void Campaign::refresh() {
   look_at_ledger();
   bool answered = true;
   const auto facts = poll(answered);
+  if (!facts.empty()) answered_at_ = world_.clock->now();
   if (answered)
     silent_since_.reset();
   else if (!silent_since_)
@@ -233,6 +234,13 @@ void Campaign::refresh() {
   for (auto& view : runs_)
     if (!view.settled) judge(view, facts);
   if (auto status = note_states(); !status) note_trouble(status.error());
+}
+
+double Campaign::last_answer() const {
+  double last = answered_at_;
+  for (const auto& opened : ledger_.all())
+    if (!opened.submission.job.empty()) last = std::max(last, opened.submission.time);
+  return last;
 }
 
 void Campaign::settle_lost() {

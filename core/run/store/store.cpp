@@ -43,15 +43,20 @@ bool holds(const fs::path& path, const std::string& text) {
   return held && *held == text;
 }
 
+Status check_run_json(const fs::path& file) {
+  const auto text = read_file(file);
+  const auto status = text ? plan::check_frozen(*text, file) : text.error();
+  if (status) return {};
+  return Error{printable(file.string()),
+               "is not the run that its folder is named after: " + status.error().front().fact,
+               "put that run's own run.json back, or move the folder away"};
+}
+
 // The run exists: bring scripts and estimate up to date unless it was started.
 Result<bool> refresh(const fs::path& place, const Folder& folder, const Ids& submitted) {
   bool changed = false;
+  if (auto status = check_run_json(place / "run.json"); !status) return status.error();
   if (was_started(place, submitted)) return changed;
-  const auto run_json = read_file(place / "run.json");
-  if (auto status = run_json ? plan::check_frozen(*run_json, place / "run.json") : run_json.error();
-      !status)
-    return Error{printable(place.string()), "does not hold the run.json that it is named after",
-                 "move that folder away"};
   for (const auto& file : folder.files) {
     if (holds(place / file.name, file.text)) continue;
     if (auto status = write_file_atomically(place / file.name, file.text); !status)

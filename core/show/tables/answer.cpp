@@ -129,12 +129,40 @@ std::string tightness(const plan::Estimate& estimate) {
                      estimate.usable_memory / kGiB);
 }
 
+// The experiment with each of its limits alone.
+std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
+  const auto& all = experiment.budget;
+  std::vector<plan::Experiment> out;
+  const auto add = [&](auto limit) {
+    auto& alone = out.emplace_back();
+    alone.budget.*limit = all.*limit;
+    alone.calendar = experiment.calendar;
+  };
+  if (all.gpu_hours > 0) add(&plan::Budget::gpu_hours);
+  if (all.deadline_days > 0) add(&plan::Budget::deadline_days);
+  if (all.deadline) add(&plan::Budget::deadline);
+  return out;
+}
+
+// Only those that are broken.
+std::string broken_limits(const Planned& run, const plan::Experiment& experiment) {
+  Parts out;
+  for (const auto& one : each_limit(experiment))
+    if (!keeps(run, one)) out.push_back(limits_text(one.budget));
+  return join(out, " and ");
+}
+
 std::string limits(const Planned& best, const plan::Experiment& experiment) {
-  if (!plan::has_limits(experiment.budget)) return "";
-  const auto stands = standing(best, experiment);
-  if (stands == Standing::kept) return "";
-  return (stands == Standing::broken ? "it breaks" : "it may break") +
-         std::string(" the limit of ") + limits_text(experiment.budget);
+  Parts broken, at_risk;
+  for (const auto& one : each_limit(experiment)) {
+    const auto stands = standing(best, one);
+    if (stands == Standing::broken) broken.push_back(limits_text(one.budget));
+    if (stands == Standing::at_risk) at_risk.push_back(limits_text(one.budget));
+  }
+  Parts out;
+  if (!broken.empty()) out.push_back("it breaks the limit of " + join(broken, " and "));
+  if (!at_risk.empty()) out.push_back("it may break the limit of " + join(at_risk, " and "));
+  return join(out, "; ");
 }
 
 bool offloads(const Planned& planned) {
@@ -164,7 +192,7 @@ std::string instead_of(const Planned& fastest, const Runs& runs, const plan::Exp
   if (&fastest == runs.front()) return "";
   const bool for_limits = breaks(&fastest, experiment) && !breaks(runs.front(), experiment);
   return fmt::format("the fastest, {}, {}", who(fastest, runs),
-                     for_limits ? "breaks the limit of " + limits_text(experiment.budget)
+                     for_limits ? "breaks the limit of " + broken_limits(fastest, experiment)
                      : experiment.calendar.windows.empty() ? "offloads, and may be no faster"
                                                            : "is done " + end_of(fastest, experiment));
 }

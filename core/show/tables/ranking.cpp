@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/stack.h"
 #include "core/plan/tie.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
@@ -90,6 +91,30 @@ std::string ties_in(const Runs& runs, Measure measure) {
   return (one_each ? "" : tied_runs(ranks_of(runs, measure), one_machine)) + tied_strategies(best);
 }
 
+std::string rows_text(std::int64_t rows) { return fmt::format(" ({} fitted)", plural(rows, "row")); }
+
+// " as megatron-deepspeed-2022 (949 rows fitted)"; nothing where no stack is known.
+std::string software_text(const Planned& run) {
+  if (run.estimate.stack.empty()) return "";
+  const auto* found = plan::stack_of(run.run);
+  const bool fitted = found && found->stack->fitted();
+  return " as " + run.estimate.stack + (fitted ? rows_text(found->stack->seen.rows) : "");
+}
+
+// "jean-zay/a100-80g (117 rows fitted)".
+std::string machine_text(const plan::Run& run) {
+  constexpr std::string_view kFitted = "fitted: ";
+  const auto& partition = *run.partition;
+  const auto name = run.cluster->name + "/" + partition.name;
+  if (partition.calibration && partition.calibration->seen.rows > 0)
+    return name + rows_text(partition.calibration->seen.rows);
+  if (const auto& measured = run.cluster->measured)
+    return fmt::format("{} (measurements of {} on {})", name, measured->machine, measured->date);
+  const std::string_view origin = partition.as_measured().efficiency.time_spread.origin;
+  if (origin.starts_with(kFitted)) return fmt::format("{} ({})", name, origin.substr(kFitted.size()));
+  return name + " (datasheet, not calibrated)";
+}
+
 }  // namespace
 
 std::string Rank::text() const {
@@ -140,10 +165,11 @@ std::string stacks_text(const RankedRuns& result) {
   for (const auto* run : result.runs) {  // the best comes first, and speaks for those alike
     const auto& e = run->estimate;
     const auto& framework = run->run.framework;
-    if (e.stack.empty() || !fits(*run)) continue;
+    if (!fits(*run)) continue;
     const auto who = run->run.strategy->name + (framework.empty() ? "" : " by " + framework);
-    if (!said.insert(who + " " + e.stack).second) continue;
-    out += fmt::format("{} is priced as {}{}{}\n", who, e.stack, e.remarks.empty() ? "" : ": ",
+    const auto where = software_text(*run) + " on " + machine_text(run->run);
+    if (!said.insert(who + where).second) continue;
+    out += fmt::format("{} is priced{}{}{}\n", who, where, e.remarks.empty() ? "" : ": ",
                        join(e.remarks, "; "));
   }
   return out;

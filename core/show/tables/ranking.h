@@ -1,10 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/base/csv.h"
-#include "core/plan/vocabulary.h"
 #include "core/show/tables/report.h"
 
 namespace orch::tables {
@@ -21,14 +21,19 @@ struct Rank {
 // In the result's order; each question has its own first place.
 std::vector<Rank> ranks(const RankedRuns& result);
 
-// A plan in CSV, with everything in bytes, seconds and days: fields that some run has, the names, and a
-// row for each run.
-using Terms = std::vector<const plan::Term*>;
-Terms csv_terms(const std::vector<const plan::Planned*>& runs);
-std::string csv_header(const Terms& terms);
-std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const Terms& terms);
+// A plan in CSV, with everything in bytes, seconds and days: what JSON says of each run, but its
+// schedule and warnings. The columns refer to the result's experiment.
+struct CsvColumn {
+  std::string name;
+  std::function<CsvCell(const plan::Planned&)> cell;
+};
+using CsvColumns = std::vector<CsvColumn>;
+CsvColumns csv_columns(const RankedRuns& result);
+std::string csv_header(const CsvColumns& columns);
+std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const CsvColumns& columns);
 
-// The software that the best run of each strategy is priced in, and how far that is from any row.
+// A sentence for each strategy: the software and the machine that its best run is priced by, the rows that
+// each was fitted to, and how far the run is from them.
 std::string stacks_text(const RankedRuns& result);
 
 }  // namespace orch::tables

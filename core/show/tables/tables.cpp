@@ -177,22 +177,6 @@ std::string colored(const std::string& text, const std::vector<const Planned*>& 
   return out;
 }
 
-CsvCell cell(const plan::Value& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return {};
-}
-
-constexpr int kDigits = 10;
-
-// Bytes are whole.
-CsvCell cell(const record::Quantity& quantity, std::optional<double> value) {
-  if (value && is_in_bytes(quantity)) return fmt::format("{:.0f}", *value);
-  return {value, kDigits};
-}
-
 }  // namespace
 
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top) {
@@ -217,63 +201,6 @@ std::string table(const RankedRuns& result, const Screen& screen, std::size_t to
     out += fmt::format("… and {} slower ones (--top 0 shows all)\n",
                        group_digits(static_cast<double>(result.runs.size() - runs.size())));
   return out;
-}
-
-Terms csv_terms(const std::vector<const Planned*>& runs) {
-  Terms terms;
-  for (const auto& term : plan::vocabulary())
-    if (term.read && (!plan::is_of_model(term.name) || std::ranges::any_of(runs, [&](const auto* planned) {
-          return plan::is_given(term.read(planned->run));
-        })))
-      terms.push_back(&term);
-  return terms;
-}
-
-std::string csv_header(const Terms& terms) {
-  std::string out = "rank,tie";
-  for (const auto* term : terms) {
-    out += fmt::format(",{}", term->name);
-    if (term->name == kStrategy) out += ",variant";
-  }
-  out += ",fit";
-  for (const auto& quantity : record::quantities()) {
-    if (!quantity.estimated) continue;
-    out += fmt::format(",{}", quantity.name);
-    if (!quantity.range.empty()) out += fmt::format(",{0}_low,{0}_high", quantity.range);
-  }
-  return out;
-}
-
-std::vector<std::vector<CsvCell>> csv_rows(const RankedRuns& result, const Terms& terms) {
-  std::vector<std::vector<CsvCell>> rows;
-  const auto places = ranks(result);
-  for (std::size_t i = 0; i < result.runs.size(); ++i) {
-    const auto& [place, tie] = places[i];
-    const auto& planned = *result.runs[i];
-    auto& row =
-        rows.emplace_back(std::vector<CsvCell>{place == 0 ? CsvCell() : CsvCell(place), tie});
-    for (const auto* term : terms) {
-      row.push_back(cell(term->read(planned.run)));
-      if (term->name == kStrategy) row.emplace_back(plan::variant(planned.run));
-    }
-    row.emplace_back(name(planned.estimate.fit));
-    for (const auto& quantity : record::quantities()) {
-      if (!quantity.estimated) continue;
-      const auto value = record::estimated(quantity, planned.estimate);
-      row.push_back(cell(quantity, value ? std::optional(value->value) : std::nullopt));
-      if (quantity.range.empty()) continue;
-      row.push_back(cell(quantity, value ? value->low : std::nullopt));
-      row.push_back(cell(quantity, value ? value->high : std::nullopt));
-    }
-  }
-  return rows;
-}
-
-std::string csv(const RankedRuns& result) {
-  const auto terms = csv_terms(result.runs);
-  CsvWriter out(csv_header(terms));
-  for (const auto& row : csv_rows(result, terms)) out.row(row);
-  return out.text();
 }
 
 }  // namespace orch::tables

@@ -143,6 +143,7 @@ TEST_CASE("what is written reads back as it was, to five digits", "[hardware][re
   first.seen.gpus = {8, 384};
   first.seen.tokens = {512, 16384};
   first.seen.settings = {{"dtype", {"bf16", "fp16"}}, {"offload", {"none"}}};
+  first.seen.of_stack = {{"some-2022", {{"dtype", {"bf16"}}}}, {"other-2023", {{"dtype", {"fp16"}}}}};
   const auto text = rewritten(kHead + partition("small") + partition("large"), "small", first);
   const auto cluster = parsed(text);
   CHECK_FALSE(cluster.partitions[1].calibration);
@@ -164,6 +165,7 @@ TEST_CASE("what is written reads back as it was, to five digits", "[hardware][re
   CHECK(read.seen.params.high == 0);
   CHECK(read.seen.tokens.low == 512);
   CHECK(read.seen.settings == first.seen.settings);
+  CHECK(read.seen.of_stack == first.seen.of_stack);
   // What was read can be written again, to the byte.
   CHECK(rewritten(text, "small", read) == text);
 }

@@ -66,6 +66,21 @@ TEST_CASE("stage 1 talks once per step, stage 2 scatters and stage 3 gathers eve
   CHECK(op(eager, "layer", "weight all-gather").hidden == 0);
 }
 
+// 7.07 G parameters in 2 + 2 bytes and 12 / 32: 30.9 GB of states.
+TEST_CASE("stage 1 is a hint only where its states fit the GPU", "[zero3]") {
+  auto run = deepspeed(3, 32);
+  auto gpu = *run.partition;
+  run.partition = &gpu;
+  for (const auto& [usable, fits] : {std::pair(24e9, false), {40e9, true}, {0.0, true}}) {
+    gpu.gpu.usable_memory.value = usable;
+    const auto warnings = problems_of(run).warnings;
+    const auto moves = std::find_if(warnings.begin(), warnings.end(),
+                                    [](const Error& error) { return error.place == "accumulate"; });
+    REQUIRE(moves != warnings.end());
+    CHECK((moves->fix.find("stage = 1") != std::string::npos) == fits);
+  }
+}
+
 TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {
   const auto work =
       work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, {{"sharding", word("grad_op")}}));

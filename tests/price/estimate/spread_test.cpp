@@ -137,4 +137,69 @@ TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   CHECK(made.step_high == Approx(100 * std::exp(1.645 * 0.05)));
 }
 
+namespace {
+
+// With a setting more than run_on has.
+plan::Run with(const char* name, const std::string& word) {
+  auto run = run_on(32, "none");
+  auto strategy = std::make_shared<plan::Strategy>(*run.strategy);
+  strategy->params.push_back({name, "", plan::ParamType::text, {}, {}, 0, 0, {}, {}});
+  run.strategy = strategy;
+  run.settings = {std::string("none"), word};
+  static const plan::Partition kMachine;
+  run.partition = &kMachine;
+  return run;
+}
+
+plan::Estimate remarked(const plan::Run& run, const plan::Partition& at) {
+  plan::Estimate made;
+  made.step_seconds = 100;
+  estimate::add_remarks(run, at, made);
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("what no row of any machine had is said, and widens the range most", "[estimate][spread]") {
+  auto at = measured_with(0.05);
+  auto stack = *at.on;
+  stack.seen.settings["dtype"] = {"bf16"};
+  at.on = std::make_shared<const plan::Stack>(stack);
+  const double wide = 100 * std::exp(1.645 * std::hypot(0.05, 0.2));
+  CHECK(remarked(with("dtype", "bf16"), at).remarks.empty());
+  const auto narrow = remarked(with("dtype", "fp8"), at);
+  CHECK(narrow.remarks == std::vector<std::string>{"no row of any machine had dtype = fp8"});
+  CHECK(narrow.step_high == Approx(wide));
+  CHECK(remarked(with("context_parallel", "1"), at).remarks.empty());
+  const auto shared = remarked(with("context_parallel", "2"), at);
+  CHECK(shared.remarks == std::vector<std::string>{"no row of any machine had context_parallel = 2"});
+  CHECK(shared.step_high == Approx(wide));
+  auto mixture = with("dtype", "bf16");
+  mixture.model.experts = 8;
+  CHECK(remarked(mixture, at).remarks == std::vector<std::string>{"no row of any machine had experts"});
+  mixture.settings = {std::string("none"), std::string("fp8")};
+  CHECK(remarked(mixture, at).remarks ==
+        std::vector<std::string>{"no row of any machine had dtype = fp8 or experts"});
+  // Another stack's rows are rows too.
+  plan::Partition machine;
+  auto other = std::make_shared<plan::Stack>();
+  other->seen.rows = 1;
+  other->seen.settings["dtype"] = {"fp8"};
+  machine.stacks.push_back({other, nullptr});
+  auto run = with("dtype", "fp8");
+  run.partition = &machine;
+  CHECK(remarked(run, at).remarks == std::vector<std::string>{"no row of some-2022 had dtype = fp8"});
+}
+
+TEST_CASE("rows of a stack on a machine may all have what a run lacks", "[estimate][spread]") {
+  auto at = measured_with(0.05);
+  at.seen.settings["fp32_accumulate"] = {"true", "false"};
+  at.seen.of_stack["some-2022"]["fp32_accumulate"] = {"true"};
+  CHECK(remarked(with("fp32_accumulate", "true"), at).remarks.empty());
+  const auto made = remarked(with("fp32_accumulate", "false"), at);
+  CHECK(made.remarks ==
+        std::vector<std::string>{"no row of some-2022 on this machine had fp32_accumulate = false"});
+  CHECK(made.step_high == Approx(100 * std::exp(1.645 * std::hypot(0.05, 0.05))));
+}
+
 }  // namespace spread_test

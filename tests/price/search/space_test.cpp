@@ -204,3 +204,20 @@ TEST_CASE("shapes take the place of the model's own sizes", "[search]") {
     CHECK(model.name == shape_name("bloom", shapes[block.shape]));
   }
 }
+
+TEST_CASE("strategies of different software are parts of their own", "[search]") {
+  Bench bench;
+  const auto parsed = bench.parse(
+      "return experiment { model = 'gpt-1.3b', hardware = { cluster = 'dgx-a100', gpus = 8 }, "
+      "stack = 'ours', batch = { global_batch = 8 }, strategies = { ddp {}, ddp { stack = 'theirs' }, "
+      "ddp { setup = 'module load a' }, ddp { environment = { A = '1' } }, ddp {} } }");
+  const auto space = bench.space(parsed);
+  REQUIRE(space->parts().size() == 4);
+  const auto stack = [&](std::uint32_t part) {
+    Maker maker(*space, part);
+    maker.start(maker.blocks(0, 0).front());
+    return maker.run().stack;
+  };
+  CHECK(stack(0) == "ours");
+  CHECK(stack(1) == "theirs");
+}

@@ -237,6 +237,20 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
   CHECK(watching.runs()[0].record.state == State::running);
 }
 
+TEST_CASE("the last answer of a scheduler is older than this process") {
+  One one;
+  const auto submitted = one.campaign.last_answer();
+  CHECK(submitted == one.campaign.ledger().all().back().submission.time);
+  one.place.clock.time += 3600;
+  one.place.slurm.silent = true;
+  one.look();
+  CHECK(one.campaign.last_answer() == submitted);
+  one.place.slurm.silent = false;
+  one.slurm_says("RUNNING");
+  one.look();
+  CHECK(one.campaign.last_answer() == one.place.clock.now());
+}
+
 TEST_CASE("a silent scheduler changes nothing") {
   One one;
   one.slurm_says("RUNNING");

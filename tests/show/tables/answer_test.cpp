@@ -65,6 +65,17 @@ TEST_CASE("doubts about an estimate are a part of the answer", "[report][answer]
   CHECK_THAT(of(runs).sure, ContainsSubstring("its memory is tight (78.0 of 79.0 GiB)"));
 }
 
+TEST_CASE("a limit that is not at risk is not named", "[report][answer]") {
+  plan::Experiment experiment;
+  experiment.budget.gpu_hours = 10000;  // of 2,400
+  experiment.budget.deadline_days = 105;  // of 91 to 110
+  std::vector runs{sized("a", 100)};
+  CHECK_THAT(of(runs, experiment).sure, ContainsSubstring("; it may break the limit of 105 days."));
+  experiment.budget.gpu_hours = 1000;
+  CHECK_THAT(of(runs, experiment).sure,
+             ContainsSubstring("; it breaks the limit of 1,000 GPU-hours; it may break the limit of 105 days."));
+}
+
 TEST_CASE("where nothing fits, the answer says by how much", "[report][answer]") {
   std::vector runs{sized("a", 100), sized("b", 100)};
   for (auto& run : runs) run.estimate.fit = plan::Fit::oom;

@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "core/plan/family.h"
+#include "core/plan/stack.h"
 #include "tests/show/tables/support.h"
 
 using namespace orch;
@@ -98,6 +99,34 @@ TEST_CASE("strategies whose best runs overlap are a tie", "[report][ranking]") {
         "the first 2 cannot be told apart: their 90 % ranges overlap\n"
         "strategies at their best: a 100 days (91–110) is the fastest; slower: b 200 days "
         "(182–220)\n");
+}
+
+TEST_CASE("each strategy says in one sentence what prices it", "[report][ranking]") {
+  auto stack = std::make_shared<plan::Stack>();
+  stack->name = "a-2023";
+  stack->runs = {"a"};
+  stack->seen.rows = 949;
+  auto cluster = std::make_shared<plan::Cluster>();
+  cluster->name = "toy";
+  auto& partition = cluster->partitions.emplace_back();
+  partition.name = "a100";
+  partition.stacks.push_back({stack, std::make_shared<plan::Partition>()});
+  std::vector<plan::Planned> runs{planned("a", 100), planned("a", 110), planned("b", 120)};
+  for (auto& run : runs) run.run.cluster = cluster, run.run.partition = &partition;
+  runs[0].estimate.stack = runs[1].estimate.stack = "a-2023";
+  runs[2].estimate.stack = "b-2023";
+  runs[2].estimate.remarks = {"no row of b-2023 was fitted"};
+  const auto text = [&] { return stacks_text(test::result_of(kExperiment, runs)); };
+  CHECK(text() ==
+        "a is priced as a-2023 (949 rows fitted) on toy/a100 (datasheet, not calibrated)\n"
+        "b is priced as b-2023 on toy/a100 (datasheet, not calibrated): no row of b-2023 was fitted\n");
+  partition.efficiency.time_spread.origin = "fitted: 12 rows of our own";
+  CHECK_THAT(text(), ContainsSubstring("on toy/a100 (12 rows of our own)\n"));
+  cluster->measured = plan::Measured{"N1 x 2", "2026-10-01"};
+  CHECK_THAT(text(), ContainsSubstring("on toy/a100 (measurements of N1 x 2 on 2026-10-01)\n"));
+  partition.calibration.emplace().seen.rows = 117;
+  partition.calibration->partition = std::make_shared<plan::Partition>();
+  CHECK_THAT(text(), ContainsSubstring("on toy/a100 (117 rows fitted)\n"));
 }
 
 TEST_CASE("tables, Markdown and CSV show place and range", "[report][ranking]") {
