@@ -1,5 +1,7 @@
 #include "core/plan/stack.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -103,6 +105,17 @@ bool never_together(const Partition& machine, const Stack& stack) {
 double tensor_nodes(const Run& run, const Partition& on) {
   const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.gpus_per_node));
   return std::max(1.0, static_cast<double>(run.layout.tensor_parallel) / per_node);
+}
+
+Status check_stack(const Partition& partition, const std::string& name, const std::string& place) {
+  if (partition.stacks.empty() || named(partition, name)) return {};
+  const auto names =
+      mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
+  const auto near = nearest(name, names);
+  return Error{place, fmt::format("no stack is called '{}'", printable(name)),
+               fmt::format("{}orch backends stacks lists them; one of your own is an entry of stacks.yaml "
+                           "beside the experiment",
+                           near ? fmt::format("did you mean '{}'? ", *near) : "")};
 }
 
 const OnStack* stack_of(const Run& run) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/plan/cluster.h"
 #include "core/plan/run.h"
 
@@ -46,6 +47,9 @@ bool never_together(const Partition& machine, const Stack& stack);
 
 // Over how many nodes a tensor-parallel group of the run lies.
 double tensor_nodes(const Run& run, const Partition& on);
+
+// An error with a guess where the partition knows no stack of this name: a run would be priced as another.
+Status check_stack(const Partition& partition, const std::string& name, const std::string& place);
 
 // The stack that prices a run: the one it names, if its partition knows it; else the tuned one for
 // its strategy and engine whose date is nearest to that of the machine's GPU, so that strategies on
