@@ -129,6 +129,10 @@ struct Seen {
   Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
   Span micro_batches;         // of a step
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
+  struct Sizes {
+    Span gpus, params;
+  };
+  std::map<std::string, Sizes> devices;  // of software: by the GPU that rows ran on
   std::map<std::string, std::vector<std::string>> settings;  // by name, the values that rows had
 };
 struct SeenSpan {

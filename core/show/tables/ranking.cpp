@@ -125,8 +125,10 @@ std::string stacks_text(const RankedRuns& result) {
     if (e.stack.empty() || !fits(*run)) continue;
     const auto who = run->run.strategy->name + (framework.empty() ? "" : " by " + framework);
     if (!said.insert(who + " " + e.stack).second) continue;
-    out += fmt::format("{} is priced as {}{}{}\n", who, e.stack, e.remarks.empty() ? "" : ": ",
-                       join(e.remarks, "; "));
+    auto remarks = e.remarks;
+    for (auto& other : others_text(e)) remarks.push_back(std::move(other));
+    out += fmt::format("{} is priced as {}{}{}\n", who, e.stack, remarks.empty() ? "" : ": ",
+                       join(remarks, "; "));
   }
   return out;
 }
