@@ -1,0 +1,55 @@
+#!/bin/bash
+# The software that estimates know: listed, named, chosen, and held against the diary that it comes from.
+# shellcheck source=lib.sh
+. "$(dirname -- "$0")/lib.sh"
+
+orch backends stacks
+exits 0 'backends stacks'
+line=$(grep '^hf-deepspeed-2022 ' <<<"$out" | tr -s ' ')
+has "$line" '2022-01 deepspeed/framework' 'a stack has its date and strategies'
+has "$line" ' 15 2 to 32 7.069B a100-80g' 'and its rows, with the GPU that they ran on'
+orch backends stacks --format json
+same 'hf-deepspeed-2022 15 a100-80g' \
+  "$(jq -r '.stacks[] | select(.name | startswith("hf-")) | "\(.name) \(.rows) \(.devices[0].gpu)"' <<<"$out")" 'as JSON'
+orch backends stacks --format md
+has "$out" '| hf-deepspeed-2022 |' 'as Markdown'
+
+# One of one's own, beside the experiment.
+printf 'mine:\n  like: deepspeed-2022\n  date: "2026-01"\n  factors: { gemm: { value: 0.5, origin: "our own" } }\n' >stacks.yaml
+orch backends stacks
+has "$out" 'mine ' 'a stacks.yaml beside the experiment'
+rm stacks.yaml
+
+# The diary of bloom-7b had 19 days with DeepSpeed 1 and 256 accumulated micro-batches on 48 A100.
+cat >diary.lua <<'LUA'
+return experiment {
+  name = "diary",
+  model = preset("bloom-7b", { seq = 1024 }),
+  hardware = { cluster = "jean-zay", partition = "a100-80g", gpus = 48 },
+  batch = { micro_batch = 2, accumulate = 256 },
+  tokens = 100e9,
+  strategies = { deepspeed { stage = 1, engine = "framework", recompute = "none" } },
+}
+LUA
+orch plan diary.lua
+has "$(grep '^How sure' <<<"$out")" 'as hf-deepspeed-2022 had it here: 19.0 days' 'the diary is named'
+orch plan diary.lua --format json
+same true "$(jq '.runs[0] | .days_low < 19 and .days_high > 19' <<<"$out")" 'and inside the range'
+orch explain diary.lua
+has "$out" 'how far its rows are (machine, sizes, settings, date): deepspeed-2022' 'explain shows the choice'
+orch plan diary.lua --set 'stack="hf-deepspeed-2022"'
+has "$out" '100B tokens in 19.0 days' 'the stack that is named'
+
+# The shipped file agrees with its diary: DeepSpeed 1 is best, and takes what was measured.
+orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --top 0
+has "$(grep '^Answer' <<<"$out")" 'deepspeed (stage=1' 'bloom7b_days: the answer of the diary'
+orch plan "$ORCH_HOME/experiments/bloom7b_days.lua" --format json
+# takes DAYS GPUS: DeepSpeed 1 with 256 accumulated micro-batches, within a quarter of the diary's days.
+takes() {
+  same true "$(jq --argjson days "$1" --argjson gpus "$2" '[.runs[] | select(.strategy == "deepspeed" and
+    .stage == 1 and .accumulate == 256 and .gpus == $gpus) | .days_to_train / $days] | .[0] > 0.75 and .[0] < 1.25' \
+    <<<"$out")" "bloom7b_days: $1 days on $2 GPUs"
+}
+takes 19 48
+takes 29 32
+takes 57 16
