@@ -53,3 +53,14 @@ takes() {
 takes 19 48
 takes 29 32
 takes 57 16
+
+# Megatron on 64 V100 took 125 to 129 s, ZeRO-3 with full offload 118 to 140 s for half of this batch (jz-v100-0022,
+# 0024, 0042, 0044): the first is best, and both fit.
+orch plan "$ORCH_HOME/experiments/gpt2_v100.lua" --where 'model=="gpt-48b"' --format json
+seconds() { jq "[.runs[] | select($1) | select(.fit != \"oom\") | .step_seconds | round] | .[0]" <<<"$out"; }
+within() {
+  if ! [ "$2" -ge "$3" ] 2>/dev/null || [ "$2" -gt "$4" ]; then bad "$1: $2 s, measured $3 to $4"; fi
+}
+within 'gpt2_v100: Megatron' "$(seconds '.strategy == "megatron" and .pipeline_parallel == 16 and .micro_batch == 4')" 119 135
+within 'gpt2_v100: ZeRO-3' "$(seconds '.strategy == "zero3" and .micro_batch == 8 and .offload == "full"')" 236 280
+same megatron "$(jq -r '.runs[0].strategy' <<<"$out")" 'gpt2_v100: the answer of the diary'
