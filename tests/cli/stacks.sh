@@ -59,8 +59,32 @@ takes 57 16
 orch plan "$ORCH_HOME/experiments/gpt2_v100.lua" --where 'model=="gpt-48b"' --format json
 seconds() { jq "[.runs[] | select($1) | select(.fit != \"oom\") | .step_seconds | round] | .[0]" <<<"$out"; }
 within() {
-  if ! [ "$2" -ge "$3" ] 2>/dev/null || [ "$2" -gt "$4" ]; then bad "$1: $2 s, measured $3 to $4"; fi
+  if ! [ "$2" -ge "$3" ] 2>/dev/null || [ "$2" -gt "$4" ]; then bad "$1: $2, not $3 to $4"; fi
 }
 within 'gpt2_v100: Megatron' "$(seconds '.strategy == "megatron" and .pipeline_parallel == 16 and .micro_batch == 4')" 119 135
 within 'gpt2_v100: ZeRO-3' "$(seconds '.strategy == "zero3" and .micro_batch == 8 and .offload == "full"')" 236 280
 same megatron "$(jq -r '.runs[0].strategy' <<<"$out")" 'gpt2_v100: the answer of the diary'
+
+# jz-1b3-0012 and 0001: 23 s without recomputation, the fastest of all, and 29 s with it.
+orch plan "$ORCH_HOME/experiments/gpt1b3_v100.lua" --format json
+flat='.partition == "v100-32g" and .tensor_parallel == 1 and .pipeline_parallel == 1 and .micro_batch == 1'
+within 'gpt1b3_v100: nothing recomputed' "$(seconds "$flat and .recompute == \"none\"")" 21 25
+within 'gpt1b3_v100: all recomputed' "$(seconds "$flat and .recompute == \"full\"")" 27 31
+same 'none 1 1' "$(jq -r '.runs[0] | "\(.recompute) \(.tensor_parallel) \(.pipeline_parallel)"' <<<"$out")" \
+  'gpt1b3_v100: the answer of the diary'
+
+# jz-a100-0143 to 0145: 117 to 121 s; 0156: 124 s; 0154: 109 s.
+orch plan "$ORCH_HOME/experiments/bloom176b_topology.lua" --format json
+layout='.tensor_parallel == 4 and .pipeline_parallel == 12 and .micro_batch == 2'
+within 'bloom176b_topology: 106 x 12288' "$(seconds "$layout and .model == \"gpt-106x12288\"")" 111 127
+within 'bloom176b_topology: 94 x 13312' "$(seconds "$layout and .model == \"gpt-94x13312\"")" 118 130
+within 'bloom176b_topology: 82 x 13312' "$(seconds "$layout and .model == \"gpt-82x13312\"")" 103 115
+
+# pm-a100-0039 and 0041: 96 TFLOPs on 8 stages; 0044: 118 on 32. Deeper pipelines with larger micro-batches reach more.
+orch plan "$ORCH_HOME/experiments/perlmutter_pp.lua" --format json
+tflops() {
+  jq "[.runs[] | select(.pipeline_parallel == $1 and .micro_batch == 2 and .flash_attention == false)
+    | .tflops_per_gpu | round] | .[0]" <<<"$out"
+}
+within 'perlmutter_pp: 8 stages, TFLOPs' "$(tflops 8)" 91 101
+within 'perlmutter_pp: 32 stages, TFLOPs' "$(tflops 32)" 106 130
