@@ -10,11 +10,13 @@ return experiment {
   hardware = { cluster = "jean-zay", partition = "a100-80g", gpus = gpus },
   batch = { micro_batch = 2, accumulate = accumulate },
   tokens = 100e9,
+  stack = "hf-deepspeed-2022",  -- the software of the diary, for all strategies alike
   strategies = {
     fsdp { engine = "framework", recompute = "none" },
     deepspeed { stage = { 1, 2, 3 }, engine = "framework", recompute = "none" },
     -- Without fp32 master weights: with them a copy of the model and PowerSGD's memory exceed 80 GB.
     ddp {
+      engine = "framework",
       optimizer = "adafactor",
       recompute = "full",
       master_weights = false,

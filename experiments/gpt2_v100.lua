@@ -10,10 +10,17 @@ return experiment {
   strategies = {
     megatron {
       dtype = "fp16",
+      engine = "megatron",
       tensor_parallel = 4,
       pipeline_parallel = { 4, 8, 16 },
       micro_batch = { 1, 4, 8 },
     },
-    zero3 { dtype = "fp16", engine = "framework", micro_batch = { 4, 8, 16 }, offload = { "none", "full" } },
+    zero3 {
+      dtype = "fp16",
+      engine = "framework",
+      recompute = "full",
+      micro_batch = { 4, 8, 16 },
+      offload = { "none", "full" },
+    },
   },
 }

@@ -5,6 +5,7 @@
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/app/stacks_list.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/hardware/write.h"
@@ -194,8 +195,13 @@ Ending show_cluster(hardware::Catalog& catalog, const ListArguments& arguments, 
 
 Ending backends_command(App& app, const ListArguments& arguments, Console& console) {
   const auto& backends = app.backends();
+  app.look_in(".");
   if (arguments.common.format == "json") {
-    console.print(tables::dump(backends_json(backends)));
+    auto stacks = stacks_json(app);
+    if (!stacks) return stacks.error();
+    auto json = arguments.name == "stacks" ? Json{{"version", 1}} : backends_json(backends);
+    json["stacks"] = std::move(*stacks);
+    console.print(tables::dump(json));
     return Exit::ok;
   }
   std::string out;
@@ -214,9 +220,13 @@ Ending backends_command(App& app, const ListArguments& arguments, Console& conso
   if (arguments.name.empty() || arguments.name == "training")
     out += (out.empty() ? "" : "\n") + training_text(arguments.common);
   names.emplace_back("frameworks");
-  if (arguments.name.empty() || arguments.name == "frameworks") {
-    app.look_in(".");
+  if (arguments.name.empty() || arguments.name == "frameworks")
     out += (out.empty() ? "" : "\n") + frameworks_text(app, arguments.common);
+  names.emplace_back("stacks");
+  if (arguments.name.empty() || arguments.name == "stacks") {
+    const auto stacks = stacks_text(app, arguments.common);
+    if (!stacks) return stacks.error();
+    out += (out.empty() ? "" : "\n") + *stacks;
   }
   if (out.empty())
     return Error{printable(arguments.name), "no such strategy or backend",

@@ -196,7 +196,7 @@ Status read(const App& app, Probe& probe) {
     slice.measured.reset();
     slice.failure.clear();
     slice.device = device_of(events::read_history({attempt}));
-    auto at = plan::priced_at(probe.part);
+    auto at = plan::priced_at(probe.run);
     const bool has_gpu = !slice.device.empty() && slice.device != "cpu";
     const auto* gpu = has_gpu ? hardware::find_gpu(*gpus, slice.device, 0) : nullptr;
     if (gpu && gpu->gpu.name != at.gpu.name) {

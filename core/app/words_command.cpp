@@ -12,7 +12,7 @@ std::vector<std::string> words_of_app(App& app, const std::string& kind) {
   if (kind == "strategies")
     for (const auto& backend : app.backends().all())
       for (const auto& strategy : backend.strategies()) out.push_back(strategy->name);
-  if (kind == "strategies") out.emplace_back("training");
+  if (kind == "strategies") out.insert(out.end(), {"training", "frameworks", "stacks"});
   if (kind != "models") return out;
   const auto presets = app.loader().presets();
   return presets ? all_names(*presets) : out;

@@ -4,7 +4,7 @@
 namespace orch::cli {
 
 void declare_backends(CLI::App& verb, app::ListArguments& to) {
-  verb.add_option("NAME", to.name, "Only this strategy or backend, training or frameworks");
+  verb.add_option("NAME", to.name, "Only this strategy or backend, training, frameworks or stacks");
   add_format(verb, to.common, {"table", "md", "json"});
 }
 

@@ -196,12 +196,13 @@ An experiment says what it expects: expect = { tokens_per_second = { value = 680
 Leaves with 4 where a run fell short, failed, goes on, or does not say the quantity.)",
            declare_check, app::check_command),
       verb("backends", kKnowledge,
-           "Strategies that the backends offer, the fields of training, and frameworks", R"(
+           "Strategies that the backends offer, the fields of training, frameworks, and stacks", R"(
 Examples:
   orch backends
   orch backends deepspeed
   orch backends training
-  orch backends frameworks)",
+  orch backends frameworks
+  orch backends stacks)",
            declare_backends, app::backends_command),
       verb("clusters", kKnowledge, "Clusters, or one with the origin of its numbers", R"(
 Examples:

@@ -131,6 +131,10 @@ struct Seen {
   Span tensor_nodes;          // over how many nodes a tensor-parallel group lay
   Span micro_batches;         // of a step
   std::vector<std::string> stacks;  // of a machine: the software that its rows ran
+  struct Sizes {
+    Span gpus, params;
+  };
+  std::map<std::string, Sizes> devices;  // of software: by the GPU that rows ran on
   using Settings = std::map<std::string, std::vector<std::string>>;  // by name, the values that rows had
   Settings settings;
   // Of a machine: by stack, the settings in which its rows there had less than all rows of the machine.

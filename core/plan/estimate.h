@@ -60,6 +60,13 @@ struct Range {
   bool overlaps(const Range& other) const { return low <= other.high && other.low <= high; }
 };
 
+// The same step in other software that was measured near the run.
+struct OtherStack {
+  std::string stack;
+  bool here = false;  // it was measured on this machine; else on models of this size
+  double step_seconds = 0;
+};
+
 // What a run would take. The items are there only if asked for; they add up to the totals.
 struct Estimate {
   Fit fit = Fit::fits;
@@ -88,6 +95,7 @@ struct Estimate {
 
   std::string stack;                 // the software that it is priced in; empty: none is known
   std::vector<std::string> remarks;  // how far it is from anything that was measured
+  std::vector<OtherStack> others;    // with a schedule only
   std::vector<Stretch> schedule;    // the whole training, in order
   std::vector<Item> time;           // one step of the slowest stage
   std::vector<StageMemory> memory;  // by stage

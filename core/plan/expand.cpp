@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/check.h"
+#include "core/plan/stack.h"
 
 namespace orch::plan {
 namespace {
@@ -159,6 +160,16 @@ Errors check_partitions(const Frame& frame, const Clusters& clusters) {
   return errors;
 }
 
+// All clusters know the same stacks.
+Errors check_stack(const Frame& frame, const Clusters& clusters) {
+  Errors errors;
+  if (frame.stack().empty() || clusters.empty()) return errors;
+  const auto place = frame.asked().stack.empty() ? frame.experiment().file + ": stack"
+                                                 : frame.asked().place + ".stack";
+  errors.add(check_stack(clusters.front()->partitions.front(), frame.stack(), place));
+  return errors;
+}
+
 Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
   if (!frame.given(Field::cluster))
     return Error{frame.experiment().file + ": hardware.cluster", "missing",
@@ -176,7 +187,9 @@ Errors check_hardware(const Frame& frame, const FindCluster& find_cluster) {
       errors.push_back(std::move(error));
     }
   }
-  return errors.empty() ? check_partitions(frame, clusters) : errors;
+  if (errors.empty()) errors = check_partitions(frame, clusters);
+  if (errors.empty()) errors = check_stack(frame, clusters);
+  return errors;
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "core/plan/stack.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "core/base/text.h"
+#include "core/plan/nearness.h"
 #include "core/plan/tunable.h"
 
 namespace orch::plan {
@@ -18,6 +21,14 @@ struct Doubts {
 };
 constexpr Doubts kTimeDoubts{0.2, 0.45, 0.25};
 constexpr Doubts kMemoryDoubts{0.1, 0.1, 0};
+
+// What software is doubted by on another machine with a GPU of this kind than its rows ran on, and for each
+// year that it is away from the time of the machine. Assumed.
+constexpr double kElsewhere = 0.1, kPerYear = 0.1;
+
+// Times beyond the models of its rows up to which software is named beside an estimate: one that was
+// measured on another machine, and one that was on this.
+constexpr double kSameSize = 1.5, kSameSizeHere = 4;
 
 // Software is some two years younger than the machine that it runs on.
 constexpr double kYounger = 2;
@@ -44,10 +55,39 @@ bool stands_for(const Stack& stack, const std::string& strategy, const std::stri
   return std::any_of(stack.runs.begin(), stack.runs.end(), is);
 }
 
+// "a100" of a100-80g and of a100-pcie-40g.
+std::string_view chip_of(std::string_view gpu) { return gpu.substr(0, gpu.find('-')); }
+
+// The sizes that its rows had on this kind of GPU; null: none ran there.
+const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {
+  const auto& devices = stack.seen.devices;
+  if (const auto found = devices.find(gpu); found != devices.end()) return &found->second;
+  for (const auto& [device, sizes] : devices)
+    if (chip_of(device) == chip_of(gpu)) return &sizes;
+  return nullptr;
+}
+
+bool is_here(const OnStack& on) { return contains(on.partition->seen.stacks, on.stack->name); }
+
+// In years, between the time of the machine and that of the software.
+double years_apart(const Partition& machine, const Stack& stack) {
+  const auto released = static_cast<double>(machine.gpu.released);
+  return std::abs(years_of(stack.date) - (released > 0 ? released + kYounger : kNewest));
+}
+
 const OnStack* named(const Partition& partition, std::string_view name) {
   for (const auto& each : partition.stacks)
     if (each.stack->name == name) return &each;
   return nullptr;
+}
+
+// Tuned or not.
+std::vector<const OnStack*> standing_for(const Run& run) {
+  std::vector<const OnStack*> out;
+  const auto engine = run.text_setting("engine");
+  for (const auto& each : run.partition->stacks)
+    if (stands_for(*each.stack, run.strategy->name, engine)) out.push_back(&each);
+  return out;
 }
 
 }  // namespace
@@ -100,31 +140,72 @@ bool never_together(const Partition& machine, const Stack& stack) {
   return !known.empty() && !contains(known, stack.name);
 }
 
-double tensor_nodes(const Run& run, const Partition& on) {
-  const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.gpus_per_node));
-  return std::max(1.0, static_cast<double>(run.layout.tensor_parallel) / per_node);
+Status check_stack(const Partition& partition, const std::string& name, const std::string& place) {
+  if (partition.stacks.empty() || named(partition, name)) return {};
+  const auto names =
+      mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
+  const auto near = nearest(name, names);
+  return Error{place, fmt::format("no stack is called '{}'", printable(name)),
+               fmt::format("{}orch backends stacks lists them; one of your own is an entry of stacks.yaml "
+                           "beside the experiment",
+                           near ? fmt::format("did you mean '{}'? ", *near) : "")};
 }
 
-const OnStack* stack_of(const Run& run) {
-  const auto& partition = *run.partition;
-  if (run.stack != default_stack(run))
-    if (const auto* asked = named(partition, run.stack)) return asked;
-  const auto engine = run.text_setting("engine");
-  const auto released = static_cast<double>(partition.gpu.released);
-  const double wanted = released > 0 ? released + kYounger : kNewest;
-  const OnStack* best = nullptr;
-  double least = 0;
-  for (const auto& each : partition.stacks) {
-    if (!each.stack->tuned || !stands_for(*each.stack, run.strategy->name, engine)) continue;
-    const double off = std::abs(years_of(each.stack->date) - wanted);
-    if (!best || off < least) best = &each, least = off;
+double farness(const Run& run, const OnStack& on) {
+  const auto& [stack, machine] = on;
+  const double date = kPerYear * years_apart(*machine, *stack);
+  if (!stack->fitted()) return std::hypot(date, kTimeDoubts.stack);
+  auto far = distance_of(run, *machine, nullptr, &stack->seen);
+  const auto* there = sizes_on(machine->gpu.name, *stack);
+  if (there) {
+    far.gpus = times_beyond(there->gpus, static_cast<double>(run.gpus));
+    far.params = times_beyond(there->params, run.model.params());
   }
-  return best;
+  const double elsewhere = is_here(on) ? 0 : there ? kElsewhere : kTimeDoubts.apart;
+  const auto settings = static_cast<double>(unseen(run, stack->seen).size());
+  return std::hypot(std::hypot(date, elsewhere), far.doubt(), kUnseenInStack * std::sqrt(settings));
 }
+
+std::vector<const OnStack*> stacks_for(const Run& run) {
+  if (run.stack != default_stack(run))
+    if (const auto* asked = named(*run.partition, run.stack)) return {asked};
+  auto out = standing_for(run);
+  std::erase_if(out, [](const OnStack* on) { return !on->stack->tuned; });
+  return out;
+}
+
+const OnStack* nearest_stack(const Run& run, const std::vector<const OnStack*>& among) {
+  if (among.size() < 2) return among.empty() ? nullptr : among.front();
+  return *std::ranges::min_element(among, {},
+                                   [&](const OnStack* on) { return farness(run, *on); });
+}
+
+const OnStack* stack_of(const Run& run) { return nearest_stack(run, stacks_for(run)); }
 
 const Partition& priced_at(const Run& run) {
   const auto* found = stack_of(run);
   return found ? *found->partition : run.partition->as_measured();
+}
+
+std::vector<Witness> witnesses(const Run& run, const OnStack& chosen) {
+  std::vector<Witness> out;
+  if (named(*run.partition, run.stack) && run.stack != default_stack(run)) return out;
+  auto others = standing_for(run);
+  std::erase_if(others, [&](const OnStack* on) { return on == &chosen || !on->stack->fitted(); });
+  const double far = farness(run, chosen);
+  const auto add = [&](bool here, const auto& counts) {
+    auto among = others;
+    std::erase_if(among, [&](const OnStack* on) { return !counts(*on); });
+    const auto* found = nearest_stack(run, among);
+    if (found && std::ranges::none_of(out, [&](const Witness& w) { return w.on == found; }))
+      out.push_back({found, here, farness(run, *found) < far});
+  };
+  const auto beyond = [&](const OnStack& on) {
+    return times_beyond(on.stack->seen.params, run.model.params());
+  };
+  add(true, [&](const OnStack& on) { return is_here(on) && beyond(on) <= kSameSizeHere; });
+  add(false, [&](const OnStack& on) { return beyond(on) <= kSameSize; });
+  return out;
 }
 
 }  // namespace orch::plan

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/plan/cluster.h"
 #include "core/plan/run.h"
 
@@ -44,16 +45,35 @@ Partition planned_on_stack(const Partition& machine, const StackPtr& stack);
 // Whether the machine's rows ran other software and never this one.
 bool never_together(const Partition& machine, const Stack& stack);
 
-// Over how many nodes a tensor-parallel group of the run lies.
-double tensor_nodes(const Run& run, const Partition& on);
+// An error with a guess where the partition knows no stack of this name: a run would be priced as another.
+Status check_stack(const Partition& partition, const std::string& name, const std::string& place);
 
-// The stack that prices a run: the one it names, if its partition knows it; else the tuned one for
-// its strategy and engine whose date is nearest to that of the machine's GPU, so that strategies on
-// one machine are compared in software of one time. Null: none is known.
+// How far a run is from the rows of a stack: machine, sizes, settings, and the date of its GPU, each as the
+// doubt that it adds to an estimate (core/decisions/calibration.md).
+double farness(const Run& run, const OnStack& on);
+
+// The stacks that may price a run: the one it names, if its partition knows it; else the tuned ones
+// for its strategy and engine.
+std::vector<const OnStack*> stacks_for(const Run& run);
+
+const OnStack* nearest_stack(const Run& run, const std::vector<const OnStack*>& among);
+
+// The nearest of those: the stack that prices a run. Null: none is known.
 const OnStack* stack_of(const Run& run);
 
 // Its partition on that stack, or as calibrated where there is none.
 const Partition& priced_at(const Run& run);
+
+// Software besides that of the estimate that was measured near the run, tuned or not.
+struct Witness {
+  const OnStack* on = nullptr;
+  bool here = false;    // on this machine; else on models of this size
+  bool nearer = false;  // than the stack that prices the run: a tuned one is preferred
+};
+
+// The nearest that was measured on this machine and the nearest that was on this size of model, where an
+// experiment names no stack.
+std::vector<Witness> witnesses(const Run& run, const OnStack& chosen);
 
 // "2022-03" as years: 2022.17.
 double years_of(std::string_view date);

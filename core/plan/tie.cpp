@@ -21,7 +21,9 @@ constexpr double kFitted = 0.3;
 Timing timing_of(const Estimate& estimate, const Partition* machine) {
   Timing out;
   out.days = estimate.days_to_train;
-  out.spread = std::log(estimate.step_high / estimate.step_low) / 2;
+  // The nearer end: what other software would take widens a range, and is not chance.
+  out.spread = std::min(std::log(estimate.step_high / estimate.step_seconds),
+                        std::log(estimate.step_seconds / estimate.step_low));
   out.machine = machine;
   if (!estimate.stack.empty()) out.stack = std::hash<std::string>()(estimate.stack) | 1;
   return out;

@@ -58,6 +58,7 @@ for words in 'plan lone long.lua' 'validate lone lone.csv' 'ingest lone lone.csv
 done
 offers_are backends dee 'deepspeed'
 offers_are backends tr 'training'
+offers_are backends st 'stacks'
 offers_are clusters dgx-a 'dgx-a100'
 offers_are validate --cluster jean 'jean-zay'
 offers_are status firs 'first'

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "core/plan/family.h"
+
 using namespace orch::plan;
 using Catch::Approx;
 
@@ -63,8 +65,10 @@ TEST_CASE("strategies on one machine are priced in software of one time", "[plan
   CHECK(name_of(run_of(partition, "megatron", "orch")).empty());
   auto newer = partition;
   newer.gpu.released = 2023;
+  for (auto& each : newer.stacks) each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
   CHECK(name_of(run_of(newer, "fsdp", "framework")) == "fsdp-2025");
   newer.gpu.released = 0;  // not known: the newest
+  for (auto& each : newer.stacks) each.partition = std::make_shared<const Partition>(on_stack(newer, each.stack));
   CHECK(name_of(run_of(newer, "deepspeed", "framework")) == "deepspeed-2022");
 }
 
@@ -75,6 +79,49 @@ TEST_CASE("a stack that is named is taken, if it is known", "[plan][stack]") {
   CHECK(name_of(run) == "diary");
   run.stack = "our own fork";
   CHECK(name_of(run) == "fsdp-2023");
+}
+
+// As the shipped ones: five rows of a 175B, many of 0.1 to 65B, and a diary's of 7B on this machine.
+TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
+  Partition partition;
+  partition.gpu.name = "a100-80g";
+  partition.gpu.released = 2020;
+  partition.seen.stacks = {"diary"};
+  const auto add = [&](const char* name, const char* date, bool tuned, Seen::Span gpus,
+                       Seen::Span params, const char* gpu = "a100-80g") {
+    Stack made = *stack(name, date, {"fsdp/framework"}, 1, tuned);
+    made.seen.rows = 9;
+    made.seen.gpus = gpus;
+    made.seen.params = params;
+    made.seen.devices[gpu] = {gpus, params};
+    const auto shared = std::make_shared<const Stack>(made);
+    partition.stacks.push_back({shared, std::make_shared<const Partition>(on_stack(partition, shared))});
+  };
+  add("large", "2023-04", true, {128, 512}, {175e9, 175e9});
+  add("small", "2023-10", true, {8, 128}, {0.1e9, 65e9});
+  add("small-elsewhere", "2022-01", true, {8, 128}, {0.1e9, 65e9}, "h100-80g");
+  add("diary", "2022-01", false, {2, 32}, {7e9, 7e9});
+  const auto run = [&](std::int64_t gpus, std::int64_t layers, std::int64_t hidden) {
+    auto made = run_of(partition, "fsdp", "framework");
+    made.gpus = gpus;
+    made.model = sized("gpt", "", layers, hidden, hidden / 128, 50257, 2048);
+    made.batch = {1, 1, gpus, {}};
+    return made;
+  };
+  const auto of_13b = run(16, 40, 5120), of_175b = run(384, 96, 12288), of_7b = run(48, 32, 4096);
+  CHECK(name_of(of_13b) == "small");
+  CHECK(name_of(of_175b) == "large");
+  CHECK(name_of(of_7b) == "small");  // what somebody had is nobody's default
+
+  const auto beside = witnesses(of_7b, *stack_of(of_7b));
+  REQUIRE(beside.size() == 1);
+  CHECK(beside.front().on->stack->name == "diary");
+  CHECK(beside.front().here);
+  CHECK(beside.front().nearer);
+  CHECK(witnesses(of_175b, *stack_of(of_175b)).empty());  // 25 times as large as the diary's
+  auto named = of_7b;
+  named.stack = "large";
+  CHECK(witnesses(named, *stack_of(named)).empty());
 }
 
 TEST_CASE("factors are on the machine's constants", "[plan][stack]") {

@@ -40,8 +40,11 @@ TEST_CASE("elsewhere, or in software that nobody measured, the ranges decide", "
 TEST_CASE("a timing is of an estimate", "[plan][tie]") {
   Estimate estimate;
   estimate.days_to_train = 10;
+  estimate.step_seconds = 1;
   estimate.step_low = 0.8;
   estimate.step_high = 1.25;
+  CHECK(near(timing_of(estimate, nullptr).spread, std::log(1.25)));
+  estimate.step_high = 2.5;  // widened by other software: no chance within this one
   CHECK(near(timing_of(estimate, nullptr).spread, std::log(1.25)));
   CHECK(timing_of(estimate, nullptr).stack == 0);
   estimate.stack = "megatron";

@@ -73,12 +73,20 @@ plan::Seen::Settings read_settings(const Field& field) {
   return out;
 }
 
+plan::Seen::Sizes read_sizes(const Field& field) {
+  const Map map(field, {"gpus", "params"});
+  plan::Seen::Sizes out;
+  if (const auto* gpus = map.require("gpus", "[8, 64]")) out.gpus = read_span(*gpus);
+  if (const auto* params = map.require("params", "[7e9, 13e9]")) out.params = read_span(*params);
+  return out;
+}
+
 }  // namespace
 
 plan::Seen read_seen(const Field& field) {
   std::vector<std::string> known{"rows"};
   for (const auto& span : plan::kSeenSpans) known.emplace_back(span.name);
-  known.insert(known.end(), {"stacks", "settings", "of_stack"});
+  known.insert(known.end(), {"stacks", "devices", "settings", "of_stack"});
   const Map map(field, known);
   plan::Seen seen;
   if (const auto* rows = map.require("rows", "99"))
@@ -86,6 +94,10 @@ plan::Seen read_seen(const Field& field) {
   for (const auto& [name, at] : plan::kSeenSpans)
     if (const auto* span = map.find(name)) seen.*at = read_span(*span);
   if (const auto* stacks = map.find("stacks")) seen.stacks = stacks->texts();
+  if (const auto* devices = map.find("devices")) {
+    const Map said(*devices);
+    for (const auto& [gpu, sizes] : said.entries()) seen.devices[gpu] = read_sizes(sizes);
+  }
   if (const auto* settings = map.find("settings")) seen.settings = read_settings(*settings);
   if (const auto* of_stack = map.find("of_stack")) {
     const Map said(*of_stack);

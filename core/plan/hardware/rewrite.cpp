@@ -101,12 +101,21 @@ std::string settings_text(const plan::Seen::Settings& settings) {
   return fmt::format("{{ {} }}", join(out, ", "));
 }
 
+// "a100-80g: { gpus: [8, 64], params: [7e+09, 1.3e+10] }".
+std::string device_text(const std::pair<const std::string, plan::Seen::Sizes>& device) {
+  const auto& [gpu, sizes] = device;
+  return fmt::format("{}: {{ gpus: [{:.4g}, {:.4g}], params: [{:.4g}, {:.4g}] }}", gpu,
+                     sizes.gpus.low, sizes.gpus.high, sizes.params.low, sizes.params.high);
+}
+
 std::string seen_text(const plan::Seen& seen) {
   auto out = fmt::format("seen: {{ rows: {}", seen.rows);
   for (const auto& [name, at] : plan::kSeenSpans)
     if (const auto& span = seen.*at; span.high > 0)
       out += fmt::format(", {}: [{:.4g}, {:.4g}]", name, span.low, span.high);
   if (!seen.stacks.empty()) out += fmt::format(", stacks: [{}]", join(seen.stacks, ", "));
+  if (!seen.devices.empty())
+    out += fmt::format(", devices: {{ {} }}", join(mapped(seen.devices, device_text), ", "));
   if (!seen.settings.empty()) out += ", settings: " + settings_text(seen.settings);
   std::vector<std::string> of_stack;
   for (const auto& [stack, settings] : seen.of_stack)

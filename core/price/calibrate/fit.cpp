@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/base/text.h"
+#include "core/plan/nearness.h"
 #include "core/price/estimate/spread.h"
 #include "core/price/calibrate/joint.h"
 
@@ -99,7 +100,13 @@ class Teller {
     tell_spread(rows, origin, memory_ ? kAssumedMemory : kAssumedTime, out.constants);
     if (memory_) return;
     out.seen = {};
-    for (const auto i : rows) add(out.seen, joint_.observations()[i]->run);
+    for (const auto i : rows) {
+      const auto& run = joint_.observations()[i]->run;
+      add(out.seen, run);
+      auto& sizes = out.seen.devices[run.partition->gpu.name];
+      widen(sizes.gpus, static_cast<double>(run.gpus));
+      widen(sizes.params, run.model.params());
+    }
   }
 
  private:

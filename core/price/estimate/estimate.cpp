@@ -58,7 +58,12 @@ const plan::Partition& Estimator::place_of(const Run& run) {
     place.value = engine;
     place.stack = run.stack;
     place.trainer = run.trainer;
-    place.at = &plan::priced_at(run);
+    place.stacks = plan::stacks_for(run);
+    place.at = nullptr;
+  }
+  if (!place.at || place.stacks.size() > 1) {
+    const auto* found = plan::nearest_stack(run, place.stacks);
+    place.at = found ? found->partition.get() : &run.partition->as_measured();
   }
   return *place.at;
 }

@@ -92,6 +92,7 @@ class Estimator {
 
   // Where the run is priced: its partition on its stack. Runs of one search share it.
   const plan::Partition& place_of(const plan::Run& run);
+  Status add_others(const plan::Run& run, const AskWork& ask, plan::Estimate& out);
   void price_blocks(const backend::Work& work, const Price& price);
   Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
   void price_stages(const backend::Work& work);
@@ -119,6 +120,7 @@ class Estimator {
     int engine = -1;  // which of the settings says it
     plan::Value value;
     std::string stack, trainer;
+    std::vector<const plan::OnStack*> stacks;  // which of several is nearest differs from run to run
     const plan::Partition* at = nullptr;
   };
   Place place_;

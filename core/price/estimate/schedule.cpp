@@ -5,6 +5,7 @@
 
 #include "core/base/units.h"
 #include "core/plan/model.h"
+#include "core/plan/stack.h"
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
 #include "core/price/estimate/spread.h"
@@ -145,12 +146,32 @@ void derive_rates(const Run& run, bool recompute, Estimate& out) {
   out.gpu_hours = seconds * (gpus + static_cast<double>(run.spare_gpus())) / 3600;
 }
 
+// Where rows of other software are nearer than those of the stack that prices it, the range holds both.
+Status Estimator::add_others(const Run& run, const AskWork& ask, Estimate& out) {
+  out.others.clear();
+  const auto* chosen = plan::nearest_stack(run, place_.stacks);
+  const auto found = chosen ? plan::witnesses(run, *chosen) : std::vector<plan::Witness>();
+  if (found.empty()) return {};
+  if (auto status = ask(run, part_); !status) return status;
+  for (const auto& witness : found) {
+    const auto& there = *witness.on->partition;
+    auto other = estimate(run, part_, there);
+    add_remarks(run, there, other);
+    out.others.push_back({witness.on->stack->name, witness.here, other.step_seconds});
+    if (!witness.nearer) continue;
+    out.step_low = std::min(out.step_low, other.step_low);
+    out.step_high = std::max(out.step_high, other.step_high);
+  }
+  return {};
+}
+
 Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {
   const auto phases = plan::phases(run);
   const auto full = step_cost(run, out);
   const auto& at = place_of(run);
   out.fit_reason = fit_reason(at, out);
   add_remarks(run, at, out);
+  if (auto status = add_others(run, ask, out); !status) return status;
   std::vector<StepCost> costs;
   for (const auto& phase : phases) {
     if (phase.data_parallel == run.layout.data_parallel) {
@@ -159,7 +180,7 @@ Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {
     }
     const auto part = plan::run_in(run, phase);
     if (auto status = ask(part, part_); !status) return status;
-    const auto priced = estimate(part, part_);
+    const auto priced = estimate(part, part_, at);  // the software is that of the run
     costs.push_back(step_cost(part, priced));
     judge_phase(part, phase, priced, out);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
+#include "core/plan/nearness.h"
 #include "core/plan/stack.h"
 
 namespace orch::estimate {
@@ -13,18 +14,6 @@ namespace {
 
 using plan::Seen;
 
-// What a doubling beyond the rows adds to the spread. Assumed: no fit has decided these yet.
-constexpr double kPerOctaveOfGpus = 0.06;
-constexpr double kPerOctaveOfParams = 0.03;
-constexpr double kPerOctaveOfTokens = 0.04;
-// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly tell.
-// Assumed, as GPUs.
-constexpr double kPerOctaveOfMicroBatches = 0.06;
-// Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off where
-// no row told of them, those inside a node 0.3.
-constexpr double kPerOctaveOfTensor = 0.3;
-// What a setting adds that no row of the machine, or of the stack, had. Assumed as well.
-constexpr double kUnseenThere = 0.05, kUnseenInStack = 0.1;
 // What no row of any machine had: experts, context parallelism, a number format. Assumed: as much as a
 // machine that nobody measured (core/plan/stack.cpp).
 constexpr double kUnseenAnywhere = 0.2;
@@ -33,51 +22,10 @@ constexpr std::string_view kOwnKind[] = {"context_parallel", "dtype", "experts"}
 constexpr double kFixedCosts = 0.5;
 constexpr double kWorthSaying = 1.5;  // times beyond
 
-double tokens_of(const plan::Run& run) {
-  return static_cast<double>(run.batch.micro_batch * run.model.seq) /
-         static_cast<double>(run.layout.context_parallel);
-}
-
-// How many times beyond the span, either way; 1 inside it or where there is none.
-double times_beyond(const Seen::Span& span, double value) {
-  if (span.high == 0 || value <= 0) return 1;
-  return std::max({1.0, value / span.high, span.low / value});
-}
-
 // The nearer of what the machine and the stack were measured with.
-struct Distance {
-  double gpus = 1, params = 1, tokens = 1, tensor = 1, micro_batches = 1;
-  bool none() const {
-    return gpus == 1 && params == 1 && tokens == 1 && tensor == 1 && micro_batches == 1;
-  }
-};
-
-// Rows that do not say it stayed inside a node, as nearly all do.
-double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
-  double known = 1;
-  for (const auto* seen : {machine, stack})
-    if (seen) known = std::max(known, seen->tensor_nodes.high);
-  return std::max(1.0, nodes / known);
-}
-
-// What the end of a step takes is the machine's, where it has rows.
-double below(const Seen* seen, double micro_batches) {
-  return seen ? std::max(1.0, seen->micro_batches.low / micro_batches) : 1;
-}
-
-Distance distance_of(const plan::Run& run, const plan::Partition& at) {
-  const auto* stack = at.on && at.on->fitted() ? &at.on->seen : nullptr;
-  const auto* machine = at.seen.rows > 0 ? &at.seen : nullptr;
-  const auto least = [&](Seen::Span Seen::*span, double value) {
-    const double there = machine ? times_beyond(machine->*span, value) : 0;
-    const double of_stack = stack ? times_beyond(stack->*span, value) : 0;
-    if (there == 0 || of_stack == 0) return std::max({1.0, there, of_stack});
-    return std::min(there, of_stack);
-  };
-  return {least(&Seen::gpus, static_cast<double>(run.gpus)),
-          least(&Seen::params, run.model.params()), least(&Seen::tokens, tokens_of(run)),
-          beyond_tensor(plan::tensor_nodes(run, at), machine, stack),
-          below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
+plan::Distance distance_of(const plan::Run& run, const plan::Partition& at) {
+  return plan::distance_of(run, at, at.seen.rows > 0 ? &at.seen : nullptr,
+                           at.on && at.on->fitted() ? &at.on->seen : nullptr);
 }
 
 using Telling = std::vector<TellingSetting>;
@@ -122,7 +70,7 @@ Unseen unseen(const plan::Run& run, const plan::Partition& at) {
   return out;
 }
 
-void say_distance(const Distance& distance, std::vector<std::string>& out) {
+void say_distance(const plan::Distance& distance, std::vector<std::string>& out) {
   std::vector<std::string> parts;
   const auto add = [&](double times, const char* what) {
     if (times >= kWorthSaying)
@@ -136,8 +84,6 @@ void say_distance(const Distance& distance, std::vector<std::string>& out) {
   add(distance.micro_batches, "fewer micro-batches");
   if (!parts.empty()) out.push_back("extrapolated " + join(parts, ", "));
 }
-
-double squared(double value) { return value * value; }
 
 }  // namespace
 
@@ -157,12 +103,7 @@ Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_s
   if (at.on && at.on->fitted() && at.seen.rows == 0)
     out.time = std::hypot(out.time, kFixedCosts * fixed_share);
   const auto far = distance_of(run, at);
-  if (far.none()) return out;
-  out.time = std::sqrt(squared(out.time) + squared(kPerOctaveOfGpus * std::log2(far.gpus)) +
-                       squared(kPerOctaveOfParams * std::log2(far.params)) +
-                       squared(kPerOctaveOfTokens * std::log2(far.tokens)) +
-                       squared(kPerOctaveOfTensor * std::log2(far.tensor)) +
-                       squared(kPerOctaveOfMicroBatches * std::log2(far.micro_batches)));
+  if (!far.none()) out.time = std::hypot(out.time, far.doubt());
   return out;
 }
 
@@ -202,9 +143,9 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate
   };
   const auto lacking = unseen(run, at);
   doubt("any machine", lacking.anywhere, kUnseenAnywhere);
-  doubt(at.on->name, lacking.of_stack, kUnseenInStack);
-  doubt("this machine", lacking.there, kUnseenThere);
-  doubt(at.on->name + " on this machine", lacking.together, kUnseenThere);
+  doubt(at.on->name, lacking.of_stack, plan::kUnseenInStack);
+  doubt("this machine", lacking.there, plan::kUnseenThere);
+  doubt(at.on->name + " on this machine", lacking.together, plan::kUnseenThere);
   const double times = std::exp(kNineOfTen * spread);
   out.step_low = out.step_seconds / times;
   out.step_high = out.step_seconds * times;

@@ -13,6 +13,7 @@
 #include "core/record/published/table.h"
 #include "core/record/published/said.h"
 #include "core/plan/check.h"
+#include "core/plan/stack.h"
 
 namespace orch::published {
 namespace {
@@ -84,6 +85,10 @@ struct Maker {
     if (!settings) return settings.error();
     run.settings = std::move(*settings);
     run.stack = stack_of(row, *run.partition);
+    if (row.field("stack")) return plan::check_stack(*run.partition, run.stack, "stack");
+    if (!run.stack.empty() && row.origin.date.empty())
+      assumed.push_back(fmt::format("stack {}, the newest {} (the row has no date)", run.stack,
+                                    row.field_text("framework")));
     return {};
   }
 };

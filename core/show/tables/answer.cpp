@@ -254,6 +254,7 @@ Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const pl
   const auto* other = best_of_another(runs, by_date);
   const auto ties = by_date ? 0 : ties_of(runs, experiment);
   Parts parts{ground(best.estimate)};
+  for (auto& text : others_text(best.estimate)) parts.push_back(std::move(text));
   if (ties > 0)
     parts.push_back(plural(ties, "more run") + " may be as fast");
   for (auto part : {instead_of(*ranked.front(), runs, experiment), by_date ? "" : change(best, other, ties),

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/stack.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
 #include "core/show/tables/report.h"
@@ -47,6 +50,18 @@ std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p
                      stages_text(fullest.first_stage, fullest.last_stage));
 }
 
+// Between which stacks was chosen, the nearest first.
+std::string choice_text(const plan::Run& run) {
+  auto stacks = plan::stacks_for(run);
+  if (stacks.size() < 2) return "";
+  const auto far = [&](const plan::OnStack* on) { return plan::farness(run, *on); };
+  std::ranges::stable_sort(stacks, {}, far);
+  const auto parts = mapped(stacks, [&](const plan::OnStack* on) {
+    return fmt::format("{} {:.2f}", on->stack->name, far(on));
+  });
+  return fmt::format("  how far its rows are (machine, sizes, settings, date): {}\n", join(parts, ", "));
+}
+
 std::string head(const plan::Planned& p, const Screen& screen) {
   const auto& r = p.run;
   const auto& e = p.estimate;
@@ -83,6 +98,8 @@ std::string head(const plan::Planned& p, const Screen& screen) {
   if (!e.stack.empty())
     out += fmt::format("  priced as {}{}{}\n", e.stack, e.remarks.empty() ? "" : ": ",
                        join(e.remarks, "; "));
+  out += choice_text(r);
+  for (const auto& other : others_text(e)) out += fmt::format("  {}\n", other);
   out += fmt::format("  {:.4g} TFLOPs per GPU (megatron), {:.4g} (simple), MFU {:.1f}%\n",
                      e.tflops_per_gpu, e.tflops_per_gpu_simple, 100 * e.mfu);
   out +=

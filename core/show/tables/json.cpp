@@ -124,6 +124,10 @@ Json run_fields(const plan::Planned& p) {
     if (quantity.estimated) add_quantity(quantity, p, json);
   if (!e.stack.empty()) json["priced_as"] = e.stack;
   if (!e.remarks.empty()) json["remarks"] = e.remarks;
+  for (const auto& other : e.others)
+    json["other_stacks"].push_back({{"stack", other.stack},
+                                    {"measured", other.here ? "here" : "this size"},
+                                    {"step_seconds", other.step_seconds}});
   if (!e.fit_reason.empty()) json["fit_reason"] = e.fit_reason;
   if (!r.warnings.empty()) json["warnings"] = errors_json(r.warnings);
   if (!r.framework.empty()) json["framework"] = r.framework;

@@ -169,8 +169,9 @@ std::string stacks_text(const RankedRuns& result) {
     const auto who = run->run.strategy->name + (framework.empty() ? "" : " by " + framework);
     const auto where = software_text(*run) + " on " + machine_text(run->run);
     if (!said.insert(who + where).second) continue;
-    out += fmt::format("{} is priced{}{}{}\n", who, where, e.remarks.empty() ? "" : ": ",
-                       join(e.remarks, "; "));
+    auto remarks = e.remarks;
+    for (auto& other : others_text(e)) remarks.push_back(std::move(other));
+    out += fmt::format("{} is priced{}{}{}\n", who, where, remarks.empty() ? "" : ": ", join(remarks, "; "));
   }
   return out;
 }

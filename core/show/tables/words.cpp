@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace orch::tables {
@@ -54,6 +55,13 @@ std::string range_text(const plan::Range& range) {
 std::string days_text(const plan::Estimate& estimate, std::string_view unit) {
   return fmt::format("{}{} ({})", significant(estimate.days_to_train), unit,
                      range_text(estimate.range_of(estimate.days_to_train)));
+}
+
+std::vector<std::string> others_text(const plan::Estimate& estimate) {
+  return mapped(estimate.others, [&](const plan::OtherStack& other) {
+    return fmt::format("as {} had {}: {} days", other.stack, other.here ? "it here" : "models of this size",
+                       significant(estimate.days_to_train * other.step_seconds / estimate.step_seconds));
+  });
 }
 
 }  // namespace orch::tables

@@ -116,7 +116,7 @@ TEST_CASE("a score has the timing of its days", "[search]") {
   estimate.usable_memory = 80e9;
   const auto score = score_of(estimate, nullptr, {});
   CHECK(score.timing.days == 100);
-  CHECK(std::abs(score.timing.spread - std::log(12.0 / 9) / 2) < 1e-12);
+  CHECK(std::abs(score.timing.spread - std::log(10.0 / 9)) < 1e-12);
   CHECK(score.headroom == 0.25);
 }
 

@@ -34,6 +34,20 @@ TEST_CASE("a whole row is a run, with nothing assumed", "[measured][samples]") {
   CHECK(run.setting("fp32_accumulate") == Value(false));
 }
 
+TEST_CASE("a row has a stack that is known, and without a date the newest", "[measured][samples]") {
+  auto undated = row();
+  cell(undated, "framework") = "megatron";  // megatron-lm-2021 and megatron-core-2025 answer to it
+  CHECK(one(undated).run.stack == "megatron-lm-2021");
+  undated.origin.date.clear();
+  CHECK(one(undated).run.stack == "megatron-core-2025");
+  CHECK(assumes(one(undated), "stack megatron-core-2025, the newest megatron (the row has no date)"));
+  cell(undated, "stack") = "megatron-lm-2021";
+  CHECK(one(undated).assumed.empty());
+  cell(undated, "stack") = "megatron-lm-2012";
+  CHECK(has(reason(undated), "stack: no stack is called 'megatron-lm-2012'; did you mean "
+                             "'megatron-lm-2021'?"));
+}
+
 TEST_CASE("suspect and duplicate rows are left out and counted", "[measured][samples]") {
   auto suspect = row(), twice = row(), both = row();
   cell(suspect, "suspect") = true;

@@ -31,7 +31,8 @@ inline const backend::Backends& built_in() {
 
 inline Samples samples(const std::vector<Record>& rows, const std::string& otherwise = "") {
   static hardware::Catalog catalog({fs::path(ORCH_SOURCE_DIR) / "experiments/clusters"},
-                                   {fs::path(ORCH_SOURCE_DIR) / "experiments/gpus.yaml"});
+                                   {fs::path(ORCH_SOURCE_DIR) / "experiments/gpus.yaml"},
+                                   {fs::path(ORCH_SOURCE_DIR) / "experiments/stacks.yaml"});
   const Machines machines{[](std::string_view name) { return catalog.find(name); }, catalog.names(),
                           otherwise};
   return to_samples(rows, machines, built_in().strategies(),

@@ -1,0 +1,88 @@
+#include "core/plan/nearness.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+
+namespace orch::plan {
+namespace {
+
+// What a doubling beyond the rows adds to the spread. Assumed: no fit has decided these yet.
+constexpr double kPerOctaveOfGpus = 0.06;
+constexpr double kPerOctaveOfParams = 0.03;
+constexpr double kPerOctaveOfTokens = 0.04;
+// Of fewer micro-batches in a step than any row had: more of it is its end, which those rows hardly tell.
+// Assumed, as GPUs.
+constexpr double kPerOctaveOfMicroBatches = 0.06;
+// Of nodes that a tensor-parallel group lies on: nanotron's rows of 2 and 4 were 0.6 and 1.2 off where
+// no row told of them, those inside a node 0.3.
+constexpr double kPerOctaveOfTensor = 0.3;
+
+double tokens_of(const Run& run) {
+  return static_cast<double>(run.batch.micro_batch * run.model.seq) /
+         static_cast<double>(run.layout.context_parallel);
+}
+
+// Rows that do not say it stayed inside a node, as nearly all do.
+double beyond_tensor(double nodes, const Seen* machine, const Seen* stack) {
+  double known = 1;
+  for (const auto* seen : {machine, stack})
+    if (seen) known = std::max(known, seen->tensor_nodes.high);
+  return std::max(1.0, nodes / known);
+}
+
+// What the end of a step takes is the machine's, where it has rows.
+double below(const Seen* seen, double micro_batches) {
+  return seen ? std::max(1.0, seen->micro_batches.low / micro_batches) : 1;
+}
+
+double squared_octaves(double weight, double times) {
+  return times == 1 ? 0 : weight * weight * std::log2(times) * std::log2(times);
+}
+
+}  // namespace
+
+double times_beyond(const Seen::Span& span, double value) {
+  if (span.high == 0 || value <= 0) return 1;
+  return std::max({1.0, value / span.high, span.low / value});
+}
+
+double Distance::doubt() const {
+  return std::sqrt(squared_octaves(kPerOctaveOfGpus, gpus) +
+                   squared_octaves(kPerOctaveOfParams, params) +
+                   squared_octaves(kPerOctaveOfTokens, tokens) +
+                   squared_octaves(kPerOctaveOfTensor, tensor) +
+                   squared_octaves(kPerOctaveOfMicroBatches, micro_batches));
+}
+
+Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack) {
+  const auto least = [&](Seen::Span Seen::*span, double value) {
+    const double there = machine ? times_beyond(machine->*span, value) : 0;
+    const double of_stack = stack ? times_beyond(stack->*span, value) : 0;
+    if (there == 0 || of_stack == 0) return std::max({1.0, there, of_stack});
+    return std::min(there, of_stack);
+  };
+  return {least(&Seen::gpus, static_cast<double>(run.gpus)),
+          least(&Seen::params, run.model.params()), least(&Seen::tokens, tokens_of(run)),
+          beyond_tensor(tensor_nodes(run, at), machine, stack),
+          below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
+}
+
+std::vector<std::string> unseen(const Run& run, const Seen& seen) {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : seen.settings) {
+    const auto& value = run.setting(name);
+    if (!is_given(value)) continue;
+    const auto word = plain(value);
+    if (!contains(values, word)) out.push_back(name + " = " + word);
+  }
+  return out;
+}
+
+double tensor_nodes(const Run& run, const Partition& on) {
+  const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.gpus_per_node));
+  return std::max(1.0, static_cast<double>(run.layout.tensor_parallel) / per_node);
+}
+
+}  // namespace orch::plan

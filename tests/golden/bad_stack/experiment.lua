@@ -1,0 +1,8 @@
+-- A stack that nobody knows would be priced as another one.
+return experiment {
+  name = "bad_stack",
+  model = "gpt-1.3b",
+  hardware = { cluster = "jean-zay", partition = "a100-80g", nodes = 1 },
+  batch = { global_batch = 64 },
+  strategies = { fsdp { stack = "hf-deepsped-2022" }, megatron {}, ddp { stack = "deepspeed-2022" } },
+}
