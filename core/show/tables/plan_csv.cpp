@@ -43,15 +43,19 @@ void add_terms(const std::vector<const Planned*>& runs, CsvColumns& to) {
   }
 }
 
-// The parameters of all strategies, besides those that are fields of every run.
-void add_settings(const std::vector<const Planned*>& runs, CsvColumns& to) {
-  for (const auto* planned : runs)
-    for (const auto& param : planned->run.strategy->params)
+// The parameters of all strategies in the experiment's order, whatever the ranking, besides those that are
+// fields of every run.
+void add_settings(const RankedRuns& result, CsvColumns& to) {
+  const auto add = [&](const plan::Strategy& strategy) {
+    for (const auto& param : strategy.params)
       if (std::ranges::find(to, param.name, &CsvColumn::name) == to.end())
         to.push_back({param.name, [name = param.name](const Planned& p) {
                         const int i = p.run.strategy->index(name);
                         return i < 0 ? CsvCell() : cell(p.run.settings[static_cast<std::size_t>(i)]);
                       }});
+  };
+  for (const auto& asked : result.experiment->strategies) add(*asked.strategy);
+  for (const auto* planned : result.runs) add(*planned->run.strategy);
 }
 
 void add_quantity(const record::Quantity& quantity, CsvColumns& to) {
@@ -99,7 +103,7 @@ CsvColumns csv_columns(const RankedRuns& result) {
   out.push_back({"priced_as", [](const Planned& p) { return p.estimate.stack; }});
   out.push_back({"remarks", [](const Planned& p) { return join(p.estimate.remarks, "; "); }});
   out.push_back({"fit_reason", [](const Planned& p) { return p.estimate.fit_reason; }});
-  add_settings(result.runs, out);
+  add_settings(result, out);
   return out;
 }
 
