@@ -17,7 +17,7 @@ fs::path written(const Desk& desk, const std::string& model, int nodes, const st
                                 " } }");
 }
 
-nlohmann::json planned(const Desk& desk, const fs::path& file, const std::string& where = {}) {
+nlohmann::json plan_json(const Desk& desk, const fs::path& file, const std::string& where = {}) {
   app::PlanArguments asked;
   asked.source.file = file;
   asked.common.format = "json";
@@ -36,14 +36,14 @@ std::string settings_of(const std::string& sentence, const char* before) {
 
 TEST_CASE("where nothing fits, the nearest change that does is named", "[app][around]") {
   const Desk desk;
-  const auto found = planned(desk, written(desk, "llama-3-8b", 4, "megatron {}, fsdp {}, ddp {}"));
+  const auto found = plan_json(desk, written(desk, "llama-3-8b", 4, "megatron {}, fsdp {}, ddp {}"));
   const auto best = found["answer"]["best"].get<std::string>();
   CAPTURE(best);
   CHECK(best.starts_with("nothing fits as it is: the closest, megatron "));
   const auto said = settings_of(best, "megatron fits with ");
   CHECK(said.find("zero_stage = 1") != said.npos);
   CHECK(said.find("offload") == said.npos);
-  const auto again = planned(desk, written(desk, "llama-3-8b", 4, "megatron { " + said + " }"))["runs"][0];
+  const auto again = plan_json(desk, written(desk, "llama-3-8b", 4, "megatron { " + said + " }"))["runs"][0];
   CHECK(again["fit"] != "oom");
   const auto days = again["days_to_train"].get<double>();
   CHECK(best.find(fmt::format("in {:.1f} days", days)) != best.npos);
@@ -52,7 +52,7 @@ TEST_CASE("where nothing fits, the nearest change that does is named", "[app][ar
 TEST_CASE("where no setting helps, more GPUs do", "[app][around]") {
   const Desk desk;
   const auto file = written(desk, "llama-3.1-405b", 1, "ddp { flash_attention = true }, megatron { tensor_parallel = 8 }");
-  const auto best = planned(desk, file)["answer"]["best"].get<std::string>();
+  const auto best = plan_json(desk, file)["answer"]["best"].get<std::string>();
   CAPTURE(best);
   CHECK(best.find("fits with gpus = ") != best.npos);
 }
@@ -61,15 +61,15 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   const Desk desk;
   const char* slow = "fsdp { flash_attention = true, recompute = \"full\" }";
   const auto file = written(desk, "llama-3-8b", 4, slow);
-  const auto found = planned(desk, file);
+  const auto found = plan_json(desk, file);
   const auto nearby = found["answer"]["nearby"].get<std::string>();
   CAPTURE(nearby);
   REQUIRE(nearby.starts_with("fsdp reaches "));
   const auto said = settings_of(nearby, " with ");
-  const auto again = planned(desk, written(desk, "llama-3-8b", 4, "fsdp { flash_attention = true, " + said + " }"))["runs"][0];
+  const auto again = plan_json(desk, written(desk, "llama-3-8b", 4, "fsdp { flash_attention = true, " + said + " }"))["runs"][0];
   const auto days = again["days_to_train"].get<double>();
   CHECK(days * 1.1 < found["runs"][0]["days_to_train"].get<double>());
   CHECK(nearby.find(fmt::format("reaches {:.3g} days", days)) != nearby.npos);
   // What was left out on purpose is not proposed.
-  CHECK(planned(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1")["answer"]["nearby"] == "");
+  CHECK(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1")["answer"]["nearby"] == "");
 }
