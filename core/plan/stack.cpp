@@ -155,15 +155,14 @@ double farness(const Run& run, const OnStack& on) {
   const auto& [stack, machine] = on;
   const double date = kPerYear * years_apart(*machine, *stack);
   if (!stack->fitted()) return std::hypot(date, kTimeDoubts.stack);
-  auto far = distance_of(run, *machine, nullptr, &stack->seen);
   const auto* there = sizes_on(machine->gpu.name, *stack);
-  if (there) {
-    far.gpus = times_beyond(there->gpus, static_cast<double>(run.gpus));
-    far.params = times_beyond(there->params, run.model.params());
-  }
+  Distance far;
+  far.gpus = times_beyond(there ? there->gpus : stack->seen.gpus, static_cast<double>(run.gpus));
+  far.params = times_beyond(there ? there->params : stack->seen.params, run.model.params());
   const double elsewhere = is_here(on) ? 0 : there ? kElsewhere : kTimeDoubts.apart;
-  const auto settings = static_cast<double>(unseen(run, stack->seen).size());
-  return std::hypot(std::hypot(date, elsewhere), far.doubt(), kUnseenInStack * std::sqrt(settings));
+  const auto lacking = unseen(run, stack->seen);
+  const bool other_type = std::ranges::any_of(lacking, [](const auto& what) { return what.starts_with("dtype = "); });
+  return std::hypot(std::hypot(date, elsewhere), far.doubt(), other_type ? kUnseenInStack : 0);
 }
 
 std::vector<const OnStack*> stacks_for(const Run& run) {

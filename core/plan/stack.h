@@ -48,8 +48,9 @@ bool never_together(const Partition& machine, const Stack& stack);
 // An error with a guess where the partition knows no stack of this name: a run would be priced as another.
 Status check_stack(const Partition& partition, const std::string& name, const std::string& place);
 
-// How far a run is from the rows of a stack: machine, sizes, settings, and the date of its GPU, each as the
-// doubt that it adds to an estimate (core/decisions/calibration.md).
+// How far a run is from the rows of a stack: machine, GPUs, parameters, number format, and the date of its GPU, each
+// as the doubt that it adds to an estimate (core/decisions/calibration.md). Its layout and settings do not count: runs
+// of one strategy that differ in these are compared in one software.
 double farness(const Run& run, const OnStack& on);
 
 // The stacks that may price a run: the one it names, if its partition knows it; else the tuned ones
