@@ -42,6 +42,17 @@ search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& 
   return opening;
 }
 
+// Another batch, another model or more tokens are another training.
+bool is_same_training(const plan::Run& a, const plan::Run& b) {
+  return a.batch.global_batch == b.batch.global_batch && a.model == b.model && a.tokens == b.tokens;
+}
+
+// Who trains is no setting of a training.
+bool is_same_software(const plan::Run& a, const plan::Run& b) {
+  return a.strategy == b.strategy && a.framework == b.framework && a.stack == b.stack &&
+         a.text_setting("engine") == b.text_setting("engine");
+}
+
 // A search asks no framework.
 bool is_started(App& app, const plan::Run& run) {
   if (run.framework.empty()) return true;
@@ -57,8 +68,7 @@ std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, c
   search::Options options;
   options.interrupted = interrupted;
   options.accept = [&](const plan::Run& run, const plan::Estimate&) -> Result<bool> {
-    return plan::machine_of(run) == plan::machine_of(asked) && run.model.seq == asked.model.seq &&
-           run.model.params() == asked.model.params();
+    return plan::machine_of(run) == plan::machine_of(asked) && is_same_training(run, asked);
   };
   const auto found = search::search(**space, app.backends(), options);
   std::vector<Planned> out;
@@ -112,7 +122,7 @@ const Planned* nearest(const plan::Run& run, const Runs& listed) {
   const Planned* best = nullptr;
   std::size_t least = 0;
   for (const auto* each : listed) {
-    if (each->run.strategy != run.strategy || each->run.framework != run.framework) continue;
+    if (!is_same_software(each->run, run) || !is_same_training(each->run, run)) continue;
     const auto changes = changes_of(run, each->run).size();
     if (!best || changes < least) best = each, least = changes;
   }
@@ -146,6 +156,7 @@ std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& expe
     if (!listed) continue;
     each = simplified(app, std::move(each), listed->run, kAsGoodToFit);
     auto changes = changes_of(each.run, listed->run);
+    if (changes.empty()) continue;
     if (!best || each.estimate.days_to_train < best->planned.estimate.days_to_train)
       best = tables::Nearby{std::move(each), listed, std::move(changes)};
   }
@@ -155,7 +166,7 @@ std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& expe
 // The best that is listed of a strategy: the first.
 const Planned* best_listed(const plan::Run& run, const Runs& runs) {
   const auto found = std::ranges::find_if(runs, [&](const auto* each) {
-    return fits(*each) && each->run.strategy == run.strategy && each->run.framework == run.framework;
+    return fits(*each) && is_same_software(each->run, run) && is_same_training(each->run, run);
   });
   return found == runs.end() ? nullptr : *found;
 }
@@ -166,7 +177,7 @@ void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs, 
     if (!listed || each.estimate.days_to_train * kFaster > listed->estimate.days_to_train) continue;
     each = simplified(app, std::move(each), listed->run, kAsGood);
     auto changes = changes_of(each.run, listed->run);
-    to.push_back({std::move(each), listed, std::move(changes)});
+    if (!changes.empty()) to.push_back({std::move(each), listed, std::move(changes)});
   }
 }
 
@@ -177,7 +188,9 @@ std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan
   const auto questions = tables::by_question(plan);
   if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
   for (const auto& runs : questions) {
-    if (fits(*runs.front()) && runs.front()->run.steps > 0) continue;  // a trial, not a training
+    // A trial is no training; and where nodes come and go, days do not tell what ends first.
+    const bool says_nothing = runs.front()->run.steps > 0 || !plan.experiment->calendar.windows.empty();
+    if (fits(*runs.front()) && says_nothing) continue;
     if (fits(*runs.front()))
       add_faster(app, *plan.experiment, runs, out);
     else if (auto found = nearest_fit(app, *plan.experiment, runs))

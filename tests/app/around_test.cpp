@@ -40,7 +40,7 @@ TEST_CASE("where nothing fits, the nearest change that does is named", "[app][ar
   const auto best = found["answer"]["best"].get<std::string>();
   CAPTURE(best);
   CHECK(best.starts_with("nothing fits as it is: the closest, megatron "));
-  const auto said = settings_of(best, "megatron fits with ");
+  const auto said = settings_of(best, "megatron \\(micro-batch 1\\) on 32 GPUs fits with ");
   CHECK(said.find("zero_stage = 1") != said.npos);
   CHECK(said.find("offload") == said.npos);
   const auto again = plan_json(desk, written(desk, "llama-3-8b", 4, "megatron { " + said + " }"))["runs"][0];
@@ -72,4 +72,20 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   CHECK(nearby.find(fmt::format("reaches {:.3g} days", days)) != nearby.npos);
   // What was left out on purpose is not proposed.
   CHECK(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1")["answer"]["nearby"] == "");
+}
+
+// 64 samples are not 1,024: a run with the other batch is no better one.
+TEST_CASE("another batch is another training, and no change to propose", "[app][around]") {
+  const Desk desk;
+  const auto file = desk.file("x.lua", R"(return experiment { name = "x", tokens = 1e10,
+    model = gpt { layers = 32, hidden = 3328, heads = 32, seq = 2048, vocab = 80000 },
+    hardware = { cluster = "jean-zay", partition = "a100-80g", gpus = 64 },
+    batch = { zip { global_batch = { 64, 1024 }, micro_batch = { 1, 16 } } },
+    strategies = { ddp { recompute = "full", flash_attention = true } } })");
+  const auto found = plan_json(desk, file);
+  REQUIRE(found["runs"].size() == 2);
+  const auto nearby = found["answer"]["nearby"].get<std::string>();
+  CAPTURE(nearby);
+  CHECK(nearby.find("global_batch") == nearby.npos);
+  CHECK(nearby.find("with .") == nearby.npos);
 }

@@ -60,14 +60,21 @@ std::string price_and_end(const Planned& planned, const plan::Experiment& experi
   return out + (end ? ", done " + day_text(end) : ", and the calendar has no days for all of it");
 }
 
-// The best of every other strategy, the preferred first; a faster one is not behind, it breaks a limit.
-const Planned* best_of_another(const Runs& runs, bool by_date) {
+bool breaks(const Planned* run, const plan::Experiment& experiment) {
+  return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
+}
+
+// The fastest of every other strategy, or the first to end; what breaks a limit that the best keeps is none.
+const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment) {
   const auto& best = *runs.front();
-  for (const auto* run : runs)
-    if (fits(run) && run->run.strategy->name != best.run.strategy->name &&
-        (by_date || run->estimate.days_to_train >= best.estimate.days_to_train))
-      return run;
-  return nullptr;
+  const bool by_date = !experiment.calendar.windows.empty();
+  const Planned* found = nullptr;
+  for (const auto* run : runs) {
+    const bool counts = fits(run) && run->run.strategy->name != best.run.strategy->name &&
+                        (by_date || !breaks(run, experiment) || breaks(&best, experiment));
+    if (counts && (!found || (!by_date && run->estimate.days_to_train < found->estimate.days_to_train))) found = run;
+  }
+  return found;
 }
 
 std::string times_text(double times) {
@@ -85,10 +92,6 @@ std::string lead(const Planned& best, const Planned* other, const plan::Experime
   return fmt::format("; {} takes {}", name,
                      ratio.value < 1.1 ? times_text(ratio.value) + " longer"
                                        : times_text(ratio.value) + " as long");
-}
-
-bool breaks(const Planned* run, const plan::Experiment& experiment) {
-  return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
 }
 
 // As they are ranked: up to the first that can be told from it.
@@ -206,6 +209,7 @@ double needed_share(const Planned* run) {
 // "zero_stage = 1, recompute = selective and 64 GPUs".
 std::string changes_text(const Nearby& nearby) {
   auto parts = nearby.changes;
+  ORCH_CHECK(!parts.empty(), "a run nearby differs in something");
   const auto last = parts.back();
   parts.pop_back();
   return parts.empty() ? last : join(parts, ", ") + " and " + last;
@@ -230,9 +234,15 @@ std::string nothing_fits(const Runs& runs) {
 Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
   const auto* found = nearby_of(runs, nearby);
   if (!found) return {nothing_fits(runs) + ".", "", ""};
-  return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), found->planned.run.strategy->name,
+  return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), who(*found->listed, runs),
                       changes_text(*found), price_and_end(found->planned, experiment)),
           ground(found->planned.estimate) + ".", ""};
+}
+
+// By its strategy, where that tells it from the others.
+std::string listed_text(const Planned& listed, const Runs& runs) {
+  const bool alone = std::ranges::all_of(runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
+  return alone && !has_variants(listed, runs) ? listed.run.strategy->name : who(listed, runs);
 }
 
 // What is faster than what is listed.
@@ -240,7 +250,7 @@ std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
   Parts parts;
   for (const auto& each : nearby)
     if (contains(runs, each.listed))
-      parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", each.planned.run.strategy->name,
+      parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", listed_text(*each.listed, runs),
                                   amount(each.planned.estimate.days_to_train),
                                   amount(each.listed->estimate.days_to_train), changes_text(each)));
   return parts.empty() ? "" : join(parts, "; ") + ".";
@@ -251,7 +261,7 @@ Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const pl
   const auto& best = *runs.front();
   if (!fits(&best)) return without_fit(runs, nearby, experiment);
   const bool by_date = !experiment.calendar.windows.empty();
-  const auto* other = best_of_another(runs, by_date);
+  const auto* other = best_of_another(runs, experiment);
   const auto ties = by_date ? 0 : ties_of(runs, experiment);
   Parts parts{ground(best.estimate)};
   for (auto& text : others_text(best.estimate)) parts.push_back(std::move(text));

@@ -306,9 +306,11 @@ RunStatuses fastest_first(const Standings& standings) {
 }
 
 // Repeats of one configuration differ by five percent, and by what their own steps vary.
-bool may_be_noise(const RunStatus& a, const RunStatus& b, double ratio) {
-  const auto &one = *a.record.measured.step_seconds, &other = *b.record.measured.step_seconds;
-  return ratio < 1.05 || (one.has_limits() && other.has_limits() && *one.low <= *other.high && *other.low <= *one.high);
+bool may_be_noise(const RunStatus& fast, const RunStatus& slow, double ratio) {
+  const auto &one = *fast.record.measured.step_seconds, &other = *slow.record.measured.step_seconds;
+  if (ratio < 1.05) return true;
+  // At its slowest the one, at its fastest the other.
+  return one.has_limits() && other.has_limits() && ratio <= *one.high / one.value * (other.value / *other.low);
 }
 
 // Where the estimates did not hold, what was measured may not hold another time either.
