@@ -72,7 +72,7 @@ if [ -z "$skipped" ]; then
   in_root "cd $name && libexec/orch version"
   exits 127 'without its loader it cannot start there'
   alike run experiments/200b.lua
-  has "$out" '1=  megatron   4  12   8      2     96  fits ' 'the first table'
+  has "$out" '1=  megatron recompute=selective   4  12   8      1    192  tight ' 'the first table'
   has "$out" 'stopped after rendering: there is no SLURM here' 'no SLURM'
   same "$(cd runs && find . -name job.sbatch | sort)" \
     "$(cd "$root/$name/runs" && find . -name job.sbatch | sort)" 'the same folders'

@@ -54,7 +54,7 @@ orch run more.lua
 sed -i 's/"micro_batch": 1/"micro_batch": 0/' "$first/run.json"
 orch run more.lua
 exits 1 'an edited run.json'
-has "$err" 'move that folder away' 'an edited run.json'
+has "$err" 'move the folder away' 'an edited run.json'
 orch explain "$first"
 exits 1 'explain an edited run.json'
 has "$err" 'was changed after the run was planned' 'explain an edited run.json'

@@ -297,8 +297,8 @@ has "$err" 'node' 'a field'
 orch plan small.lua --set 'model={ "gpt-1.3b", "gpt-13b" }'
 exits 0 'two sizes'
 has "$out" 'each size apart' 'two sizes'
-has "$out" 'the best of 1.32B: gpt-1.3b, ' 'the best of the small'
-has "$out" 'the best of 12.9B: gpt-13b, ' 'the best of the large'
+has "$out" 'the best of gpt-1.3b: ' 'the best of the small'
+has "$out" 'the best of gpt-13b: ' 'the best of the large'
 
 # --- what has finished once more
 # shellcheck source=local.sh
