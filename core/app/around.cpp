@@ -47,7 +47,7 @@ bool is_same_training(const plan::Run& a, const plan::Run& b) {
   return a.batch.global_batch == b.batch.global_batch && a.model == b.model && a.tokens == b.tokens;
 }
 
-// Who trains is no setting of a training.
+// The trainer is not a setting that can be tuned.
 bool is_same_software(const plan::Run& a, const plan::Run& b) {
   return a.strategy == b.strategy && a.framework == b.framework && a.stack == b.stack &&
          a.text_setting("engine") == b.text_setting("engine");
@@ -129,7 +129,7 @@ const Planned* nearest(const plan::Run& run, const Runs& listed) {
   return best;
 }
 
-// The same on so many times the GPUs.
+// The experiment with the number of GPUs multiplied.
 plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times) {
   auto out = experiment;
   const auto scale = [&](plan::Space& space) {
@@ -188,7 +188,7 @@ std::vector<tables::Nearby> look_around(App& app, const tables::RankedRuns& plan
   const auto questions = tables::by_question(plan);
   if (plan.runs.size() > kMostRuns || questions.size() > kMostQuestions) return out;
   for (const auto& runs : questions) {
-    // A trial is no training; and where nodes come and go, days do not tell what ends first.
+    // Short trials are not tuned. Where the number of nodes changes over time, days do not tell which run ends first.
     const bool says_nothing = runs.front()->run.steps > 0 || !plan.experiment->calendar.windows.empty();
     if (fits(*runs.front()) && says_nothing) continue;
     if (fits(*runs.front()))

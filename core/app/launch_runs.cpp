@@ -41,7 +41,7 @@ bool is_untrained(const plan::Run& run) {
   return run.trainer.empty() && run.framework.empty() && !plan::cannot_train(run).empty();
 }
 
-// What is worth running: what fits, and keeps the budget's limits by itself; so many of each question. What no
+// What is worth running: what fits, and keeps the budget's limits by itself; a given number for each question. What no
 // trainer of ours can train is put aside.
 ChosenRuns choose(const PlannedExperiment& planned, const RunArguments& arguments, ChosenRuns& untrained) {
   ChosenRuns chosen;

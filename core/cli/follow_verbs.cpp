@@ -94,7 +94,7 @@ void declare_run(CLI::App& verb, app::RunArguments& to) {
   verb.add_flag("--dry-run", to.dry_run, "Show all, write nothing");
   verb.add_flag("-y,--yes", to.yes, "Submit without asking");
   add_count(verb, "--take", to.take,
-            "Submit only so many of the best of each size, sequence length and machine; 0: all", 0, 1e9);
+            "Number of runs to submit, best first, of each size, sequence length and machine; 0: all", 0, 1e9);
   verb.add_flag("--again", to.plan.options.again,
                 "Run what has finished once more, as another repeat");
   verb.add_flag("--oom", to.oom, "Submit also what should not fit the memory");

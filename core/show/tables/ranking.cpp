@@ -63,7 +63,7 @@ std::string tied_strategies(const Runs& best) {
   return "strategies at their best: " + out + "\n";
 }
 
-// Of one question. What is behind a run that can be told from the first is no tie, however wide its range.
+// Of one question. Ties end at the first run that differs from the best beyond its range: places do not jump.
 std::vector<Rank> ranks_of(const Runs& runs, Measure measure) {
   std::vector<Rank> out(runs.size());
   bool may_tie = true;

@@ -51,7 +51,7 @@ std::vector<std::string> what_differs(const RankedRuns& result);
 // What the runs of a question have in common and others have not: "llama-3-8b, 4,096 tokens, on dgx-h100/h100-80g".
 std::string question_text(const std::vector<const plan::Planned*>& runs, const RankedRuns& result);
 
-// The side-by-side table; top 0 means all of it, else so many runs of each question. Markdown has all
+// The side-by-side table; top 0 means all of it, else the first `top` runs of each question. Markdown has all
 // runs and all columns.
 std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
 std::string csv(const RankedRuns& result);
