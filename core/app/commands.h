@@ -37,6 +37,7 @@ struct SearchArguments {
   experiment::Source source = "";
   search::Opening opening;
   search::Options options;
+  std::size_t top = 0;  // entries of every list; 0: as many of each as are usually wanted
   std::string where;
   std::string write;
 };

@@ -4,20 +4,18 @@
 #include <cmath>
 #include <deque>
 
-#include "core/app/app.h"
-#include "core/app/commands.h"
+#include "core/app/search_parts.h"
+#include "core/app/search_sizes.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/price/search/compare.h"
-#include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
-#include "core/show/tables/json.h"
-#include "core/show/tables/ranking.h"
 
 namespace orch::app {
 namespace {
 
-constexpr std::string_view kWrittenBy = "-- Found by orch search";
+// Entries of a list where --top does not say; 0: all. Of the others only one is wanted, the front is long.
+constexpr std::size_t kFastest = 10, kOthers = 3, kFront = 20;
 
 std::string progress_line(const search::Progress& progress) {
   const double rate = progress.evaluated / progress.seconds;
@@ -30,14 +28,6 @@ std::string progress_line(const search::Progress& progress) {
   return line;
 }
 
-// Some of the best.
-struct List {
-  const char* name;   // in JSON and CSV
-  const char* title;  // for people
-  tables::Measure measure = tables::Measure::time;
-  std::vector<const plan::Planned*> runs = {};
-};
-
 // One search from its experiment to what is printed.
 struct Search {
   App& app;
@@ -47,7 +37,7 @@ struct Search {
   std::unique_ptr<const search::Space> space = {};
   search::Found found = {};
   std::deque<plan::Planned> runs = {};  // what the tables show, priced item by item
-  std::vector<List> lists = {};         // of those; the best by time first, the front last
+  std::vector<RunList> lists = {};         // of those; the best by time first, the front last
 
   const plan::Planned& best() const { return *lists.front().runs.front(); }
 };
@@ -67,19 +57,11 @@ Status prepare(Search& s) {
 }
 
 Status look(Search& s) {
-  auto options = s.arguments.options;
-  options.interrupted = interrupted;
-  options.progress = [&](const auto& progress) { s.console.progress(progress_line(progress)); };
-  if (!s.arguments.where.empty()) {
-    const auto filter = s.app.loader().filter(s.arguments.where);
-    if (!filter) return filter.error();
-    options.accept = [filter = *filter, strategies = s.app.backends().strategies()](
-                         const plan::Run& run, const plan::Estimate& estimate) {
-      const plan::Planned planned{run, estimate};
-      return filter([&](std::string_view name) { return field(planned, name, strategies); });
-    };
-  }
-  auto found = search::search(*s.space, s.app.backends(), options);
+  auto options = options_of(s.app, s.arguments);
+  if (!options) return options.error();
+  options->top = std::max(s.arguments.top, kFastest);
+  options->progress = [&](const auto& progress) { s.console.progress(progress_line(progress)); };
+  auto found = search::search(*s.space, s.app.backends(), *options);
   s.console.progress("");
   if (!found) return found.error();
   s.found = std::move(*found);
@@ -87,7 +69,7 @@ Status look(Search& s) {
 }
 
 // Of a top of 0, all.
-Status price(Search& s, List list, const std::vector<search::Score>& scores, std::size_t top) {
+Status price(Search& s, RunList list, const std::vector<search::Score>& scores, std::size_t top) {
   for (std::size_t i = 0; i < scores.size() && (top == 0 || i < top); ++i) {
     std::vector<Error> reasons;
     auto planned =
@@ -100,67 +82,50 @@ Status price(Search& s, List list, const std::vector<search::Score>& scores, std
   return {};
 }
 
-const char* front_title(const Search& s) {
+std::string front_title(const Search& s) {
   const auto& runs = s.lists.back().runs;
   const bool same = std::all_of(runs.begin(), runs.end(), [&](const plan::Planned* run) {
     return run->run.gpus == runs.front()->run.gpus;
   });
-  return same ? "Pareto front: faster only with more memory"
-              : "Pareto front: faster only with more memory or more GPU-hours";
+  auto title = fmt::format("Pareto front: faster only with more memory{}", same ? "" : " or more GPU-hours");
+  if (runs.size() < s.found.front.size())
+    title += fmt::format("; the first {} of {}", runs.size(), group_digits(static_cast<double>(s.found.front.size())));
+  return title;
 }
 
 Status price_all(Search& s) {
   using tables::Measure;
   struct Wanted {
-    List list;
+    RunList list;
     const std::vector<search::Score>& scores;
     std::size_t top;
   };
   const auto& found = s.found;
-  const auto top = s.arguments.options.top;
-  const auto few = std::min<std::size_t>(top, 3);  // of what only one is wanted
+  const auto top = s.arguments.top;
+  const auto most = [&](std::size_t usual) { return top > 0 ? top : usual; };
+  const bool terminal = s.arguments.common.format == "table";
   const std::vector<search::Score> none;
   const bool sizes = s.experiment.models.size() > 1;
   const bool several = (sizes || s.experiment.strategies.size() > 1) && found.strategies.size() > 1;
-  for (const auto& [list, scores, most] :
-       {Wanted{{"time", "Best by time to train"}, found.fastest, top},
+  for (const auto& [list, scores, count] :
+       {Wanted{{"time", "Best by time to train"}, found.fastest, most(kFastest)},
         Wanted{{"strategy", sizes ? "Best of each model and strategy" : "Best of each strategy"},
-               several ? found.strategies : none, 0},
-        Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, few},
-        Wanted{{"headroom", "Best by memory headroom", Measure::memory}, found.roomiest, few},
-        Wanted{{"pareto", ""}, found.front, 0}})
-    if (auto status = price(s, list, scores, most); !status) return status;
+               several ? found.strategies : none, most(0)},
+        Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, most(kOthers)},
+        Wanted{{"headroom", "Best by memory headroom, of those that take at most twice as long as the best",
+                Measure::memory},
+               found.roomiest, most(kOthers)},
+        Wanted{{"pareto", ""}, found.front, most(terminal ? kFront : 0)}})
+    if (auto status = price(s, list, scores, count); !status) return status;
   s.lists.back().title = front_title(s);
   return {};
-}
-
-tables::RankedRuns as_result(const Search& s, const List& list) {
-  static const std::vector<plan::Rejected> kNone;
-  tables::RankedRuns result;
-  result.experiment = &s.experiment;
-  result.rejected = &kNone;
-  result.runs = list.runs;
-  result.measure = list.measure;
-  return result;
-}
-
-void add_entries(const Search& s, const List& list, bool named, tables::Json& to) {
-  const auto places = tables::ranks(as_result(s, list));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& run = *list.runs[i];
-    auto& json = to.emplace_back(tables::Json{{"rank", places[i].place}, {"tie", places[i].tie}});
-    if (named) json["for"] = list.name;
-    json.update(tables::run_fields(run));
-    json["headroom"] = 1 - run.estimate.peak_memory / run.estimate.usable_memory;
-    tables::add_limits(run, s.experiment, json);
-  }
 }
 
 std::string json_of(const Search& s) {
   tables::Json best = tables::Json::array(), pareto = tables::Json::array();
   for (const auto& list : s.lists) {
     const bool named = &list != &s.lists.back();
-    add_entries(s, list, named, named ? best : pareto);
+    add_entries(s.experiment, list, named, named ? best : pareto);
   }
   return tables::dump({{"version", 1},
                        {"experiment", s.experiment.name},
@@ -173,44 +138,6 @@ std::string json_of(const Search& s) {
                        {"keeps_budget", s.found.keeps_budget},
                        {"best", std::move(best)},
                        {"pareto", std::move(pareto)}});
-}
-
-// The list before the columns of a plan.
-std::string csv_of(const Search& s) {
-  List all{"all", ""};
-  for (const auto& list : s.lists)
-    all.runs.insert(all.runs.end(), list.runs.begin(), list.runs.end());
-  const auto columns = tables::csv_columns(as_result(s, all));
-  CsvWriter out("list," + tables::csv_header(columns));
-  for (const auto& list : s.lists)
-    for (auto& row : tables::csv_rows(as_result(s, list), columns)) {
-      row.insert(row.begin(), list.name);
-      out.row(row);
-    }
-  return out.text();
-}
-
-bool starts_with(const std::vector<const plan::Planned*>& runs,
-                 const std::vector<const plan::Planned*>& first) {
-  const auto same = [](const auto* a, const auto* b) { return a->run.id == b->run.id; };
-  return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
-}
-
-// On a terminal a list that says what the first one has said already is not printed again.
-std::string section(const Search& s, const List& list, const tables::Screen& screen) {
-  constexpr std::size_t kFrontRows = 20;
-  if (screen.markdown)
-    return tables::heading(list.title, screen) + tables::table(as_result(s, list), screen, 0);
-  const auto title = tables::paint(list.title, "1", screen);
-  if (&list != &s.lists.front() && starts_with(s.lists.front().runs, list.runs))
-    return title + ": the same\n";
-  auto shown = list;
-  if (&list == &s.lists.back() && shown.runs.size() > kFrontRows) shown.runs.resize(kFrontRows);
-  auto out = title + "\n" + tables::table(as_result(s, shown), screen, 0);
-  if (shown.runs.size() < list.runs.size())
-    out += fmt::format("… and {} slower ones (--format json has all)\n",
-                       list.runs.size() - shown.runs.size());
-  return out;
 }
 
 std::string head(const Search& s) {
@@ -309,62 +236,18 @@ std::string runner_up(const Search& s) {
   return out + (why.empty() ? "\n" : fmt::format("; per step: {}\n", why));
 }
 
-Status write(Search& s) {
-  const fs::path file = s.arguments.write;
-  if (const auto old = read_file(file); old && !old->starts_with(kWrittenBy))
-    return Error{printable(s.arguments.write), "is there already, and not written by orch search",
-                 "give --write another name"};
-  const auto& best = s.best();
-  const auto comment = fmt::format("{}: the fastest of {} from\n{}: {:.1f} days.{}",
-                                   kWrittenBy.substr(3), plural(s.found.evaluated, "configuration"),
-                                   s.arguments.source.file.string(), best.estimate.days_to_train,
-                                   s.experiment.constraints.empty()
-                                       ? ""
-                                       : "\nIt keeps that file's constraints; they are not in it.");
-  const auto& asked = s.space->strategy_at(s.found.fastest.front().place);
-  return write_file_atomically(file, search::experiment_lua(best.run, s.experiment, asked, comment));
-}
-
-// The same search: what was opened, kept and filtered is part of it.
-std::string asked(const Search& s) {
-  auto out = shell_quote(s.arguments.source.file.string());
-  for (const auto& text : s.arguments.source.set) out += " --set " + shell_quote(text);
-  for (const auto& name : s.arguments.opening.keep) out += " --keep " + shell_quote(name);
-  for (const auto& name : s.arguments.opening.open) out += " --open " + shell_quote(name);
-  if (!s.arguments.where.empty()) out += " --where " + shell_quote(s.arguments.where);
-  return out;
-}
-
-std::string next_step(const Search& s) {
-  const auto& best = s.best();
-  if (s.arguments.write.empty())
-    return fmt::format(
-        "the best as Lua: {}\nnext: orch search {} --write best.lua && orch run "
-        "best.lua\n",
-        search::strategy_lua(best.run), asked(s));
-  return fmt::format("written: {}\nnext: orch run {}\n", printable(s.arguments.write),
-                     shell_quote(s.arguments.write));
-}
-
 void print_all(const Search& s) {
   const auto& [format, screen] = s.arguments.common;
   if (format == "json") return s.console.print(json_of(s));
-  if (format == "csv") return s.console.print(csv_of(s));
+  if (format == "csv") return s.console.print(csv_of(s.experiment, s.lists));
   if (format == "table") s.console.print(tables::wrap(head(s), screen));
-  std::string out;
-  for (const auto& list : s.lists)
-    if (!list.runs.empty()) out += (out.empty() ? "" : "\n") + section(s, list, screen);
-  s.console.print(out);
+  s.console.print(text_of(s.experiment, s.lists, screen));
 }
 
 Exit verdict_exit(const Search& s) {
   if (!s.found.complete) return Exit::interrupted;
   if (s.found.fastest.empty()) return Exit::invalid_experiment;
   return s.found.keeps_budget ? Exit::ok : Exit::over_budget;
-}
-
-void say(const Search& s, const std::string& text) {
-  s.arguments.common.tell(tables::wrap(text, s.arguments.common.screen), s.console);
 }
 
 Ending run(Search& s) {
@@ -383,21 +266,25 @@ Ending run(Search& s) {
           Error{printable(s.arguments.source.file.string()),
                 fmt::format("nothing is left of {}", plural(s.found.evaluated, "configuration")),
                 "loosen what the experiment fixes: GPUs, batch, constraints, --where"});
-    say(s, reasons(s));
+    say(s.arguments, reasons(s), s.console);
     return verdict_exit(s);
   }
-  if (!s.arguments.write.empty())
-    if (auto status = write(s); !status) return status.error();
+  const auto how = fmt::format("the fastest of {}", plural(s.found.evaluated, "configuration"));
+  if (auto status = write_best(s.arguments, s.experiment, s.best(), s.space->strategy_at(s.found.fastest.front().place), how);
+      !status)
+    return status.error();
   if (s.arguments.common.format == "json")
     s.console.note(trained(s));
   else
-    say(s, "\n" + trained(s) + warnings(s) + verdict(s) + runner_up(s) + next_step(s));
+    say(s.arguments, "\n" + trained(s) + warnings(s) + verdict(s) + runner_up(s) + next_step(s.arguments, s.best()),
+        s.console);
   return verdict_exit(s);
 }
 
 }  // namespace
 
 Ending search_command(App& app, const SearchArguments& arguments, Console& console) {
+  if (opens_sizes(arguments.opening)) return search_sizes(app, arguments, console);
   Search search{app, arguments, console};
   return run(search);
 }

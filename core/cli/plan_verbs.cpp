@@ -33,7 +33,7 @@ void declare_search(CLI::App& verb, app::SearchArguments& to) {
   add_list(verb, "--open", to.opening.open,
            "Try every value of this field, or of all (repeatable)", "FIELD");
   verb.add_option("--where", to.where, "Only what this Lua expression is true for");
-  add_count(verb, "--top", to.options.top, "Layouts in the list", 1, 1000);
+  add_count(verb, "--top", to.top, "Entries of every list (10 by time, 3 of the others)", 1, 1000);
   add_count(verb, "--threads", to.options.threads, "Threads; 0: one for each core", 0, 1024);
   verb.add_option("--write", to.write, "Write the best as an experiment to this file");
 }

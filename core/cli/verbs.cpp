@@ -105,7 +105,11 @@ Model, hardware, batch, constraints, budget and strategies are the experiment's.
 of the layout: tensor_parallel, pipeline_parallel, micro_batch, interleave, recompute, zero_stage,
 stage, offload, sequence_parallel, stage_partition, sharding; data_parallel and accumulate follow.
 Everything else stays as the experiment has it; lists in it are all tried.
-A list has one row per layout, at its best settings. Shapes of a model are searched where the
+A list has one row per layout, at its best settings.
+--open gpus tries numbers of GPUs up to all of the partition, each with all layouts: the fewest that fit, the fewest
+that keep the budget, and the cheapest. --open params tries the model smaller and larger, in its proportions: the
+largest that fits, and that keeps the budget. Each answer comes with its runner-up.
+Shapes of a model are searched where the
 experiment says so; a plan ignores it:
   search = { params = "176B", tolerance = 0.03, layers = { from = 60, to = 110 },
              hidden_multiple = 128, heads = { 64, 96, 112, 128 } }
@@ -113,6 +117,8 @@ experiment says so; a plan ignores it:
 Examples:
   orch search experiments/200b.lua
   orch search experiments/200b.lua --keep zero_stage --open flash_attention --top 5
+  orch search experiments/200b.lua --open gpus --set budget.deadline_days=150
+  orch search experiments/llama3_70b.lua --open params
   orch search experiments/search_176b.lua --where 'tensor_parallel <= 8' --write best.lua
   orch search experiments/200b.lua --open all --format json | jq '.best[0]')",
            declare_search, app::search_command),

@@ -46,7 +46,7 @@ Said failed(const Desk& desk, const Changes& changes) {
 TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][search]") {
   const Desk desk;
   auto arguments = asked(written(desk, "x.lua"));
-  arguments.options.top = 4;
+  arguments.top = 4;
   const auto said = desk(app::search_command, arguments);
   REQUIRE(said.exit == Exit::ok);
   CHECK(said.notes.empty());
@@ -60,8 +60,9 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
   std::vector<std::string> lists;
   for (const auto& entry : one["best"]) lists.push_back(entry["for"]);
   CHECK(lists == std::vector<std::string>{"time", "time", "time", "time", "strategy", "strategy",
-                                          "gpu_hours", "gpu_hours", "gpu_hours", "headroom",
-                                          "headroom", "headroom"});
+                                          "gpu_hours", "gpu_hours", "gpu_hours", "gpu_hours",
+                                          "headroom", "headroom", "headroom", "headroom"});
+  CHECK(one["pareto"].size() == 4);
   const auto number = [](const json& entry, const char* key) { return entry[key].get<double>(); };
   for (const auto* list : {"best", "pareto"})
     for (const auto& entry : one[list]) {
@@ -259,4 +260,119 @@ TEST_CASE("shapes are searched, and a plan keeps its model", "[app][search]") {
   plan.options.runs = desk.runs();
   plan.common.format = "json";
   CHECK(desk(app::plan_command, plan).has("\"model\": \"gpt-1.3b\""));
+}
+
+namespace {
+
+// Entries of a list, each with these fields.
+std::vector<json> list_of(const json& said, const std::string& name) {
+  std::vector<json> out;
+  for (const auto& entry : said["best"])
+    if (entry["for"] == name) out.push_back(entry);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the number of GPUs can be searched", "[app][search]") {
+  const Desk desk;
+  const Changes thirteen{.model = "gpt-13b", .gpus = "gpus = 16", .batch = "batch = { global_batch = 512 },",
+                         .strategies = R"(strategies = { megatron { recompute = "full" }, fsdp { recompute = "full" } },)",
+                         .constraints = "", .more = "budget = { deadline_days = 40 },"};
+  auto arguments = asked(written(desk, "x.lua", thirteen));
+  arguments.opening.open = {"gpus"};
+  arguments.opening.keep = {"recompute", "interleave", "sequence_parallel", "stage_partition", "offload", "zero_stage"};
+  const auto said = desk(app::search_command, arguments);
+  REQUIRE(said.exit == Exit::ok);
+  const auto found = said.json();
+
+  // By hand: a search of its own for each number.
+  struct Best {
+    int gpus;
+    double days, hours;
+  };
+  std::vector<Best> bests;
+  for (const int gpus : {1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64}) {
+    auto alone = thirteen;
+    alone.gpus = "gpus = " + std::to_string(gpus);
+    auto only = asked(written(desk, "alone.lua", alone));
+    only.opening.keep = arguments.opening.keep;
+    const auto one = desk(app::search_command, only);
+    if (one.exit == Exit::invalid_experiment) continue;  // nothing fits
+    const auto best = one.json()["best"][0];
+    bests.push_back({gpus, best["days_to_train"].get<double>(), best["gpu_hours"].get<double>()});
+  }
+  REQUIRE(bests.size() > 3);
+  CHECK(list_of(found, "fewest_gpus").front()["gpus"] == bests.front().gpus);
+  const auto in_time = std::ranges::find_if(bests, [](const Best& best) { return best.days <= 40; });
+  REQUIRE(in_time != bests.end());
+  REQUIRE(in_time != bests.begin());
+  const auto fewest = list_of(found, "fewest_gpus_in_budget");
+  CHECK(fewest.front()["gpus"] == in_time->gpus);
+  CHECK(fewest.front()["days_to_train"].get<double>() == Approx(in_time->days));
+  REQUIRE(fewest.size() == 2);  // and its runner-up, by another strategy or on more
+  CHECK((fewest[1]["strategy"] != fewest[0]["strategy"] || fewest[1]["gpus"] > fewest[0]["gpus"]));
+  const auto cheapest = list_of(found, "cheapest_in_budget").front();
+  CHECK(cheapest["days_to_train"].get<double>() <= 40);
+  for (const auto& best : bests)
+    if (best.days <= 40) CHECK(cheapest["gpu_hours"].get<double>() <= best.hours * (1 + 1e-9));
+
+  arguments.common.format = "table";
+  const auto text = desk(app::search_command, arguments);
+  CHECK(text.has("Fewest GPUs within 40 days: "));
+  CHECK(text.has("; runner-up: "));
+  arguments.common.format = "csv";
+  CHECK(desk(app::search_command, arguments).has("\ncheapest_in_budget,"));
+}
+
+TEST_CASE("a deadline that no number of GPUs keeps", "[app][search]") {
+  const Desk desk;
+  auto arguments = asked(written(desk, "x.lua", {.constraints = "", .more = "budget = { deadline_days = 0.01 },"}), "table");
+  arguments.source.set = {"hardware.gpus=8"};
+  arguments.opening.open = {"gpus"};
+  const auto said = desk(app::search_command, arguments);
+  CHECK(said.exit == Exit::over_budget);
+  CHECK(said.has("Fewest GPUs within 0.01 days: none of the sizes that were tried"));
+  CHECK(said.has("Fewest GPUs that fit: "));
+}
+
+// ddp in bf16 keeps 2 bytes of weights and of gradients and 12 of the optimizer for each parameter: 79 GiB hold no more
+// than 5.3e9 parameters; with full recomputation and sequences of 2,048 activations take less than a third.
+TEST_CASE("the largest model that fits a GPU", "[app][search]") {
+  const Desk desk;
+  const Changes one{.gpus = "gpus = 1", .batch = "batch = { global_batch = 16 },", .strategies = "strategies = { ddp {} },",
+                    .constraints = ""};
+  auto arguments = asked(written(desk, "x.lua", one));
+  arguments.opening.open = {"params"};
+  arguments.write = (desk.root() / "largest.lua").string();
+  const auto said = desk(app::search_command, arguments);
+  REQUIRE(said.exit == Exit::ok);
+  const auto largest = list_of(said.json(), "largest_model");
+  REQUIRE(largest.size() == 2);
+  const auto params = largest[0]["params"].get<double>();
+  CHECK(params < 79 * 1.0737e9 / 16);
+  CHECK(params > 0.6 * 79 * 1.0737e9 / 16);
+  CHECK(largest[1]["params"].get<double>() < params);
+  app::PlanArguments again;
+  again.source.file = arguments.write;
+  again.common.format = "json";
+  const auto runs = desk(app::plan_command, again).json()["runs"];
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0]["params"] == largest[0]["params"]);
+  CHECK(runs[0]["fit"] != "oom");
+}
+
+TEST_CASE("sizes are searched one at a time", "[app][search]") {
+  const Desk desk;
+  const auto fails = [&](std::vector<std::string> open, const Changes& changes, Exit exit, const std::string& words) {
+    auto arguments = asked(written(desk, "x.lua", changes), "table");
+    arguments.opening.open = std::move(open);
+    const auto said = desk(app::search_command, arguments);
+    CHECK(said.exit == exit);
+    CAPTURE(said.notes);
+    CHECK(said.notes.find(words) != std::string::npos);
+  };
+  fails({"gpus", "params"}, {}, Exit::usage, "gpus and params cannot be opened together");
+  fails({"params"}, {}, Exit::invalid_experiment, "has several numbers of GPUs, and --open asks about one");
+  fails({"gpus"}, {.batch = "batch = { global_batch = { 16, 32 } },"}, Exit::invalid_experiment, "has several batches");
 }

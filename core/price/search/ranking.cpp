@@ -110,7 +110,7 @@ std::vector<Score> Front::sorted() const {
 }
 
 Ranking::Ranking(std::size_t size, bool gpu_hours)
-    : lists_{TopList{faster, size}, {cheaper, size}, {roomier, size}}, front_(gpu_hours) {}
+    : lists_{TopList{faster, size}, {cheaper, size}}, front_(gpu_hours) {}
 
 bool Ranking::leads_part(const Score& score) const {
   const auto known = parts_.find(score.place.block.part);

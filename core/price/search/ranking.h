@@ -71,8 +71,8 @@ class Front {
   mutable std::size_t last_ = 0;  // what beat the last one likely beats the next one
 };
 
-// The best layouts, each at its best settings, by time, GPU-hours and headroom; the fastest of each
-// part of the space; and the front. A configuration is offered in two steps, so that costly
+// The best layouts, each at its best settings, by time and GPU-hours; the fastest of each part of the
+// space; and the front. A configuration is offered in two steps, so that costly
 // questions are asked only of those that would be kept.
 class Ranking {
  public:
@@ -85,7 +85,6 @@ class Ranking {
 
   std::vector<Score> fastest() const { return lists_[0].sorted(); }
   std::vector<Score> cheapest() const { return lists_[1].sorted(); }
-  std::vector<Score> roomiest() const { return lists_[2].sorted(); }
   std::vector<Score> front() const { return front_.sorted(); }
   const std::map<std::uint32_t, Score>& parts() const { return parts_; }
   bool empty() const { return lists_[0].empty(); }
@@ -93,7 +92,7 @@ class Ranking {
  private:
   bool leads_part(const Score& score) const;
 
-  std::array<TopList, 3> lists_;  // by time, GPU-hours, headroom
+  std::array<TopList, 2> lists_;  // by time, GPU-hours
   Front front_;
   std::map<std::uint32_t, Score> parts_;
 };

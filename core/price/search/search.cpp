@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kRemembered = 1000;  // layouts, so that ties can be counted
 constexpr std::uint64_t kBetweenLooks = 256;
+constexpr double kSlow = 2;  // times as long as the best: of no use, whatever memory it leaves
 
 using Clock = std::chrono::steady_clock;
 
@@ -259,8 +260,10 @@ std::vector<Score> best_of_each(const Space& space, const Ranking& within, const
 void take(Ranking& ranking, std::size_t top, Found& found) {
   found.fastest = ranking.fastest();
   found.cheapest = ranking.cheapest();
-  found.roomiest = ranking.roomiest();
   found.front = ranking.front();
+  found.roomiest = found.front;
+  std::erase_if(found.roomiest, [&](const Score& score) { return score.days > kSlow * found.front.front().days; });
+  std::ranges::sort(found.roomiest, roomier);
   for (auto* list : {&found.cheapest, &found.roomiest})
     if (list->size() > top) list->resize(top);
 }

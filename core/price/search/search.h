@@ -49,7 +49,8 @@ struct Found {
   bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
 
   // The best layouts, each at its best settings; and the front over all configurations.
-  std::vector<Score> fastest, cheapest, roomiest, front;
+  std::vector<Score> fastest, cheapest, front;
+  std::vector<Score> roomiest;  // of the front, what takes at most twice as long as the best
   std::vector<Score> strategies;          // the fastest of each, within the budget where one is
   std::map<std::string, Reason> reasons;  // by field
   std::vector<Score> closest;  // the nearest to fitting (GPU and host), where nothing fits

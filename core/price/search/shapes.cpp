@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/units.h"
 
@@ -100,6 +101,35 @@ Result<std::vector<Shape>> shapes_of(const plan::Shapes& wanted, const MakeModel
   }
   if (shapes.empty()) return nothing(wanted, nearest, place);
   return shapes;
+}
+
+namespace {
+
+// As near as multiples of it allow; a smaller number than the multiple is rounded to a whole one.
+std::int64_t rounded(double value, std::int64_t multiple) {
+  const auto unit = value < static_cast<double>(multiple) ? 1 : multiple;
+  return std::max<std::int64_t>(unit, std::llround(value / static_cast<double>(unit)) * unit);
+}
+
+}  // namespace
+
+plan::Model scaled(const plan::Model& model, double times) {
+  constexpr std::int64_t kHeads = 8, kLayers = 4, kWidth = 128;
+  const double sides = std::cbrt(times);  // layers and width grow alike
+  auto out = model;
+  const auto times_side = [&](std::int64_t size) { return static_cast<double>(size) * sides; };
+  out.layers = rounded(times_side(model.layers), kLayers);
+  out.heads = rounded(times_side(model.heads), std::lcm(kHeads, model.kv_heads < model.heads ? model.kv_heads : 1));
+  if (model.kv_heads == model.heads) out.kv_heads = out.heads;
+  const double wider = static_cast<double>(out.heads) / static_cast<double>(model.heads);
+  const auto widened = [&](std::int64_t size) {
+    return size == 0 ? 0 : rounded(static_cast<double>(size) * wider, kWidth);
+  };
+  out.hidden = model.hidden == model.heads * model.head_dim ? out.heads * model.head_dim : widened(model.hidden);
+  out.ffn_hidden = widened(model.ffn_hidden);
+  out.expert_hidden = widened(model.expert_hidden);
+  out.dense_layers = std::min(model.dense_layers, out.layers);
+  return out;
 }
 
 std::string shape_name(const std::string& family, const Shape& shape) {

@@ -9,6 +9,30 @@
 #include "core/plan/family.h"
 
 namespace orch::search {
+
+plan::Space without(const plan::Space& space, const Names& fields) {
+  plan::Space out;
+  for (const auto& axis : space.axes) {
+    plan::Axis kept;
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < axis.fields.size(); ++i) {
+      if (fields.contains(axis.fields[i])) continue;
+      columns.push_back(i);
+      kept.fields.push_back(axis.fields[i]);
+    }
+    for (const auto& point : axis.points) {
+      std::vector<plan::Value> row;
+      for (const auto i : columns) row.push_back(point[i]);
+      if (!contains(kept.points, row))
+        kept.points.push_back(std::move(row));
+    }
+    if (!columns.empty()) out.axes.push_back(std::move(kept));
+  }
+  for (const auto& derived : space.derived)
+    if (!fields.contains(derived.field)) out.derived.push_back(derived);
+  return out;
+}
+
 namespace {
 
 using plan::Axis;
@@ -16,8 +40,6 @@ using plan::Field;
 using plan::Param;
 using plan::Strategy;
 using plan::Value;
-
-using Names = std::set<std::string, std::less<>>;
 
 const char* const kFollows[] = {"data_parallel", "accumulate"};  // with the rest of the layout
 
@@ -83,29 +105,6 @@ Names opened(const Strategy& strategy, const Opening& opening) {
 }
 
 // ---- the experiment without them ----
-
-plan::Space without(const plan::Space& space, const Names& names) {
-  plan::Space out;
-  for (const auto& axis : space.axes) {
-    Axis kept;
-    std::vector<std::size_t> columns;
-    for (std::size_t i = 0; i < axis.fields.size(); ++i) {
-      if (names.contains(axis.fields[i])) continue;
-      columns.push_back(i);
-      kept.fields.push_back(axis.fields[i]);
-    }
-    for (const auto& point : axis.points) {
-      std::vector<Value> row;
-      for (const auto i : columns) row.push_back(point[i]);
-      if (!contains(kept.points, row))
-        kept.points.push_back(std::move(row));
-    }
-    if (!columns.empty()) out.axes.push_back(std::move(kept));
-  }
-  for (const auto& derived : space.derived)
-    if (!names.contains(derived.field)) out.derived.push_back(derived);
-  return out;
-}
 
 bool same_space(const plan::Space& a, const plan::Space& b) {
   const auto same_axis = [](const Axis& x, const Axis& y) {

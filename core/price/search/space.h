@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Opening {
   std::vector<std::string> keep;
   std::vector<std::string> open;
 };
+
+// The space without what it says of these fields.
+using Names = std::set<std::string, std::less<>>;
+plan::Space without(const plan::Space& space, const Names& fields);
 
 // An opened parameter, with those that detail one of its choices: sharding and hybrid_shard_group.
 struct Setting {

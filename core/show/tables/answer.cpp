@@ -277,6 +277,10 @@ Answer answer_of(const Runs& ranked, const std::vector<Nearby>& nearby, const pl
 
 }  // namespace
 
+std::string run_text(const Planned& run, const Runs& others, const plan::Experiment& experiment) {
+  return who(run, others) + ": " + price_and_end(run, experiment);
+}
+
 Answer answer(const RankedRuns& result) {
   if (result.runs.empty()) return {};
   const auto groups = by_question(result);

@@ -73,6 +73,11 @@ Answer answer(const RankedRuns& result);
 // "Answer: …", "How sure: …" and "Not listed: …", a line each.
 std::string answer_text(const RankedRuns& result);
 
+// "megatron (TP 8, PP 12, micro-batch 1) on 96 GPUs: 300B tokens in 331 days (280–390), 762,624 GPU-hours"; with the
+// settings that tell it from others of its strategy.
+std::string run_text(const plan::Planned& run, const std::vector<const plan::Planned*>& others,
+                     const plan::Experiment& experiment);
+
 // The rejected runs counted by reason, with one example and the fix for each.
 std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
 

@@ -77,3 +77,22 @@ TEST_CASE("a size that no shape has is an error with the nearest", "[search]") {
   wanted.params = 1;  // below the smallest
   CHECK_FALSE(shapes_of(wanted, bloom(), "search"));
 }
+
+// Llama 3's own three sizes are not far from the same proportions.
+TEST_CASE("a model is scaled in its proportions", "[search]") {
+  plan::Model llama = plan::sized("llama", "", 32, 4096, 32, 128256, 8192);
+  llama.kv_heads = 8;
+  llama.ffn_hidden = 14336;
+  for (const double times : {0.1, 0.5, 1.2, 2.0, 8.9, 50.0}) {
+    const auto other = scaled(llama, times);
+    CAPTURE(times, other.layers, other.hidden, other.heads);
+    // Words grow with the width alone: they are an eighth of the 8B.
+    CHECK(other.params() / llama.params() > 0.75 * times);
+    CHECK(other.params() / llama.params() < (times < 1 ? 2.2 : 1.25) * times);
+    CHECK(other.hidden == other.heads * 128);
+    CHECK(other.heads % other.kv_heads == 0);
+    CHECK(other.layers % 4 == 0);
+    CHECK(other.seq == 8192);
+  }
+  CHECK(scaled(llama, 1).params() == llama.params());
+}

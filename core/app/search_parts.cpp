@@ -1,0 +1,129 @@
+#include "core/app/search_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/price/search/lua_text.h"
+#include "core/show/tables/ranking.h"
+
+namespace orch::app {
+namespace {
+
+constexpr std::string_view kWrittenBy = "-- Found by orch search";
+
+tables::RankedRuns view(const plan::Experiment& experiment, const RunList& list) {
+  static const std::vector<plan::Rejected> kNone;
+  tables::RankedRuns result;
+  result.experiment = &experiment;
+  result.rejected = &kNone;
+  result.runs = list.runs;
+  result.measure = list.measure;
+  return result;
+}
+
+bool starts_with(const std::vector<const plan::Planned*>& runs,
+                 const std::vector<const plan::Planned*>& first) {
+  const auto same = [](const auto* a, const auto* b) { return a->run.id == b->run.id; };
+  return runs.size() >= first.size() && std::equal(first.begin(), first.end(), runs.begin(), same);
+}
+
+// The same search: what was opened, kept and filtered is part of it.
+std::string same_search(const SearchArguments& arguments) {
+  auto out = shell_quote(arguments.source.file.string());
+  for (const auto& text : arguments.source.set) out += " --set " + shell_quote(text);
+  for (const auto& name : arguments.opening.keep) out += " --keep " + shell_quote(name);
+  for (const auto& name : arguments.opening.open) out += " --open " + shell_quote(name);
+  if (!arguments.where.empty()) out += " --where " + shell_quote(arguments.where);
+  return out;
+}
+
+}  // namespace
+
+Result<search::Options> options_of(App& app, const SearchArguments& arguments) {
+  auto options = arguments.options;
+  options.interrupted = interrupted;
+  if (arguments.where.empty()) return options;
+  const auto filter = app.loader().filter(arguments.where);
+  if (!filter) return filter.error();
+  options.accept = [filter = *filter, strategies = app.backends().strategies()](const plan::Run& run,
+                                                                               const plan::Estimate& estimate) {
+    const plan::Planned planned{run, estimate};
+    return filter([&](std::string_view name) { return field(planned, name, strategies); });
+  };
+  return options;
+}
+
+void add_entries(const plan::Experiment& experiment, const RunList& list, bool named, tables::Json& to) {
+  const auto places = tables::ranks(view(experiment, list));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& run = *list.runs[i];
+    auto& json = to.emplace_back(tables::Json{{"rank", places[i].place}, {"tie", places[i].tie}});
+    if (named) json["for"] = list.name;
+    json.update(tables::run_fields(run));
+    json["headroom"] = 1 - run.estimate.peak_memory / run.estimate.usable_memory;
+    tables::add_limits(run, experiment, json);
+  }
+}
+
+std::string csv_of(const plan::Experiment& experiment, const std::vector<RunList>& lists) {
+  RunList all;
+  for (const auto& list : lists) all.runs.insert(all.runs.end(), list.runs.begin(), list.runs.end());
+  const auto columns = tables::csv_columns(view(experiment, all));
+  CsvWriter out("list," + tables::csv_header(columns));
+  for (const auto& list : lists)
+    for (auto& row : tables::csv_rows(view(experiment, list), columns)) {
+      row.insert(row.begin(), list.name);
+      out.row(row);
+    }
+  return out.text();
+}
+
+std::string text_of(const plan::Experiment& experiment, const std::vector<RunList>& lists,
+                    const tables::Screen& screen) {
+  std::string out;
+  for (const auto& list : lists) {
+    if (list.runs.empty()) continue;
+    if (!out.empty()) out += "\n";
+    const auto table = [&] { return tables::table(view(experiment, list), screen, 0); };
+    const auto title = tables::paint(list.title, "1", screen);
+    if (screen.markdown)
+      out += tables::heading(list.title, screen) + table();
+    else if (&list != &lists.front() && starts_with(lists.front().runs, list.runs))
+      out += title + ": the same\n";
+    else
+      out += title + "\n" + table();
+  }
+  return out;
+}
+
+Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
+                  const plan::AskedStrategy& asked, const std::string& how) {
+  if (arguments.write.empty()) return {};
+  const fs::path file = arguments.write;
+  if (const auto old = read_file(file); old && !old->starts_with(kWrittenBy))
+    return Error{printable(arguments.write), "is there already, and not written by orch search",
+                 "give --write another name"};
+  const auto comment = fmt::format("{}: {} from\n{}: {:.1f} days.{}", kWrittenBy.substr(3), how,
+                                   arguments.source.file.string(), best.estimate.days_to_train,
+                                   experiment.constraints.empty()
+                                       ? ""
+                                       : "\nIt keeps that file's constraints; they are not in it.");
+  return write_file_atomically(file, search::experiment_lua(best.run, experiment, asked, comment));
+}
+
+std::string next_step(const SearchArguments& arguments, const plan::Planned& best) {
+  if (arguments.write.empty())
+    return fmt::format(
+        "the best as Lua: {}\nnext: orch search {} --write best.lua && orch run "
+        "best.lua\n",
+        search::strategy_lua(best.run), same_search(arguments));
+  return fmt::format("written: {}\nnext: orch run {}\n", printable(arguments.write), shell_quote(arguments.write));
+}
+
+void say(const SearchArguments& arguments, const std::string& text, Console& console) {
+  arguments.common.tell(tables::wrap(text, arguments.common.screen), console);
+}
+
+}  // namespace orch::app

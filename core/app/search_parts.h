@@ -1,0 +1,43 @@
+#pragma once
+
+// What a search of layouts and one of sizes have in common.
+
+#include <string>
+#include <vector>
+
+#include "core/app/app.h"
+#include "core/app/commands.h"
+#include "core/show/tables/json.h"
+
+namespace orch::app {
+
+// With what --where asks of each configuration, and Ctrl-C.
+Result<search::Options> options_of(App& app, const SearchArguments& arguments);
+
+// Some of the best that a search found.
+struct RunList {
+  std::string name;   // in JSON and CSV
+  std::string title;  // for people
+  tables::Measure measure = tables::Measure::time;
+  std::vector<const plan::Planned*> runs = {};
+};
+
+// Each run with its rank; named: with the list's name, too.
+void add_entries(const plan::Experiment& experiment, const RunList& list, bool named, tables::Json& to);
+
+// The list before the columns of a plan.
+std::string csv_of(const plan::Experiment& experiment, const std::vector<RunList>& lists);
+
+// Tables below their titles. On a terminal a list that says what the first one has said already is not printed again.
+std::string text_of(const plan::Experiment& experiment, const std::vector<RunList>& lists, const tables::Screen& screen);
+
+// Writes the best as an experiment, where that is asked for. how: "the fastest of 512 configurations".
+Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
+                  const plan::AskedStrategy& asked, const std::string& how);
+
+// What to do with the best.
+std::string next_step(const SearchArguments& arguments, const plan::Planned& best);
+
+void say(const SearchArguments& arguments, const std::string& text, Console& console);
+
+}  // namespace orch::app
