@@ -210,15 +210,18 @@ Status try_models(Sizes& s) {
   return {};
 }
 
+struct Question : RunList {
+  bool in_budget = false;
+};
 using Key = std::tuple<double, double>;  // the least is best
 
 // The best by a key, and the next by another strategy or of another size.
-RunList answer(const Sizes& s, std::string name, std::string title, bool in_budget, Key (*key)(const Planned&)) {
+Question answer(const Sizes& s, std::string name, std::string title, bool in_budget, Key (*key)(const Planned&)) {
   Runs runs;
   for (const auto& [planned, asked] : s.found)
     if (!in_budget || tables::keeps(planned, s.experiment)) runs.push_back(&planned);
   std::ranges::stable_sort(runs, {}, [&](const Planned* run) { return key(*run); });
-  RunList list{std::move(name), std::move(title), tables::Measure::time, {}};
+  Question list{{std::move(name), std::move(title)}, in_budget};
   if (runs.empty()) return list;
   list.runs.push_back(runs.front());
   for (const auto* run : runs)
@@ -252,11 +255,11 @@ Key few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_
 Key large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
 
 // What decides comes first: it is what --write writes.
-std::vector<RunList> answers(const Sizes& s) {
+std::vector<Question> answers(const Sizes& s) {
   const auto& budget = s.experiment.budget;
   const bool limited = plan::has_limits(budget);
   const auto within = " within " + tables::limits_text(budget);
-  std::vector<RunList> out;
+  std::vector<Question> out;
   if (s.gpus) {
     if (limited) {
       out.push_back(answer(s, "cheapest_in_budget", "Cheapest" + within, true, few_hours));
@@ -278,10 +281,12 @@ std::string shape_text(const Planned& planned) {
 }
 
 // "Fewest GPUs that fit: megatron (...) on 96 GPUs: ...; runner-up: ...".
-std::string sentence(const Sizes& s, const RunList& list) {
+std::string sentence(const Sizes& s, const Question& list) {
   if (list.runs.empty()) return list.title + ": none of the sizes that were tried\n";
   const auto text = [&](const Planned& run) {
-    return (s.gpus ? "" : shape_text(run)) + tables::run_text(run, list.runs, s.experiment);
+    const bool at_risk = list.in_budget && tables::standing(run, s.experiment) == tables::Standing::at_risk;
+    return (s.gpus ? "" : shape_text(run)) + tables::run_text(run, list.runs, s.experiment) +
+           (at_risk ? ", at risk: a limit lies within its range" : "");
   };
   auto out = list.title + ": " + text(*list.runs[0]);
   if (list.runs.size() > 1) out += "; runner-up: " + text(*list.runs[1]);
@@ -301,7 +306,7 @@ std::string head(const Sizes& s) {
                            s.sizes);
 }
 
-void print_all(const Sizes& s, const std::vector<RunList>& questions) {
+void print_all(const Sizes& s, const std::vector<Question>& questions) {
   const auto& [format, screen] = s.arguments.common;
   if (format == "csv") return s.console.print(csv_of(s.experiment, s.lists));
   if (format == "json") {
@@ -336,7 +341,7 @@ Ending run(Sizes& s) {
   if (!status) return {status.error(), Exit::invalid_experiment};
   if (s.found.empty()) return nothing_fits(s);
   const auto questions = answers(s);
-  s.lists = questions;
+  s.lists.assign(questions.begin(), questions.end());
   std::erase_if(s.lists, [](const RunList& list) { return list.runs.empty(); });
   s.lists.push_back(of_each(s));
   print_all(s, questions);

@@ -67,12 +67,14 @@ Errors check_opening(const plan::Experiment& experiment, const Opening& opening)
     if (!known.contains(name))
       errors.push_back({"--keep", fmt::format("no field '{}' to keep", printable(name)),
                         suggestion(name, list)});
+  auto openable = list;
+  openable.insert(openable.end(), {"all", "gpus", "params"});  // the last two are a search of their own
   for (const auto& name : opening.open) {
     if (name == "all") continue;
     const auto* param = find_param(experiment, name);
     if (!known.contains(name))
       errors.push_back({"--open", fmt::format("no field '{}' to open", printable(name)),
-                        suggestion(name, list)});
+                        suggestion(name, openable)});
     else if (param && !is_layout(name) && !enumerable(*param))
       errors.push_back({"--open", fmt::format("{} has no set of values to try", name),
                         "give it a list of values in the experiment: they are all tried"});
