@@ -245,7 +245,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   run.take(record::Verdict{record::State::failed, record::Failure::gpu_memory,
                            "CUDA \"oom\"\n\xff"});
   run.cancel_asked = true;
-  run.cancelled_hang = {"77_3", "no step for 20 s"};
+  run.cancelled_hang = {"77_3", "no step for 20 s", 12};
   run.retries_from = 4;
   run.elapsed_seconds = 77.5;
   run.record.origin.end = 1763193600.5;
@@ -271,6 +271,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   REQUIRE(got.cancelled_hang);
   CHECK(got.cancelled_hang->submission == "77_3");
   CHECK(got.cancelled_hang->reason == "no step for 20 s");
+  CHECK(got.cancelled_hang->step == 12);
   CHECK(got.retries_from == 4);
   CHECK(got.gpu_hours() == 12.125);
   CHECK(got.elapsed_seconds == 77.5);
