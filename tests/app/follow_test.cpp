@@ -254,6 +254,9 @@ TEST_CASE("what is not under way is neither cancelled, resumed nor watched", "[a
   CHECK(inspected.exit == Exit::error);
   CHECK(inspected.notes_have("has not started"));
   CHECK(bench(app::inspect_command, bench.of({"idle"})).exit == Exit::usage);
+  bench.planned("alone", 1);
+  for (const auto& word : {std::string("alone"), (bench.root() / "alone.lua").string()})
+    CHECK(bench(app::inspect_command, bench.of({word})).notes_have("has not started"));
 }
 
 TEST_CASE("an index has every run", "[app][follow]") {
