@@ -105,8 +105,10 @@ std::string document(const launch::Inspection& inspection, const std::string& sa
 Ending inspect_command(const FollowArguments& arguments, Console& console) {
   const auto targets = find_targets(arguments.runs, arguments.targets);
   if (!targets) return targets.error();
-  if (targets->size() != 1 || targets->front().runs.size() != 1)
-    return {Error{"orch inspect", "takes one run", "orch status lists them"}, Exit::usage};
+  const auto one_run = [] {
+    return Ending{Error{"orch inspect", "takes one run", "orch status lists them"}, Exit::usage};
+  };
+  if (targets->size() != 1) return one_run();
   const auto& target = targets->front();
   Session session(console);
   const auto folder = fs::path(arguments.runs) / target.experiment;
@@ -114,9 +116,10 @@ Ending inspect_command(const FollowArguments& arguments, Console& console) {
   if (auto status = campaign.open(); !status) return status.error();
   campaign.refresh();
   tell_troubles(campaign, console);
-  const auto place = campaign.find(*target.runs.begin());
-  if (!place) return Exit::error;
-  const auto& view = campaign.runs()[*place];
+  const auto chosen = places(campaign, target);
+  if (chosen.empty()) return Exit::error;
+  if (chosen.size() > 1) return one_run();
+  const auto& view = campaign.runs()[chosen.front()];
   const auto attempts = store::read_attempts(folder / view.record.id);
   if (!attempts) return attempts.error();
   if (attempts->empty())

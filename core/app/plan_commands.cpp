@@ -54,7 +54,7 @@ std::string title(const tables::RankedRuns& result) {
                      plural(result.runs.size(), "run"),
                      group_digits(static_cast<double>(result.rejected->size())),
                      same ? " " + format_tokens(tokens) + " tokens" : "",
-                     apart.empty() ? "" : ", each " + join(apart, " and ") + " apart");
+                     apart.empty() ? "" : ", each " + and_list(apart) + " apart");
   if (result.duplicates > 0)
     out += fmt::format(" {} described twice and counted once.", result.duplicates);
   return out + "\n\n";

@@ -225,8 +225,7 @@ std::string runner_up(const Search& s) {
   const auto& runs = s.lists.front().runs;
   std::string out;
   if (const auto tied = search::ties(s.found.fastest); tied > 0)
-    out += fmt::format("{} cannot be told from the best: their ratio may be 1\n",
-                       plural(tied, "layout"));
+    out += tables::tie_text(tied, "layout", tables::Measure::time) + "\n";
   if (runs.size() < 2) return out;
   const auto &best = *runs[0], &second = *runs[1];
   const auto why = search::text(search::differences(best, second));

@@ -151,7 +151,7 @@ tables::Standings standings(const follow::Campaign& campaign, const Target& targ
   out.used_gpu_hours = campaign.gpu_hours_used();
   out.committed_gpu_hours = campaign.gpu_hours_committed();
   if (campaign.silent_since())
-    out.silent_seconds = std::max(0.1, campaign.world().clock->now() - campaign.last_answer());
+    out.silent_seconds = std::max(0.1, campaign.silent_seconds());
   for (const auto place : places(campaign, target)) {
     const auto& view = campaign.runs()[place];
     tables::RunStatus run{view};

@@ -71,6 +71,11 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return out;
 }
 
+std::string and_list(std::span<const std::string> parts) {
+  if (parts.size() < 2) return join(parts, "");
+  return join(parts.first(parts.size() - 1), ", ") + " and " + parts.back();
+}
+
 std::string first_of(std::span<const std::string> names, std::size_t most) {
   const auto shown = std::min(names.size(), most);
   const auto out = join(names.first(shown), ", ");

@@ -56,6 +56,7 @@ std::optional<Enum> enum_of(const Names& names, std::string_view text) {
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator);
+std::string and_list(std::span<const std::string> parts);  // "a, b and c"
 std::string first_of(std::span<const std::string> names, std::size_t most);  // "a, b and 3 more"
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);

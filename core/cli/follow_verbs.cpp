@@ -76,7 +76,9 @@ void declare_logs(CLI::App& verb, app::LogsArguments& to) {
 }
 
 void declare_inspect(CLI::App& verb, app::FollowArguments& to) {
-  verb.add_option("RUN", to.targets, "Run id, its beginning or hash, or a run folder")->required();
+  verb.add_option("RUN", to.targets,
+                  "Run id, its beginning or hash, a run folder, or an experiment of one run (FILE.lua or a name)")
+      ->required();
   add_runs(verb, to.runs);
   add_format(verb, to.common, {"table", "json"});
 }

@@ -37,7 +37,7 @@ void declare_compare(CLI::App& verb, app::CompareArguments& to) {
 }
 
 void declare_report(CLI::App& verb, app::ReportArguments& to) {
-  verb.add_option("WHAT", to.records.words, "Experiments, runs, logs, tables, records")->required();
+  verb.add_option("WHAT", to.records.words, "Experiments (FILE.lua or a name), runs, logs, tables, records")->required();
   add_runs(verb, to.records.runs);
   add_count(verb, "--top", to.top,
             "Rows on the terminal; 0 shows all (default: 20, all of a table)", 0, 1e9);

@@ -173,9 +173,9 @@ Examples:
   orch compare --in runs/200b strategy=fsdp strategy=deepspeed
   orch compare date=2026-11-01 date=2026-11-14
 
-WHAT is a run (id, its beginning or hash), a log, a row of a published table, an experiment, a file of
-  records, or a choice: strategy, date, commit, or field=value,field=value. Several records in one
-  choice are repeats where all their fields agree.)",
+WHAT is a run (id, its beginning or hash), a log, a row of a published table, an experiment
+  (FILE.lua or a name), a file of records, or a choice: strategy, date, commit, or
+  field=value,field=value. Several records in one choice are repeats where all their fields agree.)",
            declare_compare, app::compare_command),
       verb("report", kRecords, "One HTML page of runs, measured and estimated", R"(
 Examples:

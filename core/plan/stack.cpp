@@ -55,8 +55,10 @@ bool stands_for(const Stack& stack, const std::string& strategy, const std::stri
   return std::any_of(stack.runs.begin(), stack.runs.end(), is);
 }
 
-// "a100" of a100-80g and of a100-pcie-40g.
-std::string_view chip_of(std::string_view gpu) { return gpu.substr(0, gpu.find('-')); }
+// "a100" of a100-80g and of a100-pcie-40g, "rtx-4090" of itself: up to what follows the first number.
+std::string_view chip_of(std::string_view gpu) {
+  return gpu.substr(0, gpu.find('-', gpu.find_first_of("0123456789")));
+}
 
 // The sizes that its rows had on this kind of GPU; null: none ran there.
 const Seen::Sizes* sizes_on(const std::string& gpu, const Stack& stack) {

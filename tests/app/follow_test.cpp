@@ -125,7 +125,7 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
   CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 2);
   CHECK(csv.has("first," + ids[0] + ",finished,none,"));
   const auto cells = csv.out.substr(csv.out.find('\n'));
-  CHECK(std::count(cells.begin(), cells.end(), ',') == 32);  // none of them always empty
+  CHECK(std::count(cells.begin(), cells.end(), ',') == 34);  // none of them always empty
   CHECK(bench.status({}, "md").has("| run | state |"));
 }
 
@@ -254,6 +254,9 @@ TEST_CASE("what is not under way is neither cancelled, resumed nor watched", "[a
   CHECK(inspected.exit == Exit::error);
   CHECK(inspected.notes_have("has not started"));
   CHECK(bench(app::inspect_command, bench.of({"idle"})).exit == Exit::usage);
+  bench.planned("alone", 1);
+  for (const auto& word : {std::string("alone"), (bench.root() / "alone.lua").string()})
+    CHECK(bench(app::inspect_command, bench.of({word})).notes_have("has not started"));
 }
 
 TEST_CASE("an index has every run", "[app][follow]") {

@@ -14,6 +14,14 @@ TEST_CASE("a misspelt word finds its neighbour, a strange one does not", "[base]
   CHECK(suggestion("xyz", {}).empty());
 }
 
+TEST_CASE("the last of a list comes after an and", "[base][text]") {
+  using Words = std::vector<std::string>;
+  CHECK(and_list({}).empty());
+  CHECK(and_list(Words{"size"}) == "size");
+  CHECK(and_list(Words{"size", "machine"}) == "size and machine");
+  CHECK(and_list(Words{"size", "sequence length", "machine"}) == "size, sequence length and machine");
+}
+
 TEST_CASE("a plain word stays as it is, anything else is quoted for the shell", "[base][text]") {
   CHECK(shell_quote("gpu_p5") == "gpu_p5");
   CHECK(shell_quote("six@a100") == "six@a100");

@@ -26,7 +26,7 @@ has "$out" '## Pareto front' md
 orch search x.lua
 exits 0 table
 for part in 'Best by time to train' 'Best of each strategy' 'Best by memory headroom' \
-  '90 % range' 'Pareto front' 'their ratio may be 1' 'the runner-up, ' '% longer; per step: ' 'the best as Lua: ' 'next: orch search x.lua --write'; do
+  '90 % range' 'Pareto front' 'more layouts may be as fast (within the error of the estimates)' 'the runner-up, ' '% longer; per step: ' 'the best as Lua: ' 'next: orch search x.lua --write'; do
   has "$out" "$part" 'search'
 done
 lacks "$out" $'\e' 'no colours where nobody looks'

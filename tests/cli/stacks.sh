@@ -73,6 +73,34 @@ within 'gpt1b3_v100: all recomputed' "$(seconds "$flat and .recompute == \"full\
 same 'none 1 1' "$(jq -r '.runs[0] | "\(.recompute) \(.tensor_parallel) \(.pipeline_parallel)"' <<<"$out")" \
   'gpt1b3_v100: the answer of the diary'
 
+# "Within the fitted rows" is said only where a stack's rows on the machine had the setting: those of DeepSpeed on V100
+# had activations on the host and on the GPU, those of Megatron-DeepSpeed there summed in fp32 and on A100 recomputed all.
+cat >rows.lua <<'LUA'
+return experiment {
+  name = "rows", model = "gpt-13b", tokens = 1e9,
+  hardware = { cluster = "jean-zay", partition = { "v100-32g", "a100-80g" }, gpus = 64 },
+  batch = { global_batch = 512, micro_batch = 1 },
+  strategies = {
+    zero3 { engine = "framework", dtype = "fp16", recompute = "full", offload_activations = { true, false } },
+    megatron { engine = "deepspeed", dtype = "fp16", tensor_parallel = 4, pipeline_parallel = 2,
+               recompute = { "full", "none" }, fp32_accumulate = { true, false } },
+  },
+}
+LUA
+orch plan rows.lua --format json
+# lack PARTITION SETTING VALUE: what is said of the runs that have it.
+lack() {
+  jq -r --arg on "$1" --arg name "$2" --arg value "$3" '[.runs[] | select(.partition == $on and
+    (.[$name] | tostring) == $value) | .remarks // [] | .[] | select(contains(" " + $name + " = "))] | unique | .[]' <<<"$out"
+}
+of='no row of megatron-deepspeed-2022 on this machine had'
+for value in true false; do same '' "$(lack v100-32g offload_activations $value)" "V100: offload_activations = $value"; done
+same '' "$(lack v100-32g fp32_accumulate true)" 'V100: fp32_accumulate = true'
+same "$of fp32_accumulate = false" "$(lack v100-32g fp32_accumulate false)" 'V100: fp32_accumulate = false'
+for value in true false; do same '' "$(lack a100-80g fp32_accumulate $value)" "A100: fp32_accumulate = $value"; done
+same '' "$(lack a100-80g recompute full)" 'A100: recompute = full'
+same "$of recompute = none" "$(lack a100-80g recompute none)" 'A100: recompute = none'
+
 # jz-a100-0143 to 0145: 117 to 121 s; 0156: 124 s; 0154: 109 s.
 orch plan "$ORCH_HOME/experiments/bloom176b_topology.lua" --format json
 layout='.tensor_parallel == 4 and .pipeline_parallel == 12 and .micro_batch == 2'

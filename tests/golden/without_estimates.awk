@@ -21,7 +21,7 @@ function end_paragraph(i) {
 
 /^$/ { end_paragraph(); blank = 1; next }
 
-/ cannot be told apart( from the first)?: their (90 % ranges overlap|ratio may be 1)$/ { next }
+/ may [a-zGPU -]+ [(]within the error of the estimates[)]$/ { next }
 /^[a-z0-9_-]+( by [^ ]+)? is priced (as|on) / { next }
 /^ *strategies at their best: / { next }
 /^the best of / { sub(/: .*/, "") }

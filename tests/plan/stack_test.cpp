@@ -124,6 +124,31 @@ TEST_CASE("the stack whose rows are nearest prices a run", "[plan][stack]") {
   CHECK(witnesses(named, *stack_of(named)).empty());
 }
 
+TEST_CASE("GPUs of one chip are near each other, those of one brand are not", "[plan][stack]") {
+  const auto farness_on = [&](const char* here, const char* there) {
+    Partition partition;
+    partition.gpu.name = here;
+    partition.gpu.released = 2020;
+    Stack made = *stack("a", "2022-01", {"fsdp/framework"}, 1, true);
+    made.seen.rows = 9;
+    made.seen.gpus = {8, 64};
+    made.seen.params = {1e9, 100e9};
+    made.seen.devices[there] = {made.seen.gpus, made.seen.params};
+    const auto shared = std::make_shared<const Stack>(made);
+    auto run = run_of(partition, "fsdp", "framework");
+    run.gpus = 16;
+    run.model = sized("gpt", "", 40, 5120, 40, 50257, 2048);
+    return farness(run, {shared, std::make_shared<const Partition>(on_stack(partition, shared))});
+  };
+  const double same = farness_on("a100-80g", "a100-80g");
+  CHECK(farness_on("a100-pcie-40g", "a100-80g") == same);
+  CHECK(farness_on("h100-80g", "a100-80g") > same);
+  CHECK(farness_on("rtx-4090", "rtx-4090") == same);
+  CHECK(farness_on("rtx-4090", "rtx-a6000") > same);
+  CHECK(farness_on("rtx-a6000-48g", "rtx-a6000") == same);
+  CHECK(farness_on("pvc", "pvc-48g") > same);  // no number tells where its name ends
+}
+
 TEST_CASE("factors are on the machine's constants", "[plan][stack]") {
   const auto partition = machine();
   const auto& at = priced_at(run_of(partition, "fsdp", "framework"));

@@ -10,6 +10,7 @@
 
 #include "core/base/flight.h"
 #include "core/base/room.h"
+#include "core/base/text.h"
 
 namespace orch::train {
 namespace {
@@ -65,7 +66,7 @@ std::string doing(const Sighting& sighting) {
     if (entered.is_inside && entered.is_waited) waits.push_back(name_of(entered));
   const auto step = sighting.step < 0 ? std::string() : fmt::format(" in step {}", sighting.step);
   if (waits.empty()) return fmt::format("is{} and in no collective", step);
-  return fmt::format("is{} in {}", step, fmt::join(waits, " and "));
+  return fmt::format("is{} in {}", step, and_list(waits));
 }
 
 bool has_entered(const Entered& what, const Sighting& sighting) {

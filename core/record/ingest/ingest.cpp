@@ -164,9 +164,9 @@ Result<Source> open_source(const File& log) {
 
 std::string nothing_words(const ReadResult& read, const Session& session) {
   if (read.bytes == 0) return "empty";
-  if (session.unread().empty()) return "no line of any known framework";
-  return fmt::format("lines of {}, but no step that a pattern reads",
-                     fmt::join(session.unread(), " and "));
+  const std::vector<std::string> known(session.unread().begin(), session.unread().end());
+  if (known.empty()) return "no line of any known framework";
+  return fmt::format("lines of {}, but no step that a pattern reads", and_list(known));
 }
 
 // Reads one log; gives why it gave nothing, "" if it gave something.

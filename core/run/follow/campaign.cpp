@@ -200,6 +200,7 @@ record::JobFacts Campaign::poll(bool& answered) {
     auto got = executor ? executor->poll(submissions)
                         : Result<record::JobFacts>(Error{name, "there is none here", ""});
     if (got) {
+      answered_at_[name] = world_.clock->now();
       facts.merge(*got);
     } else {
       answered = false;
@@ -226,7 +227,6 @@ void Campaign::refresh() {
   look_at_ledger();
   bool answered = true;
   const auto facts = poll(answered);
-  if (!facts.empty()) answered_at_ = world_.clock->now();
   if (answered)
     silent_since_.reset();
   else if (!silent_since_)
@@ -236,11 +236,14 @@ void Campaign::refresh() {
   if (auto status = note_states(); !status) note_trouble(status.error());
 }
 
-double Campaign::last_answer() const {
-  double last = answered_at_;
+double Campaign::silent_seconds() const {
+  auto last = answered_at_;
   for (const auto& opened : ledger_.all())
-    if (!opened.submission.job.empty()) last = std::max(last, opened.submission.time);
-  return last;
+    if (const auto& submission = opened.submission; !submission.job.empty())
+      last[submission.executor] = std::max(last[submission.executor], submission.time);
+  double longest = 0;
+  for (const auto& name : silent_) longest = std::max(longest, world_.clock->now() - last[name]);
+  return longest;
 }
 
 void Campaign::settle_lost() {
@@ -298,7 +301,9 @@ void Campaign::judge(RunView& view, const record::JobFacts& facts) {
   // What is still in the queue can be told without its files; how it ended cannot.
   if (!view.damage.empty() && verdict.state != State::pending && verdict.state != State::running)
     verdict = {State::failed, record::Failure::none, view.damage};
+  const bool hung = view.cancelled_hang || view.record.failure == record::Failure::hang;
   view.take(verdict);
+  if (hung && verdict.state == State::running && verdict.failure == record::Failure::none) note_recovery(view);
   if (verdict.state == State::finished || verdict.state == State::stopped) read_progress(view);
   view.elapsed_seconds = elapsed(view, world_.clock->now());
   view.record.measured.gpu_hours = follow::gpu_hours_used(view, world_.clock->now());
@@ -390,6 +395,16 @@ void Campaign::merge_orders(RunView& view) {
   if (noted.cancelled_hang) view.cancelled_hang = noted.cancelled_hang;
   const auto& now = view.record;
   view.take(under_orders(view, {now.state, now.failure, now.reason, view.heard}));
+}
+
+// Of a run that hung and makes steps again, how it ends later is its own doing.
+void Campaign::note_recovery(RunView& view) {
+  const bool runs = view.job && view.job->state == "RUNNING" && !view.attempts.empty() &&
+                    view.attempts.back().state == "running";
+  merge_orders(view);
+  if (!runs || !view.cancelled_hang || view.cancelled_hang->step == view.record.measured.steps) return;
+  view.cancelled_hang.reset();
+  unnoted_.insert(place_.at(view.record.id));
 }
 
 // All at once: the disk is waited for but once.

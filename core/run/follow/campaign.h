@@ -47,9 +47,9 @@ class Campaign {
   // Looks until every job without a trace is certain to be lost, or is not.
   void settle_lost();
   std::optional<double> silent_since() const { return silent_since_; }  // steady clock
-  // When an executor answered last, as far as is known: here, or to a submission. Seconds since 1970;
-  // 0: never.
-  double last_answer() const;
+  // How long ago the executors that did not answer just now answered last, as far as is known: here, or to
+  // a submission. The longest of them; 0: all answered.
+  double silent_seconds() const;
 
   bool is_due(std::size_t run) const {
     return damaged_.empty() && follow::is_due(runs_[run], ledger_, options_);
@@ -113,6 +113,7 @@ class Campaign {
   void settle(RunView& view);
   bool is_certain(RunView& view);
   void merge_orders(RunView& view);
+  void note_recovery(RunView& view);
   void read_marks(RunView& view);
   void look_at_ledger();
   Status note_states();  // state.json of the runs in unnoted_
@@ -130,7 +131,7 @@ class Campaign {
   std::set<std::string> silent_;              // executors that did not answer the last poll
   std::optional<FileLock> lock_;
   std::optional<double> silent_since_;
-  double answered_at_ = 0;
+  std::map<std::string, double> answered_at_;  // by executor, seconds since 1970
   std::optional<double> now_;   // of the file system, during a refresh
   Errors damaged_;              // files of the experiment as a whole
   Errors trouble_;              // not yet taken

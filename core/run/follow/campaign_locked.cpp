@@ -122,7 +122,8 @@ Status Campaign::cancel_hung(const std::vector<std::size_t>& which) {
     const auto entry = ledger_.last(view.record.id, view.phase);
     if (!entry) continue;
     merge_orders(view);  // as this may not hold the lock: what others noted stays
-    view.cancelled_hang = {ledger_.at(*entry).submission.id, view.record.reason};
+    view.cancelled_hang = {ledger_.at(*entry).submission.id, view.record.reason,
+                           view.record.measured.steps};
     unnoted_.insert(run);
     entries.push_back(*entry);
   }

@@ -77,7 +77,7 @@ std::string places_text(const LikeForLike& pairs) {
     return count.find_first_not_of("0123456789") == std::string::npos;
   };
   if (counts.size() == places.size() && std::all_of(counts.begin(), counts.end(), plain))
-    return "on " + join(counts, counts.size() == 2 ? " and " : ", ") + std::string(kGpus);
+    return "on " + and_list(counts) + std::string(kGpus);
   if (places.size() > kShownIds) return "";
   return "(" + join(places, "; ") + ")";
 }
@@ -307,7 +307,7 @@ Section causes_section(const Comparison& c) {
       for (const auto& explanation : all)
         if (same(explanation)) aspects.emplace_back(name(explanation.aspect));
       out.sentences.push_back(fmt::format("{} against {}, {}: {}", c.groups[against.group].name,
-                                          c.groups.front().name, join(aspects, " and "),
+                                          c.groups.front().name, and_list(aspects),
                                           all[i].text));
     }
   }

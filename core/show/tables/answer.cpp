@@ -152,7 +152,7 @@ std::string broken_limits(const Planned& run, const plan::Experiment& experiment
   Parts out;
   for (const auto& one : each_limit(experiment))
     if (!keeps(run, one)) out.push_back(limits_text(one.budget));
-  return join(out, " and ");
+  return and_list(out);
 }
 
 std::string limits(const Planned& best, const plan::Experiment& experiment) {
@@ -163,8 +163,8 @@ std::string limits(const Planned& best, const plan::Experiment& experiment) {
     if (stands == Standing::at_risk) at_risk.push_back(limits_text(one.budget));
   }
   Parts out;
-  if (!broken.empty()) out.push_back("it breaks the limit of " + join(broken, " and "));
-  if (!at_risk.empty()) out.push_back("it may break the limit of " + join(at_risk, " and "));
+  if (!broken.empty()) out.push_back("it breaks the limit of " + and_list(broken));
+  if (!at_risk.empty()) out.push_back("it may break the limit of " + and_list(at_risk));
   return join(out, "; ");
 }
 
@@ -206,15 +206,6 @@ double needed_share(const Planned* run) {
   return std::max(e.peak_memory / e.usable_memory, e.host_memory / run->run.partition->host_memory.value);
 }
 
-// "zero_stage = 1, recompute = selective and 64 GPUs".
-std::string changes_text(const Nearby& nearby) {
-  auto parts = nearby.changes;
-  ORCH_CHECK(!parts.empty(), "a run nearby differs in something");
-  const auto last = parts.back();
-  parts.pop_back();
-  return parts.empty() ? last : join(parts, ", ") + " and " + last;
-}
-
 const Nearby* nearby_of(const Runs& runs, const std::vector<Nearby>& all) {
   const auto found = std::ranges::find_if(all, [&](const Nearby& each) { return contains(runs, each.listed); });
   return found == all.end() ? nullptr : &*found;
@@ -235,7 +226,7 @@ Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const pl
   const auto* found = nearby_of(runs, nearby);
   if (!found) return {nothing_fits(runs) + ".", "", ""};
   return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), who(*found->listed, runs),
-                      changes_text(*found), price_and_end(found->planned, experiment)),
+                      and_list(found->changes), price_and_end(found->planned, experiment)),
           ground(found->planned.estimate) + ".", ""};
 }
 
@@ -252,7 +243,7 @@ std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
     if (contains(runs, each.listed))
       parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", listed_text(*each.listed, runs),
                                   amount(each.planned.estimate.days_to_train),
-                                  amount(each.listed->estimate.days_to_train), changes_text(each)));
+                                  amount(each.listed->estimate.days_to_train), and_list(each.changes)));
   return parts.empty() ? "" : join(parts, "; ") + ".";
 }
 
@@ -297,7 +288,7 @@ Answer answer(const RankedRuns& result) {
     if (!found.nearby.empty()) nearby.push_back(about + found.nearby);
   }
   if (sure.size() > kMost) sure.erase(sure.begin(), sure.end() - kMost);
-  return {"the best of each " + join(what_differs(result), " and ") + ": " + join(bests, "; ") + ".", join(sure, " "),
+  return {"the best of each " + and_list(what_differs(result)) + ": " + join(bests, "; ") + ".", join(sure, " "),
           join(nearby, " ")};
 }
 

@@ -68,7 +68,7 @@ std::string limits_text(const plan::Budget& budget) {
     parts.push_back(
         fmt::format("{:g} day{}", budget.deadline_days, budget.deadline_days == 1 ? "" : "s"));
   if (budget.deadline) parts.push_back("a deadline on " + format_date(*budget.deadline));
-  return join(parts, " and ");
+  return and_list(parts);
 }
 
 std::string_view name(Standing standing) {

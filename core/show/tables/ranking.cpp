@@ -30,12 +30,9 @@ bool overlap(const Planned& a, const Planned& b, Measure measure = Measure::time
   return range_of(a.estimate, measure).overlaps(range_of(b.estimate, measure));
 }
 
-std::string tied_runs(const std::vector<Rank>& ranks, bool one_machine) {
-  const auto is_tie = [](const Rank& rank) { return rank.tie; };
-  const auto ties = std::count_if(ranks.begin(), ranks.end(), is_tie);
-  if (ties == 0) return "";
-  return fmt::format("the first {} cannot be told apart: {}\n", group_digits(static_cast<double>(ties)),
-                     one_machine ? "their ratio may be 1" : "their 90 % ranges overlap");
+std::string tied_runs(const std::vector<Rank>& ranks, Measure measure) {
+  const auto ties = std::ranges::count_if(ranks, &Rank::tie);  // the first is one of them
+  return ties == 0 ? "" : tie_text(static_cast<std::size_t>(ties) - 1, "run", measure) + "\n";
 }
 
 // The best run of each strategy that has one, in their order.
@@ -56,9 +53,7 @@ std::string tied_strategies(const Runs& best) {
   std::vector<std::string> first, slower;
   for (const auto* run : best)
     (overlap(*run, *best.front()) ? first : slower).push_back(named(*run));
-  const auto last = first.back();
-  first.pop_back();
-  auto out = first.empty() ? last + " is the fastest" : join(first, ", ") + " and " + last + " tie";
+  auto out = and_list(first) + (first.size() == 1 ? " is the fastest" : " tie");
   if (!slower.empty()) out += "; slower: " + join(slower, ", ");
   return "strategies at their best: " + out + "\n";
 }
@@ -82,13 +77,7 @@ std::string ties_in(const Runs& runs, Measure measure) {
       std::count_if(runs.begin(), runs.end(), [](const auto* run) { return fits(*run); });
   // Where each strategy has but one run, the second sentence says it all.
   const bool one_each = best.size() > 1 && best.size() == static_cast<std::size_t>(fitting);
-  const bool one_machine = measure == Measure::time &&
-                           std::all_of(runs.begin(), runs.end(), [&](const auto* run) {
-                             return plan::times_as_long(plan::timing_of(*run),
-                                                        plan::timing_of(*runs.front()))
-                                 .on_one_machine;
-                           });
-  return (one_each ? "" : tied_runs(ranks_of(runs, measure), one_machine)) + tied_strategies(best);
+  return (one_each ? "" : tied_runs(ranks_of(runs, measure), measure)) + tied_strategies(best);
 }
 
 std::string rows_text(std::int64_t rows) { return fmt::format(" ({} fitted)", plural(rows, "row")); }
@@ -119,6 +108,14 @@ std::string machine_text(const plan::Run& run) {
 
 std::string Rank::text() const {
   return place == 0 ? "" : std::to_string(place) + (tie ? "=" : "");
+}
+
+std::string tie_text(std::size_t more, std::string_view noun, Measure measure) {
+  const auto* as_good = measure == Measure::time        ? "be as fast"
+                        : measure == Measure::gpu_hours ? "take as few GPU-hours"
+                                                        : "need as little memory";
+  return fmt::format("{} may {} (within the error of the estimates)",
+                     plural(more, "more " + std::string(noun)), as_good);
 }
 
 std::vector<Runs> by_question(const RankedRuns& result) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/csv.h"
@@ -20,6 +21,9 @@ struct Rank {
 
 // In the result's order; each question has its own first place.
 std::vector<Rank> ranks(const RankedRuns& result);
+
+// "3 more layouts may be as fast (within the error of the estimates)": how many share the best one's place.
+std::string tie_text(std::size_t more, std::string_view noun, Measure measure);
 
 // A plan in CSV, with everything in bytes, seconds and days: what JSON says of each run, but its
 // schedule and warnings. The columns refer to the result's experiment.

@@ -239,16 +239,40 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
 
 TEST_CASE("the last answer of a scheduler is older than this process") {
   One one;
-  const auto submitted = one.campaign.last_answer();
-  CHECK(submitted == one.campaign.ledger().all().back().submission.time);
+  auto later = one.place.campaign();
+  REQUIRE(later.open());
   one.place.clock.time += 3600;
   one.place.slurm.silent = true;
-  one.look();
-  CHECK(one.campaign.last_answer() == submitted);
+  later.refresh();
+  CHECK(later.silent_seconds() == 3600);  // since the submission
   one.place.slurm.silent = false;
   one.slurm_says("RUNNING");
-  one.look();
-  CHECK(one.campaign.last_answer() == one.place.clock.now());
+  later.refresh();
+  CHECK(later.silent_seconds() == 0);
+  one.place.clock.time += 60;
+  one.place.slurm.silent = true;
+  later.refresh();
+  CHECK(later.silent_seconds() == 60);
+}
+
+TEST_CASE("a scheduler is silent for as long as it is, whoever else answers") {
+  Place place;
+  FakeExecutor local;
+  local.called = "local";
+  auto world = place.world();
+  world.local = &local;
+  place.add_run(1);
+  place.add_run(2, 0);  // without a job script: here
+  Campaign campaign(place.root(), "sweep", world, {});
+  place.submit_all(campaign);
+  REQUIRE(place.slurm.jobs.size() == 1);
+  REQUIRE(local.jobs.size() == 1);
+  place.slurm.silent = true;
+  for (int minute = 1; minute <= 3; ++minute) {
+    place.clock.time += 60;
+    campaign.refresh();
+    CHECK(campaign.silent_seconds() == 60 * minute);
+  }
 }
 
 TEST_CASE("a silent scheduler changes nothing") {

@@ -45,7 +45,7 @@ class FakeExecutor : public launch::Executor {
     int at_a_time = 0;
     std::string after_any;
   };
-  std::string_view name() const override { return "slurm"; }
+  std::string_view name() const override { return called; }
   std::size_t largest_array() override { return largest; }
   Status test(const launch::Request& request) override {
     tested.push_back(request.script.string());
@@ -102,6 +102,7 @@ class FakeExecutor : public launch::Executor {
     return out;
   }
 
+  std::string called = "slurm";
   std::deque<launch::Submitted::Reply> script;
   bool took_it = false;
   bool silent = false;

@@ -230,11 +230,14 @@ struct Hang : One {
   Hang() {
     slurm_says("RUNNING");
     script_says(1, "running");
-    record::Progress progress;
-    progress.measured.steps = 2;
-    progress.age = 1e6;
-    place.log = progress;
+    makes_step(2, 1e6);
     look();
+  }
+  void makes_step(int step, double age = 0) {
+    record::Progress progress;
+    progress.measured.steps = step;
+    progress.age = age;
+    place.log = progress;
   }
   void cancel() {
     place.slurm.on_cancel = [&] {
@@ -332,6 +335,61 @@ TEST_CASE("a hang that ends well is finished, and one that a user cancels too is
   asked.look();
   CHECK(asked.view().record.state == State::cancelled);
   CHECK(asked.campaign.due().empty());
+}
+
+TEST_CASE("a hang that orch could not cancel is over once the run makes steps again") {
+  Hang hang;
+  auto other = hang.place.campaign();  // hears of the order only from the disk
+  REQUIRE(other.open());
+  other.refresh();
+  hang.place.slurm.cancel_fails = true;
+  REQUIRE_FALSE(hang.campaign.cancel_hung({0}));
+  const auto both_look = [&] {
+    hang.look();
+    other.refresh();
+  };
+  SECTION("another step") {
+    hang.makes_step(3);
+    both_look();
+    CHECK(hang.view().record.failure == Failure::none);
+    hang.script_says(1, "failed");
+    hang.slurm_says("FAILED");
+    both_look();
+    for (const auto* seen : {&hang.campaign, &other}) {
+      CHECK(seen->runs()[0].record.failure == Failure::bad_exit);
+      CHECK(seen->due().empty());
+    }
+    auto later = hang.place.campaign();
+    REQUIRE(later.open());
+    CHECK_FALSE(later.runs()[0].cancelled_hang);
+  }
+  SECTION("only the orch that did not give the order is left") {
+    hang.makes_step(3);
+    other.refresh();
+    hang.script_says(1, "failed");
+    hang.slurm_says("FAILED");
+    other.refresh();
+    CHECK(other.runs()[0].record.failure == Failure::bad_exit);
+  }
+  SECTION("no other step") {
+    hang.makes_step(2);  // its log grew
+    both_look();
+    hang.script_says(1, "cancelled");
+    hang.slurm_says("CANCELLED");
+    both_look();
+    hang.check_hang(hang.campaign);
+    hang.check_hang(other);
+  }
+  SECTION("a step while the job ends") {
+    hang.makes_step(3);
+    hang.slurm_says("COMPLETING");
+    both_look();
+    hang.script_says(1, "cancelled");
+    hang.slurm_says("CANCELLED");
+    both_look();
+    hang.check_hang(hang.campaign);
+    hang.check_hang(other);
+  }
 }
 
 TEST_CASE("a hung run that someone else cancels is cancelled") {

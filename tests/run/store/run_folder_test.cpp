@@ -245,7 +245,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   run.take(record::Verdict{record::State::failed, record::Failure::gpu_memory,
                            "CUDA \"oom\"\n\xff"});
   run.cancel_asked = true;
-  run.cancelled_hang = {"77_3", "no step for 20 s"};
+  run.cancelled_hang = {"77_3", "no step for 20 s", 12};
   run.retries_from = 4;
   run.elapsed_seconds = 77.5;
   run.record.origin.end = 1763193600.5;
@@ -261,6 +261,8 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   noted.stated["gradient_norm"] = 0.75;
   noted.stated["learning_rate"] = 1e-3;
   noted.stated["communicated_bytes"] = 4096;
+  noted.stated["others_share"] = 0.25;
+  noted.stated["clock_mhz"] = 2900;
   REQUIRE(write_states(place.root(), {&run}));
   got.record.measured.steps_planned = 500;
   REQUIRE(read_state(place.root() / "a", got));
@@ -271,6 +273,7 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   REQUIRE(got.cancelled_hang);
   CHECK(got.cancelled_hang->submission == "77_3");
   CHECK(got.cancelled_hang->reason == "no step for 20 s");
+  CHECK(got.cancelled_hang->step == 12);
   CHECK(got.retries_from == 4);
   CHECK(got.gpu_hours() == 12.125);
   CHECK(got.elapsed_seconds == 77.5);
