@@ -49,7 +49,7 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                boolean("master_weights",
                        "fp32 weights, gradients and moments beside the 16-bit weights", true),
                boolean("flash_attention",
-                       "attention that keeps no scores; true by default on GPUs since 2020, in 16 bits", false),
+                       "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false),
                boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
                backend::cross_entropy(),
            }}};

@@ -69,7 +69,7 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                   {"none", "optimizer"}),
            boolean("fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter", false),
            boolean("flash_attention",
-                   "attention that keeps no scores; true by default on GPUs since 2020, in 16 bits", false),
+                   "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false),
            boolean("fused_kernels", "softmax with mask and scale in one kernel", true),
            backend::cross_entropy(),
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",

@@ -48,7 +48,7 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                   {"adamw", "adafactor"}),
            boolean("flash_attention",
-                   "attention that keeps no scores; true by default on GPUs since 2020, in 16 bits", false),
+                   "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false),
            boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
            backend::cross_entropy(),
        })
