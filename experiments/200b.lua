@@ -9,6 +9,7 @@ return experiment {
   batch = { global_batch = 1536, rampup = { start = 384, step = 384, samples = 9765625, fewer_nodes = true } },
   tokens = 300e9,
   budget = { gpu_hours = 3e6, deadline_days = 200, reserve_nodes = 4 },
+  -- flash_attention = false: as in 2022, the time of the software that they are priced as.
   strategies = {
     megatron {
       tensor_parallel = { 4, 8 },
@@ -19,9 +20,12 @@ return experiment {
       sequence_parallel = true,
       zero_stage = 1,
       fp32_accumulate = true,
+      flash_attention = false,
     },
-    deepspeed { stage = 3, engine = "framework", recompute = "full", tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
-    fsdp { engine = "framework", recompute = "full", tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
+    deepspeed { stage = 3, engine = "framework", recompute = "full", flash_attention = false,
+                tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
+    fsdp { engine = "framework", recompute = "full", flash_attention = false,
+           tensor_parallel = { 1, 8 }, micro_batch = { 1, 4, 16, 32 } },
   },
   constraints = {
     ["the pipe is full"] = function(r) return r.accumulate >= r.pipeline_parallel end,

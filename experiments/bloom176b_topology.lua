@@ -20,6 +20,7 @@ return experiment {
       engine = "deepspeed",
       zero_stage = 1,
       fp32_accumulate = true,
+      flash_attention = false,  -- as in 2022
     },
   },
   constraints = {

@@ -9,6 +9,6 @@ return experiment {
   strategies = {
     megatron { pipeline_parallel = { 8, 16 }, expert_parallel = { 32, 64 }, zero_stage = 1,
                expert_dispatch = nodes { limit = 4 }, overlap_experts = true,
-               flash_attention = true, recompute = "full", fp32_accumulate = true, dtype = { "bf16", "fp8" } },
+               recompute = "full", fp32_accumulate = true, dtype = { "bf16", "fp8" } },
   },
 }

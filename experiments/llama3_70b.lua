@@ -7,8 +7,8 @@ return experiment {
   tokens = 15e12,
   strategies = {
     megatron { tensor_parallel = { 4, 8 }, pipeline_parallel = { 2, 4, 8 }, sequence_parallel = true,
-               zero_stage = 1, flash_attention = true, recompute = "selective", fp32_accumulate = true },
-    fsdp { flash_attention = true, recompute = "full" },
-    deepspeed { stage = 3, flash_attention = true, recompute = "full" },
+               zero_stage = 1, recompute = "selective", fp32_accumulate = true },
+    fsdp { recompute = "full" },
+    deepspeed { stage = 3, recompute = "full" },
   },
 }

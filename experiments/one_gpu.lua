@@ -2,7 +2,7 @@
 -- some layers, of all, or all there is of them in host memory; with inputs of layers there too. A step
 -- has 65,536 tokens. For another GPU, write a file like clusters/h200.yaml and name it here.
 local function on_host(options)
-  options.recompute, options.flash_attention, options.fused_kernels = "full", true, true
+  options.recompute, options.fused_kernels = "full", true
   return zero3(options)
 end
 
@@ -15,7 +15,7 @@ return experiment {
   tokens = 10e9,
   steps = 20,
   strategies = {
-    ddp { recompute = { "none", "full" }, flash_attention = true, fused_kernels = true },
+    ddp { recompute = { "none", "full" }, fused_kernels = true },
     on_host { offload = "optimizer", offload_fraction = { 0.3, 0.5, 0.7, 1 } },
     on_host { offload = "full", offload_activations = { false, true } },
   },

@@ -1,13 +1,9 @@
 -- One GPU, five programs, one table: ddp, megatron and zero3 of ours, DDP and FSDP2 of PyTorch's
 -- through templates/frameworks/torch_driver.py. All begin with the same weights and read the same
 -- samples, so the losses are equal as far as bf16 goes; the times are what is compared.
-local function kernels(options)
-  options.flash_attention = true
-  return options
-end
 local function ours(options)
   options.fused_kernels = true
-  return kernels(options)
+  return options
 end
 
 return experiment {
@@ -23,7 +19,7 @@ return experiment {
     ddp(ours {}),
     megatron(ours { recompute = "none", fp32_accumulate = true }),
     zero3(ours {}),
-    ddp(kernels { framework = "torch" }),
-    fsdp(kernels { framework = "torch", reduce_dtype = "fp32" }),
+    ddp { framework = "torch" },
+    fsdp { framework = "torch", reduce_dtype = "fp32" },
   },
 }

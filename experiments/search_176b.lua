@@ -25,6 +25,7 @@ return experiment {
       engine = "deepspeed",
       zero_stage = 1,
       fp32_accumulate = true,
+      flash_attention = false,  -- as it was trained
     },
   },
   constraints = {

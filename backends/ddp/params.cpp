@@ -48,7 +48,8 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                choice("dtype", "of the matrix products", {"bf16", "fp16", "fp32", "tf32"}),
                boolean("master_weights",
                        "fp32 weights, gradients and moments beside the 16-bit weights", true),
-               boolean("flash_attention", "attention that keeps no scores", false),
+               boolean("flash_attention",
+                       "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false),
                boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
                backend::cross_entropy(),
            }}};

@@ -47,7 +47,8 @@ std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
                   {"bf16", "fp16", "fp32", "tf32", "fp8"}),
            choice("optimizer", "adamw keeps two moments, adafactor their row and column means",
                   {"adamw", "adafactor"}),
-           boolean("flash_attention", "attention that keeps no scores", false),
+           boolean("flash_attention",
+                   "attention that keeps no scores; unless given, true in 16 bits on GPUs since 2020", false),
            boolean("fused_kernels", "softmax with mask and scale in one kernel", false),
            backend::cross_entropy(),
        })

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/plan/defaults.h"
 #include "core/plan/experiment.h"
 #include "core/plan/tie.h"
 #include "core/price/search/search.h"
@@ -28,12 +29,9 @@ bool has_param(const plan::Experiment& experiment, std::string_view name) {
                              [&](const auto& asked) { return asked.strategy->index(name) >= 0; });
 }
 
-// Flash attention needs the tensor cores of an A100 or later ones.
-constexpr std::int64_t kFlash = 2020;
-
 search::Opening opening_of(const plan::Experiment& experiment, const plan::Run& asked, bool keeps_layout) {
   search::Opening opening;
-  if (asked.partition->gpu.released >= kFlash && has_param(experiment, "flash_attention"))
+  if (has_flash_attention(asked) && has_param(experiment, "flash_attention"))
     opening.open.push_back("flash_attention");
   if (!keeps_layout) return opening;
   opening.keep = {"micro_batch", "data_parallel", "accumulate"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/plan/defaults.h"
 #include "core/plan/family.h"
 #include "core/plan/run.h"
 
@@ -65,7 +66,8 @@ Resolver::Resolver(const Frame& frame, const FindCluster& find_cluster)
       states_(frame.n_fields()),
       tensor_parallel_(frame.index("tensor_parallel")),
       pipeline_parallel_(frame.index("pipeline_parallel")),
-      context_parallel_(frame.index("context_parallel")) {}
+      context_parallel_(frame.index("context_parallel")),
+      dtype_(frame.index("dtype")) {}
 
 void Resolver::start(const std::vector<std::size_t>& points) {
   points_ = &points;
@@ -121,7 +123,11 @@ Value Resolver::from_source(int field, const Frame::Source& source) {
 
 Value Resolver::default_of(int field) {
   const auto& param = frame_.strategy()->params[static_cast<std::size_t>(field - kFields)];
-  return param.name == "engine" ? default_engine(param, frame_.asked().framework) : param.default_value;
+  const auto& framework = frame_.asked().framework;
+  if (param.name == "engine") return default_engine(param, framework);
+  if (param.name != "flash_attention") return param.default_value;
+  const auto* dtype = dtype_ < 0 ? nullptr : std::get_if<std::string>(&get(dtype_));
+  return default_flash_attention(param, {partition(), dtype ? *dtype : "bf16", framework, frame_.stack()});
 }
 
 std::int64_t Resolver::integer(Field field) {

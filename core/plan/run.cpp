@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "core/base/text.h"
+#include "core/plan/defaults.h"
 
 namespace orch::plan {
 namespace {
@@ -22,11 +23,11 @@ bool is_layout_param(const std::string& param) {
 }
 
 // Settings worth naming: given although the default is another, or there is no default.
-template <class F>
-void for_each_variation(const Run& run, F&& visit) {
+template <class Default, class F>
+void for_each_variation(const Run& run, Default&& default_of, F&& visit) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
-    if (!is_layout_param(param.name) && run.settings[i] != param.default_value)
+    if (!is_layout_param(param.name) && run.settings[i] != default_of(param))
       visit(param, run.settings[i]);
   }
 }
@@ -168,7 +169,12 @@ std::string variant(const Run& run) {
     if (!out.empty()) out += ' ';
     out += param.name + "=" + plain(value);
   };
-  for_each_variation(run, add);
+  const bool has_flash = has_flash_attention(run);
+  const auto default_of = [&](const Param& param) -> const Value& {
+    static const Value kTrue = true;
+    return has_flash && param.name == "flash_attention" ? kTrue : param.default_value;
+  };
+  for_each_variation(run, default_of, add);
   for_each_swept(run, add);
   if (!run.framework.empty())
     out += fmt::format("{}framework={}", out.empty() ? "" : " ", run.framework);
@@ -177,7 +183,9 @@ std::string variant(const Run& run) {
   return out;
 }
 
-// What matters most comes first: a long label is cut, and the hash behind it tells runs apart.
+// What matters most comes first: a long label is cut, and the hash behind it tells runs apart. A setting is named
+// wherever it differs from the parameter's own default: what a GPU has by default may be learnt later, and a run that
+// is given a value keeps its name.
 std::string label(const Run& run) {
   std::string out = fmt::format("{}-{}-{}gpu", run.model.name, run.strategy->name, run.gpus);
   if (run.layout.tensor_parallel > 1) out += fmt::format("-tp{}", run.layout.tensor_parallel);
@@ -187,7 +195,8 @@ std::string label(const Run& run) {
   for (const auto& part : {run.framework, run.launch})
     if (!part.empty()) out += "-" + part;
   for_each_variation(
-      run, [&](const Param& param, const Value& value) { out += "-" + short_form(param, value); });
+      run, [](const Param& param) -> const Value& { return param.default_value; },
+      [&](const Param& param, const Value& value) { out += "-" + short_form(param, value); });
   for_each_swept(
       run, [&](const Param& param, const Value& value) { out += "-" + param.name + plain(value); });
   if (run.repeat > 1) out += fmt::format("-r{}", run.repeat);

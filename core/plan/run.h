@@ -141,8 +141,8 @@ struct Rejected {
   std::vector<Error> reasons;
 };
 
-// "stage=1 compression=powersgd": the settings that are not the strategy's defaults, without the
-// layout's.
+// "stage=1 compression=powersgd": the settings that are not as such a run has them by default, without
+// the layout's.
 std::string variant(const Run& run);
 
 // "gpt-200b-megatron-384gpu-tp8-pp12-dp4-mb2": what tells runs of one experiment apart at a glance.

@@ -77,12 +77,6 @@ double years_apart(const Partition& machine, const Stack& stack) {
   return std::abs(years_of(stack.date) - (released > 0 ? released + kYounger : kNewest));
 }
 
-const OnStack* named(const Partition& partition, std::string_view name) {
-  for (const auto& each : partition.stacks)
-    if (each.stack->name == name) return &each;
-  return nullptr;
-}
-
 // Tuned or not.
 std::vector<const OnStack*> standing_for(const Run& run) {
   std::vector<const OnStack*> out;
@@ -93,6 +87,12 @@ std::vector<const OnStack*> standing_for(const Run& run) {
 }
 
 }  // namespace
+
+const OnStack* find_stack(const Partition& partition, std::string_view name) {
+  for (const auto& each : partition.stacks)
+    if (each.stack->name == name) return &each;
+  return nullptr;
+}
 
 double years_of(std::string_view date) {
   if (date.size() < 4) return 0;
@@ -143,7 +143,7 @@ bool never_together(const Partition& machine, const Stack& stack) {
 }
 
 Status check_stack(const Partition& partition, const std::string& name, const std::string& place) {
-  if (partition.stacks.empty() || named(partition, name)) return {};
+  if (partition.stacks.empty() || find_stack(partition, name)) return {};
   const auto names =
       mapped(partition.stacks, [](const OnStack& each) { return each.stack->name; });
   const auto near = nearest(name, names);
@@ -169,7 +169,7 @@ double farness(const Run& run, const OnStack& on) {
 
 std::vector<const OnStack*> stacks_for(const Run& run) {
   if (run.stack != default_stack(run))
-    if (const auto* asked = named(*run.partition, run.stack)) return {asked};
+    if (const auto* asked = find_stack(*run.partition, run.stack)) return {asked};
   auto out = standing_for(run);
   std::erase_if(out, [](const OnStack* on) { return !on->stack->tuned; });
   return out;
@@ -190,7 +190,7 @@ const Partition& priced_at(const Run& run) {
 
 std::vector<Witness> witnesses(const Run& run, const OnStack& chosen) {
   std::vector<Witness> out;
-  if (named(*run.partition, run.stack) && run.stack != default_stack(run)) return out;
+  if (find_stack(*run.partition, run.stack) && run.stack != default_stack(run)) return out;
   auto others = standing_for(run);
   std::erase_if(others, [&](const OnStack* on) { return on == &chosen || !on->stack->fitted(); });
   const double far = farness(run, chosen);

@@ -45,6 +45,9 @@ Partition planned_on_stack(const Partition& machine, const StackPtr& stack);
 // Whether the machine's rows ran other software and never this one.
 bool never_together(const Partition& machine, const Stack& stack);
 
+// The one of this name that the partition knows, or null.
+const OnStack* find_stack(const Partition& partition, std::string_view name);
+
 // An error with a guess where the partition knows no stack of this name: a run would be priced as another.
 Status check_stack(const Partition& partition, const std::string& name, const std::string& place);
 

@@ -23,7 +23,7 @@ class Bench : public Desk {
 for i = 1, {} do many[i] = i end
 return experiment {{ name = "{}", model = "gpt-1.3b",
   hardware = {{ cluster = "dgx-a100", gpus = 8 }},
-  batch = {{ accumulate = many }}, strategies = {{ ddp {{}} }} }})",
+  batch = {{ accumulate = many }}, strategies = {{ ddp {{ flash_attention = false }} }} }})",
                                                            count, name));
     const auto said = (*this)(app::run_command, run);
     REQUIRE(said.exit == Exit::ok);

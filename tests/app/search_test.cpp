@@ -104,7 +104,10 @@ TEST_CASE("each size of a model has a best of its own", "[app][search]") {
 
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
-  const auto best = desk(app::search_command, asked(written(desk, "x.lua"))).json()["best"];
+  Changes slow;  // attention that takes long makes layouts of one strategy alike
+  slow.strategies =
+      "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention = false } },";
+  const auto best = desk(app::search_command, asked(written(desk, "x.lua", slow))).json()["best"];
   for (const auto& [name, low, high] : {std::array{"time", "days_low", "days_high"},
                                         std::array{"headroom", "memory_low", "memory_high"}}) {
     std::vector<json> entries;

@@ -28,7 +28,7 @@ return experiment {
   hardware = { cluster = "jean-zay", partition = "a100-80g", gpus = 48 },
   batch = { micro_batch = 2, accumulate = 256 },
   tokens = 100e9,
-  strategies = { deepspeed { stage = 1, engine = "framework", recompute = "none" } },
+  strategies = { deepspeed { stage = 1, engine = "framework", recompute = "none", flash_attention = false } },
 }
 LUA
 orch plan diary.lua

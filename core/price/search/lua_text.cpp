@@ -7,6 +7,7 @@
 
 #include "core/base/date.h"
 #include "core/base/text.h"
+#include "core/plan/defaults.h"
 #include "core/plan/family.h"
 
 namespace orch::search {
@@ -172,13 +173,12 @@ std::string expect_lua(const std::vector<plan::Expectation>& expectations) {
   return "{ " + join(tables, ", ") + " }";
 }
 
-Fields settings(const plan::Run& run) {
+// `stack` is the one that the experiment names.
+Fields settings(const plan::Run& run, const std::string& stack) {
   Fields fields;
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
-    const auto unsaid =
-        param.name == "engine" ? default_engine(param, run.framework) : param.default_value;
-    if (run.settings[i] != unsaid) fields.add(param.name, literal(run.settings[i]));
+    if (run.settings[i] != plan::default_setting(param, run, stack)) fields.add(param.name, literal(run.settings[i]));
   }
   fields.word("framework", run.framework).word("launch", run.launch);
   if (!run.args.empty()) fields.add("args", list(run.args));
@@ -186,8 +186,9 @@ Fields settings(const plan::Run& run) {
 }
 
 // The strategy without the batch, which an experiment has in a section of its own.
-std::string asked_lua(const plan::Run& run, const plan::AskedStrategy& asked) {
-  auto fields = settings(run);
+std::string asked_lua(const plan::Run& run, const plan::Experiment& experiment,
+                      const plan::AskedStrategy& asked) {
+  auto fields = settings(run, asked.stack.empty() ? experiment.stack : asked.stack);
   fields.word("stack", asked.stack);
   add_surroundings(asked.job, fields);
   return fmt::format("{} {}", run.strategy->name, fields.text());
@@ -196,7 +197,7 @@ std::string asked_lua(const plan::Run& run, const plan::AskedStrategy& asked) {
 }  // namespace
 
 std::string strategy_lua(const plan::Run& run) {
-  auto fields = settings(run);
+  auto fields = settings(run, named_stack(run));
   fields.number("micro_batch", run.batch.micro_batch);
   return run.strategy->name + " " + fields.text();
 }
@@ -228,7 +229,7 @@ std::string experiment_lua(const plan::Run& run, const plan::Experiment& experim
   if (const auto budget = budget_lua(experiment.budget); budget != "{}") line("budget", budget);
   if (experiment.strict) line("strict", "true");
   if (!experiment.expect.empty()) line("expect", expect_lua(experiment.expect));
-  line("strategies", fmt::format("{{ {} }}", asked_lua(run, asked)));
+  line("strategies", fmt::format("{{ {} }}", asked_lua(run, experiment, asked)));
   return out + "}\n";
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/base/text.h"
 #include "core/plan/lua/sandbox.h"
+#include "core/plan/defaults.h"
 #include "core/plan/family.h"
 #include "core/plan/slurm.h"
 #include "core/run/render/framework_reader.h"
@@ -66,9 +67,10 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
                      plan::framework_name(run.framework).name, plan::show(value)),
          "leave it as by default, or teach the template"});
   };
+  const auto stack = named_stack(run);
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i];
-        run.settings[i] != param.default_value && param.name != "engine")  // for the estimate alone
+        run.settings[i] != default_setting(param, run, stack) && param.name != "engine")  // for the estimate alone
       refuse("settings." + param.name, run.settings[i]);
   for (const auto& field : plan::training_fields())
     if (const auto value = get(run.training, field); value != field.param.default_value)

@@ -4,5 +4,5 @@ return experiment {
   hardware = { cluster = "dgx-a100", gpus = 8 },
   batch = { accumulate = { 1, 2 } },
   training = { learning_rate = 1e-3, data = "/corpus/text" },
-  strategies = { ddp { compression = "powersgd" } },
+  strategies = { ddp { compression = "powersgd", flash_attention = false } },
 }

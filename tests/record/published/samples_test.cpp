@@ -34,6 +34,13 @@ TEST_CASE("a whole row is a run, with nothing assumed", "[measured][samples]") {
   CHECK(run.setting("fp32_accumulate") == Value(false));
 }
 
+TEST_CASE("a row of an A100 that says nothing of flash attention had none", "[measured][samples]") {
+  auto silent = row();
+  CHECK(one(silent).run.setting("flash_attention") == Value(false));
+  silent.origin.date = "2026-01-01";
+  CHECK(one(silent).run.setting("flash_attention") == Value(false));
+}
+
 TEST_CASE("a row has a stack that is known, and without a date the newest", "[measured][samples]") {
   auto undated = row();
   cell(undated, "framework") = "megatron";  // megatron-lm-2021 and megatron-core-2025 answer to it
