@@ -9,7 +9,7 @@
 
 namespace orch::record {
 
-enum class Dimension { seconds, days, hours, tokens, tflops, memory, traffic, share, loss };
+enum class Dimension { seconds, days, hours, tokens, tflops, memory, traffic, share, loss, clock };
 enum class Better { lower, higher, neither };
 
 // A number that a run comes to, declared once: tables, CSV, JSON, Markdown, the page, --where,
@@ -45,6 +45,10 @@ Quantity::Value measured(const Quantity& quantity, const Measurement& from);
 Quantity::Value estimated(const Quantity& quantity, const plan::Estimate& from);
 Quantity::Value measured(const Quantity& quantity, const Record& record);
 Quantity::Value estimated(const Quantity& quantity, const Record& record);
+
+// From this share of a machine on that other programs use (others_share), what is measured there is of a busy
+// machine. Assumed: repeats on an idle one differ by half as much.
+inline constexpr double kBusyShare = 0.1;
 
 // The number in the unit that people read: GiB, GB, percent.
 double in_unit(Dimension unit, double value);

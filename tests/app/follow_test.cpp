@@ -125,7 +125,7 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
   CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 2);
   CHECK(csv.has("first," + ids[0] + ",finished,none,"));
   const auto cells = csv.out.substr(csv.out.find('\n'));
-  CHECK(std::count(cells.begin(), cells.end(), ',') == 32);  // none of them always empty
+  CHECK(std::count(cells.begin(), cells.end(), ',') == 34);  // none of them always empty
   CHECK(bench.status({}, "md").has("| run | state |"));
 }
 

@@ -22,7 +22,9 @@ void set(Event& event, std::string_view key, std::string_view word) {
       {"gradient_norm", &Event::gradient_norm},
       {"learning_rate", &Event::learning_rate},
       {"communicated_bytes", &Event::communicated},
-      {"bubble", &Event::bubble}};
+      {"bubble", &Event::bubble},
+      {"others_share", &Event::others_share},
+      {"clock_mhz", &Event::clock_mhz}};
   for (const auto& [name, member] : kNumbers)
     if (key == name) event.*member = number_from<double>(word).value_or(Event::kNone);
   if (key != "step") return;

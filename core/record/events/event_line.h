@@ -22,6 +22,7 @@ struct Event {
   double gradient_norm = kNone, learning_rate = kNone;
   double communicated = kNone;
   double bubble = kNone;
+  double others_share = kNone, clock_mhz = kNone;
   bool first = false;  // step of an attempt
 };
 

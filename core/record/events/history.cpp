@@ -59,9 +59,6 @@ class Reader {
         if (step.*member > above) values.push_back(step.*member);
       return values.empty() ? std::nullopt : std::optional(statistics::median(std::move(values)));
     };
-    const auto state = [&](const char* name, const std::optional<double>& value) {
-      if (value) measured.stated.emplace(name, *value);
-    };
     if (const auto seconds = median(&Event::step_seconds, 0))
       measured.step_seconds = statistics::Interval{*seconds, {}, {}, 1};
     measured.tokens_per_second = median(&Event::tokens_per_second, 0);
@@ -70,6 +67,7 @@ class Reader {
     state("evaluation_loss", told(evaluation_));
     state("communicated_bytes", median(&Event::communicated, -1));
     state("bubble", median(&Event::bubble, -1));
+    state_machine();
     return std::move(measured);
   }
 
@@ -89,6 +87,7 @@ class Reader {
     if (!losses.empty()) measured.last_loss = losses.back().loss;
     measured.losses = record::thinned(losses, &record::LossPoint::loss, kMostLosses);
     measured.peaks = record::thinned(measured.peaks, &record::StepPoint::value, kMostPeaks);
+    state_machine();
     return std::move(out_);
   }
 
@@ -101,10 +100,22 @@ class Reader {
       out_.origin.end = *time;
     }
     if (event->name == "start") return begin(line);
+    if (event->name == "machine") {
+      others_share_ = event->others_share;
+      clock_mhz_ = event->clock_mhz;
+    }
     if (event->step < 0) return;
     if (event->name == "step") return add(*event);
     if (event->name == "evaluation") evaluation_ = event->loss;
     if (event->name == "end") out_.measured.steps = std::max(out_.measured.steps, event->step);
+  }
+
+  void state(const char* name, const std::optional<double>& value) {
+    if (value) out_.measured.stated.emplace(name, *value);
+  }
+  void state_machine() {
+    state("others_share", told(others_share_));
+    state("clock_mhz", told(clock_mhz_));
   }
 
   void begin(std::string_view line) {
@@ -169,7 +180,8 @@ class Reader {
   record::Record out_;
   std::vector<Event> steps_;  // with the bytes communicated in each
   std::optional<Event> before_;
-  double evaluation_ = Event::kNone;  // the loss of the last one
+  double evaluation_ = Event::kNone;                               // the loss of the last one
+  double others_share_ = Event::kNone, clock_mhz_ = Event::kNone;  // of the last attempt that tells
   bool fresh_ = true;
 };
 

@@ -20,7 +20,7 @@ double finite(double number) { return std::isfinite(number) ? number : 0; }
 
 // What no member of a measurement holds.
 constexpr std::array kStated{"evaluation_loss", "gradient_norm", "learning_rate",
-                             "communicated_bytes", "bubble"};
+                             "communicated_bytes", "bubble", "others_share", "clock_mhz"};
 
 void write(JsonWriter& to, const Measurement& measured) {
   const auto maybe = [&](const char* key, const std::optional<double>& number) {

@@ -1,10 +1,14 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <span>
 
 #include "core/base/text.h"
 #include "core/plan/vocabulary.h"
+#include "core/record/quantities.h"
 #include "core/show/compare/parts.h"
 
 namespace orch::compare {
@@ -127,12 +131,21 @@ struct Circumstance {
   ReadField read;
 };
 
+// In tens, as idle machines differ too.
+std::string others_text(const Record& record) {
+  const auto share = record::measured(*record::find_quantity("others_share"), record);
+  if (!share) return "";
+  return share->value < record::kBusyShare ? fmt::format("under {:.0f} %", 100 * record::kBusyShare)
+                                           : fmt::format("{:.0f} %", 10 * std::round(10 * share->value));
+}
+
 std::vector<Circumstance> circumstances(const std::vector<Cohort>& groups) {
   std::vector<Circumstance> all{
       // One machine was 1.7x slower for a day, and nobody knows why.
       {"date", kSpeed, [](const Record& r) { return Reading{r.origin.date}; }},
       {"commit", kAll, [](const Record& r) { return Reading{r.origin.commit}; }},
       {"node names", kSpeed, [](const Record& r) { return Reading{join(r.origin.nodes, " ")}; }},
+      {"use by other programs", kSpeed, [](const Record& r) { return Reading{others_text(r)}; }},
       // It changes estimates, never measurements.
       {"cluster file", kNothing, [](const Record& r) { return Reading{r.origin.cluster_file}; }},
       {"experiment", kNothing, [](const Record& r) { return Reading{r.origin.experiment}; }},

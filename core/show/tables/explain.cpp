@@ -133,6 +133,18 @@ std::string measured_text(const plan::Planned& p, const record::Measurement& mea
   return out;
 }
 
+// What the supervisor of a local run noted of the machine; empty: nothing.
+std::string machine_note(const record::Measurement& measured) {
+  const auto noted = [&](const char* name) { return record::measured(*record::find_quantity(name), measured); };
+  std::vector<std::string> parts;
+  if (const auto others = noted("others_share"))
+    parts.push_back(fmt::format("other programs used {:.0f} % of the machine{}", 100 * others->value,
+                                others->value < record::kBusyShare ? "" : ": measure again when it is idle"));
+  if (const auto clock = noted("clock_mhz"))
+    parts.push_back(fmt::format("its clock was {} MHz", group_digits(clock->value)));
+  return parts.empty() ? "" : "\nWhile it trained, " + join(parts, "; ") + "\n";
+}
+
 // Every quantity that is estimated, with its range where it has one.
 Rows quantity_rows(const plan::Planned& p) {
   Rows rows{{"quantity", "estimated", "90 % range", "name"}};
@@ -169,7 +181,7 @@ std::string body(const plan::Planned& p, const plan::Calendar& calendar,
                                  format_bytes(p.estimate.host_memory),
                                  format_bytes(p.run.partition->host_memory.value)),
                      screen);
-  if (measured) out += measured_text(p, *measured, screen);
+  if (measured) out += measured_text(p, *measured, screen) + paragraph(machine_note(*measured), screen);
   for (const auto& warning : p.run.warnings)
     out += paragraph("\nwarning: " + warning.text() + "\n", screen);
   if (p.run.unequal.empty()) return out;

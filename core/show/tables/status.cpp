@@ -114,7 +114,7 @@ StatusColumns amount_columns(const RunStatuses& runs, int rank) {
       "gpu_hours",    "last_loss",         "evaluation_loss"};
   StatusColumns out;
   for (const auto& quantity : record::quantities()) {
-    if (kOwn.contains(quantity.name)) continue;
+    if (kOwn.contains(quantity.name) || quantity.better == record::Better::neither) continue;
     if (!is_in_bytes(quantity)) {
       add(beside(quantity.name, rank), out);
       continue;
@@ -155,6 +155,17 @@ std::string hours_text(const Standings& standings) {
   if (standings.committed_gpu_hours > 0)
     out += fmt::format(", {} more expected", significant(standings.committed_gpu_hours));
   return out;
+}
+
+// Where it was recorded, what others did to the times that were measured.
+std::string busy_text(const Standings& standings) {
+  RunStatuses busy;
+  for (const auto& run : standings.runs)
+    if (others_share({&run}) >= record::kBusyShare) busy.push_back(&run);
+  if (busy.empty()) return "";
+  return fmt::format("the machine was busy: other programs used up to {:.0f} % of it while {} trained; measure again "
+                     "when it is idle\n",
+                     100 * *others_share(busy), plural(busy.size(), "run"));
 }
 
 // Where the runs stand, with what was measured so far.
@@ -269,7 +280,7 @@ std::string status_summary(const Standings& standings) {
   if (standings.silent_seconds > 0)
     out += fmt::format("the scheduler has not answered for {}; what is shown may be old\n",
                        format_seconds(standings.silent_seconds));
-  return out;
+  return out + busy_text(standings);
 }
 
 std::vector<std::string> changes(const Standings& before, const Standings& now) {
@@ -321,9 +332,13 @@ std::string outside_ranges(const RunStatuses& runs) {
     return estimate && (seconds < estimate->step_low || seconds > estimate->step_high);
   });
   if (2 * static_cast<std::size_t>(outside) <= runs.size()) return "";
-  return fmt::format(" {} of {} step times are outside the 90 % range of their estimates: the machine was busy, or is not "
-                     "what it is taken for; run them again when it is idle, or orch calibrate --this-machine.",
-                     outside, runs.size());
+  const auto others = others_share(runs);
+  return fmt::format(" {} of {} step times are outside the 90 % range of their estimates: {}.", outside, runs.size(),
+                     !others ? "the machine was busy, or is not what it is taken for; run them again when it is "
+                               "idle, or orch calibrate --this-machine"
+                     : *others < record::kBusyShare
+                         ? "the machine was idle, but is not what it is taken for; orch calibrate --this-machine"
+                         : "the machine was busy; run them again when it is idle");
 }
 
 }  // namespace
@@ -351,7 +366,7 @@ MeasuredAnswer measured_answer(const Standings& standings) {
                          strategy_text(*runs.front(), shared_settings(runs)),
                          group_digits(std::round(speed(runs.front()))), join(others, ", "));
   if (!alike.empty())
-    out.text += fmt::format(" It cannot be told from {}: repeats differ by as much.", join(alike, " and "));
+    out.text += fmt::format(" It cannot be told from {}: repeats differ by as much.", and_list(alike));
   out.text += outside_ranges(runs);
   return out;
 }

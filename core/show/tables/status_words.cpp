@@ -126,6 +126,14 @@ std::string ratio_text(const RunStatus& run) {
   return step_of(run) > 0 && guess > 0 ? fmt::format("{:.2f}", step_of(run) / guess) : "";
 }
 
+std::optional<double> others_share(const std::vector<const RunStatus*>& runs) {
+  std::optional<double> out;
+  for (const auto* run : runs)
+    if (const auto share = record::measured(*record::find_quantity("others_share"), run->record))
+      out = std::max(out.value_or(0), share->value);
+  return out;
+}
+
 std::string reason_text(const RunStatus& run) {
   const auto& record = run.record;
   std::string out;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ std::string ratio_text(const RunStatus& run);               // measured over est
 std::set<std::string> shared_settings(const std::vector<const RunStatus*>& runs);
 // Its strategy, and its settings but for these.
 std::string strategy_text(const RunStatus& run, const std::set<std::string>& shared);
+// The largest share of the machine that other programs used while one of these trained; nothing: nobody knows.
+std::optional<double> others_share(const std::vector<const RunStatus*>& runs);
 std::string reason_text(const RunStatus& run);
 std::string duration_text(double seconds);  // as SLURM writes it
 

@@ -57,6 +57,23 @@ TEST_CASE("the last evaluation, norm and learning rate are the run's", "[collect
   CHECK(progress->measured.stated.at("learning_rate") == 0.2);
 }
 
+TEST_CASE("what the machine did meanwhile is of the last attempt that tells", "[collect][events]") {
+  const Place place;
+  const auto machine = [](const std::string& rest) { return R"({"event":"machine","time":9)" + rest + "}\n"; };
+  place.file("1/events.jsonl", step(1, "") + machine(R"(,"others_share":0.5,"clock_mhz":1400)"));
+  place.file("2/events.jsonl", step(2, "") + machine(R"(,"others_share":0.04,"clock_mhz":null)"));
+  place.file("3/events.jsonl", step(3, ""));  // goes on
+  const auto attempt = [&](const char* number) { return place.root() / number; };
+  const auto first = read_progress(attempt("1"), 0)->measured.stated;
+  CHECK(first.at("others_share") == 0.5);
+  CHECK(first.at("clock_mhz") == 1400);
+  CHECK_FALSE(read_progress(attempt("3"), 0)->measured.stated.contains("others_share"));
+  const auto all = read_history({attempt("1"), attempt("2"), attempt("3")}).measured;
+  CHECK(all.steps == 3);
+  CHECK(all.stated.at("others_share") == 0.04);
+  CHECK_FALSE(all.stated.contains("clock_mhz"));
+}
+
 TEST_CASE("the last profile counts, and only what is a number in it", "[collect][events]") {
   const Place place;
   record::Measurement found;

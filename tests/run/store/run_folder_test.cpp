@@ -261,6 +261,8 @@ TEST_CASE("a state is read as it was written", "[store][folder]") {
   noted.stated["gradient_norm"] = 0.75;
   noted.stated["learning_rate"] = 1e-3;
   noted.stated["communicated_bytes"] = 4096;
+  noted.stated["others_share"] = 0.25;
+  noted.stated["clock_mhz"] = 2900;
   REQUIRE(write_states(place.root(), {&run}));
   got.record.measured.steps_planned = 500;
   REQUIRE(read_state(place.root() / "a", got));

@@ -116,6 +116,14 @@ TEST_CASE("explain shows measured beside estimated in every format", "[report][c
   CHECK(text.find("data (not estimated)") != std::string::npos);
   CHECK(text.find("+12.5 %") != std::string::npos);
   CHECK(explain(planned, {}, {}).find("Measured") == std::string::npos);
+  CHECK(text.find("While it trained") == std::string::npos);
+  auto noted = with;
+  noted.stated["clock_mhz"] = 2900;
+  CHECK(explain(planned, {}, {}, &noted).find("\nWhile it trained, its clock was 2,900 MHz\n") != std::string::npos);
+  noted.stated["others_share"] = 0.741;
+  CHECK(explain(planned, {}, {}, &noted)
+            .find("\nWhile it trained, other programs used 74 % of the machine: measure again when it is idle; its "
+                  "clock was 2,900 MHz\n") != std::string::npos);
   const auto markdown = explain(planned, {}, {.markdown = true}, &with);
   CHECK(markdown.starts_with("# ddp-1\n\n- "));
   CHECK(markdown.find("\n## Measured: bytes of one rank\n\n| measured |") != std::string::npos);

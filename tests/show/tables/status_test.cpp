@@ -152,8 +152,28 @@ TEST_CASE("the strategies' best are put into words, where they are alike", "[rep
   for (auto* run : {&fast, &near}) run->record.estimated->step_high = 0.6;
   CHECK(orch::has(measured_answer(standings_of({near, fast})).text,
                  "2 of 2 step times are outside the 90 % range of their estimates: the machine was busy"));
+  fast.record.measured.stated["others_share"] = 0.03;
+  CHECK(measured_answer(standings_of({near, fast})).text.ends_with(
+      "estimates: the machine was idle, but is not what it is taken for; orch calibrate --this-machine."));
+  near.record.measured.stated["others_share"] = 0.74;
+  CHECK(measured_answer(standings_of({near, fast})).text.ends_with(
+      "estimates: the machine was busy; run them again when it is idle."));
   slow.record.set("gpus", std::int64_t{64});
   CHECK(measured_answer(standings_of({slow, fast})).text.empty());
+}
+
+TEST_CASE("a machine that other programs used is told, one of which nobody knows is not", "[report][status]") {
+  auto idle = measured("a", State::finished, 500), busy = idle, unknown = idle;
+  idle.record.measured.stated["others_share"] = 0.09;
+  busy.record.measured.stated["others_share"] = 0.4;
+  auto busier = busy;
+  busier.record.measured.stated["others_share"] = 0.741;
+  CHECK_FALSE(orch::has(status_summary(standings_of({idle, unknown})), "busy"));
+  CHECK(status_summary(standings_of({idle, busy, busier, unknown}))
+            .ends_with("the machine was busy: other programs used up to 74 % of it while 2 runs trained; measure again "
+                       "when it is idle\n"));
+  // Not a column: it is no result.
+  CHECK(status_table(standings_of({busy}), {}, 0) == status_table(standings_of({idle}), {}, 0));
 }
 
 TEST_CASE("small amounts are in units that show them", "[report][status]") {
@@ -269,6 +289,7 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
   other.runs[0].record.measured.stated["evaluation_loss"] = 3.5;
   auto run = run_status("a", State::failed, R"(said "no", and left)");
   run.record.failure = Failure::bad_exit;
+  run.record.measured.stated["others_share"] = 0.25;
   CHECK(status_csv({standings_of({run}), other}) ==
         "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps,"
         "peak_memory_bytes,estimated_peak_memory_bytes,step_seconds,estimated_step_seconds,"
@@ -276,12 +297,12 @@ TEST_CASE("CSV has one head for all experiments, and quotes", "[report][status]"
         "days_per_100b_tokens,estimated_days_per_100b_tokens,estimated_days_to_train,"
         "gpu_hours,estimated_gpu_hours,last_loss,evaluation_loss,communicated_bytes,"
         "estimated_communicated_bytes,bubble,estimated_bubble,host_memory_bytes,"
-        "estimated_host_memory_bytes,estimated_usable_memory_bytes,"
+        "estimated_host_memory_bytes,others_share,clock_mhz,estimated_usable_memory_bytes,"
         "estimated_tflops_per_gpu_simple,estimated_mfu\n"
         "sweep,a,failed,bad_exit,\"said \"\"no\"\", and left\",,0,,500,"
-        ",,,0.5,,,,,,20,,0,2,,,,0,,0,,0,,,\n"
+        ",,,0.5,,,,,,20,,0,2,,,,0,,0,,0,0.25,,,,\n"
         "other,b,running,none,,,754,3,500,"
-        ",5,1,0.5,,,28935.185185185186,,40,20,,1.5,2,3.14159,3.5,,7,0.125,0.25,,0,,,\n");
+        ",5,1,0.5,,,28935.185185185186,,40,20,,1.5,2,3.14159,3.5,,7,0.125,0.25,,0,,,,,\n");
 }
 
 TEST_CASE("JSON is one document for all experiments", "[report][status]") {

@@ -1,16 +1,20 @@
 #include "core/run/launch/local/supervisor_run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "core/base/plain_file.h"
 #include "core/base/room.h"
 #include "core/base/sha256.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/run/launch/local/local_machine.h"
+#include "core/run/launch/local/machine_load.h"
 #include "core/run/launch/local/supervisor_environment.h"
 
 namespace orch::launch {
@@ -27,6 +31,20 @@ std::uint64_t oom_kills() {
   if (!text) return 0;
   const auto at = text->find("\noom_kill ");
   return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at + 10, nullptr, 10);
+}
+
+// The first of those that it sees, as nvidia-smi -i takes them; empty: the run computes on cores.
+std::string gpus_of(const plan::Run& run) {
+  const auto own = run.job.environment.find("CUDA_VISIBLE_DEVICES");
+  const auto* list = own == run.job.environment.end() ? nullptr : &own->second;
+  const bool computes_on_cores = run.partition && run.partition->gpu.name == "cpu";
+  if (computes_on_cores || visible_gpus(list) == 0) return "";
+  const char* ours = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string said = list ? *list : ours ? ours : "";
+  auto names = said.empty() ? std::vector<std::string>() : split(said, ',');
+  for (auto i = std::ssize(names); said.empty() && i < run.gpus; ++i) names.push_back(std::to_string(i));
+  names.resize(std::min(names.size(), static_cast<std::size_t>(run.gpus)));
+  return join(names, ",");
 }
 
 const RankEnd* first_failure(const Ranks& ranks) {
@@ -157,6 +175,7 @@ std::optional<record::JobFact> SupervisedRun::check_node() {
 }
 
 record::JobFact SupervisedRun::train() {
+  MachineLoad load(shell_, clock_, gpus_of(run_.run));
   Ranks ranks(*log_);
   const auto status = ranks.start(
       rank_commands(run_, *attempt_, options_.submission.id, trainer_words(run_, options_.trainers)));
@@ -164,9 +183,22 @@ record::JobFact SupervisedRun::train() {
   while (ranks.running()) {
     ranks.step(signals_.descriptor(), kTick);
     heed(ranks);
+    load.look();
   }
   ranks.clean_up();
+  note_event(load.event());
   return judge(ranks);
+}
+
+// Only behind those of a trainer, whose last line may be half.
+void SupervisedRun::note_event(std::string line) {
+  const auto file = attempt_->folder() / "events.jsonl";
+  const PlainFile before(file);
+  if (line.empty() || !before.is_open()) return;
+  if (const auto last = before.read(std::max<std::int64_t>(0, before.size() - 1), 1); last != "\n" && !last.empty())
+    line.insert(0, "\n");
+  const Descriptor to(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+  if (to.is_open()) write_all(to.get(), line);
 }
 
 void SupervisedRun::heed(Ranks& ranks) {

@@ -9,6 +9,7 @@
 #include "core/run/launch/local/supervisor_attempt.h"
 #include "core/run/launch/local/supervisor_ranks.h"
 #include "core/run/launch/local/supervisor_signals.h"
+#include "core/run/launch/process_shell.h"
 
 namespace orch::launch {
 
@@ -40,6 +41,7 @@ class SupervisedRun {
   bool stop_asked() const;
   std::string changed_file() const;
   bool cancel_asked();
+  void note_event(std::string line);
   void say(const std::string& line);
 
   const SupervisorFolder& submission_;
@@ -47,6 +49,7 @@ class SupervisedRun {
   const SupervisorOptions& options_;
   SupervisorSignals& signals_;
   SystemClock clock_;
+  ProcessShell shell_;
   fs::path folder_;
   LocalRun run_;
   std::optional<LocalAttempt> attempt_;

@@ -1,0 +1,130 @@
+#include "core/run/launch/local/machine_load.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+#include "core/base/number.h"
+#include "core/base/text.h"
+#include "core/run/launch/local/local_machine.h"
+
+namespace orch::launch {
+namespace {
+
+// The first look is soon, so that short runs have one; nvidia-smi takes a while.
+constexpr double kFirstLook = 0.1, kFirstOfGpus = 2, kLooks = 10;
+constexpr double kLeastSeconds = 0.2;  // in a shorter time the ticks of /proc/stat say nothing
+constexpr double kAnswerSeconds = 5;   // for nvidia-smi
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+// Of the supervisor, and of all below it that was waited for.
+double own_seconds() {
+  double sum = 0;
+  for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN})
+    if (rusage used = {}; ::getrusage(whose, &used) == 0) sum += seconds(used.ru_utime) + seconds(used.ru_stime);
+  return sum;
+}
+
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+std::optional<double> clock_of_cores(const std::string& cpuinfo) {
+  std::vector<double> found;
+  for (const auto& line : split(cpuinfo, '\n')) {
+    const auto colon = line.find(':');
+    if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
+    if (const auto mhz = number_from<double>(trim(std::string_view(line).substr(colon + 1)))) found.push_back(*mhz);
+  }
+  return mean(found);
+}
+
+std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores) {
+  // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; guests are in user already.
+  constexpr std::size_t kIdle = 3, kWaits = 4, kCounts = 8;
+  std::map<int, double> ticks;
+  std::istringstream lines(proc_stat);
+  for (std::string line; std::getline(lines, line) && line.starts_with("cpu");) {
+    std::istringstream words(line.substr(3));
+    int core = -1;
+    if (line[3] == ' ' || !(words >> core)) continue;
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < kCounts && words >> count; ++i)
+      if (i != kIdle && i != kWaits) sum += count;
+    ticks[core] = sum;
+  }
+  double sum = 0;
+  for (const int core : cores) {
+    if (!ticks.contains(core)) return std::nullopt;
+    sum += ticks[core];
+  }
+  if (cores.empty()) return std::nullopt;
+  return sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+MachineLoad::MachineLoad(Shell& shell, const Clock& clock, std::string gpus)
+    : shell_(shell), clock_(clock), gpus_(std::move(gpus)), cores_(usable_cores()) {
+  if (!gpus_.empty()) gpu_share_ = ask_gpus().share;
+  start_ = sample();
+  next_look_ = start_.steady + (gpus_.empty() ? kFirstLook : kFirstOfGpus);
+}
+
+MachineLoad::Sample MachineLoad::sample() const {
+  const auto text = read_file("/proc/stat");
+  return {text ? used_seconds(*text, cores_) : std::nullopt, own_seconds(), clock_.steady()};
+}
+
+void MachineLoad::look() {
+  if (clock_.steady() < next_look_) return;
+  next_look_ = clock_.steady() + kLooks;
+  const auto text = read_file("/proc/cpuinfo");
+  const auto clock = gpus_.empty() ? clock_of_cores(text ? *text : "") : ask_gpus().clock;
+  if (clock) clocks_.push_back(*clock);
+}
+
+MachineLoad::Gpus MachineLoad::ask_gpus() const {
+  Command command{{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm", "--format=csv,noheader,nounits",
+                   "-i", gpus_}};
+  command.timeout_seconds = kAnswerSeconds;
+  const auto answer = shell_.run(command);
+  if (!answer || answer->code != 0) return {};
+  std::vector<double> shares, clocks;
+  for (const auto& line : split(trim(answer->out), '\n')) {
+    const auto words = split(line, ',');
+    if (words.size() != 2) continue;
+    if (const auto percent = number_from<double>(trim(words[0]))) shares.push_back(*percent / 100);
+    if (const auto mhz = number_from<double>(trim(words[1]))) clocks.push_back(*mhz);
+  }
+  return {mean(shares), mean(clocks)};
+}
+
+std::optional<double> MachineLoad::others_share() const {
+  if (!gpus_.empty()) return gpu_share_;
+  const auto end = sample();
+  const double elapsed = end.steady - start_.steady;
+  if (!end.used || !start_.used || elapsed < kLeastSeconds) return std::nullopt;
+  const double others = (*end.used - *start_.used) - (end.own - start_.own);
+  return std::clamp(others / elapsed / static_cast<double>(cores_.size()), 0.0, 1.0);
+}
+
+std::string MachineLoad::event() const {
+  const auto share = others_share(), clock = mean(clocks_);
+  if (!share && !clock) return "";
+  auto out = fmt::format(R"({{"event":"machine","time":{:.3f})", clock_.now());
+  if (share) out += fmt::format(R"(,"others_share":{:.3f})", *share);
+  if (clock) out += fmt::format(R"(,"clock_mhz":{:.0f})", *clock);
+  return out + "}\n";
+}
+
+}  // namespace orch::launch

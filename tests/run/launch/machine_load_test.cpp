@@ -1,0 +1,106 @@
+#include "core/run/launch/local/machine_load.h"
+
+#include <unistd.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "core/run/launch/local/local_machine.h"
+#include "tests/run/launch/fake_shell.h"
+#include "tests/run/launch/local_fixture.h"
+
+namespace orch::launch {
+namespace {
+
+using nlohmann::json;
+
+TEST_CASE("used time is that of the cores asked for, without idling and waiting", "[launch][local]") {
+  const std::string stat =
+      "cpu  111 22 333 4444 55 66 77 8 90 9\n"
+      "cpu0 100 20 300 4000 50 60 70 5 80 9\n"  // guests (80 and 9) are in the first two
+      "cpu1 11 2 33 444 5 6 7 3 10 0\n"
+      "cpu10 1 1 1 1 1 1 1 1 0 0\n"
+      "intr 12345\n";
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  CHECK(used_seconds(stat, {0}) == (100 + 20 + 300 + 60 + 70 + 5) / ticks);
+  CHECK(used_seconds(stat, {0, 1, 10}) == (555 + 62 + 6) / ticks);
+  CHECK_FALSE(used_seconds(stat, {2}));  // switched off meanwhile
+  CHECK_FALSE(used_seconds(stat, {}));
+  CHECK_FALSE(used_seconds("", {0}));
+}
+
+TEST_CASE("the clock of cores is the mean of what the kernel says", "[launch][local]") {
+  CHECK(clock_of_cores("processor\t: 0\ncpu MHz\t\t: 2900.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3100.500\n") == 3000.25);
+  CHECK_FALSE(clock_of_cores("processor\t: 0\nBogoMIPS\t: 243.75\n"));  // ARM
+  CHECK_FALSE(clock_of_cores("cpu MHz\t\t: unknown\n"));
+}
+
+TEST_CASE("GPUs are asked for their use before a run, and for their clock during it", "[launch][local]") {
+  FakeShell shell;
+  FakeClock clock;
+  shell.once("nvidia-smi", {0, "20, 210\n40, 210\n", ""});
+  MachineLoad load(shell, clock, "2,3");
+  CHECK(shell.commands.at(0).argv == std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
+                                                              "--format=csv,noheader,nounits", "-i", "2,3"});
+  load.look();
+  CHECK(shell.commands.size() == 1);  // not at once
+  shell.once("nvidia-smi", {0, "100, 1700\n100, 1900\n", ""});
+  shell.once("nvidia-smi", {0, "100, [N/A]\n100, 1500\n", ""});
+  for (int i = 0; i < 2; ++i) {
+    clock.time += 10;
+    load.look();
+    load.look();
+  }
+  CHECK(shell.commands.size() == 3);
+  const auto event = json::parse(load.event());
+  CHECK(event["event"] == "machine");
+  CHECK(event["time"] == clock.now());
+  CHECK(event["others_share"] == Catch::Approx(0.3));
+  CHECK(event["clock_mhz"] == 1650);
+}
+
+TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {
+  FakeShell shell;  // without nvidia-smi
+  FakeClock clock;
+  MachineLoad load(shell, clock, "0");
+  clock.time += 10;
+  load.look();
+  CHECK(load.event().empty());
+}
+
+TEST_CASE("a local run tells how much of the machine others used, and not its own work", "[launch][local]") {
+  test::LocalExperiment experiment;
+  // It computes for 0.3 s, writes half a line at last, and says how many ticks that took.
+  const auto run = experiment.add_run("a", R"bash(
+    until=$((${EPOCHREALTIME/./} + 300000))
+    while ((${EPOCHREALTIME/./} < until)); do :; done
+    read -r -a stat </proc/$$/stat
+    echo "$((stat[13] + stat[14]))" >"$attempt/ticks"
+    printf '{"event":"step","step":1}\n{"event":"st' >"$attempt/events.jsonl"
+    finish)bash");
+  experiment.add_run("b", "finish");  // whose trainer writes no events
+  const auto cores = usable_cores();
+  const auto used = [&] { return used_seconds(test::slurp("/proc/stat"), cores).value(); };
+  const double before = used();
+  experiment.submit("0001-s", {"a", "b"});
+  experiment.wait("0001-s", 0);
+  const double all = used() - before;
+  const auto lines = test::lines(run / "attempts/1/events.jsonl");
+  REQUIRE(lines.size() == 3);
+  const auto event = json::parse(lines.back());
+  CHECK(event["event"] == "machine");
+  CHECK(event["time"] > 1.7e9);
+  if (event.contains("clock_mhz")) CHECK(event["clock_mhz"] > 100);  // not on every processor
+  const double share = event["others_share"];
+  CHECK(share >= 0);
+  CHECK(share <= 1);
+  const double own = std::stod(test::slurp(run / "attempts/1/ticks")) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const double others = share * 0.3 * static_cast<double>(cores.size());  // at least
+  CHECK(others <= all - own + 0.05);
+  experiment.wait("0001-s", 1);
+  CHECK_FALSE(fs::exists(experiment.folder() / "b/attempts/1/events.jsonl"));
+}
+
+}  // namespace
+}  // namespace orch::launch
