@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/search.h"
+#include "core/show/tables/ranking.h"
 
 namespace orch::app {
 namespace {

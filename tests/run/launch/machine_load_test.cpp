@@ -30,6 +30,12 @@ TEST_CASE("used time is that of the cores asked for, without idling and waiting"
   CHECK_FALSE(used_seconds("", {0}));
 }
 
+TEST_CASE("the clock of cores is the mean of what the kernel says", "[launch][local]") {
+  CHECK(clock_of_cores("processor\t: 0\ncpu MHz\t\t: 2900.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3100.500\n") == 3000.25);
+  CHECK_FALSE(clock_of_cores("processor\t: 0\nBogoMIPS\t: 243.75\n"));  // ARM
+  CHECK_FALSE(clock_of_cores("cpu MHz\t\t: unknown\n"));
+}
+
 TEST_CASE("GPUs are asked for their use before a run, and for their clock during it", "[launch][local]") {
   FakeShell shell;
   FakeClock clock;

@@ -38,18 +38,17 @@ std::optional<double> mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// The mean of what /proc/cpuinfo says; nothing where it has no clocks, as on ARM.
-std::optional<double> clock_of_cores() {
+}  // namespace
+
+std::optional<double> clock_of_cores(const std::string& cpuinfo) {
   std::vector<double> found;
-  const auto text = read_file("/proc/cpuinfo");
-  if (!text) return std::nullopt;
-  for (const auto& line : split(*text, '\n'))
-    if (const auto colon = line.find(':'); line.starts_with("cpu MHz") && colon != std::string::npos)
-      if (const auto mhz = number_from<double>(trim(line.substr(colon + 1)))) found.push_back(*mhz);
+  for (const auto& line : split(cpuinfo, '\n')) {
+    const auto colon = line.find(':');
+    if (!line.starts_with("cpu MHz") || colon == std::string::npos) continue;
+    if (const auto mhz = number_from<double>(trim(std::string_view(line).substr(colon + 1)))) found.push_back(*mhz);
+  }
   return mean(found);
 }
-
-}  // namespace
 
 std::optional<double> used_seconds(const std::string& proc_stat, const std::vector<int>& cores) {
   // cpu0 user nice system idle iowait irq softirq steal guest guest_nice; guests are in user already.
@@ -89,7 +88,9 @@ MachineLoad::Sample MachineLoad::sample() const {
 void MachineLoad::look() {
   if (clock_.steady() < next_look_) return;
   next_look_ = clock_.steady() + kLooks;
-  if (const auto clock = gpus_.empty() ? clock_of_cores() : ask_gpus().clock) clocks_.push_back(*clock);
+  const auto text = read_file("/proc/cpuinfo");
+  const auto clock = gpus_.empty() ? clock_of_cores(text ? *text : "") : ask_gpus().clock;
+  if (clock) clocks_.push_back(*clock);
 }
 
 MachineLoad::Gpus MachineLoad::ask_gpus() const {
