@@ -80,13 +80,21 @@ std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, c
   return out;
 }
 
-// A run on other GPUs has other nodes and replicas, which follow.
-std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from) {
+bool counts_nodes(const plan::Experiment& experiment) {
+  const auto& axes = experiment.hardware.axes;
+  return std::ranges::any_of(axes, [](const plan::Axis& axis) { return contains(axis.fields, "nodes"); });
+}
+
+// A run on other GPUs has other nodes and replicas, which follow. by_nodes: the experiment counts those.
+std::vector<std::string> changes_of(const plan::Run& run, const plan::Run& from, bool by_nodes) {
   std::vector<std::string> out;
   const auto add = [&](std::string_view name, std::int64_t value, std::int64_t before) {
     if (value != before) out.push_back(fmt::format("{} = {}", name, value));
   };
-  add("gpus", run.gpus, from.gpus);
+  if (by_nodes)
+    add("nodes", run.nodes, from.nodes);
+  else
+    add("gpus", run.gpus, from.gpus);
   add("tensor_parallel", run.layout.tensor_parallel, from.layout.tensor_parallel);
   add("pipeline_parallel", run.layout.pipeline_parallel, from.layout.pipeline_parallel);
   add("micro_batch", run.batch.micro_batch, from.batch.micro_batch);
@@ -121,7 +129,7 @@ const Planned* nearest(const plan::Run& run, const Runs& listed) {
   std::size_t least = 0;
   for (const auto* each : listed) {
     if (!is_same_software(each->run, run) || !is_same_training(each->run, run)) continue;
-    const auto changes = changes_of(run, each->run).size();
+    const auto changes = changes_of(run, each->run, false).size();
     if (!best || changes < least) best = each, least = changes;
   }
   return best;
@@ -142,18 +150,27 @@ plan::Experiment on_more(const plan::Experiment& experiment, std::int64_t times)
   return out;
 }
 
+// On the fewest times as many GPUs that suffice.
+std::vector<Planned> search_on_more(App& app, const plan::Experiment& experiment, const plan::Run& asked) {
+  std::int64_t times = 1;
+  std::vector<Planned> found;
+  while (found.empty() && times < 32) found = search_near(app, on_more(experiment, times *= 2), asked, false);
+  for (auto fewer = times / 2 + 1; !found.empty() && fewer < times; ++fewer)
+    if (auto better = search_near(app, on_more(experiment, fewer), asked, false); !better.empty()) return better;
+  return found;
+}
+
 std::optional<tables::Nearby> nearest_fit(App& app, const plan::Experiment& experiment, const Runs& runs) {
   const auto& asked = runs.front()->run;
   auto found = search_near(app, experiment, asked, /*keeps_layout=*/true);
   if (found.empty()) found = search_near(app, experiment, asked, false);
-  for (std::int64_t times = 2; found.empty() && times <= 32; times *= 2)
-    found = search_near(app, on_more(experiment, times), asked, false);
+  if (found.empty()) found = search_on_more(app, experiment, asked);
   std::optional<tables::Nearby> best;
   for (auto& each : found) {
     const auto* listed = nearest(each.run, runs);
     if (!listed) continue;
     each = simplified(app, std::move(each), listed->run, kAsGoodToFit);
-    auto changes = changes_of(each.run, listed->run);
+    auto changes = changes_of(each.run, listed->run, counts_nodes(experiment));
     if (changes.empty()) continue;
     if (!best || each.estimate.days_to_train < best->planned.estimate.days_to_train)
       best = tables::Nearby{std::move(each), listed, std::move(changes)};
@@ -171,10 +188,13 @@ const Planned* best_listed(const plan::Run& run, const Runs& runs) {
 
 void add_faster(App& app, const plan::Experiment& experiment, const Runs& runs, std::vector<tables::Nearby>& to) {
   for (auto& each : search_near(app, experiment, runs.front()->run, false)) {
-    const auto* listed = best_listed(each.run, runs);
-    if (!listed || each.estimate.days_to_train * kFaster > listed->estimate.days_to_train) continue;
+    // Of a strategy of which nothing listed fits, what would be the best of all.
+    const auto* fitting = best_listed(each.run, runs);
+    const auto* listed = fitting ? fitting : nearest(each.run, runs);
+    const auto* held = fitting ? fitting : runs.front();
+    if (!listed || each.estimate.days_to_train * (fitting ? kFaster : 1) > held->estimate.days_to_train) continue;
     each = simplified(app, std::move(each), listed->run, kAsGood);
-    auto changes = changes_of(each.run, listed->run);
+    auto changes = changes_of(each.run, listed->run, counts_nodes(experiment));
     if (!changes.empty()) to.push_back({std::move(each), listed, std::move(changes)});
   }
 }

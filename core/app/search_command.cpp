@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 
 #include "core/app/search_parts.h"
 #include "core/app/search_sizes.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
+#include "core/plan/resolve.h"
 #include "core/price/search/compare.h"
+#include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
 #include "core/show/tables/ranking.h"
 
@@ -38,6 +41,7 @@ struct Search {
   std::unique_ptr<const search::Space> space = {};
   search::Found found = {};
   std::deque<plan::Planned> runs = {};  // what the tables show, priced item by item
+  std::map<const plan::Planned*, search::Place> places = {};
   std::vector<RunList> lists = {};         // of those; the best by time first, the front last
 
   const plan::Planned& best() const { return *lists.front().runs.front(); }
@@ -70,15 +74,23 @@ Status look(Search& s) {
 }
 
 // Of a top of 0, all.
+// Where nodes come and go, what ends first is the best by time, and any of the fastest may be that.
 Status price(Search& s, RunList list, const std::vector<search::Score>& scores, std::size_t top) {
-  for (std::size_t i = 0; i < scores.size() && (top == 0 || i < top); ++i) {
+  const auto& calendar = s.experiment.calendar;
+  const bool by_date = list.measure == tables::Measure::time && !calendar.windows.empty();
+  for (std::size_t i = 0; i < scores.size() && (by_date || top == 0 || i < top); ++i) {
     std::vector<Error> reasons;
     auto planned =
         s.app.explain(search::run_at(*s.space, s.app.backends(), scores[i].place, reasons));
     if (!planned) return planned.error();
     s.runs.push_back(std::move(*planned));
     list.runs.push_back(&s.runs.back());
+    s.places[&s.runs.back()] = scores[i].place;
   }
+  if (by_date) std::ranges::stable_sort(list.runs, {}, [&](const plan::Planned* run) {
+      return calendar.calendar_days(run->portions(run->job_days()));
+    });
+  if (top > 0 && list.runs.size() > top) list.runs.resize(top);
   s.lists.push_back(std::move(list));
   return {};
 }
@@ -169,32 +181,6 @@ std::string trained(const Search& s) {
                      group_digits(static_cast<double>(all.size())), join(first, ", "));
 }
 
-// Why nothing, or not all, was left: by the field to blame, with one example.
-std::string reasons(const Search& s) {
-  std::string out;
-  std::vector<std::pair<std::string, search::Reason>> sorted(s.found.reasons.begin(),
-                                                             s.found.reasons.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
-  for (const auto& [field, reason] : sorted) {
-    std::vector<Error> errors;
-    const auto run = search::run_at(*s.space, s.app.backends(), reason.example, errors);
-    if (s.experiment.strict) errors.insert(errors.end(), run.warnings.begin(), run.warnings.end());
-    const auto fact = errors.empty() ? std::string() : errors.front().fact;
-    out += fmt::format("  {:>10}  {}: e.g. {}\n", group_digits(reason.count), field, fact);
-  }
-  if (!out.empty()) out = "rejected, by field:\n" + out;
-  if (s.found.fitting == 0 && !s.found.closest.empty()) {
-    std::vector<Error> errors;
-    const auto nearest = s.app.explain(
-        search::run_at(*s.space, s.app.backends(), s.found.closest.front().place, errors));
-    if (nearest)
-      out += fmt::format("the nearest to fitting takes {}: {}\n", nearest->estimate.fit_reason,
-                         plan::label(nearest->run));
-  }
-  return out;
-}
-
 std::string verdict(const Search& s) {
   if (!plan::has_limits(s.experiment.budget) || s.found.fastest.empty()) return "";
   const auto limits = tables::limits_text(s.experiment.budget);
@@ -205,6 +191,34 @@ std::string verdict(const Search& s) {
       "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies that have "
       "none\n",
       limits, group_digits(s.found.within_budget), plural(s.found.fitting, "configuration"));
+}
+
+// Strategies that no list has.
+std::string absent(const Search& s) {
+  std::vector<std::string> names;
+  for (const auto& asked : s.experiment.strategies) {
+    const auto& name = asked.strategy->name;
+    const bool found = std::ranges::any_of(s.found.strategies, [&](const search::Score& score) {
+      return s.space->strategy_at(score.place).strategy->name == name;
+    });
+    if (!found && !contains(names, name)) names.push_back(name);
+  }
+  return names.empty() ? "" : fmt::format("nothing of {} works and fits\n", and_list(names));
+}
+
+// Questions that a plan answers each by itself.
+std::string together(const Search& s) {
+  std::vector<std::string> several;
+  for (const auto& [name, what] : {std::pair{"cluster", "clusters"}, {"partition", "partitions"}, {"seq", "sequence lengths"}})
+    for (const auto& asked : s.experiment.strategies) {
+      const plan::Frame frame(s.experiment, s.experiment.models.front(), asked);
+      const auto& source = frame.source(frame.index(name));
+      if (source.axis >= 0 && frame.axes()[static_cast<std::size_t>(source.axis)]->points.size() > 1 &&
+          !contains(several, what))
+        several.push_back(what);
+    }
+  if (several.empty()) return "";
+  return fmt::format("the lists rank several {} together; --set or --where searches one\n", and_list(several));
 }
 
 std::string warnings(const Search& s) {
@@ -266,17 +280,17 @@ Ending run(Search& s) {
           Error{printable(s.arguments.source.file.string()),
                 fmt::format("nothing is left of {}", plural(s.found.evaluated, "configuration")),
                 "loosen what the experiment fixes: GPUs, batch, constraints, --where"});
-    say(s.arguments, reasons(s), s.console);
+    say(s.arguments, reasons_text(s.app, s.experiment, *s.space, s.found), s.console);
     return verdict_exit(s);
   }
   const auto how = fmt::format("the fastest of {}", plural(s.found.evaluated, "configuration"));
-  if (auto status = write_best(s.arguments, s.experiment, s.best(), s.space->strategy_at(s.found.fastest.front().place), how);
+  if (auto status = write_best(s.arguments, s.experiment, s.best(), s.space->strategy_at(s.places.at(&s.best())), how);
       !status)
     return status.error();
   if (s.arguments.common.format == "json")
     s.console.note(trained(s));
   else
-    say(s.arguments, "\n" + trained(s) + warnings(s) + verdict(s) + runner_up(s) + next_step(s.arguments, s.best()),
+    say(s.arguments, "\n" + trained(s) + together(s) + absent(s) + warnings(s) + verdict(s) + runner_up(s) + next_step(s.arguments, search::strategy_lua(s.best().run)),
         s.console);
   return verdict_exit(s);
 }

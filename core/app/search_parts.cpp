@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/base/units.h"
 #include "core/price/search/lua_text.h"
 #include "core/show/tables/ranking.h"
 
@@ -113,13 +114,37 @@ Status write_best(const SearchArguments& arguments, const plan::Experiment& expe
   return write_file_atomically(file, search::experiment_lua(best.run, experiment, asked, comment));
 }
 
-std::string next_step(const SearchArguments& arguments, const plan::Planned& best) {
+std::string next_step(const SearchArguments& arguments, const std::string& lua) {
   if (arguments.write.empty())
-    return fmt::format(
-        "the best as Lua: {}\nnext: orch search {} --write best.lua && orch run "
-        "best.lua\n",
-        search::strategy_lua(best.run), same_search(arguments));
+    return (lua.empty() ? "" : "the best as Lua: " + lua + "\n") +
+           fmt::format("next: orch search {} --write best.lua && orch run best.lua\n", same_search(arguments));
   return fmt::format("written: {}\nnext: orch run {}\n", printable(arguments.write), shell_quote(arguments.write));
+}
+
+std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
+                         const search::Found& found) {
+  std::string out;
+  std::vector<std::pair<std::string, search::Reason>> sorted(found.reasons.begin(),
+                                                             found.reasons.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+  for (const auto& [field, reason] : sorted) {
+    std::vector<Error> errors;
+    const auto run = search::run_at(space, app.backends(), reason.example, errors);
+    if (experiment.strict) errors.insert(errors.end(), run.warnings.begin(), run.warnings.end());
+    const auto fact = errors.empty() ? std::string() : errors.front().fact;
+    out += fmt::format("  {:>10}  {}: e.g. {}\n", group_digits(reason.count), field, fact);
+  }
+  if (!out.empty()) out = "rejected, by field:\n" + out;
+  if (found.fitting == 0 && !found.closest.empty()) {
+    std::vector<Error> errors;
+    const auto nearest = app.explain(
+        search::run_at(space, app.backends(), found.closest.front().place, errors));
+    if (nearest)
+      out += fmt::format("the nearest to fitting takes {}: {}\n", nearest->estimate.fit_reason,
+                         plan::label(nearest->run));
+  }
+  return out;
 }
 
 void say(const SearchArguments& arguments, const std::string& text, Console& console) {

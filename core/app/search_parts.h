@@ -35,8 +35,12 @@ std::string text_of(const plan::Experiment& experiment, const std::vector<RunLis
 Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
                   const plan::AskedStrategy& asked, const std::string& how);
 
-// What to do with the best.
-std::string next_step(const SearchArguments& arguments, const plan::Planned& best);
+// What to do with the best; lua: its strategy, where the rest is as the experiment has it.
+std::string next_step(const SearchArguments& arguments, const std::string& lua);
+
+// Why nothing, or not all, was left: by the field to blame, with one example.
+std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
+                         const search::Found& found);
 
 void say(const SearchArguments& arguments, const std::string& text, Console& console);
 

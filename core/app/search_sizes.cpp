@@ -7,6 +7,8 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 
 #include "core/app/search_parts.h"
@@ -22,7 +24,10 @@ namespace {
 using plan::Planned;
 using Runs = std::vector<const Planned*>;
 
-constexpr int kSteps = 4;              // sizes of a model between one and twice it
+constexpr int kSteps = 4;              // sizes of a model between one and twice it, at first
+constexpr int kHalvings = 3;           // of the last of these steps
+constexpr int kMisses = 8;             // sizes in a row of which nothing is left, though memory is not to blame
+constexpr std::int64_t kMostBetween = 64;  // numbers of GPUs to try between two
 constexpr int kLargest = 12 * kSteps;  // 4,096 times the experiment's
 constexpr double kSmallest = 1e6;      // parameters
 
@@ -30,6 +35,11 @@ constexpr double kSmallest = 1e6;      // parameters
 struct Best {
   Planned planned;
   plan::AskedStrategy asked;
+};
+
+// An answer with its runner-up.
+struct Question : RunList {
+  bool in_budget = false;
 };
 
 struct Sizes {
@@ -44,7 +54,8 @@ struct Sizes {
   std::vector<RunList> lists = {};  // an answer with its runner-up each, and the best of each size
   double evaluated = 0;
   int tried = 0;
-  std::string sizes = {};  // which: "1 to 416, of jean-zay/a100-80g"
+  std::string sizes = {};  // which: "from 1 to 416, of jean-zay/a100-80g"
+  std::string why = {};    // nothing is left of the last size of which nothing is
   bool complete = true;
 
   const Planned& best() const { return *lists.front().runs.front(); }
@@ -104,23 +115,34 @@ void set(plan::Experiment& experiment, const search::Names& instead_of, plan::Ax
   experiment.hardware.axes.push_back(std::move(axis));
 }
 
-// Whether anything fits an experiment of this size; the best of each strategy is kept.
-Result<bool> try_size(Sizes& s, const plan::Experiment& sized, const std::string& size) {
-  s.console.progress(fmt::format("{}: {}", size, plural(s.found.size(), "run") + " found"));
+struct Outcome {
+  bool fits = false, keeps = false;  // something, the budget too
+  bool too_large = false;            // what cannot work aside, all is too large for the memory
+};
+
+// The best of each strategy at this size is kept.
+Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::string& size) {
+  s.console.progress(fmt::format("{} sizes tried, now {}", s.tried, size));
   const auto space = search::Space::make(sized, s.app.find_cluster(), s.opening);
   if (!space) return space.error();
   const auto found = search::search(**space, s.app.backends(), s.options);
   if (!found) return found.error();
+  s.complete = s.complete && found->complete;
+  if (!found->complete) return Outcome{};  // the best so far is not the best of this size
   ++s.tried;
   s.evaluated += found->evaluated;
-  s.complete = s.complete && found->complete;
+  Outcome outcome;
   for (const auto& score : found->strategies) {
     std::vector<Error> reasons;
     auto planned = s.app.explain(search::run_at(**space, s.app.backends(), score.place, reasons));
     if (!planned) return planned.error();
+    outcome.keeps = outcome.keeps || tables::keeps(*planned, s.experiment);
     s.found.push_back({std::move(*planned), (*space)->strategy_at(score.place)});
   }
-  return !found->strategies.empty();
+  outcome.fits = !found->strategies.empty();
+  outcome.too_large = found->fitting == 0 && found->oom > 0;
+  if (!outcome.fits) s.why = reasons_text(s.app, sized, **space, *found);
+  return outcome;
 }
 
 // The experiment's first run, as far as it can be made without a layout.
@@ -147,22 +169,57 @@ std::vector<std::int64_t> gpu_counts(std::int64_t per_node, std::int64_t nodes) 
   return counts;
 }
 
+// Those above one number and below another.
+std::vector<std::int64_t> counts_between(std::int64_t low, std::int64_t high, std::int64_t per_node) {
+  const auto unit = high <= per_node ? 1 : per_node;
+  const auto step = unit * std::max<std::int64_t>(1, (high - low) / unit / kMostBetween);
+  std::vector<std::int64_t> counts;
+  for (auto count = low / unit * unit + step; count < high; count += step) counts.push_back(count);
+  return counts;
+}
+
+std::vector<Question> answers(const Sizes& s);
+
+// Between the numbers of GPUs beside each answer.
+std::set<std::int64_t> counts_near_answers(const Sizes& s, const std::vector<std::int64_t>& counts, std::int64_t per_node) {
+  std::set<std::int64_t> out;
+  for (const auto& question : answers(s)) {
+    if (question.runs.empty()) continue;
+    const auto at = std::ranges::lower_bound(counts, question.runs.front()->run.gpus);
+    const bool fewest = question.name.starts_with("fewest");
+    const auto add = [&](std::int64_t low, std::int64_t high) {
+      for (const auto count : counts_between(low, high, per_node)) out.insert(count);
+    };
+    if (at != counts.begin()) add(*std::prev(at), *at);
+    if (!fewest && std::next(at) != counts.end()) add(*at, *std::next(at));
+  }
+  return out;
+}
+
 Status try_gpus(Sizes& s) {
   First first(s);
   const auto* machine = first.resolver.partition();
   if (!machine) return first.resolver.problems().front();
+  const auto per_node = machine->gpus_per_node;
   const auto spare = s.experiment.job.spare_nodes.value_or(machine->slurm.spare_nodes.value_or(0));
-  const auto counts = gpu_counts(machine->gpus_per_node, machine->nodes - s.experiment.budget.reserve_nodes - spare);
-  if (!counts.empty())
-    s.sizes = fmt::format("1 to {}, of {}/{}", group_digits(static_cast<double>(counts.back())),
-                          first.resolver.cluster()->name, machine->name);
-  for (const auto count : counts) {
-    if (interrupted()) break;
-    auto sized = s.experiment;
-    set(sized, {"gpus", "nodes"}, {{"gpus"}, {{plan::Value(count)}}});
-    if (const auto fits = try_size(s, sized, plural(count, "GPU")); !fits) return fits.error();
-  }
-  return {};
+  const auto counts = gpu_counts(per_node, machine->nodes - s.experiment.budget.reserve_nodes - spare);
+  if (counts.empty())
+    return Error{s.experiment.file, fmt::format("no node is left of the {} that {} has", machine->nodes, machine->name),
+                 "lower budget.reserve_nodes or slurm.spare_nodes"};
+  s.sizes = fmt::format("between 1 and {}, of {}/{}", group_digits(static_cast<double>(counts.back())),
+                        first.resolver.cluster()->name, machine->name);
+  const auto try_all = [&](const auto& those) -> Status {
+    for (const auto count : those) {
+      s.complete = s.complete && !interrupted();
+      if (!s.complete) break;
+      auto sized = s.experiment;
+      set(sized, {"gpus", "nodes"}, {{"gpus"}, {{plan::Value(count)}}});
+      if (const auto tried = try_size(s, sized, plural(count, "GPU")); !tried) return tried.error();
+    }
+    return {};
+  };
+  if (auto status = try_all(counts); !status) return status;
+  return try_all(counts_near_answers(s, counts, per_node));
 }
 
 bool says(const plan::Space& space, std::string_view field) {
@@ -188,31 +245,78 @@ plan::Experiment with_model(const plan::Experiment& experiment, const plan::Mode
   return out;
 }
 
-// Upwards until nothing fits; where the experiment's own does not, downwards until something does.
+// Sizes of the model, as steps: each is 2^(1/4) times the last.
+struct Ladder {
+  Sizes& s;
+  plan::Model model;  // the experiment's
+  std::map<double, Outcome> tried = {};
+  std::set<double> params = {};
+
+  // Nothing where the shape was tried already, or there was no time.
+  Result<std::optional<Outcome>> attempt(double step) {
+    const auto other = step == 0 ? model : search::scaled(model, std::exp2(step / kSteps));
+    s.complete = s.complete && !interrupted();
+    if (!s.complete || !params.insert(other.params()).second) return std::optional<Outcome>();
+    s.sizes += (s.sizes.empty() ? "" : ", ") + format_tokens(other.params());
+    const auto outcome = try_size(s, step == 0 ? s.experiment : with_model(s.experiment, other),
+                                  format_tokens(other.params()) + " parameters");
+    if (!outcome) return outcome.error();
+    return std::optional(tried[step] = *outcome);
+  }
+
+  // In steps of one, until nothing is left for want of memory, or the end is reached.
+  Status climb() {
+    int misses = 0;
+    for (int step = 1; step <= kLargest && misses < kMisses && s.complete; ++step) {
+      const auto outcome = attempt(step);
+      if (!outcome) return outcome.error();
+      if (!*outcome) continue;
+      if ((*outcome)->too_large) break;
+      misses = (*outcome)->fits ? 0 : misses + 1;
+    }
+    return {};
+  }
+  Status descend(bool Outcome::*enough) {
+    for (int step = -1; s.complete && model.params() * std::exp2(static_cast<double>(step) / kSteps) > kSmallest; --step) {
+      const auto outcome = attempt(step);
+      if (!outcome) return outcome.error();
+      if (*outcome && (**outcome).*enough) break;
+    }
+    return {};
+  }
+  // Between the largest with an end that is good enough and the next.
+  Status refine(bool Outcome::*enough) {
+    const auto good = std::find_if(tried.rbegin(), tried.rend(), [&](const auto& each) { return each.second.*enough; });
+    if (good == tried.rend() || good == tried.rbegin()) return {};
+    double low = good->first, high = std::prev(good)->first;
+    for (int i = 0; i < kHalvings && s.complete; ++i) {
+      const auto middle = (low + high) / 2;
+      const auto outcome = attempt(middle);
+      if (!outcome) return outcome.error();
+      if (!*outcome) break;
+      ((**outcome).*enough ? low : high) = middle;
+    }
+    return {};
+  }
+};
+
 Status try_models(Sizes& s) {
   First first(s);
-  const auto model = first.resolver.model();
+  Ladder ladder{s, first.resolver.model()};
   if (!first.resolver.problems().empty()) return first.resolver.problems().front();
-  const auto fits = [&](int step) -> Result<bool> {
-    const auto other = step == 0 ? model : search::scaled(model, std::exp2(static_cast<double>(step) / kSteps));
-    const auto name = format_tokens(other.params()) + " parameters";
-    s.sizes += (s.sizes.empty() ? "" : ", ") + format_tokens(other.params());
-    return try_size(s, step == 0 ? s.experiment : with_model(s.experiment, other), name);
-  };
-  const auto own = fits(0);
+  const auto own = ladder.attempt(0);
   if (!own) return own.error();
-  for (int step = 1; step <= kLargest && !interrupted(); ++step) {
-    const auto found = fits(*own ? step : -step);
-    if (!found) return found.error();
-    if (*found != *own) break;
-    if (!*own && model.params() * std::exp2(-static_cast<double>(step) / kSteps) < kSmallest) break;
-  }
+  if (!*own) return {};
+  const auto enough = plan::has_limits(s.experiment.budget) ? &Outcome::keeps : &Outcome::fits;
+  if ((*own)->fits)
+    if (auto status = ladder.climb(); !status) return status;
+  if (!((**own).*enough))
+    if (auto status = ladder.descend(enough); !status) return status;
+  for (const auto which : {&Outcome::fits, &Outcome::keeps})
+    if (auto status = ladder.refine(which); !status) return status;
   return {};
 }
 
-struct Question : RunList {
-  bool in_budget = false;
-};
 using Key = std::tuple<double, double>;  // the least is best
 
 // The best by a key, and the next by another strategy or of another size.
@@ -265,8 +369,8 @@ std::vector<Question> answers(const Sizes& s) {
       out.push_back(answer(s, "cheapest_in_budget", "Cheapest" + within, true, few_hours));
       out.push_back(answer(s, "fewest_gpus_in_budget", "Fewest GPUs" + within, true, few_gpus));
     }
-    out.push_back(answer(s, "fewest_gpus", "Fewest GPUs that fit", false, few_gpus));
     if (!limited) out.push_back(answer(s, "cheapest", "Cheapest in GPU-hours", false, few_hours));
+    out.push_back(answer(s, "fewest_gpus", "Fewest GPUs that fit", false, few_gpus));
   } else {
     if (limited) out.push_back(answer(s, "largest_model_in_budget", "Largest model" + within, true, large_model));
     out.push_back(answer(s, "largest_model", "Largest model that fits", false, large_model));
@@ -325,11 +429,13 @@ void print_all(const Sizes& s, const std::vector<Question>& questions) {
   for (const auto& list : questions) s.console.print(tables::wrap(sentence(s, list), screen));
 }
 
-Ending nothing_fits(const Sizes& s) {
+Ending nothing_left(const Sizes& s) {
   if (!s.complete) return Exit::interrupted;
+  say(s.arguments, s.why, s.console);
   return {Error{printable(s.arguments.source.file.string()),
-                fmt::format("nothing fits at any of {} sizes ({})", s.tried, plural(s.evaluated, "configuration")),
-                s.gpus ? "orch search without --open gpus says why" : "orch search without --open params says why"},
+                fmt::format("nothing is left at any of {} ({})", plural(s.tried, "size"),
+                            plural(s.evaluated, "configuration")),
+                "loosen what the experiment fixes: batch, constraints, --where"},
           Exit::invalid_experiment};
 }
 
@@ -339,7 +445,8 @@ Ending run(Sizes& s) {
   const auto status = s.gpus ? try_gpus(s) : try_models(s);
   s.console.progress("");
   if (!status) return {status.error(), Exit::invalid_experiment};
-  if (s.found.empty()) return nothing_fits(s);
+  if (!s.complete) s.console.note(fmt::format("interrupted after {}: the best so far\n", plural(s.tried, "size")));
+  if (s.found.empty()) return nothing_left(s);
   const auto questions = answers(s);
   s.lists.assign(questions.begin(), questions.end());
   std::erase_if(s.lists, [](const RunList& list) { return list.runs.empty(); });
@@ -348,7 +455,7 @@ Ending run(Sizes& s) {
   const auto& asked = std::ranges::find_if(s.found, [&](const Best& best) { return &best.planned == &s.best(); })->asked;
   const auto how = fmt::format("the answer to \"{}\"", s.lists.front().title);
   if (auto written = write_best(s.arguments, s.experiment, s.best(), asked, how); !written) return written.error();
-  if (s.arguments.common.format != "json") say(s.arguments, next_step(s.arguments, s.best()), s.console);
+  if (s.arguments.common.format != "json") say(s.arguments, next_step(s.arguments, ""), s.console);
   if (!s.complete) return Exit::interrupted;
   return plan::has_limits(s.experiment.budget) && !keeps_budget(s) ? Exit::over_budget : Exit::ok;
 }

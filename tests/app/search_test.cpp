@@ -295,7 +295,7 @@ TEST_CASE("the number of GPUs can be searched", "[app][search]") {
     double days, hours;
   };
   std::vector<Best> bests;
-  for (const int gpus : {1, 2, 4, 8, 16, 24, 32, 40, 48, 56, 64}) {
+  for (const int gpus : {1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80}) {
     auto alone = thirteen;
     alone.gpus = "gpus = " + std::to_string(gpus);
     auto only = asked(written(desk, "alone.lua", alone));
@@ -378,4 +378,56 @@ TEST_CASE("sizes are searched one at a time", "[app][search]") {
   fails({"gpus", "params"}, {}, Exit::usage, "gpus and params cannot be opened together");
   fails({"params"}, {}, Exit::invalid_experiment, "has several numbers of GPUs, and --open asks about one");
   fails({"gpus"}, {.batch = "batch = { global_batch = { 16, 32 } },"}, Exit::invalid_experiment, "has several batches");
+}
+
+// What fits may be too slow: then a smaller one is looked for, and the rest of a step is halved.
+TEST_CASE("the largest model within a deadline may be smaller than the experiment's", "[app][search]") {
+  const Desk desk;
+  const Changes one{.gpus = "gpus = 8", .batch = "batch = { global_batch = 128 },", .strategies = "strategies = { ddp { recompute = \"full\" } },",
+                    .constraints = "", .more = "budget = { deadline_days = 4 },"};
+  auto arguments = asked(written(desk, "x.lua", one));
+  arguments.opening.open = {"params"};
+  arguments.opening.keep = {"recompute"};
+  const auto said = desk(app::search_command, arguments);
+  REQUIRE(said.exit == Exit::ok);
+  const auto kept = list_of(said.json(), "largest_model_in_budget");
+  REQUIRE(!kept.empty());
+  CHECK(kept[0]["days_to_train"].get<double>() <= 4);
+  CHECK(kept[0]["days_to_train"].get<double>() > 3.2);
+  CHECK(kept[0]["params"].get<double>() < 1.3e9);
+  CHECK(list_of(said.json(), "largest_model")[0]["params"].get<double>() > 1.3e9);
+}
+
+// Sizes that a filter leaves nothing of are no end: layers of larger ones may be multiples again.
+TEST_CASE("a size that --where excludes does not end a search for the largest", "[app][search]") {
+  const Desk desk;
+  const Changes one{.gpus = "gpus = 1", .strategies = "strategies = { ddp {} },", .constraints = ""};
+  auto arguments = asked(written(desk, "x.lua", one));
+  arguments.opening.open = {"params"};
+  arguments.where = "layers % 8 == 0";
+  const auto largest = list_of(desk(app::search_command, arguments).json(), "largest_model");
+  REQUIRE(!largest.empty());
+  CHECK(largest[0]["params"].get<double>() > 2e9);
+  CHECK(largest[0]["layers"].get<int>() % 8 == 0);
+}
+
+TEST_CASE("where nodes come and go, a search puts what ends first first", "[app][search]") {
+  const Desk desk;
+  const Changes windows{.gpus = "nodes = { 1, 4 }", .batch = "batch = { global_batch = 128 },",
+                        .strategies = "strategies = { fsdp {} },", .constraints = "",
+                        .more = R"(start = "2027-01-01", availability = { { from = "2027-01-01", nodes = 1 }, { from = "2027-02-01", nodes = 4 } },)"};
+  auto arguments = asked(written(desk, "x.lua", windows));
+  const auto said = desk(app::search_command, arguments);
+  CAPTURE(said.notes);
+  REQUIRE(said.exit == Exit::ok);
+  const auto list = list_of(said.json(), "time");
+  for (std::size_t i = 1; i < list.size(); ++i)
+    CHECK(list[i - 1]["ends"].get<std::string>() <= list[i]["ends"].get<std::string>());
+  CHECK(list[0]["nodes"] == 1);
+}
+
+TEST_CASE("strategies of which nothing fits are named", "[app][search]") {
+  const Desk desk;
+  const auto file = written(desk, "x.lua", {.model = "gpt-13b", .strategies = "strategies = { fsdp {}, ddp {} },", .constraints = ""});
+  CHECK(desk(app::search_command, asked(file, "table")).has("nothing of ddp works and fits"));
 }

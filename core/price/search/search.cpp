@@ -318,6 +318,7 @@ plan::Run run_at(const Space& space, const backend::Backends& backends, const Pl
   auto run = maker.run();
   reasons = maker.problems();
   if (!run.partition) return run;
+  plan::check_calendar(run, space.experiment().calendar, reasons);
   plan::check(run, space.experiment().budget, reasons, run.warnings);
   backends.of(*run.strategy).check(run, reasons, run.warnings);
   maker.check_constraints(reasons);

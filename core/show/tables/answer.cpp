@@ -221,26 +221,32 @@ std::string nothing_fits(const Runs& runs) {
                      host ? " on the host" : "");
 }
 
-// With what would fit, where that is known.
-Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
-  const auto* found = nearby_of(runs, nearby);
-  if (!found) return {nothing_fits(runs) + ".", "", ""};
-  return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), who(*found->listed, runs),
-                      and_list(found->changes), price_and_end(found->planned, experiment)),
-          ground(found->planned.estimate) + ".", ""};
-}
-
 // By its strategy, where that tells it from the others.
 std::string listed_text(const Planned& listed, const Runs& runs) {
   const bool alone = std::ranges::all_of(runs, [&](const Planned* run) { return run->run.gpus == listed.run.gpus; });
   return alone && !has_variants(listed, runs) ? listed.run.strategy->name : who(listed, runs);
 }
 
+// With what would fit, where that is known.
+Answer without_fit(const Runs& runs, const std::vector<Nearby>& nearby, const plan::Experiment& experiment) {
+  const auto* found = nearby_of(runs, nearby);
+  if (!found) return {nothing_fits(runs) + ".", "", ""};
+  const auto& [planned, listed, changes] = *found;
+  const auto name = planned.run.gpus == listed->run.gpus ? listed_text(*listed, runs) : listed->run.strategy->name;
+  return {fmt::format("{}; {} fits with {}: {}.", nothing_fits(runs), name,
+                      and_list(found->changes), price_and_end(found->planned, experiment)),
+          ground(found->planned.estimate) + ".", ""};
+}
+
 // What is faster than what is listed.
 std::string not_listed(const Runs& runs, const std::vector<Nearby>& nearby) {
   Parts parts;
   for (const auto& each : nearby)
-    if (contains(runs, each.listed))
+    if (contains(runs, each.listed) && !fits(each.listed))
+      parts.push_back(fmt::format("{}, which does not fit as it is listed, reaches {} days with {}",
+                                  each.listed->run.strategy->name, amount(each.planned.estimate.days_to_train),
+                                  and_list(each.changes)));
+    else if (contains(runs, each.listed))
       parts.push_back(fmt::format("{} reaches {} days instead of {} with {}", listed_text(*each.listed, runs),
                                   amount(each.planned.estimate.days_to_train),
                                   amount(each.listed->estimate.days_to_train), and_list(each.changes)));
@@ -287,7 +293,10 @@ Answer answer(const RankedRuns& result) {
     if (!found.sure.empty()) sure.push_back(about + found.sure);
     if (!found.nearby.empty()) nearby.push_back(about + found.nearby);
   }
-  if (sure.size() > kMost) sure.erase(sure.begin(), sure.end() - kMost);
+  if (const auto all = sure.size(); all > kMost) {
+    sure.erase(sure.begin(), sure.end() - kMost);
+    sure.push_back(fmt::format("The other {}: orch explain.", all - kMost));
+  }
   return {"the best of each " + and_list(what_differs(result)) + ": " + join(bests, "; ") + ".", join(sure, " "),
           join(nearby, " ")};
 }

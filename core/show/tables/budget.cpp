@@ -93,20 +93,22 @@ Verdict budget_verdict(const RankedRuns& result) {
   const auto& experiment = *result.experiment;
   if (!plan::has_limits(experiment.budget)) return {};
   const Planned* cheapest = nullptr;
-  std::size_t fitting = 0, within = 0, at_risk = 0;
+  std::size_t fitting = 0, within = 0, at_risk = 0, at_risk_within = 0;
   for (const auto* run : result.runs) {
     if (run->estimate.fit == plan::Fit::oom) continue;
     ++fitting;
     if (!cheapest || run->job_hours() < cheapest->job_hours()) cheapest = run;
     within += keeps(*run, experiment);
-    at_risk += standing(*run, experiment) == Standing::at_risk;
+    const bool risky = standing(*run, experiment) == Standing::at_risk;
+    at_risk += risky;
+    at_risk_within += risky && keeps(*run, experiment);
   }
   if (!cheapest) return {"budget: no run fits its GPUs, so none can keep it", false};
   auto text = fmt::format("budget of {}: kept by {} of {} that fit", limits_text(experiment.budget),
                           within, plural(fitting, "run"));
-  if (at_risk > 0)
-    text += fmt::format(", {} at risk (a limit lies within {} 90 % range)", at_risk,
-                        at_risk == 1 ? "its" : "their");
+  if (at_risk_within > 0) text += fmt::format(", {} of them at risk (a limit lies within the 90 % range)", at_risk_within);
+  if (at_risk > at_risk_within)
+    text += fmt::format("; {} more may keep it, at the low end of the range", at_risk - at_risk_within);
   text += "; the cheapest takes " + price(*cheapest, experiment);
   return {text, within == 0};
 }

@@ -136,7 +136,8 @@ Json run_fields(const plan::Planned& p) {
 }
 
 void add_limits(const plan::Planned& run, const plan::Experiment& experiment, Json& json) {
-  if (plan::has_limits(experiment.budget)) json["budget"] = name(standing(run, experiment));
+  if (plan::has_limits(experiment.budget) && run.estimate.fit != plan::Fit::oom)
+    json["budget"] = name(standing(run, experiment));
   add_dates(run.estimate, experiment.calendar, json);
 }
 

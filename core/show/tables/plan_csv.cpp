@@ -98,7 +98,10 @@ CsvColumns csv_columns(const RankedRuns& result) {
   out.push_back({"tflops_convention", [](const Planned&) { return "megatron"; }});
   const auto& experiment = *result.experiment;
   if (plan::has_limits(experiment.budget))
-    out.push_back({"budget", [&](const Planned& p) { return name(standing(p, experiment)); }});
+    out.push_back({"budget", [&](const Planned& p) -> CsvCell {
+                     if (p.estimate.fit == plan::Fit::oom) return "";
+                     return name(standing(p, experiment));
+                   }});
   add_dates(experiment.calendar, out);
   out.push_back({"priced_as", [](const Planned& p) { return p.estimate.stack; }});
   out.push_back({"remarks", [](const Planned& p) { return join(p.estimate.remarks, "; "); }});

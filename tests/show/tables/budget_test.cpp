@@ -102,8 +102,8 @@ TEST_CASE("the verdict counts what is kept and what is at risk", "[report][budge
   const auto verdict = budget_verdict(test::result_of(experiment, runs));
   CHECK_FALSE(verdict.over);
   CHECK(verdict.text ==
-        "budget of 2,520 GPU-hours: kept by 2 of 4 runs that fit, 2 at risk (a limit lies within "
-        "their 90 % range); the cheapest takes 1,200 GPU-hours (48 %) and 50.0 days");
+        "budget of 2,520 GPU-hours: kept by 2 of 4 runs that fit, 1 of them at risk (a limit lies within "
+        "the 90 % range); 1 more may keep it, at the low end of the range; the cheapest takes 1,200 GPU-hours (48 %) and 50.0 days");
   // Beyond the limit by its own estimate, though not by all of its range.
   CHECK(budget_verdict(test::result_of(experiment, {planned("a", 110)})).over);
   CHECK_THAT(budget_verdict(test::result_of(until("2027-06-01"), runs)).text,
