@@ -39,12 +39,14 @@ TEST_CASE("the clock of cores is the mean of what the kernel says", "[launch][lo
 TEST_CASE("GPUs are asked for their use before a run, and for their clock during it", "[launch][local]") {
   FakeShell shell;
   FakeClock clock;
-  shell.once("nvidia-smi", {0, "20, 210\n40, 210\n", ""});
+  // Right after another run: its use is still in the mean, and that of others stays.
+  for (const auto* use : {"90, 1900\n50, 1900\n", "60, 210\n60, 210\n", "20, 210\n40, 210\n", "30, 210\n40, 210\n"})
+    shell.once("nvidia-smi", {0, use, ""});
   MachineLoad load(shell, clock, "2,3");
   CHECK(shell.commands.at(0).argv == std::vector<std::string>{"nvidia-smi", "--query-gpu=utilization.gpu,clocks.sm",
                                                               "--format=csv,noheader,nounits", "-i", "2,3"});
   load.look();
-  CHECK(shell.commands.size() == 1);  // not at once
+  CHECK(shell.commands.size() == 4);  // not at once
   shell.once("nvidia-smi", {0, "100, 1700\n100, 1900\n", ""});
   shell.once("nvidia-smi", {0, "100, [N/A]\n100, 1500\n", ""});
   for (int i = 0; i < 2; ++i) {
@@ -52,12 +54,21 @@ TEST_CASE("GPUs are asked for their use before a run, and for their clock during
     load.look();
     load.look();
   }
-  CHECK(shell.commands.size() == 3);
+  CHECK(shell.commands.size() == 6);
   const auto event = json::parse(load.event());
   CHECK(event["event"] == "machine");
-  CHECK(event["time"] == clock.now());
+  CHECK(event["time"].get<double>() == Catch::Approx(clock.now()).epsilon(0).margin(1e-3));
   CHECK(event["others_share"] == Catch::Approx(0.3));
   CHECK(event["clock_mhz"] == 1650);
+}
+
+TEST_CASE("a GPU that is idle is asked once", "[launch][local]") {
+  FakeShell shell;
+  FakeClock clock;
+  shell.once("nvidia-smi", {0, "0, 210\n", ""});
+  MachineLoad load(shell, clock, "0");
+  CHECK(shell.commands.size() == 1);
+  CHECK(json::parse(load.event())["others_share"] == 0);
 }
 
 TEST_CASE("a machine that does not answer leaves no event", "[launch][local]") {

@@ -20,6 +20,8 @@ namespace {
 constexpr double kFirstLook = 0.1, kFirstOfGpus = 2, kLooks = 10;
 constexpr double kLeastSeconds = 0.2;  // in a shorter time the ticks of /proc/stat say nothing
 constexpr double kAnswerSeconds = 5;   // for nvidia-smi
+constexpr double kMoment = 0.7;        // between two looks at GPUs that seem to be in use
+constexpr int kAgain = 3;              // times that they are looked at again
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -73,9 +75,9 @@ std::optional<double> used_seconds(const std::string& proc_stat, const std::vect
   return sum / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-MachineLoad::MachineLoad(Shell& shell, const Clock& clock, std::string gpus)
+MachineLoad::MachineLoad(Shell& shell, Clock& clock, std::string gpus)
     : shell_(shell), clock_(clock), gpus_(std::move(gpus)), cores_(usable_cores()) {
-  if (!gpus_.empty()) gpu_share_ = ask_gpus().share;
+  if (!gpus_.empty()) gpu_share_ = use_by_others();
   start_ = sample();
   next_look_ = start_.steady + (gpus_.empty() ? kFirstLook : kFirstOfGpus);
 }
@@ -107,6 +109,16 @@ MachineLoad::Gpus MachineLoad::ask_gpus() const {
     if (const auto mhz = number_from<double>(trim(words[1]))) clocks.push_back(*mhz);
   }
   return {mean(shares), mean(clocks)};
+}
+
+// What is in use is the mean of the last second: a run that ended just before this one is still in it.
+std::optional<double> MachineLoad::use_by_others() const {
+  auto least = ask_gpus().share;
+  for (int i = 0; i < kAgain && least && *least > 0; ++i) {
+    clock_.sleep(kMoment);
+    if (const auto share = ask_gpus().share) least = std::min(*least, *share);
+  }
+  return least;
 }
 
 std::optional<double> MachineLoad::others_share() const {

@@ -21,7 +21,7 @@ std::optional<double> clock_of_cores(const std::string& cpuinfo);
 class MachineLoad {
  public:
   // gpus: those of the run, as nvidia-smi -i takes them; empty: it computes on cores.
-  MachineLoad(Shell& shell, const Clock& clock, std::string gpus);
+  MachineLoad(Shell& shell, Clock& clock, std::string gpus);
 
   // While ranks train, often: every few seconds the clock is read.
   void look();
@@ -40,9 +40,10 @@ class MachineLoad {
     std::optional<double> share, clock;  // their means
   };
   Gpus ask_gpus() const;
+  std::optional<double> use_by_others() const;
 
   Shell& shell_;
-  const Clock& clock_;
+  Clock& clock_;
   std::string gpus_;
   std::vector<int> cores_;
   Sample start_;
