@@ -9,7 +9,6 @@
 #include "core/app/search_sizes.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/plan/resolve.h"
 #include "core/price/search/compare.h"
 #include "core/price/search/lua_text.h"
 #include "core/price/search/search.h"
@@ -209,14 +208,10 @@ std::string absent(const Search& s) {
 // Questions that a plan answers each by itself.
 std::string together(const Search& s) {
   std::vector<std::string> several;
-  for (const auto& [name, what] : {std::pair{"cluster", "clusters"}, {"partition", "partitions"}, {"seq", "sequence lengths"}})
-    for (const auto& asked : s.experiment.strategies) {
-      const plan::Frame frame(s.experiment, s.experiment.models.front(), asked);
-      const auto& source = frame.source(frame.index(name));
-      if (source.axis >= 0 && frame.axes()[static_cast<std::size_t>(source.axis)]->points.size() > 1 &&
-          !contains(several, what))
-        several.push_back(what);
-    }
+  const plan::Frame frame(s.experiment, s.experiment.models.front(), s.experiment.strategies.front());
+  for (const auto& [field, what] :
+       {std::pair{"cluster", "clusters"}, {"partition", "partitions"}, {"seq", "sequence lengths"}})
+    if (lists_several(frame, field)) several.push_back(what);
   if (several.empty()) return "";
   return fmt::format("the lists rank several {} together; --set or --where searches one\n", and_list(several));
 }
@@ -284,13 +279,14 @@ Ending run(Search& s) {
     return verdict_exit(s);
   }
   const auto how = fmt::format("the fastest of {}", plural(s.found.evaluated, "configuration"));
-  if (auto status = write_best(s.arguments, s.experiment, s.best(), s.space->strategy_at(s.places.at(&s.best())), how);
-      !status)
-    return status.error();
+  const auto& asked = s.space->strategy_at(s.places.at(&s.best()));
+  if (auto status = write_best(s.arguments, s.experiment, s.best(), asked, how); !status) return status.error();
   if (s.arguments.common.format == "json")
     s.console.note(trained(s));
   else
-    say(s.arguments, "\n" + trained(s) + together(s) + absent(s) + warnings(s) + verdict(s) + runner_up(s) + next_step(s.arguments, search::strategy_lua(s.best().run)),
+    say(s.arguments,
+        "\n" + trained(s) + together(s) + absent(s) + warnings(s) + verdict(s) + runner_up(s) +
+            next_step(s.arguments, search::strategy_lua(s.best().run)),
         s.console);
   return verdict_exit(s);
 }

@@ -42,6 +42,11 @@ std::string same_search(const SearchArguments& arguments) {
 
 }  // namespace
 
+bool lists_several(const plan::Frame& frame, std::string_view field) {
+  const auto& source = frame.source(frame.index(field));
+  return source.axis >= 0 && frame.axes()[static_cast<std::size_t>(source.axis)]->points.size() > 1;
+}
+
 Result<search::Options> options_of(App& app, const SearchArguments& arguments) {
   auto options = arguments.options;
   options.interrupted = interrupted;

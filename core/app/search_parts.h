@@ -7,9 +7,13 @@
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
+#include "core/plan/resolve.h"
 #include "core/show/tables/json.h"
 
 namespace orch::app {
+
+// Whether the experiment lists several values of a field.
+bool lists_several(const plan::Frame& frame, std::string_view field);
 
 // With what --where asks of each configuration, and Ctrl-C.
 Result<search::Options> options_of(App& app, const SearchArguments& arguments);

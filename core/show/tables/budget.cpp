@@ -106,7 +106,8 @@ Verdict budget_verdict(const RankedRuns& result) {
   if (!cheapest) return {"budget: no run fits its GPUs, so none can keep it", false};
   auto text = fmt::format("budget of {}: kept by {} of {} that fit", limits_text(experiment.budget),
                           within, plural(fitting, "run"));
-  if (at_risk_within > 0) text += fmt::format(", {} of them at risk (a limit lies within the 90 % range)", at_risk_within);
+  if (at_risk_within > 0)
+    text += fmt::format(", {} of them at risk (a limit lies within the 90 % range)", at_risk_within);
   if (at_risk > at_risk_within)
     text += fmt::format("; {} more may keep it, at the low end of the range", at_risk - at_risk_within);
   text += "; the cheapest takes " + price(*cheapest, experiment);
