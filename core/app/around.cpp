@@ -71,7 +71,7 @@ std::vector<Planned> search_near(App& app, const plan::Experiment& experiment, c
   const auto found = search::search(**space, app.backends(), options);
   std::vector<Planned> out;
   if (!found || !found->complete) return out;
-  for (const auto& score : found->strategies) {
+  for (const auto& score : found->strategies()) {
     std::vector<Error> reasons;
     auto planned = app.explain(search::run_at(**space, app.backends(), score.place, reasons));
     if (planned && reasons.empty() && fits(*planned) && is_started(app, planned->run))

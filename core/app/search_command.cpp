@@ -31,6 +31,14 @@ std::string progress_line(const search::Progress& progress) {
   return line;
 }
 
+// What is shown of the layouts of one machine, size and sequence length.
+struct Results {
+  const search::Lists* found = nullptr;
+  std::vector<RunList> lists = {};  // the best by time first, the front last
+
+  const plan::Planned& best() const { return *lists.front().runs.front(); }
+};
+
 // One search from its experiment to what is printed.
 struct Search {
   App& app;
@@ -41,9 +49,11 @@ struct Search {
   search::Found found = {};
   std::deque<plan::Planned> runs = {};  // what the tables show, priced item by item
   std::map<const plan::Planned*, search::Place> places = {};
-  std::vector<RunList> lists = {};         // of those; the best by time first, the front last
+  std::vector<Results> questions = {};
 
-  const plan::Planned& best() const { return *lists.front().runs.front(); }
+  const Results& fastest() const {
+    return *std::ranges::min_element(questions, {}, [](const auto& q) { return q.best().estimate.days_to_train; });
+  }
 };
 
 bool is_usage(const Errors& errors) {
@@ -74,7 +84,7 @@ Status look(Search& s) {
 
 // Of a top of 0, all.
 // Where nodes come and go, what ends first is the best by time, and any of the fastest may be that.
-Status price(Search& s, RunList list, const std::vector<search::Score>& scores, std::size_t top) {
+Status price(Search& s, Results& question, RunList list, const std::vector<search::Score>& scores, std::size_t top) {
   const auto& calendar = s.experiment.calendar;
   const bool by_date = list.measure == tables::Measure::time && !calendar.windows.empty();
   for (std::size_t i = 0; i < scores.size() && (by_date || top == 0 || i < top); ++i) {
@@ -90,55 +100,71 @@ Status price(Search& s, RunList list, const std::vector<search::Score>& scores, 
       return calendar.calendar_days(run->portions(run->job_days()));
     });
   if (top > 0 && list.runs.size() > top) list.runs.resize(top);
-  s.lists.push_back(std::move(list));
+  question.lists.push_back(std::move(list));
   return {};
 }
 
-std::string front_title(const Search& s) {
-  const auto& runs = s.lists.back().runs;
+std::string front_title(const Results& question) {
+  const auto& runs = question.lists.back().runs;
   const bool same = std::all_of(runs.begin(), runs.end(), [&](const plan::Planned* run) {
     return run->run.gpus == runs.front()->run.gpus;
   });
   auto title = fmt::format("Pareto front: faster only with more memory{}", same ? "" : " or more GPU-hours");
-  if (runs.size() < s.found.front.size())
-    title += fmt::format("; the first {} of {}", runs.size(), group_digits(static_cast<double>(s.found.front.size())));
+  if (const auto all = question.found->front.size(); runs.size() < all)
+    title += fmt::format("; the first {} of {}", runs.size(), group_digits(static_cast<double>(all)));
   return title;
 }
 
-Status price_all(Search& s) {
+Status price_all(Search& s, const search::Lists& found) {
   using tables::Measure;
   struct Wanted {
     RunList list;
     const std::vector<search::Score>& scores;
     std::size_t top;
   };
-  const auto& found = s.found;
   const auto top = s.arguments.top;
   const auto most = [&](std::size_t usual) { return top > 0 ? top : usual; };
   const bool terminal = s.arguments.common.format == "table";
   const std::vector<search::Score> none;
-  const bool sizes = s.experiment.models.size() > 1;
-  const bool several = (sizes || s.experiment.strategies.size() > 1) && found.strategies.size() > 1;
+  const bool several = s.experiment.strategies.size() > 1 && found.strategies.size() > 1;
+  Results question{&found};
   for (const auto& [list, scores, count] :
        {Wanted{{"time", "Best by time to train"}, found.fastest, most(kFastest)},
-        Wanted{{"strategy", sizes ? "Best of each model and strategy" : "Best of each strategy"},
-               several ? found.strategies : none, most(0)},
+        Wanted{{"strategy", "Best of each strategy"}, several ? found.strategies : none, most(0)},
         Wanted{{"gpu_hours", "Best by GPU-hours", Measure::gpu_hours}, found.cheapest, most(kOthers)},
         Wanted{{"headroom", "Best by memory headroom, of those that take at most twice as long as the best",
                 Measure::memory},
                found.roomiest, most(kOthers)},
         Wanted{{"pareto", ""}, found.front, most(terminal ? kFront : 0)}})
-    if (auto status = price(s, list, scores, count); !status) return status;
-  s.lists.back().title = front_title(s);
+    if (auto status = price(s, question, list, scores, count); !status) return status;
+  question.lists.back().title = front_title(question);
+  s.questions.push_back(std::move(question));
   return {};
+}
+
+// The best of each question, in their order.
+tables::RankedRuns bests_of(const Search& s) {
+  static const std::vector<plan::Rejected> kNone;
+  tables::RankedRuns result;
+  result.experiment = &s.experiment;
+  result.rejected = &kNone;
+  result.apart = true;
+  for (const auto& question : s.questions) result.runs.push_back(&question.best());
+  return result;
+}
+
+// What tells a question from the others; "" where there is one.
+std::string name_of(const Search& s, const Results& question) {
+  return s.questions.size() < 2 ? "" : tables::question_text({&question.best()}, bests_of(s));
 }
 
 std::string json_of(const Search& s) {
   tables::Json best = tables::Json::array(), pareto = tables::Json::array();
-  for (const auto& list : s.lists) {
-    const bool named = &list != &s.lists.back();
-    add_entries(s.experiment, list, named, named ? best : pareto);
-  }
+  for (const auto& question : s.questions)
+    for (const auto& list : question.lists) {
+      const bool named = &list != &question.lists.back();
+      add_entries(s.experiment, list, named, named ? best : pareto);
+    }
   return tables::dump({{"version", 1},
                        {"experiment", s.experiment.name},
                        {"space", std::llround(s.found.space)},
@@ -147,7 +173,7 @@ std::string json_of(const Search& s) {
                        {"oom", std::llround(s.found.oom)},
                        {"seconds", s.found.seconds},
                        {"complete", s.found.complete},
-                       {"keeps_budget", s.found.keeps_budget},
+                       {"keeps_budget", s.found.keeps_budget()},
                        {"best", std::move(best)},
                        {"pareto", std::move(pareto)}});
 }
@@ -181,9 +207,9 @@ std::string trained(const Search& s) {
 }
 
 std::string verdict(const Search& s) {
-  if (!plan::has_limits(s.experiment.budget) || s.found.fastest.empty()) return "";
+  if (!plan::has_limits(s.experiment.budget) || s.found.empty()) return "";
   const auto limits = tables::limits_text(s.experiment.budget);
-  if (!s.found.keeps_budget)
+  if (!s.found.keeps_budget())
     return fmt::format("budget of {}: nothing keeps it; the lists show what comes nearest\n",
                        limits);
   return fmt::format(
@@ -197,7 +223,7 @@ std::string absent(const Search& s) {
   std::vector<std::string> names;
   for (const auto& asked : s.experiment.strategies) {
     const auto& name = asked.strategy->name;
-    const bool found = std::ranges::any_of(s.found.strategies, [&](const search::Score& score) {
+    const bool found = std::ranges::any_of(s.found.strategies(), [&](const search::Score& score) {
       return s.space->strategy_at(score.place).strategy->name == name;
     });
     if (!found && !contains(names, name)) names.push_back(name);
@@ -205,20 +231,9 @@ std::string absent(const Search& s) {
   return names.empty() ? "" : fmt::format("nothing of {} works and fits\n", and_list(names));
 }
 
-// Questions that a plan answers each by itself.
-std::string together(const Search& s) {
-  std::vector<std::string> several;
-  const plan::Frame frame(s.experiment, s.experiment.models.front(), s.experiment.strategies.front());
-  for (const auto& [field, what] :
-       {std::pair{"cluster", "clusters"}, {"partition", "partitions"}, {"seq", "sequence lengths"}})
-    if (lists_several(frame, field)) several.push_back(what);
-  if (several.empty()) return "";
-  return fmt::format("the lists rank several {} together; --set or --where searches one\n", and_list(several));
-}
-
-std::string warnings(const Search& s) {
+std::string warnings(const Search& s, const Results& question) {
   std::string out;
-  const auto& best = s.best().run;
+  const auto& best = question.best().run;
   auto all = best.warnings;
   // A search asks no framework: what the best one's would refuse is told here.
   if (!best.framework.empty()) {
@@ -231,10 +246,10 @@ std::string warnings(const Search& s) {
   return out.empty() ? out : "warnings about the best:\n" + out;
 }
 
-std::string runner_up(const Search& s) {
-  const auto& runs = s.lists.front().runs;
+std::string runner_up(const Results& question) {
+  const auto& runs = question.lists.front().runs;
   std::string out;
-  if (const auto tied = search::ties(s.found.fastest); tied > 0)
+  if (const auto tied = search::ties(question.found->fastest); tied > 0)
     out += tables::tie_text(tied, "layout", tables::Measure::time) + "\n";
   if (runs.size() < 2) return out;
   const auto &best = *runs[0], &second = *runs[1];
@@ -245,18 +260,44 @@ std::string runner_up(const Search& s) {
   return out + (why.empty() ? "\n" : fmt::format("; per step: {}\n", why));
 }
 
+// About each question: what the tables do not say.
+std::string notes(const Search& s) {
+  std::string out;
+  for (const auto& question : s.questions) {
+    const auto text = warnings(s, question) + runner_up(question);
+    const auto name = name_of(s, question);
+    out += text.empty() || name.empty() ? text : name + ":\n" + text;
+  }
+  if (s.questions.size() < 2) return out;
+  const auto bests = bests_of(s);
+  return out + "the best of each " + and_list(tables::what_differs(bests)) + ":\n" +
+         join(mapped(s.questions, [&](const Results& question) {
+                return "  " + name_of(s, question) + ": " +
+                       tables::run_text(question.best(), bests.runs, s.experiment) + "\n";
+              }), "");
+}
+
 void print_all(const Search& s) {
   const auto& [format, screen] = s.arguments.common;
   if (format == "json") return s.console.print(json_of(s));
-  if (format == "csv") return s.console.print(csv_of(s.experiment, s.lists));
+  if (format == "csv") {
+    std::vector<RunList> lists;
+    for (const auto& question : s.questions) lists.insert(lists.end(), question.lists.begin(), question.lists.end());
+    return s.console.print(csv_of(s.experiment, lists));
+  }
   if (format == "table") s.console.print(tables::wrap(head(s), screen));
-  s.console.print(text_of(s.experiment, s.lists, screen));
+  for (const auto& question : s.questions) {
+    const auto name = name_of(s, question);
+    if (!name.empty() && &question != &s.questions.front()) s.console.print("\n");
+    if (!name.empty()) s.console.print(tables::heading(name, screen));
+    s.console.print(text_of(s.experiment, question.lists, screen));
+  }
 }
 
 Exit verdict_exit(const Search& s) {
   if (!s.found.complete) return Exit::interrupted;
-  if (s.found.fastest.empty()) return Exit::invalid_experiment;
-  return s.found.keeps_budget ? Exit::ok : Exit::over_budget;
+  if (s.found.empty()) return Exit::invalid_experiment;
+  return s.found.keeps_budget() ? Exit::ok : Exit::over_budget;
 }
 
 Ending run(Search& s) {
@@ -264,12 +305,13 @@ Ending run(Search& s) {
     return {status.error(), is_usage(status.error()) ? Exit::usage : Exit::invalid_experiment};
   if (auto status = look(s); !status)
     return {status.error(), s.arguments.where.empty() ? Exit::error : Exit::usage};
-  if (auto status = price_all(s); !status) return status.error();
+  for (const auto& lists : s.found.questions)
+    if (auto status = price_all(s, lists); !status) return status.error();
   print_all(s);
   if (!s.found.complete)
     s.console.note(fmt::format("interrupted after {:.1f} % of the space: the best so far\n",
                                100 * s.found.evaluated / std::max(1.0, s.found.space)));
-  if (s.found.fastest.empty()) {
+  if (s.found.empty()) {
     if (s.found.complete)
       s.console.complain(
           Error{printable(s.arguments.source.file.string()),
@@ -278,15 +320,19 @@ Ending run(Search& s) {
     say(s.arguments, reasons_text(s.app, s.experiment, *s.space, s.found), s.console);
     return verdict_exit(s);
   }
-  const auto how = fmt::format("the fastest of {}", plural(s.found.evaluated, "configuration"));
-  const auto& asked = s.space->strategy_at(s.places.at(&s.best()));
-  if (auto status = write_best(s.arguments, s.experiment, s.best(), asked, how); !status) return status.error();
+  const auto& fastest = s.fastest();
+  const auto& best = fastest.best();
+  const auto name = name_of(s, fastest);
+  const auto how = fmt::format("the fastest of {}{}", plural(s.found.evaluated, "configuration"),
+                               name.empty() ? "" : " (" + name + ")");
+  const auto& asked = s.space->strategy_at(s.places.at(&best));
+  if (auto status = write_best(s.arguments, s.experiment, best, asked, how); !status) return status.error();
   if (s.arguments.common.format == "json")
     s.console.note(trained(s));
   else
     say(s.arguments,
-        "\n" + trained(s) + together(s) + absent(s) + warnings(s) + verdict(s) + runner_up(s) +
-            next_step(s.arguments, search::strategy_lua(s.best().run)),
+        "\n" + trained(s) + absent(s) + notes(s) + verdict(s) +
+            next_step(s.arguments, s.questions.size() < 2 ? search::strategy_lua(best.run) : ""),
         s.console);
   return verdict_exit(s);
 }

@@ -51,14 +51,14 @@ Result<Outcome> try_size(Sizes& s, const plan::Experiment& sized, const std::str
   ++s.tried;
   s.evaluated += found->evaluated;
   Outcome outcome;
-  for (const auto& score : found->strategies) {
+  for (const auto& score : found->strategies()) {
     std::vector<Error> reasons;
     auto planned = s.app.explain(search::run_at(**space, s.app.backends(), score.place, reasons));
     if (!planned) return planned.error();
     outcome.keeps = outcome.keeps || tables::keeps(*planned, s.experiment);
     s.found.push_back({std::move(*planned), (*space)->strategy_at(score.place)});
   }
-  outcome.fits = !found->strategies.empty();
+  outcome.fits = !found->empty();
   outcome.too_large = found->fitting == 0 && found->oom > 0;
   if (!outcome.fits) s.why = reasons_text(s.app, sized, **space, *found);
   return outcome;

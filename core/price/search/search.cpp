@@ -5,9 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <thread>
+#include <tuple>
 
-#include "core/price/estimate/estimate.h"
+#include "core/base/text.h"
 #include "core/plan/check.h"
+#include "core/plan/tie.h"
+#include "core/price/estimate/estimate.h"
 #include "core/price/search/maker.h"
 
 namespace orch::search {
@@ -64,6 +67,14 @@ bool several_gpu_counts(const Space& space) {
   return false;
 }
 
+// Blocks with one key are about one question; keys that differ may be (models of nearly one size).
+using Key = std::tuple<std::size_t, std::int64_t, const plan::Partition*>;
+
+struct Rankings {
+  Ranking within, over;  // what keeps the budget, and what does not
+};
+using ByKey = std::map<Key, Rankings>;
+
 // One thread's share of the work. It holds all that an evaluation needs, so that none allocates.
 class Worker {
  public:
@@ -71,8 +82,7 @@ class Worker {
       : shared_(shared),
         experiment_(shared.space.experiment()),
         makers_(makers_of(shared.space)),
-        within_(remembered, gpu_hours),
-        over_(remembered, gpu_hours) {}
+        fresh_{{remembered, gpu_hours}, {remembered, gpu_hours}} {}
 
   void work() {
     Block block;
@@ -82,7 +92,7 @@ class Worker {
     shared_.changed.notify_all();
   }
 
-  void add_to(Found& found, Ranking& within, Ranking& over) const {
+  void add_to(Found& found, ByKey& rankings) const {
     found.evaluated += static_cast<double>(rejected_ + oom_ + fitting_);
     found.rejected += static_cast<double>(rejected_);
     found.oom += static_cast<double>(oom_);
@@ -96,8 +106,11 @@ class Worker {
     }
     if (closest_ && (found.closest.empty() || roomier(*closest_, found.closest.front())))
       found.closest.assign(1, *closest_);
-    within.merge(within_);
-    over.merge(over_);
+    for (const auto& [key, ranking] : rankings_) {
+      auto& merged = rankings.try_emplace(key, fresh_).first->second;
+      merged.within.merge(ranking.within);
+      merged.over.merge(ranking.over);
+    }
   }
 
  private:
@@ -108,7 +121,10 @@ class Worker {
   void evaluate(const Block& block) {
     auto& maker = *makers_[block.part];
     maker.start(block);
-    backend_ = &shared_.backends.of(*maker.run().strategy);
+    const auto& run = maker.run();
+    backend_ = &shared_.backends.of(*run.strategy);
+    const Key key{shared_.space.parts()[block.part].model, run.model.seq, run.partition};
+    ranking_ = &rankings_.try_emplace(key, fresh_).first->second;
     std::uint64_t seen = 0;
     do {
       evaluate(maker, {block, maker.inner()});
@@ -117,8 +133,8 @@ class Worker {
       if (shared_.stop.load(std::memory_order_relaxed)) break;
     } while (maker.next());
     shared_.evaluated.fetch_add(seen % kBetweenLooks, std::memory_order_relaxed);
-    within_.end_block();
-    over_.end_block();
+    ranking_->within.end_block();
+    ranking_->over.end_block();
   }
 
   void evaluate(Maker& maker, const Place& place) {
@@ -140,7 +156,7 @@ class Worker {
         estimate.schedule.empty() ? std::vector<plan::Portion>{{estimate.days_to_train, run.nodes}}
                                   : estimate.portions(estimate.days_to_train));
     kept_ += kept;
-    auto& ranking = kept ? within_ : over_;
+    auto& ranking = kept ? ranking_->within : ranking_->over;
     if (!ranking.wants(score) || !holds(maker, estimate, place)) return;
     ranking.add(score);
     if (kept) tell(score.days);
@@ -213,7 +229,9 @@ class Worker {
   };
   std::vector<Error> reasons_here_, warnings_;
   backend::Tally tally_;
-  Ranking within_, over_;  // what keeps the budget, and what does not
+  const Rankings fresh_;
+  ByKey rankings_;
+  Rankings* ranking_ = nullptr;  // of the block
   std::uint64_t rejected_ = 0, oom_ = 0, fitting_ = 0, kept_ = 0;
   std::map<std::string, Reason> reasons_;
   std::optional<Score> closest_;
@@ -234,41 +252,80 @@ void watch(Shared& shared, double total, Clock::time_point start) {
   }
 }
 
-// The fastest of each strategy, model by model: of those that keep the budget, or else of the others.
-std::vector<Score> best_of_each(const Space& space, const Ranking& within, const Ranking& over) {
-  using Key = std::pair<std::size_t, std::string>;
-  std::map<Key, Score> best;
-  for (const auto* ranking : {&within, &over}) {
-    std::map<Key, Score> here;
+// The fastest of each strategy: of those that keep the budget, or else of the others.
+std::vector<Score> best_of_each(const Space& space, const Rankings& rankings) {
+  std::map<std::string, Score> best;
+  for (const auto* ranking : {&rankings.within, &rankings.over}) {
+    std::map<std::string, Score> here;
     for (const auto& [index, score] : ranking->parts()) {
-      const auto& part = space.parts()[index];
-      const Key key{part.model, part.experiment.strategies.front().strategy->name};
-      const auto [place, fresh] = here.try_emplace(key, score);
+      const auto& name = space.parts()[index].experiment.strategies.front().strategy->name;
+      const auto [place, fresh] = here.try_emplace(name, score);
       if (!fresh && faster(score, place->second)) place->second = score;
     }
     best.merge(here);  // what is there already stays
   }
   std::vector<Score> scores;
-  for (const auto& [key, score] : best) scores.push_back(score);
-  std::ranges::sort(scores, [&](const Score& a, const Score& b) {
-    const auto one = space.parts()[a.place.block.part].model, other = space.parts()[b.place.block.part].model;
-    return one != other ? one < other : faster(a, b);
-  });
+  for (const auto& [name, score] : best) scores.push_back(score);
+  std::ranges::sort(scores, faster);
   return scores;
 }
 
-void take(Ranking& ranking, std::size_t top, Found& found) {
-  found.fastest = ranking.fastest();
-  found.cheapest = ranking.cheapest();
-  found.front = ranking.front();
-  found.roomiest = found.front;
-  std::erase_if(found.roomiest, [&](const Score& score) { return score.days > kSlow * found.front.front().days; });
-  std::ranges::sort(found.roomiest, roomier);
-  for (auto* list : {&found.cheapest, &found.roomiest})
+Lists lists_of(const Space& space, const Rankings& rankings, std::size_t top) {
+  Lists lists;
+  lists.keeps_budget = !rankings.within.empty();
+  const auto& ranking = lists.keeps_budget ? rankings.within : rankings.over;
+  lists.fastest = ranking.fastest();
+  lists.cheapest = ranking.cheapest();
+  lists.front = ranking.front();
+  lists.roomiest = lists.front;
+  std::erase_if(lists.roomiest, [&](const Score& score) { return score.days > kSlow * lists.front.front().days; });
+  std::ranges::sort(lists.roomiest, roomier);
+  for (auto* list : {&lists.cheapest, &lists.roomiest})
     if (list->size() > top) list->resize(top);
+  lists.strategies = best_of_each(space, rankings);
+  return lists;
+}
+
+// Machines in the order of the experiment, whichever was found first.
+std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::size_t top) {
+  std::vector<std::pair<Place, const Rankings*>> all;
+  for (const auto& [key, rankings] : by_key)
+    for (const auto* ranking : {&rankings.within, &rankings.over})
+      if (!ranking->empty()) {
+        all.emplace_back(ranking->fastest().front().place, &rankings);
+        break;
+      }
+  std::ranges::sort(all, {}, [](const auto& each) { return each.first.block.base; });
+  std::vector<plan::Run> runs;
+  for (const auto& [place, rankings] : all) {
+    Maker maker(space, place.block.part);
+    maker.start(place.block);
+    runs.push_back(maker.run());
+  }
+  const auto numbers = plan::questions_of(mapped(runs, [](const auto& run) { return &run; }));
+  std::map<std::size_t, Rankings> questions;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [at, fresh] = questions.try_emplace(numbers[i], *all[i].second);
+    if (fresh) continue;
+    at->second.within.merge(all[i].second->within);
+    at->second.over.merge(all[i].second->over);
+  }
+  std::vector<Lists> out;
+  for (const auto& [number, rankings] : questions) out.push_back(lists_of(space, rankings, top));
+  return out;
 }
 
 }  // namespace
+
+bool Found::keeps_budget() const {
+  return empty() || std::ranges::any_of(questions, &Lists::keeps_budget);
+}
+
+std::vector<Score> Found::strategies() const {
+  std::vector<Score> out;
+  for (const auto& lists : questions) out.insert(out.end(), lists.strategies.begin(), lists.strategies.end());
+  return out;
+}
 
 double size_of(const Space& space, const std::function<bool()>& interrupted) {
   Cursor cursor(space);
@@ -299,13 +356,11 @@ Result<Found> search(const Space& space, const backend::Backends& backends,
     watch(shared, found.space, start);
   }
   if (!shared.errors.empty()) return shared.errors;
-  Ranking within(remembered, gpu_hours), over(remembered, gpu_hours);
+  ByKey rankings;
   found.complete = !shared.stop;
-  for (const auto& worker : workers) worker->add_to(found, within, over);
-  found.keeps_budget = !within.empty() || over.empty();
-  take(found.keeps_budget ? within : over, options.top, found);
-  found.strategies = best_of_each(space, within, over);
-  if (!found.fastest.empty()) found.closest.clear();
+  for (const auto& worker : workers) worker->add_to(found, rankings);
+  found.questions = by_question(space, rankings, options.top);
+  if (!found.empty()) found.closest.clear();
   found.seconds = seconds_since(start);
   return found;
 }

@@ -36,6 +36,15 @@ struct Reason {
   Place example;
 };
 
+// The best layouts about one question (core/plan/tie.h: a size, a sequence length, a machine), each at its
+// best settings; and the front over all of its configurations.
+struct Lists {
+  bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
+  std::vector<Score> fastest, cheapest, front;
+  std::vector<Score> roomiest;    // of the front, what takes at most twice as long as the best
+  std::vector<Score> strategies;  // the fastest of each, within the budget where one is
+};
+
 // What a search found. The same for any number of threads, unless it was interrupted.
 struct Found {
   double space = 0;      // configurations that arithmetic allows
@@ -46,14 +55,14 @@ struct Found {
   double within_budget = 0;  // of those that fit, before constraints
   double seconds = 0;
   bool complete = true;
-  bool keeps_budget = true;  // false: nothing does, and the lists hold what does not
 
-  // The best layouts, each at its best settings; and the front over all configurations.
-  std::vector<Score> fastest, cheapest, front;
-  std::vector<Score> roomiest;  // of the front, what takes at most twice as long as the best
-  std::vector<Score> strategies;          // the fastest of each, within the budget where one is
+  std::vector<Lists> questions;  // those about which something fits, as plan::questions_of orders them
   std::map<std::string, Reason> reasons;  // by field
   std::vector<Score> closest;  // the nearest to fitting (GPU and host), where nothing fits
+
+  bool empty() const { return questions.empty(); }
+  bool keeps_budget() const;  // about some question, or there is nothing to keep it
+  std::vector<Score> strategies() const;  // the fastest of each, question by question
 };
 
 // How many configurations the space has; only the beginning is counted once interrupted says so.

@@ -49,6 +49,12 @@ std::set<Point> front_of(const std::vector<Point>& points) {
   return front;
 }
 
+// What was found, where there is one question.
+const Lists& only(const Found& found) {
+  REQUIRE(found.questions.size() == 1);
+  return found.questions.front();
+}
+
 std::vector<Point> points_of(const std::vector<Bench::Priced>& priced) {
   std::vector<Point> points;
   for (const auto& [run, estimate] : priced)
@@ -91,18 +97,19 @@ void compare(Bench& bench, const std::string& searched, const std::string& liste
   CHECK(found.complete);
   CHECK(found.evaluated == found.space);
   CHECK(found.rejected + found.oom + found.fitting == found.space);
-  CHECK(days_of(found.fastest) ==
+  CHECK(days_of(only(found).fastest) ==
         best_by_layout(priced, [](const auto& e) { return e.days_to_train; }));
   double least = 1e30;
   for (const auto& [run, estimate] : priced)
-    if (estimate.days_to_train <= 2 * found.fastest.front().days) least = std::min(least, estimate.peak_memory);
-  CHECK(found.roomiest.front().memory == least);
+    if (estimate.days_to_train <= 2 * only(found).fastest.front().days)
+      least = std::min(least, estimate.peak_memory);
+  CHECK(only(found).roomiest.front().memory == least);
   const auto hours = best_by_layout(priced, [](const auto& e) { return e.gpu_hours; });
-  CHECK(found.cheapest.front().gpu_hours == hours.front());
-  CHECK(points_of(found.front) == front_of(points_of(priced)));
-  CHECK(points_of(found.front).size() == found.front.size());
+  CHECK(only(found).cheapest.front().gpu_hours == hours.front());
+  CHECK(points_of(only(found).front) == front_of(points_of(priced)));
+  CHECK(points_of(only(found).front).size() == only(found).front.size());
   // Each place leads back to the run that was scored.
-  for (const auto& score : found.front) {
+  for (const auto& score : only(found).front) {
     const auto estimate = bench.price(bench.at(*space, score));
     CHECK(estimate.days_to_train == score.days);
     CHECK(estimate.peak_memory == score.memory);
@@ -149,8 +156,8 @@ TEST_CASE("a function may ask for what must be given", "[search]") {
   // Tensor parallel 1, 2, 4, 8 with 4, 5, 6, 7 micro-batches; 3 stages, 3 offloads, 3
   // recomputations.
   CHECK(found.space == (4 + 5 + 6 + 7) * 27);
-  REQUIRE_FALSE(found.front.empty());
-  for (const auto& score : found.front) {
+  REQUIRE_FALSE(only(found).front.empty());
+  for (const auto& score : only(found).front) {
     const auto run = bench.at(*space, score);
     CHECK(run.batch.global_batch == 64);
     CHECK(run.setting("prefetch") == run.setting("stage"));
@@ -192,7 +199,7 @@ TEST_CASE("a search of several strategies, GPU counts and lists", "[search]") {
     if (!beaten) expected.insert({e.days_to_train, e.peak_memory, e.gpu_hours});
   }
   std::set<Triple> actual;
-  for (const auto& score : found.front) actual.insert({score.days, score.memory, score.gpu_hours});
+  for (const auto& score : only(found).front) actual.insert({score.days, score.memory, score.gpu_hours});
   CHECK(actual == expected);
 }
 
@@ -207,15 +214,15 @@ TEST_CASE("the fastest of each strategy is found, however slow it is", "[search]
   const auto experiment = bench.parse(head("megatron {}, ddp {}, zero3 {}"));
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
-  REQUIRE(found.strategies.size() == 3);
+  REQUIRE(only(found).strategies.size() == 3);
   std::map<std::string, double> best;
-  for (const auto& score : found.strategies)
+  for (const auto& score : only(found).strategies)
     best[bench.at(*space, score).strategy->name] = score.days;
-  CHECK(found.strategies.front().days == found.fastest.front().days);
+  CHECK(only(found).strategies.front().days == only(found).fastest.front().days);
   for (const auto* name : {"ddp", "zero3"}) {
     const auto alone = bench.parse(head(std::string(name) + " {}"));
     const auto small = bench.space(alone);
-    CHECK(best.at(name) == bench.search(*small).fastest.front().days);
+    CHECK(best.at(name) == only(bench.search(*small)).fastest.front().days);
   }
 }
 
@@ -226,15 +233,15 @@ TEST_CASE("ties are the layouts whose ranges overlap with the best's", "[search]
   const auto experiment = bench.parse(kHead + kBatch + "strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
-  const auto best = bench.at(*space, found.fastest.front());
+  const auto best = bench.at(*space, only(found).fastest.front());
   const auto& at = plan::priced_at(best);
   const double reach = std::exp(2 * 1.645 * at.efficiency.time_spread.value);
   std::size_t expected = 0;
-  for (const auto& score : found.fastest)
-    expected += score.days <= reach * found.fastest.front().days;
-  CHECK(ties(found.fastest) == expected - 1);
+  for (const auto& score : only(found).fastest)
+    expected += score.days <= reach * only(found).fastest.front().days;
+  CHECK(ties(only(found).fastest) == expected - 1);
   CHECK(expected > 1);
-  CHECK(expected < found.fastest.size());
+  CHECK(expected < only(found).fastest.size());
 }
 
 TEST_CASE("a ramp-up on fewer nodes takes as long as a plan says", "[search]") {
@@ -257,7 +264,7 @@ TEST_CASE("a ramp-up on fewer nodes takes as long as a plan says", "[search]") {
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
   bool other = false;
-  for (const auto& score : found.fastest)
+  for (const auto& score : only(found).fastest)
     other |= bench.price(bench.at(*space, score), false).days_to_train != score.days;
   CHECK(other);
 }
@@ -272,11 +279,11 @@ TEST_CASE("a deadline counts on the calendar", "[search]") {
   };
   const auto free = with("");
   const auto free_space = bench.space(free);
-  const auto days = bench.search(*free_space).fastest.front().days;
+  const auto days = only(bench.search(*free_space)).fastest.front().days;
   const auto limit = "budget = { deadline_days = " + std::to_string(1.5 * days) + " }, ";
   const auto always = with(limit), half = with(limit + "availability = 0.5");
-  CHECK(bench.search(*bench.space(always)).keeps_budget);
-  CHECK_FALSE(bench.search(*bench.space(half)).keeps_budget);
+  CHECK(bench.search(*bench.space(always)).keeps_budget());
+  CHECK_FALSE(bench.search(*bench.space(half)).keeps_budget());
 }
 
 TEST_CASE("the number of threads does not change what is found", "[search]") {
@@ -287,7 +294,7 @@ TEST_CASE("the number of threads does not change what is found", "[search]") {
                   "function(r) return r.micro_batch ~= 2 end } }");
   const auto space = bench.space(experiment, {{}, {"flash_attention", "vocab_multiple"}});
   const auto one = bench.search(*space, 1);
-  REQUIRE(one.fastest.size() > 5);
+  REQUIRE(only(one).fastest.size() > 5);
   for (const unsigned threads : {2u, 3u, 7u}) {
     const auto several = bench.search(*space, threads);
     CHECK(several.evaluated == one.evaluated);
@@ -301,10 +308,10 @@ TEST_CASE("the number of threads does not change what is found", "[search]") {
         CHECK(a[i].days == b[i].days);
       }
     };
-    same(several.fastest, one.fastest);
-    same(several.cheapest, one.cheapest);
-    same(several.roomiest, one.roomiest);
-    same(several.front, one.front);
+    same(only(several).fastest, only(one).fastest);
+    same(only(several).cheapest, only(one).cheapest);
+    same(only(several).roomiest, only(one).roomiest);
+    same(only(several).front, only(one).front);
     for (const auto& [field, reason] : one.reasons) {
       REQUIRE(several.reasons.contains(field));
       CHECK(several.reasons.at(field).count == reason.count);
@@ -323,8 +330,8 @@ TEST_CASE("of equals the one nearest to the experiment is named", "[search]") {
     const auto experiment = bench.parse(lua);
     const auto space = bench.space(experiment, {{"tensor_parallel"}, {}});
     const auto found = bench.search(*space);
-    REQUIRE_FALSE(found.fastest.empty());
-    const auto best = bench.at(*space, found.fastest.front());
+    REQUIRE_FALSE(only(found).fastest.empty());
+    const auto best = bench.at(*space, only(found).fastest.front());
     CHECK(best.setting("sequence_parallel") == plan::Value(said));
   }
 }
@@ -339,7 +346,8 @@ TEST_CASE("the best keeps the budget where anything does", "[search]") {
   };
   const auto free = with("");
   const auto free_space = bench.space(free);
-  const auto all = bench.search(*free_space);
+  const auto found = bench.search(*free_space);
+  const auto& all = only(found);
   const auto fastest = all.fastest.front(), cheapest = all.cheapest.front();
   REQUIRE(cheapest.gpu_hours < fastest.gpu_hours);
 
@@ -348,18 +356,19 @@ TEST_CASE("the best keeps the budget where anything does", "[search]") {
   const auto limited = with("budget = { gpu_hours = " + std::to_string(hours) + " }, ");
   const auto limited_space = bench.space(limited);
   const auto within = bench.search(*limited_space);
-  CHECK(within.keeps_budget);
-  REQUIRE_FALSE(within.fastest.empty());
-  for (const auto& list : {within.fastest, within.cheapest, within.roomiest, within.front})
+  CHECK(within.keeps_budget());
+  const auto& kept = only(within);
+  REQUIRE_FALSE(kept.fastest.empty());
+  for (const auto& list : {kept.fastest, kept.cheapest, kept.roomiest, kept.front})
     for (const auto& score : list) CHECK(score.gpu_hours <= hours);
-  CHECK(within.cheapest.front().gpu_hours == cheapest.gpu_hours);
+  CHECK(kept.cheapest.front().gpu_hours == cheapest.gpu_hours);
 
   const auto poor = with("budget = { gpu_hours = 1 }, ");
   const auto poor_space = bench.space(poor);
   const auto none = bench.search(*poor_space);
-  CHECK_FALSE(none.keeps_budget);
+  CHECK_FALSE(none.keeps_budget());
   CHECK(none.within_budget == 0);
-  CHECK(none.fastest.front().days == fastest.days);
+  CHECK(only(none).fastest.front().days == fastest.days);
 }
 
 TEST_CASE("what cannot fit is counted, and the nearest is named", "[search]") {
@@ -369,8 +378,7 @@ TEST_CASE("what cannot fit is counted, and the nearest is named", "[search]") {
       "batch = { global_batch = 8 }, strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
-  CHECK(found.fastest.empty());
-  CHECK(found.front.empty());
+  CHECK(found.empty());
   CHECK(found.oom > 0);
   CHECK(found.fitting == 0);
   REQUIRE(found.closest.size() == 1);
@@ -383,8 +391,8 @@ TEST_CASE("a strict experiment lets no warning pass", "[search]") {
       bench.parse(kHead + kBatch + "strict = true, strategies = { megatron {} } }");
   const auto space = bench.space(experiment);
   const auto found = bench.search(*space);
-  REQUIRE_FALSE(found.fastest.empty());
-  for (const auto& score : found.front) CHECK(bench.at(*space, score).warnings.empty());
+  REQUIRE_FALSE(only(found).fastest.empty());
+  for (const auto& score : only(found).front) CHECK(bench.at(*space, score).warnings.empty());
 }
 
 TEST_CASE("an interrupted search gives what it has", "[search]") {
@@ -413,10 +421,35 @@ TEST_CASE("only what is accepted is found, and a failure to say so ends the sear
     return run.layout.pipeline_parallel == 4;
   };
   const auto found = must(search::search(*space, bench.backends, options));
-  REQUIRE_FALSE(found.fastest.empty());
-  for (const auto& score : found.fastest) CHECK(score.place.block.pipeline_parallel == 4);
+  REQUIRE_FALSE(only(found).fastest.empty());
+  for (const auto& score : only(found).fastest) CHECK(score.place.block.pipeline_parallel == 4);
   options.accept = [](const plan::Run&, const plan::Estimate&) -> Result<bool> {
     return Error{"--where", "no", ""};
   };
   CHECK_FALSE(search::search(*space, bench.backends, options));
+}
+
+// Held against searches of each machine and sequence length alone.
+TEST_CASE("machines and sequence lengths have lists of their own, in the order of a plan", "[search]") {
+  Bench bench;
+  const auto text = [](const std::string& cluster, const std::string& seq) {
+    return "return experiment { model = preset('gpt-1.3b', { seq = " + seq + " }), hardware = { cluster = " + cluster +
+           ", gpus = 16 }, batch = { global_batch = 32 }, strategies = { megatron {}, fsdp {} } }";
+  };
+  const auto both = bench.parse(text("{ 'dgx-h100', 'dgx-a100' }", "{ 4096, 2048 }"));
+  const auto space = bench.space(both);
+  const auto found = bench.search(*space);
+  REQUIRE(found.questions.size() == 4);
+  std::size_t at = 0;
+  for (const std::string seq : {"2048", "4096"})
+    for (const std::string cluster : {"'dgx-h100'", "'dgx-a100'"}) {
+      CAPTURE(seq, cluster);
+      const auto alone = bench.parse(text(cluster, seq));
+      const auto small = bench.space(alone);
+      const auto one = bench.search(*small);
+      const auto& here = found.questions[at++];
+      CHECK(days_of(here.fastest) == days_of(only(one).fastest));
+      CHECK(points_of(here.front) == points_of(only(one).front));
+      CHECK(days_of(here.strategies) == days_of(only(one).strategies));
+    }
 }

@@ -119,6 +119,8 @@ TEST_CASE("durations are written as SLURM does", "[report][watch]") {
 
 TEST_CASE("a failure without a kind tells only its reason", "[report][watch]") {
   CHECK(reason_text(run_status("a", State::failed, "no word of its end")) == "no word of its end");
+  CHECK(reason_text(run_status("a", State::failed, "out of memory\n  use a smaller micro_batch")) ==
+        "out of memory; use a smaller micro_batch");
   auto due = run_status("a", State::failed, "a node failed");
   due.record.failure = Failure::node;
   due.due = true;
