@@ -26,6 +26,7 @@ const std::vector<std::string>& frameworks() {
                                                "fsdp",
                                                "ddp",
                                                "megatron-core",
+                                               "megatron-bridge",
                                                "nemo",
                                                "nanotron",
                                                "torchtitan",
@@ -128,8 +129,11 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
   add("flash_attention", false);
   for (const auto* name : {"tensor_parallel", "pipeline_parallel", "context_parallel", "interleave"})
     add(name, std::int64_t{1});
+  add("expert_parallel", std::int64_t{1});
   add("sequence_parallel", false);
-  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights"}) add(name, {});
+  for (const auto* name : {"offload_activations", "cross_entropy", "master_weights", "expert_tensor_parallel",
+                           "expert_dispatch", "overlap_experts", "overlap_tensor", "recompute_modules"})
+    add(name, {});
   add("launch_blocking", false);
   for (const auto* name : {"offload", "compression"})
     way.settings.emplace_back(name, row.field(name) ? lower(row.field_text(name)) : "none");
@@ -138,7 +142,7 @@ void add_common(const Record& row, const plan::Gpu& gpu, Way& way,
 // What a run does anyway when a strategy has no such parameter.
 bool happens_anyway(const std::string& setting, const Value& value) {
   if (setting == "tensor_parallel" || setting == "pipeline_parallel" || setting == "context_parallel" ||
-      setting == "interleave")
+      setting == "expert_parallel" || setting == "interleave")
     return value == Value(std::int64_t{1});
   if (setting == "offload" || setting == "compression") return value == Value(std::string("none"));
   // Every other strategy has them; a source that has none in its replicas says so of all its rows.

@@ -19,6 +19,7 @@ constexpr std::int64_t kBloomVocab = 250880;
 
 std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
   if (row.field("family")) return row.field_text("family");
+  if (row.field("experts")) return "moe";
   if (sizes.vocab == kBloomVocab) return "bloom";
   if (row.whole("ffn_hidden").value_or(4 * sizes.hidden) != 4 * sizes.hidden) {
     assumed.emplace_back("family llama: the MLP is not four times as wide as the model");
@@ -43,7 +44,7 @@ Kind kind_of(std::string_view name) {
 
 Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field field) {
   const bool own = kind.family == "transformer";
-  const auto said = [&](const char* name) {
+  const auto said = [&](std::string_view name) {
     const auto* held = row.field(name);
     return held != nullptr ? *held : Value();
   };
@@ -53,11 +54,9 @@ Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field fie
     case Field::heads: return sizes.heads;
     case Field::vocab: return sizes.vocab;
     case Field::seq: return sizes.seq;
-    case Field::kv_heads: return said("kv_heads");
-    case Field::ffn_hidden: return said("ffn_hidden");
     case Field::tied: return row.field("tied") || !own ? said("tied") : Value(kind.tied);
     case Field::rope: return own ? Value(kind.rope) : Value();
-    default: return {};
+    default: return said(plan::name(field));
   }
 }
 

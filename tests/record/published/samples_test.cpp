@@ -55,6 +55,28 @@ TEST_CASE("a row has a stack that is known, and without a date the newest", "[me
                              "'megatron-lm-2021'?"));
 }
 
+// DeepSeek-V3: 671B parameters, 37B of them for a token.
+TEST_CASE("a row says all of a mixture", "[measured][samples]") {
+  auto mixture = row();
+  mixture.origin.date = "2025-06";
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"framework", "megatron-bridge"}, {"layers", "61"}, {"hidden", "7168"}, {"heads", "128"},
+           {"vocab", "129280"}, {"kv_heads", "128"}, {"head_dim", "128"}, {"ffn_hidden", "18432"},
+           {"experts", "256"}, {"experts_per_token", "8"}, {"shared_experts", "1"}, {"expert_hidden", "2048"},
+           {"dense_layers", "3"}, {"q_rank", "1536"}, {"kv_rank", "512"}, {"rope_dim", "64"}, {"value_dim", "128"},
+           {"tp", "1"}, {"pp", "6"}, {"dp", "64"}, {"gas", "8"}, {"expert_parallel", "32"}, {"overlap_experts", "true"},
+           {"dtype", "bf16"}})
+    REQUIRE(set_cell(mixture, name, value));
+  const auto found = samples({mixture});
+  for (const auto& row : found.skipped) FAIL(row.reason);
+  const auto& run = found.samples.front().run;
+  CHECK(run.model.family == "moe");
+  CHECK(run.model.params() == Approx(671e9).epsilon(0.003));
+  CHECK(run.model.active_params() == Approx(37.6e9).epsilon(0.02));
+  CHECK(run.setting("expert_parallel") == plan::Value(std::int64_t{32}));
+  CHECK(run.setting("overlap_experts") == plan::Value(true));
+}
+
 TEST_CASE("suspect and duplicate rows are left out and counted", "[measured][samples]") {
   auto suspect = row(), twice = row(), both = row();
   cell(suspect, "suspect") = true;
