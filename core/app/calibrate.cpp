@@ -18,7 +18,7 @@ using published::Judged, published::Sample;
 bool alike(const plan::Partition& a, const plan::Partition& b) {
   return &a == &b || (a.gpu.peak("fp16").value == b.gpu.peak("fp16").value &&
                       a.gpu.memory_bandwidth.value == b.gpu.memory_bandwidth.value &&
-                      a.gpus_per_node == b.gpus_per_node &&
+                      a.gpus_per_node == b.gpus_per_node && a.domain() == b.domain() &&
                       a.intra_node.bandwidth.value == b.intra_node.bandwidth.value &&
                       a.network.bandwidth.value == b.network.bandwidth.value);
 }

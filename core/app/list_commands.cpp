@@ -105,6 +105,7 @@ Json partition_json(const plan::Partition& partition) {
   return {{"name", partition.name},
           {"gpu", gpu.name},
           {"gpus_per_node", partition.gpus_per_node},
+          {"gpus_per_domain", partition.domain()},
           {"nodes", partition.nodes},
           {"memory_bytes", constant_json(gpu.memory)},
           {"memory_bandwidth", constant_json(gpu.memory_bandwidth)},

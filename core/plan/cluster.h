@@ -65,6 +65,8 @@ struct Efficiency {
   // Seconds per micro-batch and pass of a pipeline stage: hand-over and its synchronisation.
   Constant stage_overhead{5e-3, "assumed: launches, waits and checks of the engine"};
   Constant step_overhead;  // seconds per step
+  // The share that a step takes longer for each doubling of the nodes, each of which waits for the slowest.
+  Constant straggling{0, ""};
   Constant overlap;        // the share of compute under which communication can hide
   // What gathers and scatters reach of a link, where all-reduces reach its efficiency.
   Constant gathers{1, "assumed: as all-reduces"};
@@ -172,6 +174,7 @@ struct Partition {
   Gpu gpu;
   std::int64_t gpus_per_node = 0;
   std::int64_t nodes = 0;
+  std::int64_t gpus_per_domain = 0;  // that intra_node's links join, where those of several nodes are; 0: of one
   // Where ranks share a node's cores: the constants are those of a rank among so many; with more,
   // each gets less. 0: a rank has a device of its own.
   std::int64_t measured_ranks = 0;
@@ -188,6 +191,7 @@ struct Partition {
   Seen seen;
   std::shared_ptr<const Stack> on;
 
+  std::int64_t domain() const { return gpus_per_domain > 0 ? gpus_per_domain : gpus_per_node; }
   // This partition as calibrated, or itself.
   const Partition& as_measured() const { return calibration ? *calibration->partition : *this; }
   double era(std::string_view day) const { return calibration ? calibration->era(day) : 1; }

@@ -81,7 +81,7 @@ std::vector<std::string> unseen(const Run& run, const Seen& seen) {
 }
 
 double tensor_nodes(const Run& run, const Partition& on) {
-  const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.gpus_per_node));
+  const auto per_node = static_cast<double>(std::max<std::int64_t>(1, on.domain()));
   return std::max(1.0, static_cast<double>(run.layout.tensor_parallel) / per_node);
 }
 

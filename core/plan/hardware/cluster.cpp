@@ -87,7 +87,8 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
                                const plan::Cluster* like) {
   static const std::vector<std::string> known{
       "name",    "like", "gpu",  "gpu_constants", "gpus_per_node", "nodes",  "intra_node",
-      "network", "pcie", "host", "efficiency",    "slurm",         "fitted", "measured_ranks"};
+      "network", "pcie", "host", "efficiency",    "slurm",         "fitted", "measured_ranks",
+      "gpus_per_domain"};
   const Map map(field, known);
   const auto name = read_name(map, "a100-80g");
   const auto* base = base_of(map, name, like);
@@ -100,6 +101,8 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
     partition.gpus_per_node = count->integer(1, 1024).value_or(0);
   if (const auto* count = asked.find("nodes", "16"))
     partition.nodes = count->integer(1, 1'000'000).value_or(0);
+  if (const auto* count = map.find("gpus_per_domain"))
+    partition.gpus_per_domain = count->integer(1, 1'000'000).value_or(0);
   if (const auto* count = map.find("measured_ranks"))
     partition.measured_ranks = count->integer(1, 1024).value_or(0);
   read_link(asked, "intra_node", partition.intra_node);

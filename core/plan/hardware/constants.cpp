@@ -50,7 +50,7 @@ const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
     {"efficiency", &plan::Link::efficiency, &kShare},
 }};
 
-const std::array<ConstantField<plan::Efficiency>, 18> kEfficiencyFields{{
+const std::array<ConstantField<plan::Efficiency>, 19> kEfficiencyFields{{
     {"gemm", &plan::Efficiency::gemm, &kShare},
     {"attention", &plan::Efficiency::attention, &kShare},
     {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
@@ -62,6 +62,7 @@ const std::array<ConstantField<plan::Efficiency>, 18> kEfficiencyFields{{
     {"host_floor", &plan::Efficiency::host_floor, &kOverhead, false},
     {"stage_overhead", &plan::Efficiency::stage_overhead, &kOverhead, false},
     {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},
+    {"straggling", &plan::Efficiency::straggling, &kShareOrZero, false},
     {"overlap", &plan::Efficiency::overlap, &kShareOrZero},
     {"gathers", &plan::Efficiency::gathers, &kFactor, false},
     {"host", &plan::Efficiency::host, &kShare, false},

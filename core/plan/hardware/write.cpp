@@ -55,6 +55,8 @@ std::string partition_text(const plan::Partition& partition) {
   auto out =
       fmt::format("  - name: {}\n    gpu: {}\n    gpus_per_node: {}\n    nodes: {}\n",
                   partition.name, partition.gpu.name, partition.gpus_per_node, partition.nodes);
+  if (partition.gpus_per_domain > 0)
+    out += fmt::format("    gpus_per_domain: {}\n", partition.gpus_per_domain);
   if (partition.measured_ranks > 0)
     out += fmt::format("    measured_ranks: {}\n", partition.measured_ranks);
   std::vector<std::string> open;  // the maps that the line before was in

@@ -39,7 +39,7 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.size_size = sizeof(orch_size);
   run_.gpus = run.gpus;
   run_.nodes = run.nodes;
-  run_.gpus_per_node = run.partition ? run.partition->gpus_per_node
+  run_.gpus_per_node = run.partition ? run.partition->domain()
                                      : run.gpus / std::max<std::int64_t>(run.nodes, 1);
   run_.tensor_parallel = run.layout.tensor_parallel;
   run_.pipeline_parallel = run.layout.pipeline_parallel;

@@ -40,7 +40,7 @@ bool says_its_kind(const std::string& origin) {
 
 TEST_CASE("the clusters that orch promises are there", "[hardware][shipped]") {
   CHECK(shipped().names() == std::vector<std::string>{"adastra", "dgx-a100", "dgx-b200", "dgx-h100",
-                                                      "dgx-v100", "gh200", "h200", "intel-pvc",
+                                                      "dgx-v100", "gb200-nvl72", "gh200", "h200", "intel-pvc",
                                                       "jean-zay", "local", "mi300x", "perlmutter"});
 }
 

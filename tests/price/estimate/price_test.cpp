@@ -181,6 +181,17 @@ TEST_CASE("an all-to-all goes over the network eight times at once", "[estimate]
   CHECK(Price(hardware, 8, "bf16").seconds(collective(ORCH_ALL_TO_ALL, 1e9, 8, 1)) == Approx(7 / 8.0 / 100));
 }
 
+// Of 32 GPUs whose nodes of 8 are joined by one switch: no hop leaves it. Of two such domains, each has the
+// cards of its four nodes, 4 * 40 GB/s, half of which a ring of all ranks reaches.
+TEST_CASE("the fast links may join several nodes", "[estimate][price]") {
+  auto hardware = partition();
+  hardware.gpus_per_domain = 32;
+  CHECK(Price(hardware, 32, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 32, 1)) == Approx(31 / 32.0 / 100));
+  CHECK(Price(hardware, 64, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 64, 1)) ==
+        Approx(63 / 64.0 / 80 + 0.001));
+  CHECK(Price(hardware, 64, "bf16").seconds(collective(ORCH_ALL_GATHER, 1e9, 8, 4)) == Approx(7 / 8.0 / 100));
+}
+
 TEST_CASE("a send to the next stage gets its share of the line", "[estimate][price]") {
   const auto hardware = partition();
   // All eight GPUs of a node send to the next: 1 GB at 40/8 GB/s and one hop.
