@@ -25,6 +25,16 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
 }
 
+void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
+  if (!setup.model.overlap_tensor) return;
+  if (setup.model.lean)
+    problems.reject("overlap_tensor", "our own trainer does not cut products to send their parts",
+                    "try overlap_tensor = false, or engine = 'megatron'");
+  else if (!setup.model.sequence_parallel)
+    problems.warn("overlap_tensor", "does nothing without sequence_parallel and tensor_parallel",
+                  run->tensor_parallel > 1 ? "try sequence_parallel = true" : "try overlap_tensor = false");
+}
+
 void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (v == 1) return;
@@ -226,6 +236,7 @@ void Spec::check(const RunView& run, Problems& problems) const {
   check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
+  check_overlap(run, setup, problems);
   check_experts(run, setup, problems);
   check_context(run, problems);
   check_partition(setup, problems);

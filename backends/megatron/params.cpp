@@ -58,6 +58,10 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                   "pipeline waits and checks at each hand-over, or nanotron",
                   {"orch", "megatron", "deepspeed", "nanotron"}),
            boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
+           boolean("overlap_tensor",
+                   "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
+                   "--tp-comm-overlap (planned, not trained here)",
+                   false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
            choice("dtype",
@@ -113,6 +117,7 @@ Setup::Setup(const backend::RunView& run)
   model.lean = engine == "orch";
   asks_sequence_parallel = run.flag("sequence_parallel");
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;
+  model.overlap_tensor = run.flag("overlap_tensor");
   model.recompute = backend::recompute_of(run.text("recompute"));
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);

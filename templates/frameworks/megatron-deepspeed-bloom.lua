@@ -8,6 +8,7 @@ local function refuse_layout()
   refuse_unless(settings.sequence_parallel, false, "sequence_parallel")
   refuse_unless(settings.overlap_grad_reduce, false, "overlap_grad_reduce")
   refuse_unless(settings.overlap_param_gather, false, "overlap_param_gather")
+  refuse_unless(settings.overlap_tensor, false, "overlap_tensor")
   refuse_unless(settings.flash_attention, false, "flash_attention", "it is older than FlashAttention")
   refuse_unless(settings.expert_parallel, 1, "expert_parallel")
   if settings.recompute == "selective" then refuse("recompute", "it recomputes whole layers or nothing", "use full") end

@@ -7,6 +7,7 @@ local function refuse_layout()
   refuse_unless(settings.interleave, 1, "interleave", "DeepSpeed's pipeline has no interleaving")
   refuse_unless(settings.overlap_grad_reduce, false, "overlap_grad_reduce")
   refuse_unless(settings.overlap_param_gather, false, "overlap_param_gather")
+  refuse_unless(settings.overlap_tensor, false, "overlap_tensor")
   refuse_unless(settings.expert_parallel, 1, "expert_parallel")
   refuse_unless(settings.overlap, true, "overlap")
   if run.pipeline_parallel > 1 then

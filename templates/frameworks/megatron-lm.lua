@@ -163,6 +163,7 @@ return {
       add(argv, "--context-parallel-size", run.context_parallel)
     end
     if settings.sequence_parallel and run.tensor_parallel > 1 then add(argv, "--sequence-parallel") end
+    if settings.overlap_tensor then add(argv, "--tp-comm-overlap") end
     pipeline(argv)
     local fsdp = sharding(argv)
     megatron_model(argv)
@@ -194,7 +195,7 @@ return {
       version = { "env", expand "PYTHONPATH=$MEGATRON_LM", "python3", "-c",
                   "import megatron.core as m; print(m.__version__)" },
       stop = { signal = "TERM" },
-      owns = { ["--fp16"] = "dtype", ["--bf16"] = "dtype", ["--sequence-parallel"] = "sequence_parallel",
+      owns = { ["--fp16"] = "dtype", ["--bf16"] = "dtype", ["--sequence-parallel"] = "sequence_parallel", ["--tp-comm-overlap"] = "overlap_tensor",
                ["--use-distributed-optimizer"] = "zero_stage", ["--recompute-granularity"] = "recompute",
                ["--recompute-activations"] = "recompute", ["--overlap-grad-reduce"] = "overlap_grad_reduce",
                ["--train-samples"] = "steps", ["--rampup-batch-size"] = "batch.rampup",

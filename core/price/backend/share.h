@@ -32,6 +32,7 @@ struct Transformer {
   double element = 2;          // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   bool sequence_parallel = false;
+  bool overlap_tensor = false;  // what it gathers and scatters travels under the products
   bool flash_attention = false;
   // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are not.
   // Attention and what is sent has 16.

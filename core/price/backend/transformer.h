@@ -179,9 +179,10 @@ inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   const double again = model.full() ? 2 : 0, behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
     return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {2, behind, 2, 0});
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0});
+  const bool hidden = model.overlap_tensor;
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0}, hidden);
   tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, 2, 0}, true);
-  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0});
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0}, hidden);
 }
 
 // What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes in, and

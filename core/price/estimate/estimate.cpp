@@ -1,6 +1,7 @@
 #include "core/price/estimate/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/price/estimate/fit.h"
 #include "core/price/estimate/spread.h"
@@ -68,7 +69,11 @@ const plan::Partition& Estimator::place_of(const Run& run) {
   return *place.at;
 }
 
-void Estimator::price_blocks(const Work& work, const Price& price) {
+void Estimator::price_blocks(const Run& run, const Work& work) {
+  const Price price(*at_, run.gpus, work.dtype);
+  const double nodes =
+      static_cast<double>(run.gpus) / static_cast<double>(std::max<std::int64_t>(1, at_->gpus_per_node));
+  grown_ = 1 + at_->efficiency.straggling.value * std::log2(std::max(1.0, nodes));
   blocks_.assign(work.blocks.size(), {});
   for (std::size_t b = 0; b < work.blocks.size(); ++b) {
     auto& phases = blocks_[b];
@@ -138,24 +143,24 @@ void Estimator::add_stages(const Work& work, Estimate& out) {
   const double beat = stages_[slowest_].micro;
   bubble_ = (all_idle - idle(stages_[slowest_])) / static_cast<double>(work.chunks);
   const double fixed = bubble_ + stages_[last_to_end_].end + at_->efficiency.step_overhead.value;
-  out.micro_seconds = beat;
-  out.step_seconds = static_cast<double>(work.micro_batches) * beat + fixed;
+  out.micro_seconds = grown_ * beat;
+  out.step_seconds = grown_ * (static_cast<double>(work.micro_batches) * beat + fixed);
 }
 
 void Estimator::total_time(const Run& run, const Work& work, Estimate& out) {
   add_stages(work, out);
   const double mean = once_through_ / static_cast<double>(work.stages);
-  const double idle_seconds =
-      bubble_ + static_cast<double>(work.micro_batches) * (out.micro_seconds - mean);
-  out.bubble = idle_seconds / out.step_seconds;
-  if (out.micro_seconds > 0) out.fixed_share = stages_[slowest_].fixed / out.micro_seconds;
+  const double beat = stages_[slowest_].micro;
+  const double idle_seconds = bubble_ + static_cast<double>(work.micro_batches) * (beat - mean);
+  out.bubble = grown_ * idle_seconds / out.step_seconds;
+  if (beat > 0) out.fixed_share = stages_[slowest_].fixed / beat;
   derive_rates(run, work.recompute == ORCH_RECOMPUTE_FULL, out);
 }
 
 double Estimator::step_seconds(const Run& run, const Work& work, const plan::Partition& at) {
   at_ = &at;
   Estimate out;
-  price_blocks(work, Price(at, run.gpus, work.dtype));
+  price_blocks(run, work);
   price_stages(work);
   add_stages(work, out);
   return out.step_seconds;
@@ -196,7 +201,7 @@ Estimate Estimator::estimate(const Run& run, const Work& work) {
 Estimate Estimator::estimate(const Run& run, const Work& work, const plan::Partition& at) {
   at_ = &at;
   Estimate out;
-  price_blocks(work, Price(*at_, run.gpus, work.dtype));
+  price_blocks(run, work);
   price_stages(work);
   total_time(run, work, out);
   total_memory(run, work, out);

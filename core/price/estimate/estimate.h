@@ -93,7 +93,7 @@ class Estimator {
   // Where the run is priced: its partition on its stack. Runs of one search share it.
   const plan::Partition& place_of(const plan::Run& run);
   Status add_others(const plan::Run& run, const AskWork& ask, plan::Estimate& out);
-  void price_blocks(const backend::Work& work, const Price& price);
+  void price_blocks(const plan::Run& run, const backend::Work& work);
   Phases stage_phases(const backend::Work& work, const backend::Stages& stages) const;
   void price_stages(const backend::Work& work);
   void add_stages(const backend::Work& work, plan::Estimate& out);
@@ -112,6 +112,7 @@ class Estimator {
   std::size_t last_to_end_ = 0;
   double once_through_ = 0;  // seconds of one micro-batch through all stages
   double bubble_ = 0;
+  double grown_ = 1;  // times as long, for waiting for the slowest node
   backend::Work part_;  // of a phase
 
   struct Place {

@@ -120,6 +120,10 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   });
   out.time.push_back({"fixed cost of a step", "overhead", efficiency.step_overhead.value,
                       efficiency.step_overhead.origin});
+  if (grown_ > 1)
+    out.time.push_back({"waiting for the slowest node", "overhead", (1 - 1 / grown_) * out.step_seconds,
+                        fmt::format("{:.1f} % for each doubling of the nodes; {}",
+                                    100 * efficiency.straggling.value, efficiency.straggling.origin)});
 }
 
 void Estimator::explain_memory(const Work& work, plan::Estimate& out) const {

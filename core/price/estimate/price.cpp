@@ -95,44 +95,47 @@ double Price::memory_rate(const orch_op& op) const {
 
 
 Price::Ring Price::ring(const orch_op& op) const {
-  const auto per_node = partition_.gpus_per_node;
+  // The GPUs that the fast links join, and all the cards of their nodes.
+  const auto per_domain = partition_.domain();
+  const double cards = partition_.network.bandwidth.value * static_cast<double>(per_domain) /
+                       static_cast<double>(partition_.gpus_per_node);
   const auto stride = std::max<std::int64_t>(1, op.group_stride);
-  const auto inside = std::clamp<std::int64_t>(per_node / stride, 1, op.group_size);
+  const auto inside = std::clamp<std::int64_t>(per_domain / stride, 1, op.group_size);
   const auto& local = partition_.intra_node;
   const double local_bandwidth = local.bandwidth.value * local.efficiency.value / crowd_;
-  if (gpus_ <= per_node || inside >= op.group_size)
+  if (gpus_ <= per_domain || inside >= op.group_size)
     return {false, local_bandwidth, 1, local.latency.value * crowd_, 1};
   const auto& network = partition_.network;
   // A send is one plain message: it gets its share of the line, not what collectives reach of it.
   // The ranks whose neighbour is on another node send at the same time.
   if (op.collective == ORCH_SEND) {
-    const auto sharing = static_cast<double>(std::min(stride, per_node));
-    return {true, network.bandwidth.value / sharing, sharing, network.latency.value, 1};
+    const auto sharing = static_cast<double>(std::min(stride, per_domain));
+    return {true, cards / sharing, sharing, network.latency.value, 1};
   }
   // In an all-to-all each rank has something for every other one: nothing is handed on inside a node,
   // and all its ranks share the network, which so many messages fill no better than one ring does.
   if (op.collective == ORCH_ALL_TO_ALL) {
-    const auto sharing = static_cast<double>(per_node);
-    return {true, network.bandwidth.value * network.efficiency.value / sharing, sharing, network.latency.value,
+    const auto sharing = static_cast<double>(per_domain);
+    return {true, cards * network.efficiency.value / sharing, sharing, network.latency.value,
             static_cast<double>(inside)};
   }
   // Every GPU of a node is in some group of this kind; groups that keep more ranks inside the node
   // leave fewer rings to share its network.
-  const double sharing = static_cast<double>(per_node) / static_cast<double>(inside);
+  const double sharing = static_cast<double>(per_domain) / static_cast<double>(inside);
   const double together = network.efficiency.value * raised(sharing);
-  const double outside = network.bandwidth.value * std::min(1.0, together) / sharing;
+  const double outside = cards * std::min(1.0, together) / sharing;
   return {true, inside > 1 ? std::min(outside, local_bandwidth) : outside, sharing,
           network.latency.value, static_cast<double>(inside)};
 }
 
 // Small all-reduces travel along trees: the latency counts once per level, both ways. Gathers and
-// scatters go around the ring: every rank's part passes the slowest hop, one after the other. (With hops
-// inside nodes at their own latency, as NCCL's tuning.cc counts them, 203 rows of nanotron are 12.0 % off
-// and not 10.2: what is slow is the number of ranks.)
+// scatters go around the ring, a part of the buffer after the other: once over the network for each node (or
+// domain), and within it for each of the others, as NCCL counts (tuning.cc).
 double Price::latency(const orch_op& op, const Ring& path) const {
   const auto levels =
       static_cast<double>(std::bit_width(static_cast<std::uint64_t>(op.group_size - 1)));
   const double hops = static_cast<double>(op.group_size - 1);
+  const double between = path.crosses ? std::ceil(static_cast<double>(op.group_size) / path.inside) - 1 : 0;
   // Less than one call: blocks that share a bucket share its latency.
   const double calls = op.calls > 0 ? op.calls : 1;
   switch (op.collective) {
@@ -145,7 +148,8 @@ double Price::latency(const orch_op& op, const Ring& path) const {
     case ORCH_ALL_TO_ALL:
       return calls * hops / path.inside * path.latency;
     default:
-      return calls * hops * path.latency;
+      return calls * (between * path.latency +
+                      (hops - between) * partition_.intra_node.latency.value * crowd_);
   }
 }
 

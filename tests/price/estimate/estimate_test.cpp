@@ -292,4 +292,21 @@ TEST_CASE("time to train integrates the batch ramp-up", "[estimate]") {
   CHECK(estimate.gpu_hours == Approx(seconds * 4 / 3600));
 }
 
+// 16 GPUs on four nodes: two doublings.
+TEST_CASE("more nodes wait longer for the slowest", "[estimate]") {
+  Toy toy;
+  toy.work.stages = 4;
+  toy.work.micro_batches = 10;
+  toy.block("layer");
+  toy.op(1, 2, 1, 0.1);
+  toy.stages(0, 3, {1});
+  const auto alone = Estimator().explain(toy.run, toy.work);
+  toy.cluster->partitions.front().efficiency.straggling = {0.05, "assumed: a test"};
+  const auto waiting = Estimator().explain(toy.run, toy.work);
+  CHECK(waiting.step_seconds == Approx(1.1 * alone.step_seconds));
+  CHECK(waiting.micro_seconds == Approx(1.1 * alone.micro_seconds));
+  CHECK(waiting.bubble == Approx(alone.bubble));
+  CHECK(sum(waiting.time) == Approx(waiting.step_seconds));
+}
+
 }  // namespace estimate_test
