@@ -196,17 +196,6 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
                     say("try expert_parallel = ", divisor_below(setup.data, e)));
 }
 
-void check_context(const RunView& run, Problems& problems) {
-  const std::int64_t c = run->context_parallel, seq = run.model().seq;
-  if (seq % (2 * c) != 0 && c > 1)  // each rank has an early and a late part, for equal work
-    problems.reject("context_parallel",
-                    say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
-                    say("try seq = ", round_up(seq, 2 * c)));
-  if (c > 1 && !run.flag("flash_attention"))
-    problems.warn("context_parallel", "ranks that share a sample never see all scores at once",
-                  "try flash_attention = true");
-}
-
 void check_precision(const Setup& setup, Problems& problems) {
   // Engines whose estimate has sums in fp32 anyway are told by this setting to have them so.
   if (setup.fp32_accumulate && setup.model.element == 4)

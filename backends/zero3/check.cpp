@@ -114,6 +114,7 @@ void Spec::check(const RunView& run, Problems& problems) const {
   check_tensor(run, problems);
   check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
                   problems);
+  check_context(run, problems);
   check_offload(setup, problems);
   check_activations(setup, problems);
   check_tied(setup, problems);

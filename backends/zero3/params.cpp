@@ -27,6 +27,8 @@ ParamSpec prefetch() {
 std::vector<ParamSpec> with_common(std::vector<ParamSpec> params) {
   for (auto&& param : {
            integer("tensor_parallel", "ranks that share each layer", 1).range(1, 65536),
+           integer("context_parallel", "ranks that share each sample (planned, not trained here)", 1)
+               .range(1, 65536),
            choice("engine",
                   "who trains, for the estimate: orch itself, or the framework that it is named after",
                   {"orch", "framework"}),
@@ -87,10 +89,11 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
 Setup::Setup(const backend::RunView& run)
     : model(backend::transformer(run.model(), run->micro_batch)),
       micro_batches(run->accumulate),
-      ranks(run->data_parallel),
-      shard_ranks(run->data_parallel),
+      ranks(run->data_parallel * run->context_parallel),
+      shard_ranks(ranks),
       tensor(run->tensor_parallel) {
   model.tensor_parallel = static_cast<double>(tensor);
+  model.context_parallel = static_cast<double>(run->context_parallel);
   model.lean = run.text("engine") == "orch";
   if (model.lean) model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
   const bool fsdp = run.strategy() == "fsdp";

@@ -63,6 +63,18 @@ inline void check_attention(const RunView& run, double element, bool fused, bool
   if (fused && !flash) check_parts::fused_softmax(run, element, problems);
 }
 
+// What sharing each sample asks of its length.
+inline void check_context(const RunView& run, Problems& problems) {
+  const std::int64_t c = run->context_parallel, seq = run.model().seq;
+  if (seq % (2 * c) != 0 && c > 1)  // each rank has an early and a late part, for equal work
+    problems.reject("context_parallel",
+                    say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
+                    say("try seq = ", round_up(seq, 2 * c)));
+  if (c > 1 && !run.flag("flash_attention"))
+    problems.warn("context_parallel", "ranks that share a sample never see all scores at once",
+                  "try flash_attention = true");
+}
+
 // What tensor parallelism asks of the model and of the nodes.
 inline void check_tensor(const RunView& run, Problems& problems) {
   const auto& model = run.model();

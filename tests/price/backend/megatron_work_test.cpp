@@ -129,6 +129,21 @@ TEST_CASE("tensor parallelism all-reduces twice per pass; sequences gather and s
                 "tensor all-reduce") == nullptr);
 }
 
+// With --tp-comm-overlap what is gathered and scattered runs under products; alone it would not.
+TEST_CASE("Megatron may hide what sequence parallelism sends", "[megatron]") {
+  const auto run = [](bool sequence, const char* engine) {
+    return make_run("megatron", model_104b(), {4, 32, 2}, 2, 64,
+                    {{"sequence_parallel", plan::Value(sequence)}, {"overlap_tensor", plan::Value(true)},
+                     {"engine", word(engine)}});
+  };
+  const auto work = work_of(run(true, "megatron"));
+  for (const auto* name : {"sequence all-gather", "sequence reduce-scatter"})
+    CHECK(op(work, "layer", name).hidden == ORCH_HIDDEN);
+  CHECK(problems_of(run(true, "megatron")).reasons.empty());
+  CHECK(about(problems_of(run(false, "megatron")).warnings, "overlap_tensor").fix == "try sequence_parallel = true");
+  CHECK(has(about(problems_of(run(true, "orch")).reasons, "overlap_tensor").fix, "engine = 'megatron'"));
+}
+
 TEST_CASE("ranks run tensor fastest, then data, then pipeline", "[megatron]") {
   const auto work = work_of(
       make_run("megatron", model_104b(), {4, 8, 2}, 1, 64, {{"fp32_accumulate", plan::Value(true)}}));

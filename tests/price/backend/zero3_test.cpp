@@ -81,6 +81,20 @@ TEST_CASE("stage 1 is a hint only where its states fit the GPU", "[zero3]") {
   }
 }
 
+// Four ranks have 512 positions each of 2048: weights are shared by all 32 ranks, and keys and values of
+// 4096 wide heads, 2 * 2048 * 8192 bytes a sample, go round among four.
+TEST_CASE("ranks that share a sample shard the states too", "[zero3]") {
+  auto run = framework_run("fsdp", kBloom, {1, 1, 8}, 2, 64, {{"context_parallel", number(4)}});
+  run.layout.context_parallel = 4;
+  const auto work = work_of(run);
+  const auto alone = work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64));
+  CHECK(op(work, "layer", "weight all-gather").group_size == 32);
+  CHECK(states(work) == states(alone));
+  CHECK(4 * op(work, "layer", "QKV").m == op(alone, "layer", "QKV").m);
+  CHECK(op(work, "layer", "context all-gather").group_size == 4);
+  CHECK(op(work, "layer", "context all-gather").bytes == 2 * 2.0 * kBloom.seq * 2 * kBloom.hidden);
+}
+
 TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {
   const auto work =
       work_of(framework_run("fsdp", kBloom, {1, 1, 32}, 2, 64, {{"sharding", word("grad_op")}}));
