@@ -167,6 +167,38 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
                 "try vocab_multiple = 128");
 }
 
+bool problem_with_cuts(const Setup& setup) { return setup.tensor % setup.expert_tensor != 0; }
+
+void check_expert_tensor(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto& model = run.model();
+  const std::int64_t cuts = setup.expert_tensor;
+  if (!setup.model.folded()) return;
+  if (!model.mixture())
+    return problems.reject("expert_tensor_parallel", say("a ", run->family, " has no experts to cut"),
+                           "try expert_tensor_parallel = 0");
+  if (problem_with_cuts(setup))
+    return problems.reject("expert_tensor_parallel", say(cuts, " does not divide tensor_parallel = ", setup.tensor),
+                           say("try expert_tensor_parallel = ", divisor_below(setup.tensor, cuts)));
+  if (setup.model.lean)
+    problems.reject("expert_tensor_parallel", "engine = 'orch' cuts experts as it cuts layers",
+                    "try engine = 'megatron' or expert_tensor_parallel = 0");
+  if (!setup.asks_sequence_parallel)
+    problems.reject("expert_tensor_parallel",
+                    say("without sequence_parallel all ", setup.tensor,
+                        " tensor-parallel ranks would send the same rows to the experts"),
+                    "try sequence_parallel = true or expert_tensor_parallel = 0");
+  if (model.expert_hidden % cuts != 0)
+    problems.reject("expert_tensor_parallel",
+                    say("expert_hidden = ", model.expert_hidden, " is not divisible by ", cuts),
+                    "try expert_tensor_parallel = 1");
+  const std::int64_t shared = model.shared_experts * model.expert_hidden;
+  if (shared % setup.tensor != 0)
+    problems.reject("tensor_parallel",
+                    say("shared_experts * expert_hidden = ", shared, " is not divisible by tensor_parallel = ",
+                        setup.tensor),
+                    say("try tensor_parallel = ", divisor_below(shared, setup.tensor)));
+}
+
 void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t e = setup.experts, experts = run.model().experts;
   if (e == 1 && (setup.model.overlap_experts || setup.model.expert_nodes > 0))
@@ -180,10 +212,17 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   if (experts % e != 0)
     problems.reject("expert_parallel", say(experts, " experts cannot be dealt to ", e, " ranks"),
                     say("try expert_parallel = ", divisor_below(experts, e)));
-  if (setup.data % e != 0)
-    problems.reject("expert_parallel",
-                    say(setup.data, " ranks have the same weights, and ", e, " do not divide them"),
-                    say("try expert_parallel = ", divisor_below(setup.data, e)));
+  const std::int64_t ranks = setup.tensor * setup.data / setup.expert_tensor;
+  if (ranks % e == 0 || problem_with_cuts(setup)) return;
+  const auto whole = setup.tensor * setup.data;  // of which e may be some where experts are not cut
+  const bool unfolded = !setup.model.folded();
+  problems.reject("expert_parallel",
+                  unfolded ? say(ranks, " ranks have the same weights, and ", e, " do not divide them")
+                           : say("each stage has ", whole, " ranks, ", setup.expert_tensor, " for each expert: ", e,
+                                 " do not divide ", ranks),
+                  say("try expert_parallel = ", divisor_below(ranks, e),
+                      unfolded && setup.tensor > 1 && whole % e == 0 && !setup.model.lean
+                          ? ", or expert_tensor_parallel = 1" : ""));
 }
 
 void check_context(const RunView& run, Problems& problems) {
@@ -222,10 +261,11 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
-  check_tensor(run, problems);
+  check_tensor(run, problems, setup.model.folded());
   check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
+  check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
   check_context(run, problems);
   check_partition(setup, problems);

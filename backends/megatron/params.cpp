@@ -33,8 +33,13 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            integer("context_parallel", "ranks that share each sample (planned, not trained here)", 1)
                .range(1, 65536),
            integer("expert_parallel",
-                   "data-parallel ranks that deal a layer's experts among themselves", 1)
+                   "ranks that a layer's experts are distributed to: of those of the data and the context, and of "
+                   "tensor_parallel too where expert_tensor_parallel is less", 1)
                .range(1, 65536),
+           integer("expert_tensor_parallel",
+                   "ranks that share each expert; 0: as tensor_parallel, 1: experts stay whole (planned, not trained "
+                   "here)", 0)
+               .range(0, 65536),
            choice("expert_dispatch",
                   "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
                   "DeepEP",
@@ -91,15 +96,18 @@ Setup::Setup(const backend::RunView& run)
       pipeline(run->pipeline_parallel),
       data(run->data_parallel * run->context_parallel),
       experts(run.integer("expert_parallel")),
+      expert_tensor(run.integer("expert_tensor_parallel")),
       chunks(run.integer("interleave")),
       micro_batches(run->accumulate),
       model(backend::transformer(run.model(), run->micro_batch)) {
   model.tensor_parallel = static_cast<double>(tensor);
   model.context_parallel = static_cast<double>(run->context_parallel);
   model.expert_parallel = static_cast<double>(experts);
+  if (expert_tensor == 0) expert_tensor = tensor;
+  model.expert_tensor_parallel = static_cast<double>(expert_tensor);
   model.overlap_experts = run.flag("overlap_experts");
   if (run.text("expert_dispatch") == "nodes")
-    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * tensor) / static_cast<double>(run->gpus_per_node));
+    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run->gpus_per_node));
   const bool ends = run.text("stage_partition") == "transformer|embedding";
   partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
   partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
@@ -137,6 +145,7 @@ Setup::Setup(const backend::RunView& run)
   else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;
   model.eager = nanotron_engine;
+  model.weighs_inside = engine == "megatron";
   if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));

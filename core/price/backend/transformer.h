@@ -174,14 +174,17 @@ inline void tensor_collective(const Transformer& model, WorkSink& sink, const ch
 // After attention and after the MLP; backward before each; recomputation repeats the forward ones.
 // With sequence parallelism, what went into a product was kept as a shard: backward gathers it again
 // for the weights' gradient, under the product of the input's.
+// Folded experts are sent each rank's own rows: only a dense MLP and shared experts want them all.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
-  const double again = model.full() ? 2 : 0, behind = model.full() && model.lean ? 1 : again;
+  const double dense = model.sizes.shared_experts > 0 ? 1 : model.dense();
+  const double n = model.folded() && model.sizes.mixture() ? 1 + dense : 2;
+  const double again = model.full() ? n : 0, behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
-    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {2, behind, 2, 0});
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0});
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, 2, 0}, true);
-  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0});
+    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {n, behind, n, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {n, again, n, 0});
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0});
 }
 
 // What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes in, and
@@ -306,9 +309,13 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
 // gives, and the MLP before and after its activation function. Flash attention keeps no scores. Ours
 // keep no masks: two bytes less, and scores once; models without dropout have none. Where no kernel
 // does several things at once, rotated queries and keys and the gate's activation are kept as well.
+inline double latent_widths(const Transformer& model) {
+  if (!model.sizes.latent()) return 0;
+  return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
+}
 inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
   const double t = model.tensor_parallel, inner = 2 * model.inner_widths();
-  double replicated = 8 + (model.lean || !model.drops() ? 0 : 2) + visited_bytes(model);
+  double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
   double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
   if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
@@ -319,7 +326,10 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
     replicated -= 2 * saved;
     cut += model.narrow * model.value_widths() - saved * model.inner_widths();
   }
-  const double linear = replicated / (model.sequence_parallel ? t : 1) + cut / t;
+  // Narrow products of latent attention: what they give, for its norm, and that norm's.
+  const double narrow_products = model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
+  const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) + cut / t +
+                        visited_bytes(model);
   const double each = model.lean ? 2 : model.drops() ? 5 : 4;
   const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
   return (model.sbh() * linear + scores) * model.element / 2;
