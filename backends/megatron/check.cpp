@@ -25,6 +25,23 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
                   "try sequence_parallel = false, or a tensor_parallel of 2 or more");
 }
 
+// The largest stage sets the beat; and while all stages are at work on a chunk of theirs, so does the largest of
+// these, as long as no micro-batch waits in between.
+void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix, Problems& problems) {
+  const auto p = static_cast<double>(setup.pipeline), layers = static_cast<double>(setup.partition.layers);
+  const auto [fewest, most] = std::minmax_element(setup.uneven.begin(), setup.uneven.end());
+  const std::int64_t largest = setup.partition.largest();
+  double beats = 0;
+  for (auto at = setup.uneven.begin(); at != setup.uneven.end(); at += setup.pipeline)
+    beats += static_cast<double>(*std::max_element(at, at + setup.pipeline));
+  const double least = static_cast<double>(largest) * p / layers - 1, bound = beats * p / layers - 1;
+  problems.warn("interleave",
+                say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest, " on the largest stage; ",
+                    Percent{least}, bound > least ? say(" to ", Percent{bound}) : std::string(),
+                    " of the time is lost"),
+                fix);
+}
+
 void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (v == 1) return;
@@ -40,15 +57,18 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (setup.partition.count_embeddings && setup.model.lean)
     problems.reject("interleave", "our own trainer interleaves stages of stage_partition = 'uniform' only",
                     "try stage_partition = 'uniform', engine = 'megatron' or interleave = 1");
-  if (dealt % (p * v) != 0)
-    problems.reject(
-        "interleave",
-        say(counted ? "layers + embeddings = " : "layers = ", dealt,
-            " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v),
-        say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
-                        ? "stage_partition = 'transformer|embedding', " : "",
-            "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
-            " or layers = ", round_up(dealt, p * v) - (dealt - layers)));
+  if (dealt % (p * v) != 0) {
+    const auto fact = say(counted ? "layers + embeddings = " : "layers = ", dealt,
+                          " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v);
+    const auto fix = say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
+                                     ? "stage_partition = 'transformer|embedding', " : "",
+                         "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
+                         " or layers = ", round_up(dealt, p * v) - (dealt - layers));
+    if (setup.uneven.empty() || dealt < p * v)
+      problems.reject("interleave", fact, fix);
+    else
+      warn_of_uneven_chunks(setup, fact, fix, problems);
+  }
   if (run->accumulate % p == 0) return;
   const auto fact =
       say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p);
@@ -132,7 +152,7 @@ void check_partition(const Setup& setup, Problems& problems) {
                                " stages: the last ones would have none"),
                            say("try pipeline_parallel = ", divisor_below(layers, p),
                                " or layers = ", round_up(layers, p)));
-  if (partition.loss() <= 0) return;
+  if (partition.loss() <= 0 || !setup.uneven.empty()) return;  // of uneven chunks check_interleave speaks
   const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
   problems.warn(
       "pipeline_parallel",

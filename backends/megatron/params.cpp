@@ -116,6 +116,13 @@ Setup::Setup(const backend::RunView& run)
     partition.listed = dealt_by_cost(
         run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
   const auto engine = run.text("engine");
+  const std::int64_t places = pipeline * chunks;
+  if (engine == "megatron" && chunks > 1 && pipeline > 1 && partition.listed.empty() && partition.items() % places != 0) {
+    uneven = uneven_chunks(partition, chunks);
+    partition.listed.assign(static_cast<std::size_t>(pipeline), 0);
+    for (std::size_t i = 0; i < uneven.size(); ++i)
+      partition.listed[i % static_cast<std::size_t>(pipeline)] += uneven[i];
+  }
   deepspeed_engine = engine == "deepspeed";
   nanotron_engine = engine == "nanotron";
   model.lean = engine == "orch";
@@ -173,11 +180,13 @@ Setup::Setup(const backend::RunView& run)
 
 std::int64_t Setup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
-  const std::int64_t mine = partition.layers_on(stage) / chunks;
   std::int64_t before = 0, found = 0;
-  for (std::int64_t each = 0; each < stage; ++each) before += partition.layers_on(each) / chunks;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, before += partition.layers / chunks)
-    found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (std::int64_t each = 0; each < pipeline; ++each) {
+      const std::int64_t mine = layers_of(each, chunk);
+      if (each == stage) found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
+      before += mine;
+    }
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "backends/megatron/partition.h"
 #include "core/price/backend/spec.h"
@@ -24,6 +25,7 @@ struct Setup {
   std::optional<backend::Transformer> mixed, dense;
   backend::States states;
   Partition partition;
+  std::vector<std::int64_t> uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
   std::int64_t zero_stage;
   bool deepspeed_engine, nanotron_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
   bool overlap_param_gather, fill_bubbles;
@@ -49,6 +51,10 @@ struct Setup {
   }
   double shards() const { return shards(data_group()); }
   const backend::Transformer& layer() const { return mixed ? *mixed : model; }
+  std::int64_t layers_of(std::int64_t stage, std::int64_t chunk) const {
+    return uneven.empty() ? partition.layers_on(stage) / chunks
+                          : uneven[static_cast<std::size_t>(chunk * pipeline + stage)];
+  }
   // Of a stage's layers, those without experts where others have some: they come first.
   std::int64_t dense_on(std::int64_t stage) const;
   std::int64_t layers_on(std::int64_t stage) const { return partition.layers_on(stage) - dense_on(stage); }
