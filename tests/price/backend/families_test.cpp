@@ -264,6 +264,15 @@ TEST_CASE("latent attention keeps what its narrow products give", "[backend]") {
   CHECK_THAT(kept(1536) - kept(0), WithinRel(32 * 4096.0 * 1536 * (2 + 2), 1e-9));
 }
 
+// Beside its 50 operations a layer has 25 for its experts.
+TEST_CASE("a layer with experts has more launches than a dense one", "[backend]") {
+  auto model = mixtral();
+  model.dense_layers = 3;
+  const auto work = work_of(make_run("megatron", model, {1, 1, 8}, 1, 4, {{"engine", plan::Value("megatron")}}));
+  CHECK(op(work, "layer", "layer overhead").forward == 1.5);
+  CHECK(op(work, "dense layer", "layer overhead").forward == 1);
+}
+
 // Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a chunk
 // has one layer: one on each of the first three.
 TEST_CASE("the layers without experts are the first ones", "[backend]") {
