@@ -245,6 +245,28 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
                           ? ", or expert_tensor_parallel = 1" : ""));
 }
 
+void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto reject = [&](const auto& fact, const char* fix) { problems.reject("recompute_modules", fact, fix); };
+  if (setup.recompute_modules.empty()) return;
+  if (run.text("engine") != "megatron" || run.text("recompute") != "selective")
+    return reject("modules are computed again one by one with engine = 'megatron' and recompute = 'selective' only",
+                  "leave it out, or set these");
+  const auto list = parse_modules(setup.recompute_modules);
+  if (!list.unknown.empty())
+    return reject(say("'", list.unknown, "' is not a module of Megatron-LM's layers"),
+                  "write it as 'layernorm+mlp': core_attn, mla_up_proj, layernorm, mlp, moe_act or moe");
+  const auto& model = run.model();
+  const auto asks = [&](std::uint32_t module) { return (list.modules & module) != 0; };
+  if (asks(kUpProjections) && !model.latent())
+    reject(say("a ", run->family, " without kv_rank has no up-projections of latent attention"), "leave out mla_up_proj");
+  if (asks(kExperts | kExpertActivation) && !model.mixture())
+    reject(say("a ", run->family, " has no experts"), "leave out moe and moe_act");
+  if (asks(kExperts) && asks(kExpertActivation))
+    reject("moe computes all of the experts again, moe_act a part of them", "leave out one of the two");
+  if (asks(kDenseMlp) && model.mixture() && model.dense_layers == 0)
+    problems.warn("recompute_modules", "mlp does nothing: every layer has experts", "leave out mlp");
+}
+
 void check_context(const RunView& run, Problems& problems) {
   const std::int64_t c = run->context_parallel, seq = run.model().seq;
   if (seq % (2 * c) != 0 && c > 1)  // each rank has an early and a late part, for equal work
@@ -287,6 +309,7 @@ void Spec::check(const RunView& run, Problems& problems) const {
   check_sequence(run, setup, problems);
   check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
+  check_modules(run, setup, problems);
   check_context(run, problems);
   check_partition(setup, problems);
   check_interleave(run, setup, problems);

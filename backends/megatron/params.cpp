@@ -65,6 +65,10 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            boolean("sequence_parallel", "shard norms and dropout along the sequence", false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
+           text("recompute_modules",
+                "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
+                "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': core_attn "
+                "(its inside alone)", ""),
            choice("dtype",
                   "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
                   "(planned, not trained here)",
@@ -129,6 +133,8 @@ Setup::Setup(const backend::RunView& run)
   asks_sequence_parallel = run.flag("sequence_parallel");
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;
   model.recompute = backend::recompute_of(run.text("recompute"));
+  recompute_modules = run.text("recompute_modules");
+  if (engine == "megatron") model.modules = backend::parse_modules(recompute_modules).modules;
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
   model.narrow = backend::narrow_bytes(dtype);

@@ -34,7 +34,7 @@ struct Setup {
   std::int64_t vocab_multiple;
   const char* dtype;
   // As asked, whatever becomes of it here.
-  std::string_view stage_layers, partition_rule;
+  std::string_view stage_layers, partition_rule, recompute_modules;
   bool asks_sequence_parallel, asks_fill_bubbles;
 
   backend::Group data_group() const { return {data, tensor}; }

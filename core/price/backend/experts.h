@@ -51,7 +51,7 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   const double share = 1 - model.dense();
   auto op = gemm(name, mine.rows, n, k);
   op.batch = mine.experts;
-  sink.op(during(op, {share, model.full() ? share : 0, 2 * share, 0}), [&] {
+  sink.op(during(op, {share, model.again(kExperts, share), 2 * share, 0}), [&] {
     return say(mine.experts, " experts x [", mine.rows, ", ", k, "] x [", k, ", ", n, "]");
   });
 }
@@ -69,7 +69,7 @@ inline void exchange(const Transformer& model, WorkSink& sink) {
   const Group group{static_cast<std::int64_t>(model.expert_parallel),
                     static_cast<std::int64_t>(model.expert_cuts())};
   sink.op(during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
-                 {2 * share, model.full() ? 2 * share : 0, 2 * share, 0}, model.overlap_experts),
+                 {2 * share, model.again(kExperts, 2 * share), 2 * share, 0}, model.overlap_experts),
           [&] {
             return say(each, " B x ", rows, " tokens x ", visits, by_node ? " nodes x h = " : " experts x h = ",
                        Size{bytes}, " over ", model.expert_parallel, " ranks");
@@ -79,7 +79,7 @@ inline void exchange(const Transformer& model, WorkSink& sink) {
 // Ranks that share an expert gather the rows that each of them was sent, and scatter the sums.
 inline void share_rows(const Transformer& model, WorkSink& sink) {
   if (!model.folded() || model.expert_cuts() == 1) return;
-  const double share = 1 - model.dense(), again = model.full() ? share : 0;
+  const double share = 1 - model.dense(), again = model.again(kExperts, share);
   const double visits = static_cast<double>(model.sizes.experts_per_token);
   const double rows = model.tokens() * visits * model.expert_cuts() / model.tensor_parallel;
   const double bytes = rows * model.hidden * model.element;
@@ -100,7 +100,7 @@ inline void orders(const Transformer& model, WorkSink& sink) {
   const double mine = model.expert_cuts() / model.tensor_parallel;
   const double bytes = 4 * visits * mine * model.sbh() * model.element;
   sink.op(during(moved(ORCH_MEMORY, "tokens to experts and back", bytes),
-                 {share, model.full() ? share : 0, share, 0}),
+                 {share, model.again(kExperts, share), share, 0}),
           [&] {
             return say("4 x ", visits, " experts x s*b*h", mine == 1 ? std::string() : say(" x ", mine), " = ",
                        Size{bytes});
@@ -115,7 +115,7 @@ inline void emit_experts(const Transformer& model, WorkSink& sink) {
   const double h = model.hidden, t = model.tensor_parallel, share = 1 - model.dense();
   const auto inner = static_cast<double>(sizes.expert_hidden);
   const double shared = static_cast<double>(sizes.shared_experts) * inner;
-  const Passes passes{share, model.full() ? share : 0, 2 * share, 0};
+  const Passes passes{share, model.again(kExperts, share), 2 * share, 0};
   const auto router = gemm("router", model.tokens(), static_cast<double>(sizes.experts), h, ORCH_WIDE);
   sink.op(during(router, passes), [&] { return say("[s*b, h] x [h, ", sizes.experts, "]"); });
   const double cuts = model.expert_cuts();

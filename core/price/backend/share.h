@@ -13,6 +13,16 @@
 
 namespace orch::backend {
 
+// What backward computes again, module by module (modules.h).
+enum Module : std::uint32_t {
+  kCoreAttention = 1,      // scores, softmax and context
+  kUpProjections = 2,      // queries, keys and values of latent attention
+  kNorms = 4,              // both norms of a layer
+  kDenseMlp = 8,
+  kExpertActivation = 16,  // between the products of the experts that tokens choose
+  kExperts = 32            // the whole layer of experts, from its router on
+};
+
 // The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
 // heads and tensor_parallel.
 struct Transformer {
@@ -32,6 +42,7 @@ struct Transformer {
   bool overlap_experts = false;  // tokens travel under the products of another micro-batch
   double element = 2;          // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
+  std::uint32_t modules = 0;  // of enum Module, with ORCH_RECOMPUTE_SELECTIVE; 0: core attention
   bool sequence_parallel = false;
   bool flash_attention = false;
   // Bytes of a number that products of layers read, where those are fewer than 16 bits; 0: they are not.
@@ -69,8 +80,18 @@ struct Transformer {
   // Bytes of a number that was kept as products read it, as formulas count them for 16-bit activations.
   double product_input() const { return narrow > 0 && !lean ? narrow : 2; }
   bool full() const { return recompute == ORCH_RECOMPUTE_FULL; }
+  // One of the modules that are named is.
+  bool repeats(std::uint32_t module) const {
+    return recompute == ORCH_RECOMPUTE_SELECTIVE && (modules & module) != 0;
+  }
+  // How often a share of the layers computes it again, whole or as one of these modules.
+  double again(std::uint32_t module, double share = 1) const { return full() || repeats(module) ? share : 0; }
   // Core attention is recomputed; flash attention does so by itself.
-  bool again() const { return recompute != ORCH_RECOMPUTE_NONE && !(flash_attention && !full()); }
+  bool again() const {
+    if (full()) return true;
+    const bool chosen = modules == 0 ? recompute != ORCH_RECOMPUTE_NONE : repeats(kCoreAttention);
+    return chosen && !flash_attention;
+  }
   // Models with biases are of the time of dropout.
   bool drops() const { return sizes.bias; }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/price/backend/experts.h"
+#include "core/price/backend/modules.h"
 #include "core/price/backend/ops.h"
 #include "core/price/backend/share.h"
 #include "core/price/backend/spec.h"
@@ -58,10 +59,12 @@ inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group
 namespace transformer_parts {
 
 // A product costs as much again twice in backward: for its input and for its weights.
-// share: of the layers, where not all have it.
+// share: of the layers, where not all have it. module: that it belongs to.
 inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k,
-                    bool again = true, double share = 1) {
-  const double repeated = model.full() && again ? share : model.alternate() ? share / 2 : 0;
+                    bool again = true, double share = 1, std::uint32_t module = 0) {
+  const double repeated = (model.full() && again) || model.repeats(module) ? share
+                          : model.alternate()                              ? share / 2
+                                                                           : 0;
   const Passes passes{share, repeated, 2 * share, 0};
   sink.op(during(gemm(name, model.tokens(), n, k), passes), [&] {
     return say("[s*b, k] x [k, n] = [", model.tokens(), ", ", k, "] x [", k, ", ", n, "]");
@@ -74,10 +77,11 @@ inline void latent_products(const Transformer& model, WorkSink& sink) {
   const double h = model.hidden, t = model.tensor_parallel, a = model.heads / t;
   const double q = model.heads * static_cast<double>(sizes.head_dim + sizes.rope_dim) / t;
   if (sizes.q_rank > 0) product(model, sink, "Q down", static_cast<double>(sizes.q_rank), h);
-  product(model, sink, "Q up", q, sizes.q_rank > 0 ? static_cast<double>(sizes.q_rank) : h);
+  product(model, sink, "Q up", q, sizes.q_rank > 0 ? static_cast<double>(sizes.q_rank) : h, true, 1,
+          kUpProjections);
   product(model, sink, "KV down", static_cast<double>(sizes.kv_rank + sizes.rope_dim), h);
   product(model, sink, "KV up", a * static_cast<double>(sizes.head_dim + sizes.value_dim),
-          static_cast<double>(sizes.kv_rank));
+          static_cast<double>(sizes.kv_rank), true, 1, kUpProjections);
 }
 
 inline void products(const Transformer& model, WorkSink& sink) {
@@ -90,8 +94,8 @@ inline void products(const Transformer& model, WorkSink& sink) {
   product(model, sink, "attention output", h, sizes.value_width() / t);
   const auto ffn = static_cast<double>(sizes.ffn_hidden);
   if (model.dense() > 0) {
-    product(model, sink, "MLP up", sizes.up_width(ffn) / t, h, true, model.dense());
-    product(model, sink, "MLP down", h, ffn / t, !model.lean, model.dense());
+    product(model, sink, "MLP up", sizes.up_width(ffn) / t, h, true, model.dense(), kDenseMlp);
+    product(model, sink, "MLP down", h, ffn / t, !model.lean, model.dense(), kDenseMlp);
   }
   if (sizes.mixture()) emit_experts(model, sink);
 }
@@ -99,7 +103,7 @@ inline void products(const Transformer& model, WorkSink& sink) {
 // Flash attention (Dao et al. 2022) skips the masked half and recomputes the scores in backward:
 // five products there against two in forward.
 inline Passes attention_passes(const Transformer& model) {
-  if (model.flash_attention) return {0.5, model.full() ? 0.5 : 0.0, 1.25, 0};
+  if (model.flash_attention) return {0.5, model.again(kCoreAttention, 0.5), 1.25, 0};
   return {1, model.again() ? 1.0 : 0.0, 2, 0};
 }
 
@@ -130,6 +134,18 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
 // Biases, casts and residuals in kernels of their own pass over the activations again.
 inline constexpr double kUnfused = 2;
 
+// Of modules that are computed again: norms read and write two bytes each, activation functions what they
+// read and give, heads are put in order, as in forward; and what products read is rounded again.
+inline void repeated_element_wise(const Transformer& model, WorkSink& sink) {
+  const auto widths = repeated_widths(model);
+  if (widths.norms + widths.heads + widths.up == 0) return;
+  const double apart = model.fused_kernels ? 1 : kUnfused;
+  const double each = apart * (4 * widths.norms + 4.0 / 3 * widths.heads + 2 * widths.up + 2 * widths.inner);
+  const double rounded = model.narrow > 0 ? (2 + 2 * model.narrow) * (widths.norms + widths.inner) : 0;
+  traffic(model, sink, "norms, activations of recomputed modules", each + rounded, model.sbh(), "s*b*h",
+          {0, 1, 0, 0}, ORCH_ELEMENT_WISE);
+}
+
 // Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel ranks:
 // 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and biases each norm
 // reads two and writes two. Sharded: the activation function reads and writes its inner widths (twice
@@ -147,6 +163,7 @@ inline void element_wise(const Transformer& model, WorkSink& sink) {
   traffic(model, sink, "norms, dropout, GELU backward",
           apart * (backward / replicas + (2 * up + inner + order) / t), model.sbh(), "s*b*h",
           {0, 0, 1, 0}, ORCH_ELEMENT_WISE);
+  repeated_element_wise(model, sink);
 }
 
 // Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
@@ -177,9 +194,10 @@ inline void tensor_collective(const Transformer& model, WorkSink& sink, const ch
 // Folded experts are sent each rank's own rows: only a dense MLP and shared experts want them all.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
-  const double dense = model.sizes.shared_experts > 0 ? 1 : model.dense();
-  const double n = model.folded() && model.sizes.mixture() ? 1 + dense : 2;
-  const double again = model.full() ? n : 0, behind = model.full() && model.lean ? 1 : again;
+  const bool own_rows = model.folded() && model.sizes.mixture() && model.sizes.shared_experts == 0;
+  const double dense = model.dense(), experts = own_rows ? 0 : 1 - dense, n = own_rows ? 1 + dense : 2;
+  const double again = model.full() ? n : model.again(kDenseMlp, dense) + model.again(kExperts, experts);
+  const double behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
     return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {n, behind, n, 0});
   tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {n, again, n, 0});
@@ -352,6 +370,9 @@ inline double kept_per_layer(const Transformer& model) {
   const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
   if (model.full()) return model.element * model.sbh() / replicas;
   if (model.alternate()) return alternate_results(model);
+  if (model.modules != 0 && model.recompute == ORCH_RECOMPUTE_SELECTIVE)
+    return layer_activations(model, !model.repeats(kCoreAttention)) -
+           repeated_bytes(model) * model.sbh() * model.element / 2;
   const bool all = model.recompute == ORCH_RECOMPUTE_NONE;
   return layer_activations(model, all, all);
 }
@@ -361,7 +382,7 @@ inline double recomputed_layer(const Transformer& model) {
   if (model.full()) return layer_activations(model, true);
   if (model.alternate()) return layer_activations(model, true) - alternate_results(model);
   if (model.recompute == ORCH_RECOMPUTE_NONE) return 0;
-  if (model.lean) return layer_activations(model, true) - kept_per_layer(model);
+  if (model.lean || model.modules != 0) return layer_activations(model, true) - kept_per_layer(model);
   return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
 }
 

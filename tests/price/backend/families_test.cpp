@@ -273,6 +273,112 @@ TEST_CASE("a layer with experts has more launches than a dense one", "[backend]"
   CHECK(op(work, "dense layer", "layer overhead").forward == 1);
 }
 
+// Mixtral on 8 ranks in bf16 with flash attention, and DeepSeek's attention in its place.
+struct Modules {
+  plan::Model model = mixtral();
+  Settings settings{{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
+                    {"flash_attention", plan::Value(true)}, {"expert_parallel", number(8)}};
+  plan::Layout layout{1, 1, 8};
+
+  backend::Work work(const char* modules) {
+    settings["recompute_modules"] = word(modules);
+    const auto run = make_run("megatron", model, layout, 1, 1, settings);
+    CHECK(text(problems_of(run).reasons) == "");
+    return work_of(run);
+  }
+  // Bytes of a layer that are not kept.
+  double saved(const char* modules) {
+    return (memory(work(""), 0, "activations") - memory(work(modules), 0, "activations")) / 32;
+  }
+};
+
+// Per token: two norms give 4096 numbers each; two experts' activations read 2 x 14336 and give 14336.
+TEST_CASE("modules that are computed again are not kept", "[backend]") {
+  Modules bf16;
+  const double n = 4096, h = 4096, f = 14336;
+  CHECK(bf16.saved("layernorm") == n * 2 * 2 * h);
+  CHECK(bf16.saved("moe_act") == n * 2 * 2 * f);
+  CHECK(bf16.saved("moe") == n * 2 * (2 * h + 3 * 2 * f));
+  CHECK(bf16.saved("core_attn") == 0);  // its result is the next product's input
+  CHECK(bf16.saved("layernorm+moe_act") == n * (4 * h + 4 * f));
+  auto fp8 = bf16;
+  fp8.settings["dtype"] = plan::Value("fp8");
+  CHECK(fp8.saved("layernorm") == n * 2 * h);
+  CHECK(fp8.saved("moe_act") == n * 2 * f);
+  CHECK(fp8.saved("moe") == n * (2 * h + 5 * 2 * f));
+  // Alive in one layer at a time, where no logits are: on the first of two stages.
+  auto stages = bf16;
+  stages.layout.pipeline_parallel = 2;
+  CHECK(memory(stages.work("layernorm"), 0, "recomputed layer") == n * 2 * 2 * h);
+  CHECK(fp8.saved("core_attn") == n * 2 * h);  // 16 bits of what the next product has in 8
+  auto half = bf16;
+  half.layout = {2, 1, 4};
+  half.settings["expert_parallel"] = number(4);
+  half.settings["sequence_parallel"] = plan::Value(true);
+  CHECK(half.saved("layernorm") == n * 2 * h);
+  auto scores = bf16;
+  scores.settings["flash_attention"] = plan::Value(false);
+  CHECK(memory(scores.work("layernorm"), 0, "activations") - memory(scores.work("layernorm+core_attn"), 0, "activations") ==
+        32 * 4 * 32.0 * 4096 * 4096);
+  CHECK(op(scores.work("layernorm"), "layer", "attention scores").recompute == 0);
+  CHECK(op(scores.work("core_attn"), "layer", "scores forward").recompute == 1);
+}
+
+TEST_CASE("modules are computed once more, and nothing else is", "[backend]") {
+  Modules modules;
+  const auto norms = modules.work("layernorm");
+  CHECK(op(norms, "layer", "norms, activations of recomputed modules").bytes == 8 * 4096.0 * 4096);
+  CHECK(op(norms, "layer", "experts up").recompute == 0);
+  CHECK(op(norms, "layer", "QKV").recompute == 0);
+  const auto moe = modules.work("moe");
+  for (const auto* name : {"router", "experts up", "experts down", "tokens to experts and back"})
+    CHECK(op(moe, "layer", name).recompute == 1);
+  CHECK(op(moe, "layer", "expert all-to-all").recompute == 2);
+  CHECK(op(moe, "layer", "attention output").recompute == 0);
+  // Two experts' 2 x 14336 in and 14336 out, in 16 bits.
+  const auto activation = modules.work("moe_act");
+  CHECK_THAT(op(activation, "layer", "norms, activations of recomputed modules").bytes,
+             WithinRel(4096 * 2 * 2 * 3 * 14336.0, 1e-12));
+  CHECK(op(activation, "layer", "expert all-to-all").recompute == 0);
+  CHECK(op(modules.work("core_attn"), "layer", "attention scores").recompute == 0.5);
+  modules.model = llama_70b();
+  modules.settings["expert_parallel"] = number(1);
+  const auto mlp = modules.work("mlp");
+  CHECK(op(mlp, "layer", "MLP up").recompute == 1);
+  CHECK(op(mlp, "layer", "MLP down").recompute == 1);
+  CHECK(op(mlp, "layer", "attention output").recompute == 0);
+  CHECK_THAT((memory(modules.work(""), 0, "activations") - memory(mlp, 0, "activations")) / 80,
+             WithinRel(8192 * 2 * 3 * 28672.0, 1e-9));
+}
+
+// Per token and head 128 + 64 numbers of a query and of a key, and 128 of a value.
+TEST_CASE("up-projections of latent attention are repeated from their narrow inputs", "[backend]") {
+  Modules latent;
+  latent.model.kv_heads = latent.model.heads;
+  latent.model.q_rank = 1536, latent.model.kv_rank = 512, latent.model.rope_dim = 64, latent.model.value_dim = 128;
+  CHECK_THAT(latent.saved("mla_up_proj"), WithinRel(4096 * 2 * 32.0 * (192 + 192 + 128), 1e-12));
+  const auto work = latent.work("mla_up_proj");
+  CHECK(op(work, "layer", "Q up").recompute == 1);
+  CHECK(op(work, "layer", "KV up").recompute == 1);
+  CHECK(op(work, "layer", "Q down").recompute == 0);
+  CHECK(op(work, "layer", "attention scores").recompute == 0);
+}
+
+TEST_CASE("modules are Megatron-LM's, and a model's own", "[backend]") {
+  const auto fact = [](const char* modules, Settings settings = {}, const plan::Model& model = mixtral()) {
+    settings.insert({{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
+                     {"recompute_modules", word(modules)}});
+    return about(problems_of(make_run("megatron", model, {1, 1, 8}, 1, 4, settings)).reasons, "recompute_modules").fact;
+  };
+  CHECK(fact("mla_up") == "'mla_up' is not a module of Megatron-LM's layers");
+  CHECK(fact("moe+") == "'+' is not a module of Megatron-LM's layers");
+  CHECK(fact("mla_up_proj") == "a moe without kv_rank has no up-projections of latent attention");
+  CHECK(fact("moe+moe_act") == "moe computes all of the experts again, moe_act a part of them");
+  CHECK(fact("moe_act", {}, llama_70b()) == "a llama has no experts");
+  CHECK(fact("moe", {{"recompute", plan::Value("full")}}).starts_with("modules are computed again one by one"));
+  CHECK(fact("moe", {{"engine", plan::Value("orch")}}).starts_with("modules are computed again one by one"));
+}
+
 // Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a chunk
 // has one layer: one on each of the first three.
 TEST_CASE("the layers without experts are the first ones", "[backend]") {
