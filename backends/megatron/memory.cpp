@@ -110,10 +110,23 @@ double handed_over(const Setup& setup, std::int64_t stage) {
   return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
 }
 
-// Chunks that a stage holds at its busiest.
+// Layers that a stage holds at its busiest where its chunks differ: the schedule, chunk by chunk.
+std::int64_t layers_at_once(const Setup& setup, const pipeline::Shape& shape, std::int64_t stage) {
+  std::int64_t held = 0, most = 0;
+  for (const auto& task : pipeline::tasks(shape, stage)) {
+    const std::int64_t layers = setup.layers_of(stage, task.chunk);
+    held += task.pass == pipeline::Pass::forward ? layers : -layers;
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+// Chunks that a stage holds at its busiest; of its mean size, where they differ.
 double chunks_in_flight(const Setup& setup, std::int64_t stage) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
-  return static_cast<double>(pipeline::in_flight(shape, stage));
+  const std::int64_t layers = setup.partition.layers_on(stage);
+  if (setup.uneven.empty() || layers == 0) return static_cast<double>(pipeline::in_flight(shape, stage));
+  return static_cast<double>(layers_at_once(setup, shape, stage) * setup.chunks) / static_cast<double>(layers);
 }
 
 // Layer inputs or activations that it holds then, but for those of dense layers.
