@@ -35,6 +35,23 @@ void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
                   run->tensor_parallel > 1 ? "try sequence_parallel = true" : "try overlap_tensor = false");
 }
 
+// The largest stage sets the beat; and while all stages are at work on a chunk of theirs, so does the largest of
+// these, as long as no micro-batch waits in between.
+void warn_of_uneven_chunks(const Setup& setup, const std::string& fact, const std::string& fix, Problems& problems) {
+  const auto p = static_cast<double>(setup.pipeline), layers = static_cast<double>(setup.partition.layers);
+  const auto [fewest, most] = std::minmax_element(setup.uneven.begin(), setup.uneven.end());
+  const std::int64_t largest = setup.partition.largest();
+  double beats = 0;
+  for (auto at = setup.uneven.begin(); at != setup.uneven.end(); at += setup.pipeline)
+    beats += static_cast<double>(*std::max_element(at, at + setup.pipeline));
+  const double least = static_cast<double>(largest) * p / layers - 1, bound = beats * p / layers - 1;
+  problems.warn("interleave",
+                say(fact, ": chunks of ", *fewest, " to ", *most, " layers, ", largest, " on the largest stage; ",
+                    Percent{least}, bound > least ? say(" to ", Percent{bound}) : std::string(),
+                    " of the time is lost"),
+                fix);
+}
+
 void check_interleave(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t p = setup.pipeline, v = setup.chunks, layers = run.model().layers;
   if (v == 1) return;
@@ -50,15 +67,18 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (setup.partition.count_embeddings && setup.model.lean)
     problems.reject("interleave", "our own trainer interleaves stages of stage_partition = 'uniform' only",
                     "try stage_partition = 'uniform', engine = 'megatron' or interleave = 1");
-  if (dealt % (p * v) != 0)
-    problems.reject(
-        "interleave",
-        say(counted ? "layers + embeddings = " : "layers = ", dealt,
-            " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v),
-        say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
-                        ? "stage_partition = 'transformer|embedding', " : "",
-            "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
-            " or layers = ", round_up(dealt, p * v) - (dealt - layers)));
+  if (dealt % (p * v) != 0) {
+    const auto fact = say(counted ? "layers + embeddings = " : "layers = ", dealt,
+                          " is not divisible by pipeline_parallel * interleave", " = ", p, " * ", v, " = ", p * v);
+    const auto fix = say("try ", !setup.model.lean && !counted && (layers + 2) % (p * v) == 0
+                                     ? "stage_partition = 'transformer|embedding', " : "",
+                         "interleave = ", layers % p == 0 ? divisor_below(layers / p, v) : std::int64_t{1},
+                         " or layers = ", round_up(dealt, p * v) - (dealt - layers));
+    if (setup.uneven.empty() || dealt < p * v)
+      problems.reject("interleave", fact, fix);
+    else
+      warn_of_uneven_chunks(setup, fact, fix, problems);
+  }
   if (run->accumulate % p == 0) return;
   const auto fact =
       say("accumulate = ", run->accumulate, " is not a multiple of pipeline_parallel = ", p);
@@ -142,7 +162,7 @@ void check_partition(const Setup& setup, Problems& problems) {
                                " stages: the last ones would have none"),
                            say("try pipeline_parallel = ", divisor_below(layers, p),
                                " or layers = ", round_up(layers, p)));
-  if (partition.loss() <= 0) return;
+  if (partition.loss() <= 0 || !setup.uneven.empty()) return;  // of uneven chunks check_interleave speaks
   const bool other_fits = !partition.count_embeddings && (layers + 2) % p == 0;
   problems.warn(
       "pipeline_parallel",
@@ -177,6 +197,38 @@ void check_vocabulary(const RunView& run, const Setup& setup, Problems& problems
                 "try vocab_multiple = 128");
 }
 
+bool problem_with_cuts(const Setup& setup) { return setup.tensor % setup.expert_tensor != 0; }
+
+void check_expert_tensor(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto& model = run.model();
+  const std::int64_t cuts = setup.expert_tensor;
+  if (!setup.model.folded()) return;
+  if (!model.mixture())
+    return problems.reject("expert_tensor_parallel", say("a ", run->family, " has no experts to cut"),
+                           "try expert_tensor_parallel = 0");
+  if (problem_with_cuts(setup))
+    return problems.reject("expert_tensor_parallel", say(cuts, " does not divide tensor_parallel = ", setup.tensor),
+                           say("try expert_tensor_parallel = ", divisor_below(setup.tensor, cuts)));
+  if (setup.model.lean)
+    problems.reject("expert_tensor_parallel", "engine = 'orch' cuts experts as it cuts layers",
+                    "try engine = 'megatron' or expert_tensor_parallel = 0");
+  if (!setup.asks_sequence_parallel)
+    problems.reject("expert_tensor_parallel",
+                    say("without sequence_parallel all ", setup.tensor,
+                        " tensor-parallel ranks would send the same rows to the experts"),
+                    "try sequence_parallel = true or expert_tensor_parallel = 0");
+  if (model.expert_hidden % cuts != 0)
+    problems.reject("expert_tensor_parallel",
+                    say("expert_hidden = ", model.expert_hidden, " is not divisible by ", cuts),
+                    "try expert_tensor_parallel = 1");
+  const std::int64_t shared = model.shared_experts * model.expert_hidden;
+  if (shared % setup.tensor != 0)
+    problems.reject("tensor_parallel",
+                    say("shared_experts * expert_hidden = ", shared, " is not divisible by tensor_parallel = ",
+                        setup.tensor),
+                    say("try tensor_parallel = ", divisor_below(shared, setup.tensor)));
+}
+
 void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   const std::int64_t e = setup.experts, experts = run.model().experts;
   if (e == 1 && (setup.model.overlap_experts || setup.model.expert_nodes > 0))
@@ -190,10 +242,39 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
   if (experts % e != 0)
     problems.reject("expert_parallel", say(experts, " experts cannot be dealt to ", e, " ranks"),
                     say("try expert_parallel = ", divisor_below(experts, e)));
-  if (setup.data % e != 0)
-    problems.reject("expert_parallel",
-                    say(setup.data, " ranks have the same weights, and ", e, " do not divide them"),
-                    say("try expert_parallel = ", divisor_below(setup.data, e)));
+  const std::int64_t ranks = setup.tensor * setup.data / setup.expert_tensor;
+  if (ranks % e == 0 || problem_with_cuts(setup)) return;
+  const auto whole = setup.tensor * setup.data;  // of which e may be some where experts are not cut
+  const bool unfolded = !setup.model.folded();
+  problems.reject("expert_parallel",
+                  unfolded ? say(ranks, " ranks have the same weights, and ", e, " do not divide them")
+                           : say("each stage has ", whole, " ranks, ", setup.expert_tensor, " for each expert: ", e,
+                                 " do not divide ", ranks),
+                  say("try expert_parallel = ", divisor_below(ranks, e),
+                      unfolded && setup.tensor > 1 && whole % e == 0 && !setup.model.lean
+                          ? ", or expert_tensor_parallel = 1" : ""));
+}
+
+void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
+  const auto reject = [&](const auto& fact, const char* fix) { problems.reject("recompute_modules", fact, fix); };
+  if (setup.recompute_modules.empty()) return;
+  if (run.text("engine") != "megatron" || run.text("recompute") != "selective")
+    return reject("modules are computed again one by one with engine = 'megatron' and recompute = 'selective' only",
+                  "leave it out, or set these");
+  const auto list = parse_modules(setup.recompute_modules);
+  if (!list.unknown.empty())
+    return reject(say("'", list.unknown, "' is not a module of Megatron-LM's layers"),
+                  "write it as 'layernorm+mlp': core_attn, mla_up_proj, layernorm, mlp, moe_act or moe");
+  const auto& model = run.model();
+  const auto asks = [&](std::uint32_t module) { return (list.modules & module) != 0; };
+  if (asks(kUpProjections) && !model.latent())
+    reject(say("a ", run->family, " without kv_rank has no up-projections of latent attention"), "leave out mla_up_proj");
+  if (asks(kExperts | kExpertActivation) && !model.mixture())
+    reject(say("a ", run->family, " has no experts"), "leave out moe and moe_act");
+  if (asks(kExperts) && asks(kExpertActivation))
+    reject("moe computes all of the experts again, moe_act a part of them", "leave out one of the two");
+  if (asks(kDenseMlp) && model.mixture() && model.dense_layers == 0)
+    problems.warn("recompute_modules", "mlp does nothing: every layer has experts", "leave out mlp");
 }
 
 void check_precision(const Setup& setup, Problems& problems) {
@@ -221,12 +302,14 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
-  check_tensor(run, problems);
+  check_tensor(run, problems, setup.model.folded());
   check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
+  check_expert_tensor(run, setup, problems);
   check_experts(run, setup, problems);
+  check_modules(run, setup, problems);
   check_context(run, problems);
   check_partition(setup, problems);
   check_interleave(run, setup, problems);

@@ -41,8 +41,8 @@ void add_host(const Setup& setup, Stages stages, double params, double shards, W
 }
 
 void emit_states(const Setup& setup, const Names& names, Stages stages, double params,
-                 WorkSink& sink, std::int64_t dealt = 1) {
-  const double all_shards = setup.shards(dealt);
+                 WorkSink& sink, const Group& group) {
+  const double all_shards = setup.shards(group);
   const auto add = [&](const char* name, double each, double shards) {
     emit_kept(sink, name, stages.first, stages.last, each, params, shards,
               setup.model.lean ? ORCH_SETTLED : ORCH_DEVICE);
@@ -60,6 +60,9 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
     add(names.gathered, setup.states.weights, all_shards);
   }
 }
+void emit_states(const Setup& setup, const Names& names, Stages stages, double params, WorkSink& sink) {
+  emit_states(setup, names, stages, params, sink, setup.data_group());
+}
 
 double layer_params(const Setup& setup, std::int64_t stage) {
   const double rest = setup.dense ? static_cast<double>(setup.dense_on(stage)) * setup.dense->layer_params() : 0;
@@ -76,7 +79,8 @@ void emit_layer_states(const Setup& setup, WorkSink& sink) {
     emit_states(setup, kLayers, {first, next - 1}, params - count * experts, sink);
     if (const double narrow = setup.model.narrow; narrow > 0)  // as they are, and transposed
       emit_kept(sink, "weights that products read", first, next - 1, 2 * narrow, params);
-    if (experts > 0 && layers > 0) emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.experts);
+    if (experts > 0 && layers > 0)
+      emit_states(setup, kExperts, {first, next - 1}, count * experts, sink, setup.expert_group());
     first = next;
   }
 }
@@ -106,10 +110,23 @@ double handed_over(const Setup& setup, std::int64_t stage) {
   return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
 }
 
-// Chunks that a stage holds at its busiest.
+// Layers that a stage holds at its busiest where its chunks differ: the schedule, chunk by chunk.
+std::int64_t layers_at_once(const Setup& setup, const pipeline::Shape& shape, std::int64_t stage) {
+  std::int64_t held = 0, most = 0;
+  for (const auto& task : pipeline::tasks(shape, stage)) {
+    const std::int64_t layers = setup.layers_of(stage, task.chunk);
+    held += task.pass == pipeline::Pass::forward ? layers : -layers;
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+// Chunks that a stage holds at its busiest; of its mean size, where they differ.
 double chunks_in_flight(const Setup& setup, std::int64_t stage) {
   const pipeline::Shape shape{setup.pipeline, setup.chunks, setup.micro_batches, setup.fill_bubbles};
-  return static_cast<double>(pipeline::in_flight(shape, stage));
+  const std::int64_t layers = setup.partition.layers_on(stage);
+  if (setup.uneven.empty() || layers == 0) return static_cast<double>(pipeline::in_flight(shape, stage));
+  return static_cast<double>(layers_at_once(setup, shape, stage) * setup.chunks) / static_cast<double>(layers);
 }
 
 // Layer inputs or activations that it holds then, but for those of dense layers.
@@ -218,7 +235,8 @@ void emit_memory(const Setup& setup, WorkSink& sink) {
   emit_words_gradient(setup, sink);
   emit_buffers(setup, sink);
   const int groups = (setup.tensor > 1) + (setup.data > 1) + (setup.pipeline > 1) + (setup.experts > 1) +
-                     (setup.model.context_parallel > 1);
+                     (setup.model.context_parallel > 1) +
+                     (setup.model.folded() && setup.expert_tensor > 1);
   emit_communicators(sink, setup.pipeline - 1, groups > 1 ? groups + 1 : groups);  // and all ranks
 }
 

@@ -33,8 +33,13 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
            integer("context_parallel", "ranks that share each sample (planned, not trained here)", 1)
                .range(1, 65536),
            integer("expert_parallel",
-                   "data-parallel ranks that deal a layer's experts among themselves", 1)
+                   "ranks that a layer's experts are distributed to: of those of the data and the context, and of "
+                   "tensor_parallel too where expert_tensor_parallel is less", 1)
                .range(1, 65536),
+           integer("expert_tensor_parallel",
+                   "ranks that share each expert; 0: as tensor_parallel, 1: experts stay whole (planned, not trained "
+                   "here)", 0)
+               .range(0, 65536),
            choice("expert_dispatch",
                   "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
                   "DeepEP",
@@ -64,6 +69,10 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
                    false),
            choice("recompute", "what backward computes again instead of keeping it",
                   {"full", "selective", "none"}),
+           text("recompute_modules",
+                "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
+                "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': core_attn "
+                "(its inside alone)", ""),
            choice("dtype",
                   "of weights and activations; fp8, or another that the GPU has a peak of: what products read "
                   "(planned, not trained here)",
@@ -95,15 +104,18 @@ Setup::Setup(const backend::RunView& run)
       pipeline(run->pipeline_parallel),
       data(run->data_parallel * run->context_parallel),
       experts(run.integer("expert_parallel")),
+      expert_tensor(run.integer("expert_tensor_parallel")),
       chunks(run.integer("interleave")),
       micro_batches(run->accumulate),
       model(backend::transformer(run.model(), run->micro_batch)) {
   model.tensor_parallel = static_cast<double>(tensor);
   model.context_parallel = static_cast<double>(run->context_parallel);
   model.expert_parallel = static_cast<double>(experts);
+  if (expert_tensor == 0) expert_tensor = tensor;
+  model.expert_tensor_parallel = static_cast<double>(expert_tensor);
   model.overlap_experts = run.flag("overlap_experts");
   if (run.text("expert_dispatch") == "nodes")
-    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * tensor) / static_cast<double>(run->gpus_per_node));
+    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run->gpus_per_node));
   const bool ends = run.text("stage_partition") == "transformer|embedding";
   partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
   partition = {run.model().layers, pipeline, ends, partition_rule != "portions",
@@ -112,6 +124,13 @@ Setup::Setup(const backend::RunView& run)
     partition.listed = dealt_by_cost(
         run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
   const auto engine = run.text("engine");
+  const std::int64_t places = pipeline * chunks;
+  if (engine == "megatron" && chunks > 1 && pipeline > 1 && partition.listed.empty() && partition.items() % places != 0) {
+    uneven = uneven_chunks(partition, chunks);
+    partition.listed.assign(static_cast<std::size_t>(pipeline), 0);
+    for (std::size_t i = 0; i < uneven.size(); ++i)
+      partition.listed[i % static_cast<std::size_t>(pipeline)] += uneven[i];
+  }
   deepspeed_engine = engine == "deepspeed";
   nanotron_engine = engine == "nanotron";
   model.lean = engine == "orch";
@@ -119,6 +138,8 @@ Setup::Setup(const backend::RunView& run)
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;
   model.overlap_tensor = run.flag("overlap_tensor");
   model.recompute = backend::recompute_of(run.text("recompute"));
+  recompute_modules = run.text("recompute_modules");
+  if (engine == "megatron") model.modules = backend::parse_modules(recompute_modules).modules;
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
   model.narrow = backend::narrow_bytes(dtype);
@@ -142,6 +163,7 @@ Setup::Setup(const backend::RunView& run)
   else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;
   model.eager = nanotron_engine;
+  model.weighs_inside = engine == "megatron";
   if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
@@ -169,11 +191,13 @@ Setup::Setup(const backend::RunView& run)
 
 std::int64_t Setup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
-  const std::int64_t mine = partition.layers_on(stage) / chunks;
   std::int64_t before = 0, found = 0;
-  for (std::int64_t each = 0; each < stage; ++each) before += partition.layers_on(each) / chunks;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk, before += partition.layers / chunks)
-    found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (std::int64_t each = 0; each < pipeline; ++each) {
+      const std::int64_t mine = layers_of(each, chunk);
+      if (each == stage) found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
+      before += mine;
+    }
   return found;
 }
 

@@ -38,6 +38,20 @@ std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages
   return dealt;
 }
 
+std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks) {
+  const std::int64_t stages = partition.stages, places = stages * chunks, items = partition.items();
+  std::vector<std::int64_t> layers(static_cast<std::size_t>(places), items / places);
+  // One more to each stage in turn, to the last two those of the embedding and of the head.
+  for (std::int64_t more = 0; more < items % places; ++more) {
+    const std::int64_t turn = more % stages, round = more / stages;
+    const std::int64_t stage = turn < stages - 2 ? turn + 1 : turn == stages - 2 ? 0 : stages - 1;
+    const std::int64_t chunk = stage == 0 ? chunks - 1 - round : round;
+    ++layers[static_cast<std::size_t>(chunk * stages + stage)];
+  }
+  if (partition.count_embeddings) --layers.front(), --layers.back();
+  return layers;
+}
+
 std::vector<std::int64_t> parse_layers(std::string_view text) {
   std::vector<std::int64_t> layers;
   const char *at = text.data(), *end = at + text.size();

@@ -32,6 +32,12 @@ struct Partition {
 // costs as much as so many layers.
 std::vector<std::int64_t> dealt_by_cost(std::int64_t layers, std::int64_t stages, double head);
 
+// Layers of each of stages * chunks chunks, in the order in which a micro-batch passes them (chunk c of stage s
+// is c * stages + s), where items do not divide over them: chunks differ by one at most, stages too, and the
+// first chunk, which has the embedding, and the last one, which has the head, are of the smaller ones. Counted
+// embeddings take a layer's place there. Megatron Core takes such a layout as a list.
+std::vector<std::int64_t> uneven_chunks(const Partition& partition, std::int64_t chunks);
+
 // "7,7,6": empty if it is no such list.
 std::vector<std::int64_t> parse_layers(std::string_view text);
 

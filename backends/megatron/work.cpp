@@ -17,8 +17,7 @@ double bucket(const Setup& setup) {
   return setup.nanotron_engine && setup.zero_stage == 0 ? kDdpBucket : kDeepSpeedBucket;
 }
 
-void emit_reduction(const Setup& setup, double params, WorkSink& sink, std::int64_t dealt) {
-  const auto group = setup.data_group(dealt);
+void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Group& group) {
   if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
   const double calls = params / bucket(setup);
@@ -59,15 +58,18 @@ void emit_update(const Setup& setup, double shard, WorkSink& sink) {
 
 // What every parameter of a rank brings along: accumulation per micro-batch; reduction and update
 // per step.
-void emit_training(const Setup& setup, double params, WorkSink& sink, std::int64_t dealt = 1) {
+void emit_training(const Setup& setup, double params, WorkSink& sink, const Group& group) {
   if (setup.micro_batches > 1) {
     // Ours adds within the product: the sum alone is read and written.
     const double each = (setup.model.lean ? 0 : setup.states.weights) + 2 * setup.gradient_bytes();
     sink.op(during(moved(ORCH_MEMORY, "gradient accumulation", each * params), {0, 0, 1, 0}),
             [&] { return say(each, " B x ", params, " params"); });
   }
-  emit_reduction(setup, params, sink, dealt);
-  emit_update(setup, params / setup.shards(dealt), sink);
+  emit_reduction(setup, params, sink, group);
+  emit_update(setup, params / setup.shards(group), sink);
+}
+void emit_training(const Setup& setup, double params, WorkSink& sink) {
+  emit_training(setup, params, sink, setup.data_group());
 }
 
 // With sequence parallelism each rank has seen its own rows of what all of them have: those gradients
@@ -135,7 +137,7 @@ void emit_layers(const Setup& setup, const char* name, const Transformer& model,
   emit_layer(model, sink);
   emit_sums(setup, layer_statistics(model), sink);
   emit_training(setup, model.layer_params() - experts, sink);
-  if (experts > 0) emit_training(setup, experts, sink, setup.experts);
+  if (experts > 0) emit_training(setup, experts, sink, setup.expert_group());
   emit_shared_gradients(setup, model.shared_params(), sink, model.head_norm_params());
 }
 

@@ -47,6 +47,10 @@ local function pipeline(argv)
            stages * chunks), "Megatron-LM needs equal ones; stage_partition = \"transformer|embedding\" counts the ends")
   end
   if chunks == 1 then return end
+  if settings.stage_partition == "transformer|embedding" and (model.layers + 2) % (stages * chunks) ~= 0 then
+    refuse("interleave", string.format("%d layers and 2 embeddings do not divide into %d chunks of stages", model.layers,
+           stages * chunks), "the list of layers that Megatron-LM takes for it is not rendered yet; let them divide")
+  end
   if stages == 2 then refuse("interleave", "Megatron-LM interleaves more than two stages", "use 1") end
   if at_least("0.12") then
     add(argv, "--num-virtual-stages-per-pipeline-rank", chunks)
@@ -98,11 +102,29 @@ local function offload(argv)
   end
 end
 
+-- "layernorm+mlp" as a list.
+local function listed(text)
+  local words, first = {}, 1
+  for i = 1, #text + 1 do
+    if i > #text or string.sub(text, i, i) == "+" then
+      words[#words + 1] = string.sub(text, first, i - 1)
+      first = i + 1
+    end
+  end
+  return words
+end
+
 local function kernels(argv)
   if settings.recompute == "full" then
     add(argv, "--recompute-granularity", "full", "--recompute-method", "uniform", "--recompute-num-layers", 1)
   elseif settings.recompute == "selective" then
     add(argv, "--recompute-granularity", "selective")
+    if settings.recompute_modules ~= nil and settings.recompute_modules ~= "" then
+      if not at_least("0.12") then
+        refuse("recompute_modules", "Megatron-LM chooses modules from 0.12 on", "leave it out, or use a later version")
+      end
+      add(argv, "--recompute-modules", table.unpack(listed(settings.recompute_modules)))
+    end
   end
   if settings.dtype == "fp8" then add(argv, "--fp8-format", "hybrid") end
   if at_least("0.12") then

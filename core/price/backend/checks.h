@@ -75,8 +75,8 @@ inline void check_context(const RunView& run, Problems& problems) {
                   "try flash_attention = true");
 }
 
-// What tensor parallelism asks of the model and of the nodes.
-inline void check_tensor(const RunView& run, Problems& problems) {
+// What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut otherwise, or not.
+inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
   const auto divides = [&](const char* name, std::int64_t width) {
@@ -94,7 +94,7 @@ inline void check_tensor(const RunView& run, Problems& problems) {
                     say("try tensor_parallel = ", divisor_below(model.kv_heads, t)));
   const bool dense = !model.mixture() || model.dense_layers > 0;
   if (dense && model.ffn_hidden != 4 * model.hidden) divides("ffn_hidden", model.ffn_hidden);
-  if (model.mixture()) divides("expert_hidden", model.expert_hidden);
+  if (model.mixture() && !whole_experts) divides("expert_hidden", model.expert_hidden);
   if (divides("hidden", model.hidden) && t > 1 && model.hidden / t % 64 != 0)
     problems.warn("tensor_parallel",
                   say("hidden / tensor_parallel = ", model.hidden, " / ", t, " = ",

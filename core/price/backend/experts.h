@@ -2,7 +2,8 @@
 
 // What a layer of experts does on one rank, for authors of backends: each token goes to some of them,
 // who live on expert_parallel ranks, and comes back. Tokens are taken as evenly spread. Origins:
-// Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; no constant here is fitted.
+// Lepikhin et al. 2020 (GShard) and Fedus et al. 2021 for the exchange; Liu et al. 2025 (MoE parallel folding)
+// for experts that are cut over fewer ranks than attention; no constant here is fitted.
 
 #include <cstdint>
 
@@ -21,23 +22,28 @@ inline double adafactor_means(const Transformer& model) {
          model.inner_widths() + 1;
 }
 
-// Bytes per element of [s, b, h] that are kept because tokens were dealt to experts: copies of their
-// inputs and of what experts gave.
+// Bytes per element of [s, b, h] that are kept because tokens were sent to experts: copies of their
+// inputs, as products read them, and of what experts gave, where that is weighed afterwards. A rank has
+// the rows of all that share its experts with it, whatever part of a sample it has elsewhere.
 inline double visited_bytes(const Transformer& model) {
   if (!model.sizes.mixture()) return 0;
-  return (1 - model.dense()) * 4 * static_cast<double>(model.sizes.experts_per_token);
+  const double inputs = model.product_input(), outputs = model.weighs_inside ? 0 : 2;
+  const double rows = static_cast<double>(model.sizes.experts_per_token) * model.expert_cuts() / model.tensor_parallel;
+  return (1 - model.dense()) * rows * (inputs + outputs);
 }
 
 namespace expert_parts {
 
-// Experts of a rank and the rows that each of them gets.
+// Experts of a rank and the rows that each of them gets: of the tokens of all ranks that share these experts,
+// of which each has its part of a tensor-parallel group's.
 struct Dealt {
   double experts, rows;
 };
 inline Dealt dealt(const Transformer& model) {
   const auto experts = static_cast<double>(model.sizes.experts);
   const double visits = model.tokens() * static_cast<double>(model.sizes.experts_per_token);
-  return {experts / model.expert_parallel, visits * model.expert_parallel / experts};
+  const double groups = model.expert_parallel * model.expert_cuts() / model.tensor_parallel;
+  return {experts / model.expert_parallel, visits * groups / experts};
 }
 
 inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k) {
@@ -45,7 +51,7 @@ inline void product(const Transformer& model, WorkSink& sink, const char* name, 
   const double share = 1 - model.dense();
   auto op = gemm(name, mine.rows, n, k);
   op.batch = mine.experts;
-  sink.op(during(op, {share, model.full() ? share : 0, 2 * share, 0}), [&] {
+  sink.op(during(op, {share, model.again(kExperts, share), 2 * share, 0}), [&] {
     return say(mine.experts, " experts x [", mine.rows, ", ", k, "] x [", k, ", ", n, "]");
   });
 }
@@ -61,23 +67,44 @@ inline void exchange(const Transformer& model, WorkSink& sink) {
   const double each = by_node && model.narrow > 0 ? (model.element + model.narrow) / 2 : model.element;
   const double bytes = rows * visits * model.hidden * each;
   const Group group{static_cast<std::int64_t>(model.expert_parallel),
-                    static_cast<std::int64_t>(model.tensor_parallel)};
+                    static_cast<std::int64_t>(model.expert_cuts())};
   sink.op(during(collective("expert all-to-all", ORCH_ALL_TO_ALL, bytes, group),
-                 {2 * share, model.full() ? 2 * share : 0, 2 * share, 0}, model.overlap_experts),
+                 {2 * share, model.again(kExperts, 2 * share), 2 * share, 0}, model.overlap_experts),
           [&] {
             return say(each, " B x ", rows, " tokens x ", visits, by_node ? " nodes x h = " : " experts x h = ",
                        Size{bytes}, " over ", model.expert_parallel, " ranks");
           });
 }
 
+// Ranks that share an expert gather the rows that each of them was sent, and scatter the sums.
+inline void share_rows(const Transformer& model, WorkSink& sink) {
+  if (!model.folded() || model.expert_cuts() == 1) return;
+  const double share = 1 - model.dense(), again = model.again(kExperts, share);
+  const double visits = static_cast<double>(model.sizes.experts_per_token);
+  const double rows = model.tokens() * visits * model.expert_cuts() / model.tensor_parallel;
+  const double bytes = rows * model.hidden * model.element;
+  const Group group{static_cast<std::int64_t>(model.expert_cuts()), 1};
+  const auto add = [&](const char* name, std::uint32_t which) {
+    sink.op(during(collective(name, which, bytes, group), {share, again, share, 0}), [&] {
+      return say(model.element, " B x ", rows, " rows x h = ", Size{bytes}, " over ", model.expert_cuts(), " ranks");
+    });
+  };
+  add("expert all-gather", ORCH_ALL_GATHER);
+  add("expert reduce-scatter", ORCH_REDUCE_SCATTER);
+}
+
 // Rows are read and written in the experts' order and in their own again.
 inline void orders(const Transformer& model, WorkSink& sink) {
   const double share = 1 - model.dense();
   const double visits = static_cast<double>(model.sizes.experts_per_token);
-  const double bytes = 4 * visits * model.sbh() * model.element;
+  const double mine = model.expert_cuts() / model.tensor_parallel;
+  const double bytes = 4 * visits * mine * model.sbh() * model.element;
   sink.op(during(moved(ORCH_MEMORY, "tokens to experts and back", bytes),
-                 {share, model.full() ? share : 0, share, 0}),
-          [&] { return say("4 x ", visits, " experts x s*b*h = ", Size{bytes}); });
+                 {share, model.again(kExperts, share), share, 0}),
+          [&] {
+            return say("4 x ", visits, " experts x s*b*h", mine == 1 ? std::string() : say(" x ", mine), " = ",
+                       Size{bytes});
+          });
 }
 
 }  // namespace expert_parts
@@ -88,11 +115,12 @@ inline void emit_experts(const Transformer& model, WorkSink& sink) {
   const double h = model.hidden, t = model.tensor_parallel, share = 1 - model.dense();
   const auto inner = static_cast<double>(sizes.expert_hidden);
   const double shared = static_cast<double>(sizes.shared_experts) * inner;
-  const Passes passes{share, model.full() ? share : 0, 2 * share, 0};
+  const Passes passes{share, model.again(kExperts, share), 2 * share, 0};
   const auto router = gemm("router", model.tokens(), static_cast<double>(sizes.experts), h, ORCH_WIDE);
   sink.op(during(router, passes), [&] { return say("[s*b, h] x [h, ", sizes.experts, "]"); });
-  product(model, sink, "experts up", sizes.up_width(inner) / t, h);
-  product(model, sink, "experts down", h, inner / t);
+  const double cuts = model.expert_cuts();
+  product(model, sink, "experts up", sizes.up_width(inner) / cuts, h);
+  product(model, sink, "experts down", h, inner / cuts);
   if (shared > 0) {
     sink.op(during(gemm("shared experts up", model.tokens(), sizes.up_width(shared) / t, h), passes),
             [&] { return say("[s*b, h] x [h, ", sizes.up_width(shared) / t, "]"); });
@@ -101,6 +129,7 @@ inline void emit_experts(const Transformer& model, WorkSink& sink) {
   }
   orders(model, sink);
   exchange(model, sink);
+  share_rows(model, sink);
 }
 
 }  // namespace orch::backend

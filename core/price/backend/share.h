@@ -13,6 +13,16 @@
 
 namespace orch::backend {
 
+// What backward computes again, module by module (modules.h).
+enum Module : std::uint32_t {
+  kCoreAttention = 1,      // scores, softmax and context
+  kUpProjections = 2,      // queries, keys and values of latent attention
+  kNorms = 4,              // both norms of a layer
+  kDenseMlp = 8,
+  kExpertActivation = 16,  // between the products of the experts that tokens choose
+  kExperts = 32            // the whole layer of experts, from its router on
+};
+
 // The sizes of a model on one rank. s, b, h, a, t in the formulas are seq, micro_batch, hidden,
 // heads and tensor_parallel.
 struct Transformer {
@@ -26,11 +36,13 @@ struct Transformer {
   double micro_batch = 1;
   double tensor_parallel = 1;
   double context_parallel = 1;  // ranks that share each sample
-  double expert_parallel = 1;   // ranks that deal the experts among themselves
+  double expert_parallel = 1;   // ranks that the experts are distributed to
+  double expert_tensor_parallel = 0;  // ranks that share each expert; 0: as tensor_parallel
   double expert_nodes = 0;      // that a token is sent to, once each, and on inside them; 0: to each expert
   bool overlap_experts = false;  // tokens travel under the products of another micro-batch
   double element = 2;          // bytes of an activation
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
+  std::uint32_t modules = 0;  // of enum Module, with ORCH_RECOMPUTE_SELECTIVE; 0: core attention
   bool sequence_parallel = false;
   bool overlap_tensor = false;  // what it gathers and scatters travels under the products
   bool flash_attention = false;
@@ -47,9 +59,17 @@ struct Transformer {
   double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
   // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results too.
   bool eager = false;
+  // A router's probabilities are multiplied in between an expert's two products (Megatron Core since 0.13):
+  // what the second one gives need not be kept.
+  bool weighs_inside = false;
   // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and every
   // second product's, and makes the others again.
   bool alternates = false;
+
+  // Ranks that share an expert. Where they are fewer than those of a layer, each rank of a layer sends its
+  // own rows of a sample to them (Megatron Core: experts are folded over tensor, context and data ranks).
+  double expert_cuts() const { return expert_tensor_parallel > 0 ? expert_tensor_parallel : tensor_parallel; }
+  bool folded() const { return expert_cuts() != tensor_parallel; }
 
   double tokens() const { return seq * micro_batch / context_parallel; }
   double sbh() const { return tokens() * hidden; }
@@ -58,9 +78,21 @@ struct Transformer {
   }
   double logits() const { return tokens() * padded_vocab / tensor_parallel; }
   bool alternate() const { return alternates && recompute == ORCH_RECOMPUTE_SELECTIVE; }
+  // Bytes of a number that was kept as products read it, as formulas count them for 16-bit activations.
+  double product_input() const { return narrow > 0 && !lean ? narrow : 2; }
   bool full() const { return recompute == ORCH_RECOMPUTE_FULL; }
+  // One of the modules that are named is.
+  bool repeats(std::uint32_t module) const {
+    return recompute == ORCH_RECOMPUTE_SELECTIVE && (modules & module) != 0;
+  }
+  // How often a share of the layers computes it again, whole or as one of these modules.
+  double again(std::uint32_t module, double share = 1) const { return full() || repeats(module) ? share : 0; }
   // Core attention is recomputed; flash attention does so by itself.
-  bool again() const { return recompute != ORCH_RECOMPUTE_NONE && !(flash_attention && !full()); }
+  bool again() const {
+    if (full()) return true;
+    const bool chosen = modules == 0 ? recompute != ORCH_RECOMPUTE_NONE : repeats(kCoreAttention);
+    return chosen && !flash_attention;
+  }
   // Models with biases are of the time of dropout.
   bool drops() const { return sizes.bias; }
 
@@ -120,9 +152,10 @@ struct Transformer {
     if (sizes.qk_norm) sum += 2 * aligned(static_cast<double>(sizes.head_dim));
     return sum;
   }
+  // In units of what a tensor-parallel rank would have of them all; negative where it has more.
   double experts_elsewhere() const {
-    if (expert_parallel == 1) return 0;
-    return (1 - 1 / expert_parallel) * expert_params();
+    if (expert_parallel == 1 && !folded()) return 0;
+    return (1 - tensor_parallel / (expert_parallel * expert_cuts())) * expert_params();
   }
   // Of a layer's experts that tokens choose among, on all ranks.
   double expert_params() const {

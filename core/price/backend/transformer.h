@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/price/backend/experts.h"
+#include "core/price/backend/modules.h"
 #include "core/price/backend/ops.h"
 #include "core/price/backend/share.h"
 #include "core/price/backend/spec.h"
@@ -58,10 +59,12 @@ inline void emit_agreement(const Transformer& model, WorkSink& sink, const Group
 namespace transformer_parts {
 
 // A product costs as much again twice in backward: for its input and for its weights.
-// share: of the layers, where not all have it.
+// share: of the layers, where not all have it. module: that it belongs to.
 inline void product(const Transformer& model, WorkSink& sink, const char* name, double n, double k,
-                    bool again = true, double share = 1) {
-  const double repeated = model.full() && again ? share : model.alternate() ? share / 2 : 0;
+                    bool again = true, double share = 1, std::uint32_t module = 0) {
+  const double repeated = (model.full() && again) || model.repeats(module) ? share
+                          : model.alternate()                              ? share / 2
+                                                                           : 0;
   const Passes passes{share, repeated, 2 * share, 0};
   sink.op(during(gemm(name, model.tokens(), n, k), passes), [&] {
     return say("[s*b, k] x [k, n] = [", model.tokens(), ", ", k, "] x [", k, ", ", n, "]");
@@ -74,10 +77,11 @@ inline void latent_products(const Transformer& model, WorkSink& sink) {
   const double h = model.hidden, t = model.tensor_parallel, a = model.heads / t;
   const double q = model.heads * static_cast<double>(sizes.head_dim + sizes.rope_dim) / t;
   if (sizes.q_rank > 0) product(model, sink, "Q down", static_cast<double>(sizes.q_rank), h);
-  product(model, sink, "Q up", q, sizes.q_rank > 0 ? static_cast<double>(sizes.q_rank) : h);
+  product(model, sink, "Q up", q, sizes.q_rank > 0 ? static_cast<double>(sizes.q_rank) : h, true, 1,
+          kUpProjections);
   product(model, sink, "KV down", static_cast<double>(sizes.kv_rank + sizes.rope_dim), h);
   product(model, sink, "KV up", a * static_cast<double>(sizes.head_dim + sizes.value_dim),
-          static_cast<double>(sizes.kv_rank));
+          static_cast<double>(sizes.kv_rank), true, 1, kUpProjections);
 }
 
 inline void products(const Transformer& model, WorkSink& sink) {
@@ -90,8 +94,8 @@ inline void products(const Transformer& model, WorkSink& sink) {
   product(model, sink, "attention output", h, sizes.value_width() / t);
   const auto ffn = static_cast<double>(sizes.ffn_hidden);
   if (model.dense() > 0) {
-    product(model, sink, "MLP up", sizes.up_width(ffn) / t, h, true, model.dense());
-    product(model, sink, "MLP down", h, ffn / t, !model.lean, model.dense());
+    product(model, sink, "MLP up", sizes.up_width(ffn) / t, h, true, model.dense(), kDenseMlp);
+    product(model, sink, "MLP down", h, ffn / t, !model.lean, model.dense(), kDenseMlp);
   }
   if (sizes.mixture()) emit_experts(model, sink);
 }
@@ -99,7 +103,7 @@ inline void products(const Transformer& model, WorkSink& sink) {
 // Flash attention (Dao et al. 2022) skips the masked half and recomputes the scores in backward:
 // five products there against two in forward.
 inline Passes attention_passes(const Transformer& model) {
-  if (model.flash_attention) return {0.5, model.full() ? 0.5 : 0.0, 1.25, 0};
+  if (model.flash_attention) return {0.5, model.again(kCoreAttention, 0.5), 1.25, 0};
   return {1, model.again() ? 1.0 : 0.0, 2, 0};
 }
 
@@ -130,6 +134,18 @@ inline void traffic(const Transformer& model, WorkSink& sink, const char* name, 
 // Biases, casts and residuals in kernels of their own pass over the activations again.
 inline constexpr double kUnfused = 2;
 
+// Of modules that are computed again: norms read and write two bytes each, activation functions what they
+// read and give, heads are put in order, as in forward; and what products read is rounded again.
+inline void repeated_element_wise(const Transformer& model, WorkSink& sink) {
+  const auto widths = repeated_widths(model);
+  if (widths.norms + widths.heads + widths.up == 0) return;
+  const double apart = model.fused_kernels ? 1 : kUnfused;
+  const double each = apart * (4 * widths.norms + 4.0 / 3 * widths.heads + 2 * widths.up + 2 * widths.inner);
+  const double rounded = model.narrow > 0 ? (2 + 2 * model.narrow) * (widths.norms + widths.inner) : 0;
+  traffic(model, sink, "norms, activations of recomputed modules", each + rounded, model.sbh(), "s*b*h",
+          {0, 1, 0, 0}, ORCH_ELEMENT_WISE);
+}
+
 // Bytes per element of [s, b, h], for 16-bit activations. Replicated over the tensor-parallel ranks:
 // 22 forward and 26 backward, of two norms, residuals and dropout; without dropout and biases each norm
 // reads two and writes two. Sharded: the activation function reads and writes its inner widths (twice
@@ -147,6 +163,7 @@ inline void element_wise(const Transformer& model, WorkSink& sink) {
   traffic(model, sink, "norms, dropout, GELU backward",
           apart * (backward / replicas + (2 * up + inner + order) / t), model.sbh(), "s*b*h",
           {0, 0, 1, 0}, ORCH_ELEMENT_WISE);
+  repeated_element_wise(model, sink);
 }
 
 // Per 16-bit score: softmax with dropout moves 9 and 11 bytes when fused, three times as much
@@ -174,15 +191,19 @@ inline void tensor_collective(const Transformer& model, WorkSink& sink, const ch
 // After attention and after the MLP; backward before each; recomputation repeats the forward ones.
 // With sequence parallelism, what went into a product was kept as a shard: backward gathers it again
 // for the weights' gradient, under the product of the input's.
+// Folded experts are sent each rank's own rows: only a dense MLP and shared experts want them all.
 inline void tensor_collectives(const Transformer& model, WorkSink& sink) {
   if (model.tensor_parallel <= 1) return;
-  const double again = model.full() ? 2 : 0, behind = model.full() && model.lean ? 1 : again;
+  const bool own_rows = model.folded() && model.sizes.mixture() && model.sizes.shared_experts == 0;
+  const double dense = model.dense(), experts = own_rows ? 0 : 1 - dense, n = own_rows ? 1 + dense : 2;
+  const double again = model.full() ? n : model.again(kDenseMlp, dense) + model.again(kExperts, experts);
+  const double behind = model.full() && model.lean ? 1 : again;
   if (!model.sequence_parallel)
-    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {2, behind, 2, 0});
+    return tensor_collective(model, sink, "tensor all-reduce", ORCH_ALL_REDUCE, {n, behind, n, 0});
   const bool hidden = model.overlap_tensor;
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {2, again, 2, 0}, hidden);
-  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, 2, 0}, true);
-  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {2, behind, 2, 0}, hidden);
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {n, again, n, 0}, hidden);
+  tensor_collective(model, sink, "sequence all-gather", ORCH_ALL_GATHER, {0, 0, n, 0}, true);
+  tensor_collective(model, sink, "sequence reduce-scatter", ORCH_REDUCE_SCATTER, {n, behind, n, 0}, hidden);
 }
 
 // What a product reads is rounded, and kept transposed beside for the weights' gradients: 2 bytes in, and
@@ -222,8 +243,14 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
 // From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead of 10.
 inline constexpr double kFromCpp = 0.2;
 
+// Operations that experts have beside a dense layer's 50, as a share of these: the router's scores and choice
+// (6), counts and where each row goes (5), rows out, sorted and back (8), and products by groups with their
+// probabilities (6). Counted in Megatron Core 0.20's dispatcher without its fused kernels.
+inline constexpr double kExpertLaunches = 0.5;
+
 inline void overhead(const Transformer& model, WorkSink& sink) {
-  const double n = model.lean ? kFromCpp * model.overheads : model.overheads;
+  const double layers = 1 + (1 - model.dense()) * kExpertLaunches;
+  const double n = layers * (model.lean ? kFromCpp * model.overheads : model.overheads);
   sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
           [&] { return say(n == 1 ? std::string() : say(n, " of it "), "per layer and pass"); });
 }
@@ -307,9 +334,13 @@ inline void emit_head(const Transformer& model, WorkSink& sink) {
 // gives, and the MLP before and after its activation function. Flash attention keeps no scores. Ours
 // keep no masks: two bytes less, and scores once; models without dropout have none. Where no kernel
 // does several things at once, rotated queries and keys and the gate's activation are kept as well.
+inline double latent_widths(const Transformer& model) {
+  if (!model.sizes.latent()) return 0;
+  return static_cast<double>(model.sizes.q_rank + model.sizes.kv_rank) / model.hidden;
+}
 inline double layer_activations(const Transformer& model, bool with_scores, bool all = true) {
   const double t = model.tensor_parallel, inner = 2 * model.inner_widths();
-  double replicated = 8 + (model.lean || !model.drops() ? 0 : 2) + visited_bytes(model);
+  double replicated = 8 + (model.lean || !model.drops() ? 0 : 2);
   double cut = 2 * (model.qkv_widths() + model.value_widths() + model.up_widths()) + inner;
   if (model.eager) cut += (model.sizes.swiglu ? inner : 0) + 2 * model.rotated_widths();
   if (!all && model.lean) replicated -= 4, cut -= inner;  // two norms, what the activation gives
@@ -320,7 +351,10 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
     replicated -= 2 * saved;
     cut += model.narrow * model.value_widths() - saved * model.inner_widths();
   }
-  const double linear = replicated / (model.sequence_parallel ? t : 1) + cut / t;
+  // Narrow products of latent attention: what they give, for its norm, and that norm's.
+  const double narrow_products = model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
+  const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) + cut / t +
+                        visited_bytes(model);
   const double each = model.lean ? 2 : model.drops() ? 5 : 4;
   const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
   return (model.sbh() * linear + scores) * model.element / 2;
@@ -337,6 +371,9 @@ inline double kept_per_layer(const Transformer& model) {
   const double replicas = model.sequence_parallel ? model.tensor_parallel : 1;
   if (model.full()) return model.element * model.sbh() / replicas;
   if (model.alternate()) return alternate_results(model);
+  if (model.modules != 0 && model.recompute == ORCH_RECOMPUTE_SELECTIVE)
+    return layer_activations(model, !model.repeats(kCoreAttention)) -
+           repeated_bytes(model) * model.sbh() * model.element / 2;
   const bool all = model.recompute == ORCH_RECOMPUTE_NONE;
   return layer_activations(model, all, all);
 }
@@ -346,7 +383,7 @@ inline double recomputed_layer(const Transformer& model) {
   if (model.full()) return layer_activations(model, true);
   if (model.alternate()) return layer_activations(model, true) - alternate_results(model);
   if (model.recompute == ORCH_RECOMPUTE_NONE) return 0;
-  if (model.lean) return layer_activations(model, true) - kept_per_layer(model);
+  if (model.lean || model.modules != 0) return layer_activations(model, true) - kept_per_layer(model);
   return model.flash_attention ? 0 : 5 * model.scores() * model.element / 2;
 }
 

@@ -25,6 +25,13 @@ double crowd(const plan::Partition& partition, std::int64_t gpus) {
   return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(partition.measured_ranks));
 }
 
+// Seconds of the memory for a product's three matrices, of 16 bits a number: longer than its operations need
+// where it has few rows or columns, as an expert's has (the roofline, Williams et al. 2009).
+double matrix_seconds(const orch_op& op, const plan::Partition& partition, double crowd) {
+  const double bytes = 2 * op.batch * (op.m * op.k + op.k * op.n + op.m * op.n);
+  return bytes * crowd / (partition.gpu.memory_bandwidth.value * partition.efficiency.memory.value);
+}
+
 // Powers are slow, and rings are few.
 double raised(double sharing) {
   static const auto kKnown = [] {
@@ -169,7 +176,8 @@ double Price::collective_seconds(const orch_op& op) const {
 double Price::seconds(const orch_op& op) const {
   switch (op.kind) {
     case ORCH_GEMM:
-      return 2 * op.m * whole_tiles(op.n) * op.k * op.batch / flops_rate(op);
+      return std::max(2 * op.m * whole_tiles(op.n) * op.k * op.batch / flops_rate(op),
+                      matrix_seconds(op, partition_, crowd_));
     case ORCH_ATTENTION:
       return 2 * op.m * op.n * op.k * op.batch / flops_rate(op);
     case ORCH_MEMORY:
@@ -193,6 +201,9 @@ double Price::seconds(const orch_op& op) const {
 std::string Price::rate(const orch_op& op) const {
   switch (op.kind) {
     case ORCH_GEMM:
+      if (seconds(op) <= matrix_seconds(op, partition_, crowd_))
+        return fmt::format("as long as its matrices take through the memory, {:.3g} us",
+                           1e6 * matrix_seconds(op, partition_, crowd_));
       return fmt::format("at {:.4g} TFLOPs{}", flops_rate(op) / 1e12,
                          whole_tiles(op.n) > op.n
                              ? fmt::format(", {:g} columns take as long as {:g}", op.n, whole_tiles(op.n))

@@ -134,6 +134,251 @@ TEST_CASE("experts are dealt to ranks, and tokens to experts", "[backend]") {
   CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
 }
 
+// 2 tensor-parallel ranks x 4 of the data hold 8 experts. Whole ones on 8 ranks, one each: a rank sends its 2048
+// rows twice, and the expert is met by 4 x 4096 tokens x 2 visits / 8. On 4 ranks, two each, every two ranks
+// have the same.
+TEST_CASE("experts may lie on tensor-parallel ranks too", "[backend]") {
+  Settings settings{{"expert_parallel", number(8)}, {"expert_tensor_parallel", number(1)},
+                    {"sequence_parallel", plan::Value(true)}, {"engine", plan::Value("megatron")},
+                    {"zero_stage", number(1)}, {"recompute", plan::Value("none")}};
+  const double expert = 3 * 4096.0 * 14336;
+  const auto run = make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings);
+  CHECK(problems_of(run).reasons.empty());
+  const auto work = work_of(run);
+  const auto& up = op(work, "layer", "experts up");
+  CHECK(up.batch == 1);
+  CHECK(up.m == 4096);
+  CHECK(up.n == 2 * 14336);
+  const auto& exchange = op(work, "layer", "expert all-to-all");
+  CHECK(exchange.bytes == 2.0 * 2048 * 2 * 4096);
+  CHECK(exchange.group_size == 8);
+  CHECK(exchange.group_stride == 1);
+  CHECK(find_op(work, "layer", "expert all-gather") == nullptr);
+  CHECK(op(work, "layer", "tokens to experts and back").bytes == 4 * 2 * 2048.0 * 4096 * 2);
+  // Of attention alone: no rank wants all rows for an MLP.
+  CHECK(op(work, "layer", "sequence all-gather").forward == 1);
+  CHECK(op(work, "layer", "sequence reduce-scatter").backward == 1);
+  CHECK(memory(work, 0, "weights: experts") == 2 * 32 * expert);
+  CHECK(memory(work, 0, "optimizer states: experts") == 12 * 32 * expert);
+  settings["expert_parallel"] = number(4);
+  const auto twice = work_of(make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings));
+  CHECK(op(twice, "layer", "experts up").batch == 2);
+  CHECK(op(twice, "layer", "experts up").m == 2048);
+  CHECK(memory(twice, 0, "weights: experts") == 2 * 32 * 2 * expert);
+  CHECK(memory(twice, 0, "optimizer states: experts") == 12 * 32 * 2 * expert / 2);
+  const orch_op* gather = nullptr;  // the layer's second: of the experts' group
+  for (const auto& each : twice.ops)
+    if (each.name == "weight all-gather" && each.data.group_stride == 4) gather = &each.data;
+  REQUIRE(gather);
+  CHECK(gather->group_size == 2);
+  CHECK(gather->bytes == 2 * 2 * expert);
+  // Whatever is cut how, a rank's layer without experts is the same.
+  settings["expert_tensor_parallel"] = number(0);
+  const auto cut = work_of(make_run("megatron", mixtral(), {2, 1, 4}, 1, 4, settings));
+  CHECK(memory(cut, 0, "weights: layers") == memory(twice, 0, "weights: layers"));
+  CHECK(op(cut, "layer", "experts up").n == 14336);
+  CHECK(op(cut, "layer", "experts up").m == 4096);
+  CHECK(op(cut, "layer", "expert all-to-all").group_stride == 2);
+}
+
+// Four tensor-parallel ranks, two to an expert: each sends 1024 rows twice, two gather theirs.
+TEST_CASE("ranks that share an expert gather its rows", "[backend]") {
+  const auto work = work_of(make_run("megatron", mixtral(), {4, 1, 2}, 1, 4,
+                                     {{"expert_parallel", number(4)}, {"expert_tensor_parallel", number(2)},
+                                      {"sequence_parallel", plan::Value(true)}, {"engine", plan::Value("megatron")}}));
+  CHECK(op(work, "layer", "experts up").m == 2 * 4096 * 2 / 8);
+  CHECK(op(work, "layer", "experts up").n == 14336);
+  CHECK(op(work, "layer", "expert all-to-all").bytes == 2.0 * 1024 * 2 * 4096);
+  CHECK(op(work, "layer", "expert all-to-all").group_stride == 2);
+  const auto& gather = op(work, "layer", "expert all-gather");
+  CHECK(gather.bytes == 2.0 * 2 * 1024 * 2 * 4096);
+  CHECK(gather.group_size == 2);
+  CHECK(gather.forward == 1);
+  CHECK(op(work, "layer", "expert reduce-scatter").backward == 1);
+}
+
+TEST_CASE("experts lie on the ranks of a stage, cut as these are or less", "[backend]") {
+  const auto problem = [](const char* field, Settings settings, plan::Layout layout = {4, 1, 2}) {
+    settings.insert({"engine", plan::Value("megatron")});
+    return about(problems_of(make_run("megatron", mixtral(), layout, 1, 4, settings)).reasons, field);
+  };
+  const Settings whole{{"expert_tensor_parallel", number(1)}, {"sequence_parallel", plan::Value(true)}};
+  auto asked = whole;
+  asked["expert_parallel"] = number(16);
+  CHECK(problem("expert_parallel", asked).fact == "8 experts cannot be dealt to 16 ranks");
+  const auto unfolded = problem("expert_parallel", {{"expert_parallel", number(8)}});
+  CHECK(unfolded.fact == "2 ranks have the same weights, and 8 do not divide them");
+  CHECK(unfolded.fix == "try expert_parallel = 2, or expert_tensor_parallel = 1");
+  asked["expert_parallel"] = number(8);
+  const auto six = problem("expert_parallel", asked, {4, 1, 3});
+  CHECK(six.fact == "each stage has 12 ranks, 1 for each expert: 8 do not divide 12");
+  CHECK(six.fix == "try expert_parallel = 6");
+  auto three = whole;
+  three["expert_tensor_parallel"] = number(3);
+  CHECK(problem("expert_tensor_parallel", three).fact == "3 does not divide tensor_parallel = 4");
+  auto unsharded = whole;
+  unsharded["sequence_parallel"] = plan::Value(false);
+  CHECK(problem("expert_tensor_parallel", unsharded).fix ==
+        "try sequence_parallel = true or expert_tensor_parallel = 0");
+  auto own = whole;
+  own["engine"] = plan::Value("orch");
+  CHECK(problem("expert_tensor_parallel", own).fact == "engine = 'orch' cuts experts as it cuts layers");
+  const auto dense = problems_of(make_run("megatron", llama_70b(), {4, 1, 2}, 1, 4, whole));
+  CHECK(about(dense.reasons, "expert_tensor_parallel").fact == "a llama has no experts to cut");
+}
+
+// Of 4096 tokens each visits two experts: their inputs are kept, in a byte each where products read such. The
+// rest of a layer: two norms' inputs and outputs, q, k, v, attention's result, up and what activation gives.
+TEST_CASE("Megatron keeps an expert's inputs and not what it gives", "[backend]") {
+  const auto kept = [](Settings settings, plan::Layout layout = {1, 1, 8}) {
+    settings.insert({{"recompute", plan::Value("none")}, {"flash_attention", plan::Value(true)}});
+    return memory(work_of(make_run("megatron", mixtral(), layout, 1, 1, settings)), 0, "activations") / 32;
+  };
+  const Settings megatron{{"engine", plan::Value("megatron")}};
+  const double sbh = 4096.0 * 4096, up = 2 * 2 * 14336.0 / 4096, inner = 2 * 14336.0 / 4096;
+  const double rest = 8 + 2 * (1.5 + 1 + up + inner);
+  CHECK_THAT(kept(megatron), WithinRel(sbh * (rest + 2 * 2), 1e-12));
+  CHECK_THAT(kept({{"engine", plan::Value("nanotron")}}), WithinRel(sbh * (rest + 2 * (1.25 + inner) + 2 * 4), 1e-12));
+  auto narrow = megatron;
+  narrow["dtype"] = plan::Value("fp8");  // norms' outputs and the activation's in a byte, attention's once more
+  CHECK_THAT(kept(narrow), WithinRel(sbh * (rest - 2 - inner + 1 + 2 * 1), 1e-12));
+  // Cut over two ranks an expert's rows are of both: whole, they are half as many.
+  auto sequence = megatron;
+  sequence["sequence_parallel"] = plan::Value(true);
+  CHECK_THAT(kept(sequence, {2, 1, 4}), WithinRel(sbh * (rest / 2 + 2 * 2), 1e-12));
+  sequence["expert_tensor_parallel"] = number(1);
+  CHECK_THAT(kept(sequence, {2, 1, 4}), WithinRel(sbh * (rest / 2 + 2), 1e-12));
+}
+
+// Down to 1536 and 512 numbers, each once for its norm and once for the product behind.
+TEST_CASE("latent attention keeps what its narrow products give", "[backend]") {
+  auto model = mixtral();
+  model.kv_heads = model.heads;
+  model.kv_rank = 512, model.rope_dim = 64, model.value_dim = model.head_dim;
+  const auto kept = [&](std::int64_t q_rank) {
+    model.q_rank = q_rank;
+    return memory(work_of(make_run("megatron", model, {1, 1, 8}, 1, 1,
+                                   {{"engine", plan::Value("megatron")}, {"recompute", plan::Value("none")}})),
+                  0, "activations");
+  };
+  CHECK_THAT(kept(1536) - kept(0), WithinRel(32 * 4096.0 * 1536 * (2 + 2), 1e-9));
+}
+
+// Beside its 50 operations a layer has 25 for its experts.
+TEST_CASE("a layer with experts has more launches than a dense one", "[backend]") {
+  auto model = mixtral();
+  model.dense_layers = 3;
+  const auto work = work_of(make_run("megatron", model, {1, 1, 8}, 1, 4, {{"engine", plan::Value("megatron")}}));
+  CHECK(op(work, "layer", "layer overhead").forward == 1.5);
+  CHECK(op(work, "dense layer", "layer overhead").forward == 1);
+}
+
+// Mixtral on 8 ranks in bf16 with flash attention, and DeepSeek's attention in its place.
+struct Modules {
+  plan::Model model = mixtral();
+  Settings settings{{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
+                    {"flash_attention", plan::Value(true)}, {"expert_parallel", number(8)}};
+  plan::Layout layout{1, 1, 8};
+
+  backend::Work work(const char* modules) {
+    settings["recompute_modules"] = word(modules);
+    const auto run = make_run("megatron", model, layout, 1, 1, settings);
+    CHECK(text(problems_of(run).reasons) == "");
+    return work_of(run);
+  }
+  // Bytes of a layer that are not kept.
+  double saved(const char* modules) {
+    return (memory(work(""), 0, "activations") - memory(work(modules), 0, "activations")) / 32;
+  }
+};
+
+// Per token: two norms give 4096 numbers each; two experts' activations read 2 x 14336 and give 14336.
+TEST_CASE("modules that are computed again are not kept", "[backend]") {
+  Modules bf16;
+  const double n = 4096, h = 4096, f = 14336;
+  CHECK(bf16.saved("layernorm") == n * 2 * 2 * h);
+  CHECK(bf16.saved("moe_act") == n * 2 * 2 * f);
+  CHECK(bf16.saved("moe") == n * 2 * (2 * h + 3 * 2 * f));
+  CHECK(bf16.saved("core_attn") == 0);  // its result is the next product's input
+  CHECK(bf16.saved("layernorm+moe_act") == n * (4 * h + 4 * f));
+  auto fp8 = bf16;
+  fp8.settings["dtype"] = plan::Value("fp8");
+  CHECK(fp8.saved("layernorm") == n * 2 * h);
+  CHECK(fp8.saved("moe_act") == n * 2 * f);
+  CHECK(fp8.saved("moe") == n * (2 * h + 5 * 2 * f));
+  // Alive in one layer at a time, where no logits are: on the first of two stages.
+  auto stages = bf16;
+  stages.layout.pipeline_parallel = 2;
+  CHECK(memory(stages.work("layernorm"), 0, "recomputed layer") == n * 2 * 2 * h);
+  CHECK(fp8.saved("core_attn") == n * 2 * h);  // 16 bits of what the next product has in 8
+  auto half = bf16;
+  half.layout = {2, 1, 4};
+  half.settings["expert_parallel"] = number(4);
+  half.settings["sequence_parallel"] = plan::Value(true);
+  CHECK(half.saved("layernorm") == n * 2 * h);
+  auto scores = bf16;
+  scores.settings["flash_attention"] = plan::Value(false);
+  CHECK(memory(scores.work("layernorm"), 0, "activations") - memory(scores.work("layernorm+core_attn"), 0, "activations") ==
+        32 * 4 * 32.0 * 4096 * 4096);
+  CHECK(op(scores.work("layernorm"), "layer", "attention scores").recompute == 0);
+  CHECK(op(scores.work("core_attn"), "layer", "scores forward").recompute == 1);
+}
+
+TEST_CASE("modules are computed once more, and nothing else is", "[backend]") {
+  Modules modules;
+  const auto norms = modules.work("layernorm");
+  CHECK(op(norms, "layer", "norms, activations of recomputed modules").bytes == 8 * 4096.0 * 4096);
+  CHECK(op(norms, "layer", "experts up").recompute == 0);
+  CHECK(op(norms, "layer", "QKV").recompute == 0);
+  const auto moe = modules.work("moe");
+  for (const auto* name : {"router", "experts up", "experts down", "tokens to experts and back"})
+    CHECK(op(moe, "layer", name).recompute == 1);
+  CHECK(op(moe, "layer", "expert all-to-all").recompute == 2);
+  CHECK(op(moe, "layer", "attention output").recompute == 0);
+  // Two experts' 2 x 14336 in and 14336 out, in 16 bits.
+  const auto activation = modules.work("moe_act");
+  CHECK_THAT(op(activation, "layer", "norms, activations of recomputed modules").bytes,
+             WithinRel(4096 * 2 * 2 * 3 * 14336.0, 1e-12));
+  CHECK(op(activation, "layer", "expert all-to-all").recompute == 0);
+  CHECK(op(modules.work("core_attn"), "layer", "attention scores").recompute == 0.5);
+  modules.model = llama_70b();
+  modules.settings["expert_parallel"] = number(1);
+  const auto mlp = modules.work("mlp");
+  CHECK(op(mlp, "layer", "MLP up").recompute == 1);
+  CHECK(op(mlp, "layer", "MLP down").recompute == 1);
+  CHECK(op(mlp, "layer", "attention output").recompute == 0);
+  CHECK_THAT((memory(modules.work(""), 0, "activations") - memory(mlp, 0, "activations")) / 80,
+             WithinRel(8192 * 2 * 3 * 28672.0, 1e-9));
+}
+
+// Per token and head 128 + 64 numbers of a query and of a key, and 128 of a value.
+TEST_CASE("up-projections of latent attention are repeated from their narrow inputs", "[backend]") {
+  Modules latent;
+  latent.model.kv_heads = latent.model.heads;
+  latent.model.q_rank = 1536, latent.model.kv_rank = 512, latent.model.rope_dim = 64, latent.model.value_dim = 128;
+  CHECK_THAT(latent.saved("mla_up_proj"), WithinRel(4096 * 2 * 32.0 * (192 + 192 + 128), 1e-12));
+  const auto work = latent.work("mla_up_proj");
+  CHECK(op(work, "layer", "Q up").recompute == 1);
+  CHECK(op(work, "layer", "KV up").recompute == 1);
+  CHECK(op(work, "layer", "Q down").recompute == 0);
+  CHECK(op(work, "layer", "attention scores").recompute == 0);
+}
+
+TEST_CASE("modules are Megatron-LM's, and a model's own", "[backend]") {
+  const auto fact = [](const char* modules, Settings settings = {}, const plan::Model& model = mixtral()) {
+    settings.insert({{"engine", plan::Value("megatron")}, {"recompute", plan::Value("selective")},
+                     {"recompute_modules", word(modules)}});
+    return about(problems_of(make_run("megatron", model, {1, 1, 8}, 1, 4, settings)).reasons, "recompute_modules").fact;
+  };
+  CHECK(fact("mla_up") == "'mla_up' is not a module of Megatron-LM's layers");
+  CHECK(fact("moe+") == "'+' is not a module of Megatron-LM's layers");
+  CHECK(fact("mla_up_proj") == "a moe without kv_rank has no up-projections of latent attention");
+  CHECK(fact("moe+moe_act") == "moe computes all of the experts again, moe_act a part of them");
+  CHECK(fact("moe_act", {}, llama_70b()) == "a llama has no experts");
+  CHECK(fact("moe", {{"recompute", plan::Value("full")}}).starts_with("modules are computed again one by one"));
+  CHECK(fact("moe", {{"engine", plan::Value("orch")}}).starts_with("modules are computed again one by one"));
+}
+
 // Three dense layers of eight on four stages: two on the first, one on the second. Interleaved, a chunk
 // has one layer: one on each of the first three.
 TEST_CASE("the layers without experts are the first ones", "[backend]") {

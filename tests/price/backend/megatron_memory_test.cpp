@@ -154,6 +154,24 @@ TEST_CASE("interleaved stages hold more chunks of fewer layers", "[megatron]") {
   CHECK(work.chunks == 2);
 }
 
+// Six layers on chunks of 1, 2, 2 and 1. The first stage runs ahead by two micro-batches of each chunk, 1 + 1 + 2 + 2
+// layers, and one more layer before each backward; the second by two of its first chunk, 2 + 2, to which come two
+// layers of the next group while a chunk of one goes.
+TEST_CASE("uneven chunks are held as the schedule has them", "[megatron]") {
+  auto model = model_104b();
+  model.layers = 6;
+  const auto held = [&](std::int64_t chunks, std::int64_t stage) {
+    const auto work = work_of(make_run("megatron", model, {4, 2, 1}, 1, 8,
+                                       {{"interleave", number(chunks)},
+                                        {"engine", word("megatron")},
+                                        {"recompute", word("none")}}));
+    return memory(work, stage, "activations");
+  };
+  const double layer = held(1, 1) / 3;
+  CHECK(held(2, 0) == Approx(7 * layer));
+  CHECK(held(2, 1) == Approx(6 * layer));
+}
+
 TEST_CASE("of logits and a recomputed layer the last stage counts the larger", "[megatron]") {
   const auto work = work_of(make_run("megatron", model_104b(), {4, 32, 1}, 1, 64));
   CHECK(memory(work, 31, "recomputed layer") > 0);

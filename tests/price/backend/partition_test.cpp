@@ -2,6 +2,8 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace orch::megatron {
@@ -48,6 +50,28 @@ TEST_CASE("every partition deals out every layer once", "[megatron]") {
         std::int64_t sum = 0;
         for (const auto n : layers({count, stages, with_ends, balanced})) sum += n;
         CHECK(sum == count);
+      }
+}
+
+// 61 = 32 + 29: three chunks have one layer, among them the first and the last; 15 stages have four or three.
+TEST_CASE("layers that do not divide over chunks make the first and the last one small", "[megatron]") {
+  const auto chunks = uneven_chunks({61, 16, false}, 2);
+  CHECK(std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0}) == 61);
+  CHECK(chunks.front() == 1);
+  CHECK(chunks.back() == 1);
+  std::vector<std::int64_t> on(16, 0);
+  for (std::size_t i = 0; i < chunks.size(); ++i) on[i % 16] += chunks[i];
+  CHECK(on == std::vector<std::int64_t>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3, 3});
+  // Embedding and head take a layer's place: 7 items on four chunks of two stages.
+  CHECK(uneven_chunks({5, 2, true}, 2) == std::vector<std::int64_t>{1, 2, 2, 0});
+  for (std::int64_t layers = 4; layers < 70; ++layers)
+    for (std::int64_t stages = 2; stages <= layers / 2; ++stages)
+      for (std::int64_t v = 2; v <= layers / stages; ++v) {
+        const auto all = uneven_chunks({layers, stages, false}, v);
+        const auto [low, high] = std::minmax_element(all.begin(), all.end());
+        CHECK(std::accumulate(all.begin(), all.end(), std::int64_t{0}) == layers);
+        CHECK(*high - *low <= 1);
+        CHECK(all.back() == *low);
       }
 }
 

@@ -60,10 +60,24 @@ TEST_CASE("a matrix product takes its operations over the rate", "[estimate][pri
   CHECK(price.seconds(gemm) == Approx(5e-3));
 }
 
+// 16 experts of [64, 2048] x [2048, 1024]: 4.3 GFLOP would take 86 us at 50 TFLOP/s; 2 x 16 x (131,072 + 2,097,152 +
+// 65,536) bytes take 73 us at 1 TB/s. With 32 rows 43 us of operations, and 2 x 16 x 2,195,456 bytes.
+TEST_CASE("a small product takes as long as its matrices through the memory", "[estimate][price]") {
+  const auto hardware = partition();
+  const Price price(hardware, 32, "bf16");
+  auto gemm = op(ORCH_GEMM);
+  gemm.m = 64, gemm.n = 1024, gemm.k = 2048, gemm.batch = 16;
+  CHECK(price.seconds(gemm) == Approx(85.899e-6).epsilon(1e-4));
+  CHECK(price.rate(gemm) == "at 50 TFLOPs");
+  gemm.m = 32;
+  CHECK(price.seconds(gemm) == Approx(70.2546e-6).epsilon(1e-4));
+  CHECK(price.rate(gemm) == "as long as its matrices take through the memory, 70.3 us");
+}
+
 TEST_CASE("columns that a product's last tile lacks take as long", "[estimate][price]") {
   auto hardware = partition();
   auto gemm = op(ORCH_GEMM);
-  gemm.m = gemm.k = gemm.batch = 1;
+  gemm.m = gemm.k = 1024, gemm.batch = 1;
   const auto seconds = [&](double columns) {
     gemm.n = columns;
     return Price(hardware, 32, "bf16").seconds(gemm);

@@ -19,6 +19,8 @@ plan::Partition partition() {
   made.gpu.peaks["fp32"].value = 20e12;
   made.gpu.peaks["tf32"].value = 40e12;
   made.gpu.peaks["bf16"].value = 100e12;
+  made.gpu.memory_bandwidth.value = 2e12;
+  made.efficiency.memory.value = 0.5;
   made.intra_node = {{200e9, ""}, {1e-5, ""}, {0.5, ""}};
   made.network = {{40e9, ""}, {1e-3, ""}, {0.5, ""}};
   made.host_memory_bandwidth.value = 400e9;
