@@ -189,14 +189,15 @@ Setup::Setup(const backend::RunView& run)
   dense->sizes.experts = 0;
 }
 
+// They are the first layers: soon there are no more of them.
 std::int64_t Setup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
-  std::int64_t before = 0, found = 0;
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
-    for (std::int64_t each = 0; each < pipeline; ++each) {
-      const std::int64_t mine = layers_of(each, chunk);
-      if (each == stage) found += std::clamp<std::int64_t>(model.sizes.dense_layers - before, 0, mine);
-      before += mine;
+  std::int64_t left = model.sizes.dense_layers, found = 0;
+  for (std::int64_t chunk = 0; chunk < chunks && left > 0; ++chunk)
+    for (std::int64_t each = 0; each < pipeline && left > 0; ++each) {
+      const std::int64_t mine = std::min(left, layers_of(each, chunk));
+      if (each == stage) found += mine;
+      left -= mine;
     }
   return found;
 }

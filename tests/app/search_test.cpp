@@ -142,7 +142,7 @@ TEST_CASE("--keep, --open and --where change the space as they say", "[app][sear
   const auto fsdp = written(desk, "fsdp.lua", {.strategies = "strategies = { fsdp {} },"});
   auto open = asked(fsdp);
   open.opening.open = {"all"};
-  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4);
+  CHECK(space(desk, open) == space(desk, asked(fsdp)) * 2 * 2 * 2 * 5 * 2 * 2 * 2 * 2 * 4 * 3);
   auto where = asked(file);
   where.where = "gpus == 8 and strategy == \"fsdp\"";
   const auto kept = desk(app::search_command, where);

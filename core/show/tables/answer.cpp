@@ -64,21 +64,45 @@ bool breaks(const Planned* run, const plan::Experiment& experiment) {
   return plan::has_limits(experiment.budget) && !keeps(*run, experiment);
 }
 
-// The fastest of every other strategy, or the first to end; what breaks a limit that the best keeps is none.
-const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment) {
+// The fastest of every other strategy, or the first to end; where the best keeps the limits, one that keeps them
+// too, if there is one.
+const Planned* best_of_another(const Runs& runs, const plan::Experiment& experiment, bool over = false) {
   const auto& best = *runs.front();
   const bool by_date = !experiment.calendar.windows.empty();
   const Planned* found = nullptr;
   for (const auto* run : runs) {
     const bool counts = fits(run) && run->run.strategy->name != best.run.strategy->name &&
-                        (by_date || !breaks(run, experiment) || breaks(&best, experiment));
+                        (by_date || over || !breaks(run, experiment) || breaks(&best, experiment));
     if (counts && (!found || (!by_date && run->estimate.days_to_train < found->estimate.days_to_train))) found = run;
   }
-  return found;
+  return found || over ? found : best_of_another(runs, experiment, true);
 }
 
 std::string times_text(double times) {
   return times < 1.1 ? fmt::format("{:.0f} %", 100 * (times - 1)) : fmt::format("{:.1f}x", times);
+}
+
+// The experiment with each of its limits alone.
+std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
+  const auto& all = experiment.budget;
+  std::vector<plan::Experiment> out;
+  const auto add = [&](auto limit) {
+    auto& alone = out.emplace_back();
+    alone.budget.*limit = all.*limit;
+    alone.calendar = experiment.calendar;
+  };
+  if (all.gpu_hours > 0) add(&plan::Budget::gpu_hours);
+  if (all.deadline_days > 0) add(&plan::Budget::deadline_days);
+  if (all.deadline) add(&plan::Budget::deadline);
+  return out;
+}
+
+// Only those that are broken.
+std::string broken_limits(const Planned& run, const plan::Experiment& experiment) {
+  Parts out;
+  for (const auto& one : each_limit(experiment))
+    if (!keeps(run, one)) out.push_back(limits_text(one.budget));
+  return and_list(out);
 }
 
 // How far the next strategy is behind; where nodes come and go, by the day it ends.
@@ -88,10 +112,12 @@ std::string lead(const Planned& best, const Planned* other, const plan::Experime
     return fmt::format("; {} at its best is done {}", other->run.strategy->name, end_of(*other, experiment));
   const auto ratio = plan::times_as_long(timing_of(*other), timing_of(best));
   const auto name = other->run.strategy->name + " at its best, " + days_text(other->estimate) + ",";
-  if (ratio.low <= 1) return "; " + name + " may be as fast";
-  return fmt::format("; {} takes {}", name,
+  const bool over = breaks(other, experiment) && !breaks(&best, experiment);
+  const auto limit = over ? " and breaks the limit of " + broken_limits(*other, experiment) : std::string();
+  if (ratio.low <= 1) return "; " + name + " may be as fast" + limit;
+  return fmt::format("; {} takes {}{}", name,
                      ratio.value < 1.1 ? times_text(ratio.value) + " longer"
-                                       : times_text(ratio.value) + " as long");
+                                       : times_text(ratio.value) + " as long", limit);
 }
 
 // As they are ranked: up to the first that can be told from it.
@@ -130,29 +156,6 @@ std::string tightness(const plan::Estimate& estimate) {
   if (estimate.fit != plan::Fit::tight) return "";
   return fmt::format("its memory is tight ({:.1f} of {:.1f} GiB)", estimate.peak_memory / kGiB,
                      estimate.usable_memory / kGiB);
-}
-
-// The experiment with each of its limits alone.
-std::vector<plan::Experiment> each_limit(const plan::Experiment& experiment) {
-  const auto& all = experiment.budget;
-  std::vector<plan::Experiment> out;
-  const auto add = [&](auto limit) {
-    auto& alone = out.emplace_back();
-    alone.budget.*limit = all.*limit;
-    alone.calendar = experiment.calendar;
-  };
-  if (all.gpu_hours > 0) add(&plan::Budget::gpu_hours);
-  if (all.deadline_days > 0) add(&plan::Budget::deadline_days);
-  if (all.deadline) add(&plan::Budget::deadline);
-  return out;
-}
-
-// Only those that are broken.
-std::string broken_limits(const Planned& run, const plan::Experiment& experiment) {
-  Parts out;
-  for (const auto& one : each_limit(experiment))
-    if (!keeps(run, one)) out.push_back(limits_text(one.budget));
-  return and_list(out);
 }
 
 std::string limits(const Planned& best, const plan::Experiment& experiment) {
