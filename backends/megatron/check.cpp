@@ -27,8 +27,8 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
 
 void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
   if (!setup.model.overlap_tensor) return;
-  if (setup.model.lean)
-    problems.reject("overlap_tensor", "our own trainer does not cut products to send their parts",
+  if (setup.model.lean || setup.deepspeed_engine || setup.nanotron_engine)
+    problems.reject("overlap_tensor", "only Megatron-LM cuts products to send their parts",
                     "try overlap_tensor = false, or engine = 'megatron'");
   else if (!setup.model.sequence_parallel)
     problems.warn("overlap_tensor", "does nothing without sequence_parallel and tensor_parallel",

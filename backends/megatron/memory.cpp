@@ -111,7 +111,9 @@ double handed_over(const Setup& setup, std::int64_t stage) {
 }
 
 // Layers that a stage holds at its busiest where its chunks differ: the schedule, chunk by chunk.
-std::int64_t layers_at_once(const Setup& setup, const pipeline::Shape& shape, std::int64_t stage) {
+// It is busiest before the first groups of micro-batches have passed: later ones repeat them.
+std::int64_t layers_at_once(const Setup& setup, pipeline::Shape shape, std::int64_t stage) {
+  shape.micro_batches = std::min(shape.micro_batches, 3 * shape.stages + shape.micro_batches % shape.stages);
   std::int64_t held = 0, most = 0;
   for (const auto& task : pipeline::tasks(shape, stage)) {
     const std::int64_t layers = setup.layers_of(stage, task.chunk);

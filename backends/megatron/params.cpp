@@ -115,7 +115,7 @@ Setup::Setup(const backend::RunView& run)
   model.expert_tensor_parallel = static_cast<double>(expert_tensor);
   model.overlap_experts = run.flag("overlap_experts");
   if (run.text("expert_dispatch") == "nodes")
-    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run->gpus_per_node));
+    model.expert_nodes = visited_nodes(run, static_cast<double>(experts * expert_tensor) / static_cast<double>(run.domain()));
   const bool ends = run.text("stage_partition") == "transformer|embedding";
   partition_rule = run.text("partition_rule"), stage_layers = run.text("stage_layers");
   partition = {run.model().layers, pipeline, ends, partition_rule != "portions",

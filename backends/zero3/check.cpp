@@ -56,12 +56,12 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.ranks % group != 0)
     problems.reject("hybrid_shard_group", say(setup.ranks, " ranks do not make groups of ", group),
                     say("try hybrid_shard_group = ", divisor_below(setup.ranks, group)));
-  else if (group < setup.ranks && group > 1 && group * setup.tensor > run->gpus_per_node)
+  else if (group < setup.ranks && group > 1 && group * setup.tensor > run.domain())
     problems.warn("hybrid_shard_group",
                   say("groups of ", group, setup.tensor > 1 ? say(" x ", setup.tensor) : std::string(),
-                      " span nodes of ", run->gpus_per_node, " GPUs: every gather crosses the network"),
+                      " span nodes of ", run.domain(), " GPUs: every gather crosses the network"),
                   say("try hybrid_shard_group = ",
-                      divisor_below(setup.ranks, std::max<std::int64_t>(1, run->gpus_per_node / setup.tensor))));
+                      divisor_below(setup.ranks, std::max<std::int64_t>(1, run.domain() / setup.tensor))));
 }
 
 // What is asked for and changes nothing.

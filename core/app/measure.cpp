@@ -151,6 +151,7 @@ Result<plan::Partition> base_partition(const plan::Cluster& shipped,
   base.gpu = profile->gpu;
   base.efficiency = profile->efficiency;
   base.gpus_per_node = measured.ranks;
+  base.gpus_per_domain = 0;
   return base;
 }
 

@@ -52,7 +52,13 @@ struct Search {
   std::vector<Results> questions = {};
 
   const Results& fastest() const {
-    return *std::ranges::min_element(questions, {}, [](const auto& q) { return q.best().estimate.days_to_train; });
+    const auto& calendar = experiment.calendar;
+    return *std::ranges::min_element(questions, {}, [&](const Results& results) {
+      const auto& best = results.best();
+      const double days = calendar.windows.empty() ? best.estimate.days_to_train
+                                                   : calendar.calendar_days(best.portions(best.job_days()));
+      return std::pair(!results.found->keeps_budget, days);
+    });
   }
 };
 
@@ -212,10 +218,14 @@ std::string verdict(const Search& s) {
   if (!s.found.keeps_budget())
     return fmt::format("budget of {}: nothing keeps it; the lists show what comes nearest\n",
                        limits);
+  std::vector<std::string> without;
+  for (const auto& results : s.questions)
+    if (!results.found->keeps_budget) without.push_back(name_of(s, results));
   return fmt::format(
-      "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies that have "
+      "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies {}that have "
       "none\n",
-      limits, group_digits(s.found.within_budget), plural(s.found.fitting, "configuration"));
+      limits, group_digits(s.found.within_budget), plural(s.found.fitting, "configuration"),
+      without.empty() ? "" : "and questions (" + join(without, "; ") + ") ");
 }
 
 // Strategies that no list has.

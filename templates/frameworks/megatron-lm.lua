@@ -185,7 +185,7 @@ return {
       add(argv, "--context-parallel-size", run.context_parallel)
     end
     if settings.sequence_parallel and run.tensor_parallel > 1 then add(argv, "--sequence-parallel") end
-    if settings.overlap_tensor then add(argv, "--tp-comm-overlap") end
+    if settings.overlap_tensor and settings.sequence_parallel and run.tensor_parallel > 1 then add(argv, "--tp-comm-overlap") end
     pipeline(argv)
     local fsdp = sharding(argv)
     megatron_model(argv)

@@ -58,6 +58,9 @@ local function degrees()
   if run.strategy == "ddp" or run.strategy == "megatron" then return run.data_parallel, 1 end
   if settings.sharding ~= "hybrid" then return 1, run.data_parallel end
   local group = settings.hybrid_shard_group > 0 and settings.hybrid_shard_group or run.gpus_per_node
+  if run.context_parallel > 1 then
+    refuse("context_parallel", "torchtitan counts it beside the ranks that shard, not within hybrid's groups", "use sharding = \"full\"")
+  end
   return run.data_parallel // group, group
 end
 
@@ -74,6 +77,9 @@ local function parallelism()
   end
   if run.pipeline_parallel > 1 then
     local chunks = settings.interleave or 1
+    if model.layers % (run.pipeline_parallel * chunks) ~= 0 then
+      refuse("interleave", "torchtitan cuts layers into equal stages", "use pipeline_parallel * interleave that divides the layers")
+    end
     out.pipeline_parallel_schedule = chunks > 1 and "Interleaved1F1B" or "1F1B"
     out.pipeline_parallel_layers_per_stage = model.layers // (run.pipeline_parallel * chunks)
     out.pipeline_parallel_microbatch_size = run.micro_batch

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define ORCH_ABI_MAJOR 2u
-#define ORCH_ABI_MINOR 1u
+#define ORCH_ABI_MINOR 2u
 
 /* ---- describe ---- */
 
@@ -68,11 +68,11 @@ typedef struct orch_run {
   const orch_size* sizes; /* in the order of core/plan/model.h */
   uint32_t n_sizes;
   uint32_t size_size; /* sizeof(orch_size) */
-  int64_t gpus, nodes;
-  int64_t gpus_per_node; /* that the fast links join: of several nodes, where these share a switch */
+  int64_t gpus, nodes, gpus_per_node;
   int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
   int64_t micro_batch, accumulate, global_batch;
   double usable_memory; /* bytes of a GPU that a process can allocate; 0: not known. Since 2.1 */
+  int64_t gpus_per_domain; /* that the fast links join, of one node or several; 0: not known. Since 2.2 */
 } orch_run;
 
 /* ---- work: what happens in one step ---- */

@@ -39,7 +39,7 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.size_size = sizeof(orch_size);
   run_.gpus = run.gpus;
   run_.nodes = run.nodes;
-  run_.gpus_per_node = run.partition ? run.partition->domain()
+  run_.gpus_per_node = run.partition ? run.partition->gpus_per_node
                                      : run.gpus / std::max<std::int64_t>(run.nodes, 1);
   run_.tensor_parallel = run.layout.tensor_parallel;
   run_.pipeline_parallel = run.layout.pipeline_parallel;
@@ -48,6 +48,7 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.micro_batch = run.batch.micro_batch;
   run_.accumulate = run.batch.accumulate;
   run_.global_batch = run.batch.global_batch;
+  run_.gpus_per_domain = run.partition ? run.partition->domain() : 0;
   run_.usable_memory = run.partition ? run.partition->gpu.usable_memory.value : 0;
 }
 

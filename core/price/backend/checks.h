@@ -78,7 +78,7 @@ inline void check_context(const RunView& run, Problems& problems) {
 // What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut otherwise, or not.
 inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
   const auto& model = run.model();
-  const std::int64_t t = run->tensor_parallel, node = run->gpus_per_node;
+  const std::int64_t t = run->tensor_parallel, node = run.domain();
   const auto divides = [&](const char* name, std::int64_t width) {
     if (width % t == 0) return true;
     problems.reject("tensor_parallel",

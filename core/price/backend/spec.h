@@ -57,6 +57,11 @@ class RunView {
   std::string_view strategy() const { return strategy_.name; }
   const plan::Model& model() const { return model_; }
   // Bytes of a GPU that a process can allocate; 0: not known, or an orch that does not tell.
+  // GPUs that the fast links join: of a node, or of several.
+  std::int64_t domain() const {
+    constexpr auto end = offsetof(orch_run, gpus_per_domain) + sizeof(run_.gpus_per_domain);
+    return run_.struct_size >= end && run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
+  }
   double usable_memory() const {
     constexpr auto end = offsetof(orch_run, usable_memory) + sizeof(run_.usable_memory);
     return run_.struct_size >= end ? run_.usable_memory : 0;

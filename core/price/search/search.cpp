@@ -295,7 +295,7 @@ std::vector<Lists> by_question(const Space& space, const ByKey& by_key, std::siz
         all.emplace_back(ranking->fastest().front().place, &rankings);
         break;
       }
-  std::ranges::sort(all, {}, [](const auto& each) { return each.first.block.base; });
+  std::ranges::sort(all, {}, [](const auto& each) { return std::pair(each.first.block.base, each.first.block.part); });
   std::vector<plan::Run> runs;
   for (const auto& [place, rankings] : all) {
     Maker maker(space, place.block.part);
