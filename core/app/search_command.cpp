@@ -222,10 +222,10 @@ std::string verdict(const Search& s) {
   for (const auto& results : s.questions)
     if (!results.found->keeps_budget) without.push_back(name_of(s, results));
   return fmt::format(
-      "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies {}that have "
-      "none\n",
+      "budget of {}: kept by {} of {} that fit; no others are listed, but for strategies that have "
+      "none{}\n",
       limits, group_digits(s.found.within_budget), plural(s.found.fitting, "configuration"),
-      without.empty() ? "" : "and questions (" + join(without, "; ") + ") ");
+      without.empty() ? "" : "; nothing keeps it for " + and_list(without));
 }
 
 // Strategies that no list has.

@@ -102,6 +102,26 @@ TEST_CASE("each size of a model has a best of its own", "[app][search]") {
   CHECK(desk(app::search_command, asked(file, "table")).has("the best of each size:"));
 }
 
+// Four nodes of Jean Zay, which have twice as many GPUs, are faster and take more GPU-hours.
+TEST_CASE("what is written keeps the budget where some machine does", "[app][search]") {
+  const Desk desk;
+  const auto search = [&](const std::string& budget) {
+    const auto file = desk.file("two.lua", R"(return experiment { name = "x", model = "llama-3-8b", tokens = 100e9,
+      hardware = { cluster = { "perlmutter", "jean-zay" }, partition = "a100-80g", nodes = 4 }, )" + budget +
+      R"( batch = { global_batch = 512 }, strategies = { zero3 { engine = "framework" } } })");
+    auto arguments = asked(file);
+    arguments.top = 1;
+    arguments.write = (desk.root() / ("best" + std::to_string(budget.size()) + ".lua")).string();
+    const auto best = desk(app::search_command, arguments).json()["best"];
+    return std::pair(best, *read_file(arguments.write));
+  };
+  const auto [best, fastest] = search("");
+  REQUIRE(best[0]["cluster"] == "perlmutter");
+  REQUIRE(fastest.find("jean-zay") != std::string::npos);
+  const auto enough = std::to_string(1.01 * best[0]["gpu_hours"].get<double>());
+  CHECK(search("budget = { gpu_hours = " + enough + " },").second.find("perlmutter") != std::string::npos);
+}
+
 TEST_CASE("who overlaps with the first of a list shares its place", "[app][search]") {
   const Desk desk;
   Changes slow;  // attention that takes long makes layouts of one strategy alike
