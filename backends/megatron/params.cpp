@@ -163,8 +163,9 @@ Setup::Setup(const backend::RunView& run)
   else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
     states.gradients = 4;
   model.eager = nanotron_engine;
-  model.weighs_inside = engine == "megatron";
-  if (nanotron_engine && model.logit_bytes == 12) model.logit_bytes = 10;  // the softmax becomes the gradient
+  model.core = engine == "megatron";
+  // The softmax becomes the gradient in its place; Megatron Core's logits too are there once in fp32.
+  if (model.logit_bytes == 12 && (nanotron_engine || model.core)) model.logit_bytes = nanotron_engine ? 10 : 8;
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
   if (model.lean) model.align = static_cast<double>(backend::alignment(data));
@@ -189,7 +190,7 @@ Setup::Setup(const backend::RunView& run)
   dense->sizes.experts = 0;
 }
 
-// They are the first layers: soon there are no more of them.
+// Dense layers come first, so the walk ends early.
 std::int64_t Setup::dense_on(std::int64_t stage) const {
   if (!dense) return 0;
   std::int64_t left = model.sizes.dense_layers, found = 0;

@@ -59,7 +59,7 @@ void check_groups(const RunView& run, const Setup& setup, Problems& problems) {
   else if (group < setup.ranks && group > 1 && group * setup.tensor > run.domain())
     problems.warn("hybrid_shard_group",
                   say("groups of ", group, setup.tensor > 1 ? say(" x ", setup.tensor) : std::string(),
-                      " span nodes of ", run.domain(), " GPUs: every gather crosses the network"),
+                      " span ", place_of(run), "s of ", run.domain(), " GPUs: every gather crosses the network"),
                   say("try hybrid_shard_group = ",
                       divisor_below(setup.ranks, std::max<std::int64_t>(1, run.domain() / setup.tensor))));
 }

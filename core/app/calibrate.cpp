@@ -109,7 +109,7 @@ Result<Study> study(const App& app, const std::vector<Sample>& samples,
     observation.day = sample.date;
     observation.step_seconds = sample.step_seconds.value_or(0);
     observation.memory = sample.memory_bytes.value_or(0);
-    observation.first_stage = sample.first_stage;
+    observation.memory_of = sample.memory_of;
     observation.machine = machine_for(sample, out);
     observation.stack = stack_for(sample, out);
     if (auto status = work_of(app, sample.run, without, observation.work); !status)

@@ -98,9 +98,9 @@ void note_assumed(const published::Sample& sample, Record& record) {
   record.notes += "taken for the estimate: " + join(sample.assumed, "; ");
 }
 
-// Where people looked at the first stage, that is what the estimate is held against.
-void of_first_stage(plan::Estimate& out) {
-  const double share = out.first_stage_memory / out.peak_memory;
+// Where people looked at the first stage, or at tensors alone, that is what the estimate is held against.
+void as_measured(plan::Estimate& out, plan::MemoryOf what) {
+  const double share = out.memory_of(what) / out.peak_memory;
   out.peak_memory *= share;
   out.memory_low *= share;
   out.memory_high *= share;
@@ -119,7 +119,7 @@ void add_estimate(App& app, const Result<published::Sample>& sample, Record& rec
   // A machine has eras; a table's rows are held against the machine as it was on their days.
   const double era = sample->run.partition->era(sample->date);
   record.estimated = record::estimated_of(planned->estimate, era);
-  if (sample->first_stage) of_first_stage(*record.estimated);
+  as_measured(*record.estimated, sample->memory_of);
   record.origin.cluster_file = sample->run.cluster->file;
   // Nobody said how long they would train: 100B tokens are only a measure.
   record.estimated->gpu_hours = record.estimated->days_to_train = 0;

@@ -67,6 +67,10 @@ struct OtherStack {
   double step_seconds = 0;
 };
 
+// What a measured memory is of: all that a process holds of the fullest GPU, or of one of the first pipeline
+// stage; or the tensors on the fullest alone (PyTorch's max_memory_allocated).
+enum class MemoryOf { fullest, first, allocated };
+
 // What a run would take. The items are there only if asked for; they add up to the totals.
 struct Estimate {
   Fit fit = Fit::fits;
@@ -74,6 +78,7 @@ struct Estimate {
   Bytes memory_low = 0;  // the 90 % range of peak_memory
   Bytes memory_high = 0;
   Bytes first_stage_memory = 0;  // of the pipeline's first stage, where people look
+  Bytes allocated_memory = 0;    // of the peak, tensors: without context, communicators and what is wasted
   Bytes usable_memory = 0;
   Bytes host_memory = 0;  // per node
   std::int64_t peak_stage = 0;
@@ -106,6 +111,12 @@ struct Estimate {
   // So many days of training as the schedule's stretches are to each other; without a schedule, on
   // nodes that are always there.
   std::vector<Portion> portions(double days) const;
+
+  Bytes memory_of(MemoryOf what) const {
+    return what == MemoryOf::first       ? first_stage_memory
+           : what == MemoryOf::allocated ? allocated_memory
+                                         : peak_memory;
+  }
 };
 
 }  // namespace orch::plan

@@ -17,6 +17,7 @@ struct Stack {
   std::string name;
   std::string doc;
   std::string file;  // where it was read from
+  std::string like;  // the stack that it grew from: what its own rows say nothing about is as there
   std::string date;  // YYYY or YYYY-MM: of the rows that it is known by
   std::vector<std::string> frameworks;  // as measured rows name it
   std::vector<std::string> runs;        // what it stands for: a strategy, "megatron/deepspeed" with its engine

@@ -24,14 +24,16 @@ Constant& context_memory(Partition& partition) { return partition.gpu.context_me
 // The doubts say how far the assumed values of gpus.yaml have been off where rows showed it: a few
 // tens of percent for rates, factors for fixed costs and for networks. How fast a chip multiplies
 // is the machine's, what is launched and waited for is the stack's.
-const std::array<Tunable, 20> kTunables{{
+const std::array<Tunable, 22> kTunables{{
     // Of the step time.
     {"gemm", of_efficiency<&Efficiency::gemm>, 0.15, 0.3, 0.02, 1},
+    {"experts", of_efficiency<&Efficiency::experts>, 0, 0.4, 0.02, 1},
     {"attention", of_efficiency<&Efficiency::attention>, 0.3, 0.3, 0.01, 1},
     {"attention_unaligned", of_efficiency<&Efficiency::attention_unaligned>, 0.5, 0, 0.002, 1},
     {"memory", of_efficiency<&Efficiency::memory>, 0.15, 0.2, 0.05, 1},
     {"layer_overhead", of_efficiency<&Efficiency::layer_overhead>, 0.5, 0.5, 0, 1},
     {"host_floor", of_efficiency<&Efficiency::host_floor>, 0.3, 0.7, 0, 1},
+    {"expert_floor", of_efficiency<&Efficiency::expert_floor>, 0, 0.7, 0, 1},
     {"stage_overhead", of_efficiency<&Efficiency::stage_overhead>, 0.7, 0.7, 0, 10},
     {"step_overhead", of_efficiency<&Efficiency::step_overhead>, 0.5, 0.7, 0, 100},
     {"overlap", of_efficiency<&Efficiency::overlap>, 0, 0.4, 0, 1},
@@ -53,11 +55,11 @@ const std::array<Tunable, 20> kTunables{{
 }  // namespace
 
 std::span<const Tunable> all_tunables() { return kTunables; }
-std::span<const Tunable> time_tunables() { return all_tunables().first(16); }
-std::span<const Tunable> memory_tunables() { return all_tunables().subspan(16, 2); }
+std::span<const Tunable> time_tunables() { return all_tunables().first(18); }
+std::span<const Tunable> memory_tunables() { return all_tunables().subspan(18, 2); }
 
 bool is_time(std::string_view name) {
-  return name.ends_with("_overhead") || name.ends_with(".latency") || name == "host_floor";
+  return name.ends_with("_overhead") || name.ends_with(".latency") || name.ends_with("_floor");
 }
 
 std::string shown(std::string_view name, double value) {

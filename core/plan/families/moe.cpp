@@ -15,7 +15,7 @@ const Family& moe_family() {
        usual(Field::router_bias, false), usual(Field::kv_rank, std::int64_t{0}), usual(Field::q_rank, std::int64_t{0}),
        usual(Field::rope_dim, std::int64_t{0}),
        follows(Field::value_dim, [](const Model& m) -> Value { return m.head_dim; }),
-       always(Field::rms_norm), always(Field::swiglu), always(Field::rope),
+       usual(Field::rms_norm, true), usual(Field::swiglu, true), usual(Field::rope, true), usual(Field::bias, false),
        usual(Field::qkv_bias, false), usual(Field::qk_norm, false), usual(Field::tied, false),
        usual(Field::rope_theta, 10'000.0)},
       false};

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/base/date.h"
+#include "core/base/multiples.h"
 #include "core/base/text.h"
 #include "core/plan/hardware/constants.h"
 #include "core/plan/hardware/hardware.h"
@@ -83,6 +85,15 @@ const plan::Partition* base_of(const Map& map, const std::string& name, const pl
   return found;
 }
 
+void read_domain(const Field& field, plan::Partition& partition) {
+  partition.gpus_per_domain = field.integer(0, 1'000'000).value_or(0);
+  const auto node = std::max<std::int64_t>(1, partition.gpus_per_node);
+  if (partition.gpus_per_domain % node != 0)
+    field.problem(fmt::format("{} is not a multiple of gpus_per_node = {}", partition.gpus_per_domain, node),
+                  fmt::format("give the GPUs of some whole nodes, such as {}, or 0 where fast links join one node",
+                              round_up(partition.gpus_per_domain, node)));
+}
+
 plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
                                const plan::Cluster* like) {
   static const std::vector<std::string> known{
@@ -102,7 +113,7 @@ plan::Partition read_partition(const Field& field, const GpuCatalog& gpus,
   if (const auto* count = asked.find("nodes", "16"))
     partition.nodes = count->integer(1, 1'000'000).value_or(0);
   if (const auto* count = map.find("gpus_per_domain"))
-    partition.gpus_per_domain = count->integer(1, 1'000'000).value_or(0);
+    read_domain(*count, partition);
   if (const auto* count = map.find("measured_ranks"))
     partition.measured_ranks = count->integer(1, 1024).value_or(0);
   read_link(asked, "intra_node", partition.intra_node);

@@ -50,8 +50,9 @@ const std::array<ConstantField<plan::Link>, 3> kLinkFields{{
     {"efficiency", &plan::Link::efficiency, &kShare},
 }};
 
-const std::array<ConstantField<plan::Efficiency>, 19> kEfficiencyFields{{
+const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields{{
     {"gemm", &plan::Efficiency::gemm, &kShare},
+    {"experts", &plan::Efficiency::experts, &kShare, false},
     {"attention", &plan::Efficiency::attention, &kShare},
     {"attention_unaligned", &plan::Efficiency::attention_unaligned, &kShare},
     {"memory", &plan::Efficiency::memory, &kShare},
@@ -60,6 +61,7 @@ const std::array<ConstantField<plan::Efficiency>, 19> kEfficiencyFields{{
     {"cross_entropy", &plan::Efficiency::cross_entropy, &kShare, false},
     {"layer_overhead", &plan::Efficiency::layer_overhead, &kOverhead},
     {"host_floor", &plan::Efficiency::host_floor, &kOverhead, false},
+    {"expert_floor", &plan::Efficiency::expert_floor, &kOverhead, false},
     {"stage_overhead", &plan::Efficiency::stage_overhead, &kOverhead, false},
     {"step_overhead", &plan::Efficiency::step_overhead, &kOverhead},
     {"straggling", &plan::Efficiency::straggling, &kShareOrZero, false},

@@ -44,7 +44,7 @@ struct ConstantField {
 
 extern const std::array<ConstantField<plan::Gpu>, 6> kGpuFields;  // without its peaks
 extern const std::array<ConstantField<plan::Link>, 3> kLinkFields;
-extern const std::array<ConstantField<plan::Efficiency>, 19> kEfficiencyFields;
+extern const std::array<ConstantField<plan::Efficiency>, 21> kEfficiencyFields;
 extern const std::array<ConstantField<plan::Partition>, 2> kHostFields;
 
 void read_constant(const Field& field, const Kind& kind, plan::Constant& out);

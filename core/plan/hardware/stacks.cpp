@@ -42,6 +42,7 @@ plan::Stack read_stack(const std::string& name, const Field& field, const std::s
   if (!is_plain_name(name))
     field.problem("not a name for a stack", "use letters, digits, '.', '_' and '-'");
   if (const auto* like = map.find("like")) start_like(*like, known, stack);
+  if (stack.name != name) stack.like = stack.name;
   stack.name = name;
   stack.file = file;
   if (const auto* doc = map.find("doc")) stack.doc = doc->text().value_or("");

@@ -117,6 +117,12 @@ enum {
   ORCH_CROSS_ENTROPY = 3
 };
 
+/* Whose fixed cost an ORCH_OVERHEAD is. */
+enum {
+  ORCH_OF_LAYER = 0,  /* a layer's: some time that nothing hides, and the host's launches */
+  ORCH_OF_EXPERTS = 1 /* of a layer's experts: launches alone */
+};
+
 /* What an ORCH_GEMM reads. */
 enum {
   ORCH_NARROW = 0, /* numbers of the schedule's dtype */
@@ -146,7 +152,7 @@ typedef struct orch_op {
   int64_t group_size;    /* ranks in the group */
   int64_t group_stride;  /* distance between neighbours in global rank order */
   double calls;          /* collectives it is split into: each pays the latency; 0 means 1 */
-  uint32_t kernel;       /* ORCH_STREAMS, ...; of an ORCH_GEMM: ORCH_NARROW, ... */
+  uint32_t kernel;       /* ORCH_STREAMS, ...; of a GEMM: ORCH_NARROW, ...; of an OVERHEAD: ORCH_OF_LAYER, ... */
 } orch_op;
 
 /* Stages first..last (inclusive) run the blocks so often: counts[i] of the i-th block emitted. */

@@ -75,10 +75,16 @@ inline void check_context(const RunView& run, Problems& problems) {
                   "try flash_attention = true");
 }
 
+// What the fast links join, as people call it.
+inline const char* place_of(const RunView& run) {
+  return run.domain() > run->gpus_per_node ? "NVLink domain" : "node";
+}
+
 // What tensor parallelism asks of the model and of the nodes. whole_experts: they are cut otherwise, or not.
 inline void check_tensor(const RunView& run, Problems& problems, bool whole_experts = false) {
   const auto& model = run.model();
   const std::int64_t t = run->tensor_parallel, node = run.domain();
+  const auto* place = place_of(run);
   const auto divides = [&](const char* name, std::int64_t width) {
     if (width % t == 0) return true;
     problems.reject("tensor_parallel",
@@ -102,13 +108,13 @@ inline void check_tensor(const RunView& run, Problems& problems, bool whole_expe
                   say("try hidden = ", round_up(model.hidden, 64 * t)));
   if (t > node)
     problems.warn("tensor_parallel",
-                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " nodes of ", node,
+                  say("tensor_parallel = ", t, " spans ", (t + node - 1) / node, " ", place, "s of ", node,
                       " GPUs: every layer waits for the network"),
                   say("try tensor_parallel = ", divisor_below(model.heads, node)));
   else if (node % t != 0)
     problems.warn("tensor_parallel",
                   say("tensor_parallel = ", t, " does not divide the ", node,
-                      " GPUs of a node: some groups span two nodes"),
+                      " GPUs of a ", place, ": some groups span two"),
                   say("try tensor_parallel = ", divisor_below(node, t)));
 }
 

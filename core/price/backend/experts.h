@@ -27,7 +27,7 @@ inline double adafactor_means(const Transformer& model) {
 // the rows of all that share its experts with it, whatever part of a sample it has elsewhere.
 inline double visited_bytes(const Transformer& model) {
   if (!model.sizes.mixture()) return 0;
-  const double inputs = model.product_input(), outputs = model.weighs_inside ? 0 : 2;
+  const double inputs = model.product_input(), outputs = model.core ? 0 : 2;
   const double rows = static_cast<double>(model.sizes.experts_per_token) * model.expert_cuts() / model.tensor_parallel;
   return (1 - model.dense()) * rows * (inputs + outputs);
 }

@@ -59,9 +59,9 @@ struct Transformer {
   double logit_bytes = 12;  // that a framework's cross entropy holds of each logit
   // Each operation of PyTorch's own is one: rotations and the gate's activation keep their results too.
   bool eager = false;
-  // A router's probabilities are multiplied in between an expert's two products (Megatron Core since 0.13):
-  // what the second one gives need not be kept.
-  bool weighs_inside = false;
+  // As Megatron Core has it: a router's probabilities are multiplied in between an expert's two products (since
+  // 0.13), so that what the second one gives need not be kept; softmax gives 16 bits, which are kept once.
+  bool core = false;
   // Selective recomputation as PyTorch's frameworks have it: backward finds attention's result and every
   // second product's, and makes the others again.
   bool alternates = false;

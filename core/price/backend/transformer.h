@@ -212,8 +212,9 @@ inline void casts(const Transformer& model, WorkSink& sink) {
   if (model.narrow == 0) return;
   const double each = 2 + 2 * model.narrow;
   const double t = model.tensor_parallel;
-  const double inputs = 2 + (model.value_widths() + model.inner_widths()) / t;
-  const double gradients = 2 + (model.qkv_widths() + model.up_widths()) / t;
+  const double mlp = model.dense() + (1 - model.dense()) * model.visited();  // each expert's rows apart
+  const double inputs = 1 + mlp + (model.value_widths() + model.inner_widths()) / t;
+  const double gradients = 1 + mlp + (model.qkv_widths() + model.up_widths()) / t;
   traffic(model, sink, "casts for products", each * inputs, model.sbh(), "s*b*h",
           {1, model.full() ? 1.0 : 0.0, 0, 0});
   traffic(model, sink, "casts of gradients for products", each * gradients, model.sbh(), "s*b*h",
@@ -243,16 +244,19 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
 // From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead of 10.
 inline constexpr double kFromCpp = 0.2;
 
-// Operations that experts have beside a dense layer's 50, as a share of these: the router's scores and choice
-// (6), counts and where each row goes (5), rows out, sorted and back (8), and products by groups with their
-// probabilities (6). Counted in Megatron Core 0.20's dispatcher without its fused kernels.
-inline constexpr double kExpertLaunches = 0.5;
+// With narrow numbers an expert's six products have some four casts beside them.
+inline constexpr double kNarrowLaunches = 1.45;
 
 inline void overhead(const Transformer& model, WorkSink& sink) {
-  const double layers = 1 + (1 - model.dense()) * kExpertLaunches;
-  const double n = layers * (model.lean ? kFromCpp * model.overheads : model.overheads);
+  const double n = model.lean ? kFromCpp * model.overheads : model.overheads;
   sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
           [&] { return say(n == 1 ? std::string() : say(n, " of it "), "per layer and pass"); });
+  const double experts = n * (1 - model.dense()) * (model.narrow > 0 ? kNarrowLaunches : 1);
+  if (experts == 0) return;
+  auto launches = make_op(ORCH_OVERHEAD, "launches of experts");
+  launches.kernel = ORCH_OF_EXPERTS;
+  sink.op(during(launches, {experts, model.again(kExperts, experts), experts, 0}),
+          [&] { return say(experts, " of them per layer and pass"); });
 }
 
 }  // namespace transformer_parts
@@ -355,7 +359,7 @@ inline double layer_activations(const Transformer& model, bool with_scores, bool
   const double narrow_products = model.lean ? 0 : (2 + model.product_input()) * latent_widths(model);
   const double linear = (replicated + narrow_products) / (model.sequence_parallel ? t : 1) + cut / t +
                         visited_bytes(model);
-  const double each = model.lean ? 2 : model.drops() ? 5 : 4;
+  const double each = model.drops() && !model.lean ? 5 : model.lean || model.core ? 2 : 4;
   const double scores = with_scores && !model.flash_attention ? each * model.scores() : 0;
   return (model.sbh() * linear + scores) * model.element / 2;
 }

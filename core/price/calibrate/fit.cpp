@@ -74,7 +74,7 @@ class Teller {
     for (std::size_t k = 0; k < joint_.unknowns().size(); ++k) {
       const auto& unknown = joint_.unknowns()[k];
       if (unknown.machine != machine) continue;
-      const double value = joint_.value(unknown, solution_.point[k]);
+      const double value = joint_.value(unknown, solution_.point);
       if (unknown.tunable)
         out.constants[std::string(unknown.tunable->name)] = {value, origin + bound(unknown, value)};
       else
@@ -87,16 +87,27 @@ class Teller {
     tell_stacks(rows, stacks, out.seen);
   }
 
-  void tell_stack(int stack, plan::Stack& out) const {
+  void tell_stacks(std::vector<plan::Stack>& stacks) const {
+    std::set<int> told;
+    const std::function<void(int)> tell = [&](int s) {
+      if (s < 0 || !told.insert(s).second) return;
+      const int parent = joint_.parent(static_cast<std::size_t>(s));
+      tell(parent);
+      tell_stack(s, parent < 0 ? nullptr : &stacks[static_cast<std::size_t>(parent)], stacks[static_cast<std::size_t>(s)]);
+    };
+    for (std::size_t s = 0; s < stacks.size(); ++s) tell(static_cast<int>(s));
+  }
+
+ private:
+  // Of the software that it grew from it has what its own rows say nothing about.
+  void tell_stack(int stack, const plan::Stack* parent, plan::Stack& out) const {
     const auto rows = rows_of([&](const Observation& o) { return o.stack == stack; });
+    if (parent) inherit(*parent, out);
     if (rows.empty()) return;
     const auto origin = "fitted: " + text(rows);
-    for (std::size_t k = 0; k < joint_.unknowns().size(); ++k) {
-      const auto& unknown = joint_.unknowns()[k];
+    for (const auto& unknown : joint_.unknowns())
       if (unknown.stack == stack)
-        out.constants[std::string(unknown.tunable->name)] = {
-            joint_.value(unknown, solution_.point[k]), origin};
-    }
+        out.constants[std::string(unknown.tunable->name)] = {joint_.value(unknown, solution_.point), origin};
     tell_spread(rows, origin, memory_ ? kAssumedMemory : kAssumedTime, out.constants);
     if (memory_) return;
     out.seen = {};
@@ -109,7 +120,21 @@ class Teller {
     }
   }
 
- private:
+  static constexpr double kGrown = 0.1;  // what a version of software is doubted by that no row is of
+
+  void inherit(const plan::Stack& parent, plan::Stack& out) const {
+    const std::string spread = memory_ ? "memory_spread" : "time_spread";
+    for (const auto& [name, constant] : parent.constants) {
+      const auto* tunable = plan::find_tunable(name);
+      const bool mine = name == spread || std::ranges::any_of(memory_ ? plan::memory_tunables() : plan::time_tunables(),
+                                                             [&](const auto& each) { return &each == tunable; });
+      if (!mine) continue;
+      out.constants[name] = constant;
+      if (name == spread)
+        out.constants[name] = {std::hypot(constant.value, kGrown), "assumed: a little more than " + parent.name};
+    }
+  }
+
   Members rows_of(const std::function<bool(const Observation&)>& is) const {
     Members out;
     for (std::size_t i = 0; i < joint_.observations().size(); ++i)
@@ -212,8 +237,7 @@ Fitted fit(const std::vector<Machine>& machines, const std::vector<plan::StackPt
       if (!machines[m].held)
         teller.tell_machine(static_cast<int>(m), machines[m].partitions.front()->efficiency, stacks,
                             out.machines[m]);
-    for (std::size_t s = 0; s < stacks.size() && options.stacks; ++s)
-      teller.tell_stack(static_cast<int>(s), out.stacks[s]);
+    if (options.stacks) teller.tell_stacks(out.stacks);
   }
   for (std::size_t m = 0; m < machines.size(); ++m)
     out.machines[m].partition = std::make_shared<plan::Partition>(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/price/backend/work.h"
+#include "core/plan/estimate.h"
 #include "core/plan/cluster.h"
 #include "core/plan/run.h"
 #include "core/plan/stack.h"
@@ -21,7 +22,7 @@ struct Observation {
   std::string day;           // YYYY-MM-DD or less; empty: not known
   double step_seconds = 0;   // 0: not measured
   double memory = 0;         // bytes; 0: not measured
-  bool first_stage = false;  // memory is that of the first pipeline stage
+  plan::MemoryOf memory_of = plan::MemoryOf::fullest;
   std::size_t machine = 0;   // of the machines that are fitted
   int stack = -1;            // of the stacks; -1: none
 };

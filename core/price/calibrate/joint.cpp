@@ -41,11 +41,20 @@ Joint::Joint(const std::vector<Machine>& machines, const std::vector<plan::Stack
   for (const auto& stack : stacks) {
     from.push_back(keeps_factors() ? stack
                                    : std::make_shared<const plan::Stack>(as_assumed(*stack)));
+    const auto parent = std::ranges::find(stacks, stack->like, [](const auto& each) { return each->name; });
+    parents_.push_back(stack->like.empty() || parent == stacks.end() ? -1 : static_cast<int>(parent - stacks.begin()));
     auto& values = factors_.emplace_back();
     for (const auto& tunable : tunables_) {
       const auto found = from.back()->constants.find(std::string(tunable.name));
       values.push_back(found != from.back()->constants.end() ? found->second.value : 1);
     }
+  }
+  // Files over one another could make a circle of them.
+  for (std::size_t s = 0; s < parents_.size(); ++s) {
+    std::size_t steps = 0;
+    for (int at = static_cast<int>(s); at >= 0 && steps <= parents_.size(); ++steps)
+      at = parents_[static_cast<std::size_t>(at)];
+    if (steps > parents_.size()) parents_[s] = -1;
   }
   for (const auto* o : observations)
     if (o && (memory ? o->memory : o->step_seconds) > 0) {
@@ -79,8 +88,7 @@ double Joint::predict(std::size_t row) {
   const auto& o = *observations_[row];
   const auto& at = pairs_[pair_[row]].tuned;
   if (!memory_) return estimator_.step_seconds(o.run, o.work, at);
-  const auto estimate = estimator_.estimate(o.run, o.work, at);
-  return o.first_stage ? estimate.first_stage_memory : estimate.peak_memory;
+  return estimator_.estimate(o.run, o.work, at).memory_of(o.memory_of);
 }
 
 int Joint::era_of(std::size_t row) const {
@@ -99,8 +107,7 @@ bool Joint::consider(Unknown unknown) {
   const auto at = static_cast<std::size_t>(unknown.tunable - tunables_.data());
   for (std::size_t row = 0; row < observations_.size(); ++row) {
     auto& pair = pairs_[pair_[row]];
-    if (unknown.machine >= 0 ? pair.machine != unknown.machine : pair.stack != unknown.stack)
-      continue;
+    if (!moves(unknown, pair)) continue;
     const double before = predict(row);
     auto& constant = unknown.tunable->in(pair.tuned);
     constant.value *= std::exp(kFar * unknown.doubt);
@@ -148,7 +155,7 @@ void Joint::set(const Vector& point) {
     if (!unknown.tunable || point[k] == 0) continue;
     const double factor = std::exp(point[k]);
     for (auto& pair : pairs_)
-      if (unknown.machine >= 0 ? pair.machine == unknown.machine : pair.stack == unknown.stack)
+      if (moves(unknown, pair))
         unknown.tunable->in(pair.tuned).value *= factor;
   }
   for (auto& pair : pairs_)
@@ -230,7 +237,8 @@ Solution Joint::solve(Vector& residuals) {
 Vector Joint::from_above() const {
   Vector point;
   for (const auto& unknown : unknowns_)
-    point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" && unknown.stack >= 0
+    point.push_back(unknown.tunable && unknown.tunable->name == "host_floor" && unknown.stack >= 0 &&
+                            parents_[static_cast<std::size_t>(unknown.stack)] < 0
                         ? kFar * unknown.doubt
                         : 0);
   return point;
@@ -248,20 +256,42 @@ void Joint::set_noise(const Vector& residuals, Vector& noise) const {
 
 Vector Joint::point_of(const Fitted& other) const {
   Vector point;
-  for (const auto& unknown : unknowns_) {
+  const Vector none(unknowns_.size(), 0);
+  // How far a constant is from where it starts.
+  const auto moved = [&](const Unknown& unknown) {
     const auto machine = static_cast<std::size_t>(std::max(0, unknown.machine));
     const auto& from = unknown.stack >= 0
                            ? other.stacks[static_cast<std::size_t>(unknown.stack)].constants
                            : other.machines[machine].constants;
-    const double start = value(unknown, 0);
+    const double start = value(unknown, none);
     double there = start;
     if (!unknown.tunable)
       there = other.machines[machine].eras[unknown.era].time.value;
     else if (const auto found = from.find(std::string(unknown.tunable->name)); found != from.end())
       there = found->second.value;
-    point.push_back(start > 0 && there > 0 ? std::log(there / start) : 0);
+    return start > 0 && there > 0 ? std::log(there / start) : 0;
+  };
+  for (const auto& unknown : unknowns_) {
+    const auto* above = nearest_above(unknown);
+    point.push_back(moved(unknown) - (above ? moved(*above) : 0));
   }
   return point;
+}
+
+bool Joint::descends(int stack, int from) const {
+  for (; stack >= 0; stack = parents_[static_cast<std::size_t>(stack)])
+    if (stack == from) return true;
+  return false;
+}
+
+// The same constant of the nearest stack that this one grew from.
+const Joint::Unknown* Joint::nearest_above(const Unknown& unknown) const {
+  const Unknown* found = nullptr;
+  for (const auto& each : unknowns_)
+    if (each.stack >= 0 && each.stack != unknown.stack && each.tunable == unknown.tunable &&
+        descends(unknown.stack, each.stack) && (!found || descends(each.stack, found->stack)))
+      found = &each;
+  return found;
 }
 
 double Joint::era_start(int machine, std::size_t era) const {
@@ -269,7 +299,14 @@ double Joint::era_start(int machine, std::size_t era) const {
   return machines_[static_cast<std::size_t>(machine)].eras[era].time.value;
 }
 
-double Joint::value(const Unknown& unknown, double moved) const {
+double Joint::value(const Unknown& unknown, const Vector& point) const {
+  double moved = 0;
+  for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+    const auto& each = unknowns_[k];
+    if (each.tunable == unknown.tunable && each.machine == unknown.machine && each.era == unknown.era &&
+        (each.stack == unknown.stack || (unknown.stack >= 0 && descends(unknown.stack, each.stack))))
+      moved += point[k];
+  }
   if (!unknown.tunable) return era_start(unknown.machine, unknown.era) * std::exp(moved);
   const auto t = static_cast<std::size_t>(unknown.tunable - tunables_.data());
   if (unknown.stack >= 0)

@@ -31,7 +31,11 @@ class Joint {
   Solution solve(Vector& residuals);
 
   // Where an unknown's constant (of the machine's first partition) or factor is at a point.
-  double value(const Unknown& unknown, double moved) const;
+  double value(const Unknown& unknown, const Vector& point) const;
+  // The stack that one grew from, or -1.
+  int parent(std::size_t stack) const { return parents_[stack]; }
+  // Whether a stack is another one, or grew from it: then that one's factors move its rows too.
+  bool descends(int stack, int from) const;
 
  private:
   // A partition on a stack, tuned to a point.
@@ -47,6 +51,9 @@ class Joint {
   }
   // Whether stacks start from the factors that they have.
   bool keeps_factors() const { return options_.start == Start::present || !options_.stacks; }
+  bool moves(const Unknown& unknown, const Pair& pair) const {
+    return unknown.machine >= 0 ? pair.machine == unknown.machine : descends(pair.stack, unknown.stack);
+  }
   void choose();
   bool consider(Unknown unknown);
   void set(const Vector& point);
@@ -60,6 +67,7 @@ class Joint {
   Vector from_above() const;
   // Where the unknowns are in another fit; 0 for what that does not have.
   Vector point_of(const Fitted& other) const;
+  const Unknown* nearest_above(const Unknown& unknown) const;
   // The noise of each row: what is left over for the rows of its stack on its machine.
   void set_noise(const Vector& residuals, Vector& noise) const;
 
@@ -75,6 +83,7 @@ class Joint {
   std::vector<Rows> touched_;
   std::vector<Vector> starts_;  // by machine: its first partition's constants, by tunable
   std::vector<Vector> factors_;  // by stack
+  std::vector<int> parents_;     // by stack: the one that it grew from, or -1
   estimate::Estimator estimator_;
 };
 

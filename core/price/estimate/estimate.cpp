@@ -80,8 +80,8 @@ void Estimator::price_blocks(const Run& run, const Work& work) {
     for (std::size_t i = 0; i < work.blocks[b].n_ops; ++i) {
       const auto& op = work.ops[work.blocks[b].first_op + i].data;
       if (op.kind == ORCH_OVERHEAD) {
-        phases.forward_launches += op.forward * price.launches();
-        phases.backward_launches += (op.recompute + op.backward) * price.launches();
+        phases.forward_launches += op.forward * price.launches(op);
+        phases.backward_launches += (op.recompute + op.backward) * price.launches(op);
       }
       const double seconds = price.seconds(op);
       if (op.kind == ORCH_OVERHEAD || op.kind == ORCH_STAGE_OVERHEAD)
@@ -171,12 +171,14 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
   device_.assign(n, 0);
   settled_.assign(n, 0);
   host_.assign(n, 0);
+  communicators_.assign(n, 0);
   const auto& partition = *at_;
   for (const auto& item : work.memory) {
     const double bytes = bytes_of(item, partition);
     auto& place = is_on_host(item, partition) ? host_ : device_;
     for (auto stage = item.first; stage <= item.last; ++stage) {
       place[static_cast<std::size_t>(stage)] += bytes;
+      if (item.place == ORCH_COMMUNICATORS) communicators_[static_cast<std::size_t>(stage)] += bytes;
       if (item.place == ORCH_SETTLED) settled_[static_cast<std::size_t>(stage)] += bytes;
     }
   }
@@ -189,6 +191,9 @@ void Estimator::total_memory(const Run& run, const Work& work, Estimate& out) {
   };
   out.peak_memory = in_all(static_cast<std::size_t>(out.peak_stage));
   out.first_stage_memory = in_all(0);
+  out.allocated_memory = 0;
+  for (std::size_t stage = 0; stage < n; ++stage)
+    out.allocated_memory = std::max(out.allocated_memory, device_[stage] - communicators_[stage]);
   out.usable_memory = partition.gpu.usable_memory.value;
   out.host_memory = *std::max_element(host_.begin(), host_.end()) *
                     static_cast<double>(std::min(partition.gpus_per_node, run.gpus));

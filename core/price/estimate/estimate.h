@@ -107,6 +107,7 @@ class Estimator {
   std::vector<Stage> stages_;
   std::vector<double> device_;   // bytes by stage
   std::vector<double> settled_;  // of them, those that come once and stay
+  std::vector<double> communicators_;  // of them, what collectives hold
   std::vector<double> host_;
   std::size_t slowest_ = 0;  // in stages_
   std::size_t last_to_end_ = 0;

@@ -82,7 +82,7 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   for_each_op(work, slow, [&](const backend::Block& block, const backend::Op& op, double count) {
     const auto& d = op.data;
     const double passes = d.forward + d.recompute + d.backward;
-    if (passes == 0) return;
+    if (passes == 0 || (d.kind == ORCH_OVERHEAD && d.kernel == ORCH_OF_EXPERTS)) return;
     const double shown = sticks_out.passes(d);
     auto formula = with_rate(op, price, m * count * passes);
     if (d.hidden)
@@ -94,8 +94,11 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   const auto passes = passed(stage_phases(work, slow), efficiency.overlap.value);
   if (const double waits = passes.forward_waits + passes.backward_waits; waits > 0)
     out.time.push_back({"waiting for the host", "overhead", m * waits,
-                        fmt::format("the host launches a layer's pass in {}; {}",
+                        fmt::format("the host launches a layer's pass in {}{}; {}",
                                     format_seconds(efficiency.host_floor.value),
+                                    run.model.mixture() ? fmt::format(", its experts' in {}",
+                                                                      format_seconds(efficiency.expert_floor.value))
+                                                        : "",
                                     efficiency.host_floor.origin)});
 
   if (work.stages > 1)

@@ -18,8 +18,11 @@ class Price {
   // Seconds of one occurrence of the operation.
   double seconds(const orch_op& op) const;
 
-  // Seconds that the host needs to launch one layer's pass.
-  double launches() const { return partition_.efficiency.host_floor.value * crowd_; }
+  // Seconds that the host needs to launch one layer's pass, or its experts'.
+  double launches(const orch_op& op) const {
+    const auto& efficiency = partition_.efficiency;
+    return crowd_ * (op.kernel == ORCH_OF_EXPERTS ? efficiency.expert_floor : efficiency.host_floor).value;
+  }
 
   // The same in words: "at 187 TFLOPs", "at 1.6 TB/s", "2 rings share 12 GB/s".
   std::string rate(const orch_op& op) const;
@@ -38,6 +41,7 @@ class Price {
   double latency(const orch_op& op, const Ring& path) const;
   double collective_seconds(const orch_op& op) const;
   double flops_rate(const orch_op& op) const;
+  double matrix_seconds(const orch_op& op) const;
   double whole_tiles(double columns) const;
   double memory_rate(const orch_op& op) const;
   double host_bandwidth() const;
@@ -46,7 +50,8 @@ class Price {
   std::int64_t gpus_;
   double peak_;
   double wide_peak_;  // where narrow numbers are not used: attention, LM head, router
-  double crowd_;  // where ranks share cores: so many times as slow as measured
+  double narrow_;     // bytes of a number that products read
+  double crowd_;      // where ranks share cores: so many times as slow as measured
 };
 
 // The share of the buffer that passes each rank's link: 2(n-1)/n for an all-reduce, and so on.

@@ -20,6 +20,8 @@ constexpr double kUnseenAnywhere = 0.2;
 constexpr std::string_view kOwnKind[] = {"context_parallel", "dtype", "experts"};
 // How far the fixed costs of a machine that nobody measured are off: their doubt (core/plan/tunable.cpp).
 constexpr double kFixedCosts = 0.5;
+// Experts of one model by one framework took from 0.65 to 1.8 of their time within a year (Megatron-Bridge).
+constexpr double kMixtures = 0.15;
 constexpr double kWorthSaying = 1.5;  // times beyond
 
 // The nearer of what the machine and the stack were measured with.
@@ -102,6 +104,7 @@ Spread spread_of(const plan::Run& run, const plan::Partition& at, double fixed_s
   Spread out{efficiency.time_spread.value, efficiency.memory_spread.value};
   if (at.on && at.on->fitted() && at.seen.rows == 0)
     out.time = std::hypot(out.time, kFixedCosts * fixed_share);
+  if (run.model.mixture()) out.time = std::hypot(out.time, kMixtures);
   const auto far = distance_of(run, at);
   if (!far.none()) out.time = std::hypot(out.time, far.doubt());
   return out;

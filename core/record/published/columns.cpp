@@ -158,7 +158,7 @@ std::vector<Column> measured_columns() {
           [](Record& r, const Value& v) {
             r.measured.peak_memory_bytes = std::get<double>(v) * kGiB;
           }),
-      about(text("mem_of", {"first", "fullest"})),
+      about(text("mem_of", {"first", "fullest", "allocated"})),
       apart(
           "status", text("", {"ok", "oom", "hang", "failed"}),
           [](const Record& r) { return said(status_of(r)); }, set_status),
@@ -198,6 +198,10 @@ std::vector<Column> all_columns() {
       flag("tied"),
       count("head_dim", 1e7),
       flag("qk_norm"),
+      flag("swiglu"),
+      flag("rms_norm"),
+      flag("rope"),
+      flag("bias"),
       count("experts", 1e6),
       count("experts_per_token", 1e6),
       count("shared_experts", 1e6, 0),

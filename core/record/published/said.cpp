@@ -97,8 +97,9 @@ void complete_measurement(const Record& said, record::Measurement& out) {
   for (auto& tflops : out.tflops)
     if (tflops.convention.empty()) tflops.convention = "not said";
   if (out.peak_memory_bytes && out.peak_memory_from.empty())
-    out.peak_memory_from =
-        said.field_text("mem_of") == "first" ? "of the first stage" : "as published";
+    out.peak_memory_from = said.field_text("mem_of") == "first"       ? "of the first stage"
+                           : said.field_text("mem_of") == "allocated" ? "of tensors alone"
+                                                                      : "as published";
 }
 
 // What whoever wrote the table already says of a row.

@@ -124,7 +124,10 @@ Sample make_sample(const Record& row, plan::Run run, Assumed assumed, const Peer
   if (const auto& bytes = row.measured.peak_memory_bytes) {
     sample.host_oom = sample.oom && *bytes < kNearlyFull * run.partition->gpu.memory.value;
     if (!sample.oom) sample.memory_bytes = bytes;
-    sample.first_stage = row.field_text("mem_of") == "first";
+    const auto of = row.field_text("mem_of");
+    sample.memory_of = of == "first"       ? plan::MemoryOf::first
+                       : of == "allocated" ? plan::MemoryOf::allocated
+                                           : plan::MemoryOf::fullest;
   }
   sample.assumed_sizes = !row.whole("layers");
   for (const auto& habit : row.assumptions)

@@ -38,8 +38,8 @@ struct Sample {
   std::string date;  // YYYY-MM-DD, as far as it is known: a machine has eras
   plan::Run run;
   std::optional<double> step_seconds;
-  std::optional<double> memory_bytes;  // on the fullest GPU, or:
-  bool first_stage = false;            // on one of the first pipeline stage
+  std::optional<double> memory_bytes;
+  plan::MemoryOf memory_of = plan::MemoryOf::fullest;
   bool oom = false;                    // it ran out of memory
   bool host_oom = false;               // of the host's, with room left on the GPU
   std::string status;                  // as the row has it: ok, oom, hang or nothing

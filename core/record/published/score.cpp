@@ -142,9 +142,7 @@ void average_tables(const std::vector<Score>& tables, Score& source) {
 
 double Judged::error() const { return 100 * (prediction.step_seconds / *sample->step_seconds - 1); }
 
-double Judged::memory_bytes() const {
-  return sample->first_stage ? prediction.first_stage_memory : prediction.peak_memory;
-}
+double Judged::memory_bytes() const { return prediction.memory_of(sample->memory_of); }
 
 double Judged::memory_error() const { return 100 * (memory_bytes() / *sample->memory_bytes - 1); }
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kBloomVocab = 250880;
 
 std::string family_of(const Record& row, const Sizes& sizes, std::vector<std::string>& assumed) {
   if (row.field("family")) return row.field_text("family");
-  if (row.field("experts")) return "moe";
+  if (row.whole("experts").value_or(1) > 1) return "moe";
   if (sizes.vocab == kBloomVocab) return "bloom";
   if (row.whole("ffn_hidden").value_or(4 * sizes.hidden) != 4 * sizes.hidden) {
     assumed.emplace_back("family llama: the MLP is not four times as wide as the model");
@@ -55,7 +55,7 @@ Value size_of(const Record& row, const Sizes& sizes, const Kind& kind, Field fie
     case Field::vocab: return sizes.vocab;
     case Field::seq: return sizes.seq;
     case Field::tied: return row.field("tied") || !own ? said("tied") : Value(kind.tied);
-    case Field::rope: return own ? Value(kind.rope) : Value();
+    case Field::rope: return row.field("rope") || !own ? said("rope") : Value(kind.rope);
     default: return said(plan::name(field));
   }
 }

@@ -332,12 +332,12 @@ TEST_CASE("memory has constants of its own", "[fit]") {
     auto& row = rows.add();
     row.work.stages = 2;
     row.work.stage_list[0].last = 1;
-    row.first_stage = i % 2 == 0;
+    row.memory_of = i % 2 == 0 ? orch::plan::MemoryOf::first : orch::plan::MemoryOf::fullest;
     const double held = i < 20 ? 0.5e9 + i * 0.1e9 : i * 1e9;
     row.work.memory = {{"states", "", ORCH_DEVICE, 0, 0, held},
                        {"states", "", ORCH_DEVICE, 1, 1, 1.2 * held}};
     moved(row, 1000);
-    row.memory = 1.3e9 + 1.16 * (row.first_stage ? held : 1.2 * held);
+    row.memory = 1.3e9 + 1.16 * (i % 2 == 0 ? held : 1.2 * held);
   }
   const auto made = fit_one(base, rows.all());
   CHECK(made.constants.at("context_memory").value == Approx(1.3e9).epsilon(0.01));
@@ -404,4 +404,57 @@ TEST_CASE("machines and stacks are told apart by rows of both", "[fit][stack]") 
   CHECK(made.stacks[0].seen.rows == 40);
   CHECK(made.machines[0].seen.gpus.high == 8);
   CHECK(made.stacks[0].constants.at("gemm").origin == "fitted: 40 rows of mine");
+}
+
+// Of three stacks the second grew from the first and the third from the second, which has no row.
+TEST_CASE("a stack that grew from another has what its own rows do not say", "[fit][stack]") {
+  auto machine = partition();
+  machine.efficiency.gemm.value = 0.3;
+  std::vector<plan::StackPtr> stacks;
+  const auto add = [&](const char* name, const char* like) {
+    plan::Stack stack;
+    stack.name = name, stack.like = like;
+    stacks.push_back(std::make_shared<const plan::Stack>(stack));
+  };
+  add("old", ""), add("silent", "old"), add("new", "silent");
+  const std::vector<calibrate::Machine> machines{{{&machine}, {}}};
+  Rows rows(machine);
+  std::vector<Observation> held;
+  for (int i = 0; i < 80; ++i) {
+    Observation row = rows.add();
+    row.stack = i % 2 == 0 ? 0 : 2;
+    row.run.partition = &machine;
+    gemm(row, 1000 + i);
+    auto truth = machine;
+    truth.efficiency.gemm.value *= row.stack == 0 ? 0.8 : 0.8 * 1.25;
+    row.step_seconds = Rows::seconds(row, truth);
+    held.push_back(std::move(row));
+  }
+  std::vector<const Observation*> all;
+  for (const auto& row : held) all.push_back(&row);
+  const auto made = calibrate::fit(machines, stacks, all);
+  const auto of = [&](std::size_t stack) { return made.stacks[stack].constants.at("gemm").value; };
+  CHECK(of(2) / of(0) == Approx(1.25).epsilon(0.01));
+  CHECK(of(1) == of(0));
+  CHECK(made.stacks[1].seen.rows == 0);
+  CHECK(made.stacks[1].constants.at("gemm").origin == "fitted: 40 rows of mine");
+  CHECK(made.stacks[1].constants.at("time_spread").value > made.stacks[0].constants.at("time_spread").value);
+}
+
+TEST_CASE("stacks that grew from each other in a circle are fitted all the same", "[fit][stack]") {
+  const auto machine = partition();
+  std::vector<plan::StackPtr> stacks;
+  for (const auto& [name, like] : {std::pair{"a", "b"}, {"b", "a"}}) {
+    plan::Stack stack;
+    stack.name = name, stack.like = like;
+    stacks.push_back(std::make_shared<const plan::Stack>(stack));
+  }
+  Rows rows(machine);
+  auto& row = rows.add();
+  row.stack = 1;
+  gemm(row, 1000);
+  row.step_seconds = 1.1 * Rows::seconds(row, machine);
+  const std::vector<const Observation*> all{&row};
+  const auto made = calibrate::fit({{{&machine}, {}}}, stacks, all);
+  CHECK(made.stacks[1].seen.rows == 1);
 }

@@ -25,6 +25,7 @@ plan::Partition partition() {
   made.network = {{40e9, ""}, {1e-3, ""}, {0.5, ""}};
   made.host_memory_bandwidth.value = 400e9;
   made.efficiency.gemm.value = 0.5;
+  made.efficiency.experts.value = 1;
   made.efficiency.host.value = 0.25;
   made.efficiency.stage_overhead.value = 5e-3;
   made.efficiency.layer_overhead.value = 3e-4;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_approx.hpp>
 
+#include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 
 namespace orch::published {
@@ -75,6 +76,49 @@ TEST_CASE("a row says all of a mixture", "[measured][samples]") {
   CHECK(run.model.active_params() == Approx(37.6e9).epsilon(0.02));
   CHECK(run.setting("expert_parallel") == plan::Value(std::int64_t{32}));
   CHECK(run.setting("overlap_experts") == plan::Value(true));
+}
+
+// Megatron-LM's tests have mixtures with GPT-2's layers.
+TEST_CASE("a mixture's layers can be those of GPT-2", "[measured][samples]") {
+  auto mixture = row();
+  mixture.origin.date = "2026-08";
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"framework", "megatron-lm"}, {"layers", "12"}, {"hidden", "512"}, {"heads", "8"}, {"vocab", "50257"},
+           {"ffn_hidden", "2048"}, {"experts", "8"}, {"experts_per_token", "1"}, {"swiglu", "false"},
+           {"rms_norm", "false"}, {"rope", "false"}, {"bias", "true"}})
+    REQUIRE(set_cell(mixture, name, value));
+  const auto& model = one(mixture).run.model;
+  CHECK(model.family == "moe");
+  // Of each layer eight experts with two matrices and their biases.
+  CHECK_FALSE(model.swiglu);
+  CHECK(model.bias);
+  const double attention = 4 * 512.0 * 512 + 4 * 512, router = 8 * 512, norms = 4 * 512;
+  const double experts = 8 * (2 * 512.0 * 2048 + 2048 + 512);
+  const double ends = 2 * 50257.0 * 512 + 2048 * 512 + 2 * 512;  // both tables of words, positions, the last norm
+  CHECK(model.params() == Approx(12 * (attention + router + norms + experts) + ends).epsilon(1e-4));
+}
+
+TEST_CASE("one expert is no mixture", "[measured][samples]") {
+  auto dense = row();
+  cell(dense, "experts") = 1;
+  CHECK(one(dense).run.model.family == "gpt");
+}
+
+TEST_CASE("a memory says what it is of", "[measured][samples]") {
+  auto told = row();
+  for (const auto& [word, what] : {std::pair{"first", plan::MemoryOf::first}, {"fullest", plan::MemoryOf::fullest},
+                                   {"allocated", plan::MemoryOf::allocated}}) {
+    cell(told, "mem_of") = word;
+    CHECK(one(told).memory_of == what);
+  }
+}
+
+TEST_CASE("a column may have the name that experiments have for it", "[measured][samples]") {
+  const auto rows = parse_rows("id,gpu,gpus,framework,layers,hidden,tensor_parallel,recompute,step_time_s\n"
+                               "a,a100,8,megatron-lm,24,2048,4,none,1\n", "mine.csv");
+  REQUIRE(rows);
+  CHECK(rows->front().whole("tensor_parallel") == 4);
+  CHECK(rows->front().field_text("recompute") == "none");
 }
 
 TEST_CASE("suspect and duplicate rows are left out and counted", "[measured][samples]") {

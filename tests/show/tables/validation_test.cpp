@@ -47,7 +47,7 @@ struct World {
     sample.step_seconds = measured;
     sample.status = status;
     sample.oom = sample.status == "oom";
-    sample.first_stage = true;
+    sample.memory_of = orch::plan::MemoryOf::first;
     sample.run.cluster = cluster;
     sample.run.partition = &cluster->partitions.front();
     plan::Estimate prediction;
