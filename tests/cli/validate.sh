@@ -24,6 +24,21 @@ orch validate --rows
 has "$out" 'jz-a100-0170' '--rows, skipped'
 has "$out" 'jz-a100-0107' '--rows'
 
+# Two dense models of Megatron-LM's own tests, with what PyTorch says is allocated on an H100.
+cat >"$work/golden.csv" <<'CSV'
+id,table,date,site,gpu,gpus,framework,layers,hidden,heads,vocab,seq,tensor_parallel,pp,dp,context_parallel,mbs,gbs,dtype,zero_stage,sequence_parallel,flash_attention,recompute,mem_gb,mem_of,step_time_s
+two,golden,2026-08,dgx-h100,h100,8,megatron-lm,12,512,8,50257,1024,2,2,1,2,4,32,bf16,0,true,true,none,0.871,allocated,0.29
+one,golden,2026-08,dgx-h100,h100,8,megatron-lm,12,512,8,50257,1024,2,1,2,2,4,32,bf16,0,true,true,none,1.149,allocated,0.258
+CSV
+orch validate "$work/golden.csv" --calibrate none --rows --format csv
+exits 0 'tensors alone'
+python3 - "$work/out" <<'PY' || bad 'tensors alone are 5 % off at most'
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    measured, predicted = float(row["measured_memory"]), float(row["predicted_memory"])
+    assert abs(predicted / measured - 1) < 0.05, (row["id"], predicted / measured)
+PY
+
 # Nothing but scores, of some tables, and a verdict for every night.
 orch validate --by source
 exits 0 '--by source'

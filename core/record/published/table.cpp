@@ -103,7 +103,10 @@ Result<std::vector<Record>> parse_rows(std::string_view text, const std::string&
   if (!csv) return csv.error();
   if (auto errors = check_columns(*csv, file); !errors.empty()) return errors;
   std::vector<int> places;
-  for (const auto& column : columns()) places.push_back(csv->column(column.name));
+  for (const auto& column : columns()) {
+    const auto place = csv->column(column.name);  // or as experiments call it
+    places.push_back(place >= 0 || column.field.empty() ? place : csv->column(column.field));
+  }
   std::vector<Record> rows;
   rows.reserve(csv->records.size());
   Errors errors;
