@@ -101,8 +101,8 @@ std::string limits_text(const plan::Expectation& expected) {
                         : "at most " + tables::significant(*expected.most());
 }
 
-tables::Rows rows_of(const Judgements& judgements) {
-  tables::Rows rows{{"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
+show::Rows rows_of(const Judgements& judgements) {
+  show::Rows rows{{"run", "quantity", "expected", "measured", "off", "limits", "verdict"}};
   for (const auto& one : judgements) {
     const auto& expected = one.expected;
     rows.push_back(
@@ -136,7 +136,7 @@ std::string text_of(const Judgements& judgements, const Common& common) {
     for (const auto& row : rows_of(judgements)) out.row({row.begin(), row.end()});
     return out.text();
   }
-  return tables::grid(rows_of(judgements), common.screen);
+  return show::grid(rows_of(judgements), common.screen);
 }
 
 }  // namespace

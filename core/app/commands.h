@@ -9,6 +9,7 @@
 #include "core/app/console.h"
 #include "core/price/search/search.h"
 #include "core/run/follow/options.h"
+#include "core/show/answer.h"
 #include "core/show/tables/report.h"
 
 namespace orch::app {
@@ -16,7 +17,10 @@ namespace orch::app {
 // What several verbs take.
 struct Common {
   std::string format = "table";
-  tables::Screen screen;
+  show::Screen screen;
+
+  // In the format that was asked for. What CSV has no room for goes beside it.
+  void give(const show::Answer& answer, Console& console) const;
 
   // What belongs to a table goes where it went, and beside an answer that is for a program.
   void tell(const std::string& text, Console& console) const {

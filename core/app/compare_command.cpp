@@ -74,13 +74,13 @@ std::string text_of(const compare::Comparison& comparison, const Common& common)
   for (const auto& section : compare::sections(comparison, narrow)) {
     if (!out.empty()) out += "\n";
     if (!section.title.empty())
-      out += markdown ? "### " + tables::markdown_text(section.title) + "\n\n"
-                      : tables::paint(section.title, "1", common.screen) + "\n";
+      out += markdown ? "### " + show::markdown_text(section.title) + "\n\n"
+                      : show::paint(section.title, "1", common.screen) + "\n";
     if (!section.rows.empty())
-      out += tables::grid(section.rows, common.screen) + (markdown ? "\n" : "");
+      out += show::grid(section.rows, common.screen) + (markdown ? "\n" : "");
     for (const auto& sentence : section.sentences)
-      out += markdown ? "- " + tables::markdown_text(sentence) + "\n"
-                      : tables::wrap(sentence + "\n", common.screen);
+      out += markdown ? "- " + show::markdown_text(sentence) + "\n"
+                      : show::wrap(sentence + "\n", common.screen);
   }
   return out;
 }

@@ -60,7 +60,7 @@ std::string word(Check::State state) {
   return state == Check::State::ok ? "ok" : state == Check::State::missing ? "missing" : "note";
 }
 
-std::string line_of(const Check& check, const tables::Screen& screen) {
+std::string line_of(const Check& check, const show::Screen& screen) {
   const char* color = check.state == Check::State::ok        ? "32"
                       : check.state == Check::State::missing ? "31"
                                                              : "33";
@@ -68,7 +68,7 @@ std::string line_of(const Check& check, const tables::Screen& screen) {
   label.resize(8, ' ');
   auto text = check.what + ": " + printable(check.found) + "\n";
   if (!check.how_to_get.empty()) text += "          " + check.how_to_get + "\n";
-  return tables::paint(label, color, screen) + tables::wrap("  " + text, screen).substr(2);
+  return show::paint(label, color, screen) + show::wrap("  " + text, screen).substr(2);
 }
 
 }  // namespace

@@ -49,14 +49,12 @@ Ending explain_command(App& app, const ExplainArguments& arguments, Console& con
   auto folder = fs::path(arguments.runs) / planned->run.experiment / planned->run.id;
   if (const auto& named = arguments.run.file; fs::exists(named / "run.json", ignored))
     folder = named;
-  const auto& [format, screen] = arguments.common;
   const auto found = measured_in(folder);
-  const auto* measured = found ? &*found : nullptr;
-  console.print(format == "json" ? tables::explain_json(*planned, calendar, measured)
-                                 : tables::explain(*planned, calendar, screen, measured));
-  if (const auto said = version_said(folder); !said.empty() && format != "json")
-    console.print(
-        fmt::format("\n{} says that it is {}\n", planned->run.framework, printable(said)));
+  auto answer = tables::explain(*planned, calendar, found ? &*found : nullptr);
+  if (const auto said = version_said(folder); !said.empty())
+    answer.sections.push_back(show::Findings{
+        "", {{"version", fmt::format("{} says that it is {}", planned->run.framework, printable(said))}}});
+  arguments.common.give(answer, console);
   return Exit::ok;
 }
 

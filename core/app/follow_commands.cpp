@@ -19,24 +19,6 @@ namespace {
 
 using follow::Campaign;
 
-// One document for all experiments.
-std::string text_of(const std::vector<tables::Standings>& all, const FollowArguments& arguments) {
-  const auto& [format, screen] = arguments.common;
-  if (format == "json") return tables::status_json(all);
-  if (format == "csv") return tables::status_csv(all);
-  std::string out;
-  for (const auto& standings : all) {
-    if (!out.empty()) out += "\n";
-    if (format == "md")
-      out += (all.size() > 1 ? fmt::format("## {}\n\n", printable(standings.experiment)) : "") +
-             tables::status_table(standings, screen, 0);
-    else
-      out += tables::status_table(standings, screen, arguments.top) +
-             tables::wrap(tables::status_summary(standings), screen);
-  }
-  return out;
-}
-
 // Opens the campaign of each target and hands it on; the worst exit code counts.
 template <class Verb>
 Ending for_targets(const FollowArguments& arguments, Console& console, Verb&& verb) {
@@ -175,20 +157,20 @@ Ending again_command(const FollowArguments& arguments, bool retry, Console& cons
 // elsewhere. News come above the picture.
 class Live {
  public:
-  Live(const tables::Screen& screen, Console& console) : screen_(screen), console_(console) {}
+  Live(const show::Screen& screen, Console& console) : screen_(screen), console_(console) {}
   ~Live() { console_.draw(""); }
 
   void show(const tables::Standings& standings);
   void say(const std::string& news);
 
  private:
-  tables::Screen screen_;
+  show::Screen screen_;
   Console& console_;
   tables::Standings before_;
 };
 
 void Live::say(const std::string& news) {
-  if (console_.canvas()) return console_.print(tables::wrap(printable_lines(news) + "\n", screen_));
+  if (console_.canvas()) return console_.print(show::wrap(printable_lines(news) + "\n", screen_));
   console_.print(fmt::format("{:%H:%M:%S} {}\n", fmt::localtime(std::time(nullptr)), news));
 }
 
@@ -206,19 +188,17 @@ void Live::show(const tables::Standings& standings) {
 }
 
 // What was measured beside what was estimated; and a line for each run that did not get so far.
-std::string final_text(const tables::Standings& standings, const fs::path& folder, const tables::Screen& screen) {
+std::string final_text(const tables::Standings& standings, const fs::path& folder, const show::Screen& screen) {
   auto rest = standings;
   std::erase_if(rest.runs, [](const tables::RunStatus& run) {
     return run.record.state == record::State::finished && run.record.measured.step_seconds;
   });
-  const auto measured = tables::measured_table(standings, screen);
-  std::string out;
-  if (!measured.empty()) out += measured;
-  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + tables::status_table(rest, screen, 20);
-  out += "\n" + tables::wrap(tables::status_summary(standings), screen);
+  std::string out = show::text(tables::measured_table(standings), screen);
+  if (!rest.runs.empty()) out += (out.empty() ? "" : "\n") + show::text(tables::status_table(rest, 20), screen);
+  out += "\n" + show::wrap(tables::status_summary(standings), screen);
   const auto answer = tables::measured_answer(standings);
   if (answer.text.empty()) return out;
-  out += tables::wrap(answer.text + "\n", screen) + "next, for how sure that is and why: orch compare --in " +
+  out += show::wrap(answer.text + "\n", screen) + "next, for how sure that is and why: orch compare --in " +
          shell_path(folder);
   for (const auto& strategy : answer.strategies) out += " " + shell_quote("strategy=" + strategy);
   return out + "\n";
@@ -266,7 +246,7 @@ Ending status_command(const FollowArguments& arguments, Console& console) {
                            });
   const bool for_programs = arguments.common.format == "json" || arguments.common.format == "csv";
   if (!all.empty() || (for_programs && ended.exit != Exit::usage))
-    console.print(text_of(all, arguments));
+    arguments.common.give(tables::status_answer(all, arguments.top), console);
   return ended;
 }
 

@@ -15,7 +15,7 @@ Result<Records> read(Gatherer& gatherer, const IngestArguments& arguments) {
 std::string text_of(const Records& records, const Gatherer& gatherer, const Common& common) {
   if (common.format == "json") return record::records_json(records);
   if (common.format == "csv") return published::rows_csv(gatherer.said());
-  return tables::records_table(records, common.screen);
+  return show::text(tables::records_answer(records), common.screen);
 }
 
 }  // namespace

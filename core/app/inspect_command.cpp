@@ -40,13 +40,13 @@ std::string process_text(const RankReport& rank) {
 
 // Those that the others may wait for come first.
 std::string text_of(const launch::Inspection& inspection, const std::string& said,
-                    const tables::Screen& screen) {
+                    const show::Screen& screen) {
   std::vector<const RankReport*> ranks;
   for (const auto& rank : inspection.ranks) ranks.push_back(&rank);
   std::stable_sort(ranks.begin(), ranks.end(), [](const auto* a, const auto* b) {
     return !a->suspicion.empty() && b->suspicion.empty();
   });
-  tables::Rows rows = {{"rank", "step", "last collective", "process"}};
+  show::Rows rows = {{"rank", "step", "last collective", "process"}};
   std::string stacks;
   for (const auto* rank : ranks) {
     rows.push_back({std::to_string(rank->rank), rank->step >= 0 ? std::to_string(rank->step) : "",
@@ -58,12 +58,12 @@ std::string text_of(const launch::Inspection& inspection, const std::string& sai
     for (const auto& line : rank->process->stack) stacks += "    " + line + "\n";
   }
   auto out = fmt::format("attempt {}\n", inspection.attempt);
-  if (!said.empty()) out += tables::wrap("said: " + said + "\n", screen);
-  out += tables::grid(rows, screen) + stacks;
+  if (!said.empty()) out += show::wrap("said: " + said + "\n", screen);
+  out += show::grid(rows, screen) + stacks;
   std::set<std::string> notes(inspection.notes.begin(), inspection.notes.end());
   for (const auto& rank : inspection.ranks)
     if (rank.process && !rank.process->note.empty()) notes.insert(rank.process->note);
-  for (const auto& note : notes) out += tables::wrap("note: " + printable(note) + "\n", screen);
+  for (const auto& note : notes) out += show::wrap("note: " + printable(note) + "\n", screen);
   return out;
 }
 

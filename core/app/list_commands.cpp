@@ -17,7 +17,7 @@ namespace orch::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tables::Rows;
+using show::Rows;
 
 std::string kind_of(const plan::Param& param) {
   if (param.type == plan::ParamType::choice) return join(param.choices, " | ");
@@ -66,7 +66,7 @@ Rows param_rows(const std::vector<plan::Param>& params) {
 std::string training_text(const Common& common) {
   const auto params = mapped(plan::training_fields(), &plan::TrainingField::param);
   return "training = {}: how the runs of an experiment learn, whatever their strategy\n" +
-         tables::grid(param_rows(params), common.screen);
+         show::grid(param_rows(params), common.screen);
 }
 
 // "0.4 to 0.19"; any, where a template needs none.
@@ -84,7 +84,7 @@ std::string frameworks_text(App& app, const Common& common) {
                     about ? about->doc : about.error().front().text()});
   }
   return "framework = \"name@version\": the programs that a strategy may be trained by instead of ours\n" +
-         tables::grid(rows, common.screen);
+         show::grid(rows, common.screen);
 }
 
 // "a doc (like dgx-h100)".
@@ -184,10 +184,10 @@ Ending show_cluster(hardware::Catalog& catalog, const ListArguments& arguments, 
   for (const auto& partition : (*cluster)->partitions) {
     console.print(fmt::format("\n{}: {} nodes of {} x {}\n", partition.name, partition.nodes,
                               partition.gpus_per_node, partition.gpu.name) +
-                  tables::grid(constant_rows(partition), arguments.common.screen));
+                  show::grid(constant_rows(partition), arguments.common.screen));
     if (partition.calibration)
       console.print(fmt::format("\n{}, fitted\n", partition.name) +
-                    tables::grid(fitted_rows(*partition.calibration), arguments.common.screen));
+                    show::grid(fitted_rows(*partition.calibration), arguments.common.screen));
   }
   return Exit::ok;
 }
@@ -215,7 +215,7 @@ Ending backends_command(App& app, const ListArguments& arguments, Console& conso
         continue;
       out += fmt::format("{}{}{{}}: {} (backend {} {})\n", out.empty() ? "" : "\n", strategy->name,
                          strategy->doc, backend.name(), backend.version());
-      out += tables::grid(param_rows(strategy->params), arguments.common.screen);
+      out += show::grid(param_rows(strategy->params), arguments.common.screen);
     }
   names.emplace_back("training");
   if (arguments.name.empty() || arguments.name == "training")
@@ -268,7 +268,7 @@ Ending clusters_command(const ListArguments& arguments, Console& console) {
   if (arguments.common.format == "json")
     console.print(tables::dump(Json{{"version", 1}, {"clusters", list}}));
   else
-    console.print(tables::grid(tables::without_plain(std::move(rows), "from", "shipped"),
+    console.print(show::grid(show::without_plain(std::move(rows), "from", "shipped"),
                                arguments.common.screen));
   return errors.empty() ? Ending(Exit::ok) : errors;
 }

@@ -16,7 +16,7 @@ namespace orch::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using tables::Rows;
+using show::Rows;
 
 std::string size(double params) {
   if (params < 1e9) return fmt::format("{:.1f}M", params / 1e6);
@@ -50,8 +50,8 @@ Ending list_models(const App& app, const std::vector<plan::Model>& models, const
                     std::to_string(m.vocab), std::to_string(m.seq), size(m.params()),
                     std::to_string(m.hidden / m.layers),
                     app.places().source(app.loader().preset_file(m.name))});
-  rows = tables::without_plain(std::move(rows), "from", "shipped");
-  console.print(tables::grid(rows, common.screen));
+  rows = show::without_plain(std::move(rows), "from", "shipped");
+  console.print(show::grid(rows, common.screen));
   return Exit::ok;
 }
 
@@ -80,7 +80,7 @@ std::string shares(const plan::Model& m, const ModelArguments& a) {
                     group_digits(part.per_gpu * a.bytes_per_param)});
   return fmt::format("Model state with tensor_parallel {}, pipeline_parallel {}:\n",
                      a.tensor_parallel, a.pipeline_parallel) +
-         (a.common.screen.markdown ? "\n" : "") + tables::grid(rows, a.common.screen);
+         (a.common.screen.markdown ? "\n" : "") + show::grid(rows, a.common.screen);
 }
 
 // "888,888.89".

@@ -18,61 +18,10 @@
 #include "core/plan/run_json.h"
 #include "core/run/render/job.h"
 #include "core/run/store/store.h"
-#include "core/show/tables/ranking.h"
-#include "core/show/tables/report.h"
+#include "core/show/tables/plan.h"
 
 namespace orch::app {
 namespace {
-
-// The notes below the table; JSON holds all that they tell.
-std::string notes(const tables::RankedRuns& result, const PlanArguments& arguments) {
-  const auto& screen = arguments.common.screen;
-  std::string out;
-  for (const auto& text :
-       {tables::ties_text(result), tables::stacks_text(result), tables::warnings_by_subject(result),
-        tables::unequal_text(result), tables::rejected_by_reason(*result.rejected, screen)})
-    if (!text.empty()) out += "\n" + text;
-  const auto verdict = tables::budget_verdict(result);
-  if (!verdict.text.empty())
-    out += "\n" + tables::paint(verdict.text, verdict.over ? "31" : "1", screen) + "\n";
-  const auto dates = tables::dates_text(result);
-  if (!dates.empty()) out += (verdict.text.empty() ? "\n" : "") + dates + "\n";
-  if (const auto answer = tables::answer_text(result); !answer.empty()) out += "\n" + answer;
-  return tables::wrap(out, screen);
-}
-
-std::string title(const tables::RankedRuns& result) {
-  const auto& experiment = *result.experiment;
-  std::string out = experiment.name;
-  if (!experiment.doc.empty()) out += ": " + printable(experiment.doc);
-  if (result.runs.empty()) return out + "\nno run is left\n";
-  const double tokens = result.runs.front()->run.tokens;
-  const bool same = std::all_of(result.runs.begin(), result.runs.end(),
-                                [&](const auto* run) { return run->run.tokens == tokens; });
-  const auto apart = tables::what_differs(result);
-  out += fmt::format("\n{}, {} rejected; ranked by time to train{}{}.",
-                     plural(result.runs.size(), "run"),
-                     group_digits(static_cast<double>(result.rejected->size())),
-                     same ? " " + format_tokens(tokens) + " tokens" : "",
-                     apart.empty() ? "" : ", each " + and_list(apart) + " apart");
-  if (result.duplicates > 0)
-    out += fmt::format(" {} described twice and counted once.", result.duplicates);
-  return out + "\n\n";
-}
-
-void print_json(const tables::RankedRuns& result, const tables::Standings* standings,
-                Console& console) {
-  tables::print_json(result, standings, [&](const std::string& text) { console.print(text); });
-}
-
-void show(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
-  const auto& [format, screen] = arguments.common;
-  if (format == "json") return print_json(result, nullptr, console);
-  if (format == "csv") console.print(tables::csv(result));
-  if (format == "table") console.print(tables::wrap(title(result), screen));
-  if (format != "csv") console.print(tables::table(result, screen, arguments.top));
-  arguments.common.tell(notes(result, arguments), console);
-}
 
 Exit verdict_on(const tables::RankedRuns& result) {
   if (result.runs.empty()) return Exit::invalid_experiment;
@@ -157,7 +106,7 @@ tables::RankedRuns seen_around(App& app, const PlannedExperiment& planned, const
 }
 
 Ending show_only(const tables::RankedRuns& result, const PlanArguments& arguments, Console& console) {
-  show(result, arguments, console);
+  arguments.common.give(tables::plan_answer(result, arguments.top), console);
   return verdict_on(result);
 }
 
@@ -187,12 +136,16 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
     return Exit::interrupted;
   }
   const bool json = asked.common.format == "json";
-  if (!json) show(result, asked, console);
+  auto answer = tables::plan_answer(result, asked.top);
+  if (!json) asked.common.give(answer, console);
   const auto place = fs::path(asked.options.runs) / planned.experiment.name;
   asked.common.tell("\n" + written_text(*written, place), console);
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
-  if (json) print_json(result, end ? &*end : nullptr, console);
+  if (json) {
+    if (end) answer.sections.push_back(tables::status_runs("status", {*end}));
+    asked.common.give(answer, console);
+  }
   const auto verdict = verdict_on(result);
   const bool accepted = verdict == Exit::over_budget && arguments.options.over_budget;
   return verdict != Exit::ok && !accepted ? Ending(launched.errors, verdict) : launched;

@@ -249,8 +249,8 @@ std::string stages_of(const Slice& slice) {
   return tables::stages_text(slice.stage, slice.last_stage);
 }
 
-tables::Rows summary(const std::vector<Slice>& slices) {
-  tables::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
+show::Rows summary(const std::vector<Slice>& slices) {
+  show::Rows rows{{"stages", "rank", "GiB", "estimated", "error", "ms of a micro-batch",
                      "estimated ", "error ", "device"}};
   for (const auto& slice : slices) {
     std::vector<std::string> row{stages_of(slice), std::to_string(slice.rank)};
@@ -295,21 +295,18 @@ std::string title(const plan::Run& run, const std::vector<Slice>& slices) {
 
 // Memory and compute time of the slices beside their estimates: all of them in a table, then item
 // by item.
-std::string table_of(const Probe& probe, const tables::Screen& screen) {
+std::string table_of(const Probe& probe, const show::Screen& screen) {
   const auto& [run, part, folder, slices] = probe;
-  auto out = screen.markdown ? title(run, slices) : tables::wrap(title(run, slices), screen);
-  out += "\n" + tables::grid(summary(slices), screen);
+  auto out = screen.markdown ? title(run, slices) : show::wrap(title(run, slices), screen);
+  out += "\n" + show::grid(summary(slices), screen);
   for (const auto& slice : slices) {
     if (!slice.measured) continue;
     const auto stages = run.layout.pipeline_parallel > 1 ? "stage " + stages_of(slice) + ": " : "";
-    out += tables::titled(
-        stages + "seconds of one step",
-        tables::compared_rows(tables::compare_time(slice.estimate, *slice.measured), false),
-        screen);
-    out += tables::titled(
-        stages + "bytes of one rank",
-        tables::compared_rows(tables::compare_memory(slice.estimate, *slice.measured), true),
-        screen);
+    const auto add = [&](const char* what, tables::Comparison comparison, bool bytes) {
+      out += "\n" + show::text(tables::compared_table("", stages + what, std::move(comparison), bytes), screen);
+    };
+    add("seconds of one step", tables::compare_time(slice.estimate, *slice.measured), false);
+    add("bytes of one rank", tables::compare_memory(slice.estimate, *slice.measured), true);
   }
   return out;
 }

@@ -176,8 +176,7 @@ Ending write_page(const page::Page& page, const ReportArguments& arguments, Cons
   if (auto status = check_output(file, records.words); !status)
     return {status.error(), Exit::usage};
   if (auto status = write_output(file, page::html(page)); !status) return status.error();
-  console.print(
-      tables::records_table(page.records, records.common.screen, rows_shown(page, arguments)));
+  console.print(show::text(tables::records_answer(page.records, rows_shown(page, arguments)), records.common.screen));
   if (const auto count = page.records.size(); count > page::kMostRuns)
     console.note(fmt::format(
         "the page has {} of {} runs: those that ran, and the best of each strategy and size; "
@@ -193,10 +192,9 @@ Ending show(const page::Page& page, const ReportArguments& arguments, Console& c
   const auto& file = arguments.records.output;
   const auto& words = arguments.records.words;
   if (format == "json") return put_out(record::records_json(page.records), file, words, console);
-  if (format == "csv") return put_out(tables::records_csv(page.records), file, words, console);
-  if (format == "md")
-    return put_out(tables::records_table(page.records, arguments.records.common.screen), file, words,
-                   console);
+  if (format == "csv" || format == "md")
+    return put_out(show::text_as(format, tables::records_answer(page.records), arguments.records.common.screen), file,
+                   words, console);
   if (format == "svg") return put_out(page::svg(page), file, words, console);
   return write_page(page, arguments, console);
 }

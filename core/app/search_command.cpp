@@ -164,26 +164,6 @@ std::string name_of(const Search& s, const Results& question) {
   return s.questions.size() < 2 ? "" : tables::question_text({&question.best()}, bests_of(s));
 }
 
-std::string json_of(const Search& s) {
-  tables::Json best = tables::Json::array(), pareto = tables::Json::array();
-  for (const auto& question : s.questions)
-    for (const auto& list : question.lists) {
-      const bool named = &list != &question.lists.back();
-      add_entries(s.experiment, list, named, named ? best : pareto);
-    }
-  return tables::dump({{"version", 1},
-                       {"experiment", s.experiment.name},
-                       {"space", std::llround(s.found.space)},
-                       {"evaluated", std::llround(s.found.evaluated)},
-                       {"rejected", std::llround(s.found.rejected)},
-                       {"oom", std::llround(s.found.oom)},
-                       {"seconds", s.found.seconds},
-                       {"complete", s.found.complete},
-                       {"keeps_budget", s.found.keeps_budget()},
-                       {"best", std::move(best)},
-                       {"pareto", std::move(pareto)}});
-}
-
 std::string head(const Search& s) {
   auto out = s.experiment.name;
   if (!s.experiment.doc.empty()) out += ": " + printable(s.experiment.doc);
@@ -287,21 +267,22 @@ std::string notes(const Search& s) {
               }), "");
 }
 
-void print_all(const Search& s) {
-  const auto& [format, screen] = s.arguments.common;
-  if (format == "json") return s.console.print(json_of(s));
-  if (format == "csv") {
-    std::vector<RunList> lists;
-    for (const auto& question : s.questions) lists.insert(lists.end(), question.lists.begin(), question.lists.end());
-    return s.console.print(csv_of(s.experiment, lists));
-  }
-  if (format == "table") s.console.print(tables::wrap(head(s), screen));
-  for (const auto& question : s.questions) {
-    const auto name = name_of(s, question);
-    if (!name.empty() && &question != &s.questions.front()) s.console.print("\n");
-    if (!name.empty()) s.console.print(tables::heading(name, screen));
-    s.console.print(text_of(s.experiment, question.lists, screen));
-  }
+show::Details counts(const Search& s) {
+  const auto whole = [](double value) { return show::Value(static_cast<std::int64_t>(std::llround(value))); };
+  return {"search", "", {{"space", whole(s.found.space)}, {"evaluated", whole(s.found.evaluated)},
+                         {"rejected", whole(s.found.rejected)}, {"oom", whole(s.found.oom)},
+                         {"seconds", s.found.seconds}, {"complete", s.found.complete},
+                         {"keeps_budget", s.found.keeps_budget()}}};
+}
+
+show::Answer answer_of(const Search& s) {
+  show::Answer out{s.experiment.name, head(s)};
+  std::vector<Question> questions;
+  for (const auto& question : s.questions) questions.push_back({name_of(s, question), &question.lists});
+  out.sections.push_back(for_programs(s.experiment, questions));
+  out.sections.push_back(counts(s));
+  add_lists(s.experiment, questions, out);
+  return out;
 }
 
 Exit verdict_exit(const Search& s) {
@@ -317,7 +298,10 @@ Ending run(Search& s) {
     return {status.error(), s.arguments.where.empty() ? Exit::error : Exit::usage};
   for (const auto& lists : s.found.questions)
     if (auto status = price_all(s, lists); !status) return status.error();
-  print_all(s);
+  auto answer = answer_of(s);
+  const auto say = [&](const char* kind, std::string text) {
+    answer.sections.push_back(show::Findings{"", {{kind, std::move(text)}}});
+  };
   if (!s.found.complete)
     s.console.note(fmt::format("interrupted after {:.1f} % of the space: the best so far\n",
                                100 * s.found.evaluated / std::max(1.0, s.found.space)));
@@ -327,7 +311,8 @@ Ending run(Search& s) {
           Error{printable(s.arguments.source.file.string()),
                 fmt::format("nothing is left of {}", plural(s.found.evaluated, "configuration")),
                 "loosen what the experiment fixes: GPUs, batch, constraints, --where"});
-    say(s.arguments, reasons_text(s.app, s.experiment, *s.space, s.found), s.console);
+    say("rejected", reasons_text(s.app, s.experiment, *s.space, s.found));
+    s.arguments.common.give(answer, s.console);
     return verdict_exit(s);
   }
   const auto& fastest = s.fastest();
@@ -337,13 +322,12 @@ Ending run(Search& s) {
                                name.empty() ? "" : " (" + name + ")");
   const auto& asked = s.space->strategy_at(s.places.at(&best));
   if (auto status = write_best(s.arguments, s.experiment, best, asked, how); !status) return status.error();
-  if (s.arguments.common.format == "json")
-    s.console.note(trained(s));
-  else
-    say(s.arguments,
-        "\n" + trained(s) + absent(s) + notes(s) + verdict(s) +
-            next_step(s.arguments, s.questions.size() < 2 ? search::strategy_lua(best.run) : ""),
-        s.console);
+  say("training", trained(s));
+  say("absent", absent(s));
+  say("notes", notes(s));
+  say("budget", verdict(s));
+  say("next", next_step(s.arguments, s.questions.size() < 2 ? search::strategy_lua(best.run) : ""));
+  s.arguments.common.give(answer, s.console);
   return verdict_exit(s);
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/price/search/lua_text.h"
+#include "core/show/tables/plan.h"
 #include "core/show/tables/ranking.h"
 
 namespace orch::app {
@@ -61,47 +62,43 @@ Result<search::Options> options_of(App& app, const SearchArguments& arguments) {
   return options;
 }
 
-void add_entries(const plan::Experiment& experiment, const RunList& list, bool named, tables::Json& to) {
-  const auto places = tables::ranks(view(experiment, list));
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& run = *list.runs[i];
-    auto& json = to.emplace_back(tables::Json{{"rank", places[i].place}, {"tie", places[i].tie}});
-    if (named) json["for"] = list.name;
-    json.update(tables::run_fields(run));
-    json["headroom"] = 1 - run.estimate.peak_memory / run.estimate.usable_memory;
-    tables::add_limits(run, experiment, json);
-  }
-}
-
-std::string csv_of(const plan::Experiment& experiment, const std::vector<RunList>& lists) {
-  RunList all;
-  for (const auto& list : lists) all.runs.insert(all.runs.end(), list.runs.begin(), list.runs.end());
-  const auto columns = tables::csv_columns(view(experiment, all));
-  CsvWriter out("list," + tables::csv_header(columns));
-  for (const auto& list : lists)
-    for (auto& row : tables::csv_rows(view(experiment, list), columns)) {
-      row.insert(row.begin(), list.name);
-      out.row(row);
+show::Table for_programs(const plan::Experiment& experiment, const std::vector<Question>& questions) {
+  tables::RankedRuns all = view(experiment, {});
+  std::vector<std::string> names, abouts;
+  for (const auto& question : questions)
+    for (const auto& list : *question.lists) {
+      const auto places = tables::ranks(view(experiment, list));
+      all.runs.insert(all.runs.end(), list.runs.begin(), list.runs.end());
+      all.places.insert(all.places.end(), places.begin(), places.end());
+      names.resize(all.runs.size(), list.name), abouts.resize(all.runs.size(), question.name);
     }
-  return out.text();
+  auto out = show::for_programs(tables::runs_table(all, 0));
+  const auto add = [&](const char* name, auto read) {
+    out.columns.insert(out.columns.begin(), {name, "", 0, [read](std::size_t row) -> show::Cell { return read(row); }});
+  };
+  add("headroom", [runs = all.runs](std::size_t row) {
+    const auto& e = runs[row]->estimate;
+    return 1 - e.peak_memory / e.usable_memory;
+  });
+  if (questions.size() > 1) add("question", [abouts](std::size_t row) { return abouts[row]; });
+  add("list", [names](std::size_t row) { return names[row]; });
+  return out;
 }
 
-std::string text_of(const plan::Experiment& experiment, const std::vector<RunList>& lists,
-                    const tables::Screen& screen) {
-  std::string out;
-  for (const auto& list : lists) {
-    if (list.runs.empty()) continue;
-    if (!out.empty()) out += "\n";
-    const auto table = [&] { return tables::table(view(experiment, list), screen, 0); };
-    const auto title = tables::paint(list.title, "1", screen);
-    if (screen.markdown)
-      out += tables::heading(list.title, screen) + table();
-    else if (&list != &lists.front() && starts_with(lists.front().runs, list.runs))
-      out += title + ": the same\n";
-    else
-      out += title + "\n" + table();
+void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions, show::Answer& to) {
+  for (const auto& [name, lists] : questions) {
+    const auto about = name.empty() ? "" : name + ": ";
+    for (const auto& list : *lists) {
+      if (list.runs.empty()) continue;
+      if (&list != &lists->front() && starts_with(lists->front().runs, list.runs)) {
+        to.sections.push_back(show::Findings{"", {{"same", about + list.title + ": the same"}}});
+        continue;
+      }
+      auto table = show::for_people(tables::runs_table(view(experiment, list), 0));
+      table.title = about + list.title;
+      to.sections.push_back(std::move(table));
+    }
   }
-  return out;
 }
 
 Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
@@ -150,10 +147,6 @@ std::string reasons_text(App& app, const plan::Experiment& experiment, const sea
                          plan::label(nearest->run));
   }
   return out;
-}
-
-void say(const SearchArguments& arguments, const std::string& text, Console& console) {
-  arguments.common.tell(tables::wrap(text, arguments.common.screen), console);
 }
 
 }  // namespace orch::app

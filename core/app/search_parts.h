@@ -26,14 +26,17 @@ struct RunList {
   std::vector<const plan::Planned*> runs = {};
 };
 
-// Each run with its rank; named: with the list's name, too.
-void add_entries(const plan::Experiment& experiment, const RunList& list, bool named, tables::Json& to);
+// Lists about one question, which is empty where there is one alone.
+struct Question {
+  std::string name;
+  const std::vector<RunList>* lists = nullptr;
+};
 
-// The list before the columns of a plan.
-std::string csv_of(const plan::Experiment& experiment, const std::vector<RunList>& lists);
-
-// Tables below their titles. On a terminal a list that says what the first one has said already is not printed again.
-std::string text_of(const plan::Experiment& experiment, const std::vector<RunList>& lists, const tables::Screen& screen);
+// For programs, the runs of all lists in one table.
+show::Table for_programs(const plan::Experiment& experiment, const std::vector<Question>& questions);
+// A table of each list for people. A list that says what the first one of its question has
+// said already is not shown to people again.
+void add_lists(const plan::Experiment& experiment, const std::vector<Question>& questions, show::Answer& to);
 
 // Writes the best as an experiment, where that is asked for. how: "the fastest of 512 configurations".
 Status write_best(const SearchArguments& arguments, const plan::Experiment& experiment, const plan::Planned& best,
@@ -45,7 +48,5 @@ std::string next_step(const SearchArguments& arguments, const std::string& lua);
 // Why nothing, or not all, was left: by the field to blame, with one example.
 std::string reasons_text(App& app, const plan::Experiment& experiment, const search::Space& space,
                          const search::Found& found);
-
-void say(const SearchArguments& arguments, const std::string& text, Console& console);
 
 }  // namespace orch::app

@@ -19,7 +19,7 @@ using plan::Planned;
 using Runs = std::vector<const Planned*>;
 
 // An answer with its runner-up.
-struct Question : RunList {
+struct Sized : RunList {
   bool in_budget = false;
 };
 
@@ -70,12 +70,12 @@ Status prepare(Sizes& s) {
 using Key = std::tuple<double, double>;  // the least is best
 
 // The best by a key, and the next by another strategy or of another size.
-Question answer(const Sizes& s, std::string name, std::string title, bool in_budget, Key (*key)(const Planned&)) {
+Sized answer(const Sizes& s, std::string name, std::string title, bool in_budget, Key (*key)(const Planned&)) {
   Runs runs;
   for (const auto& [planned, asked] : s.found)
     if (!in_budget || tables::keeps(planned, s.experiment)) runs.push_back(&planned);
   std::ranges::stable_sort(runs, {}, [&](const Planned* run) { return key(*run); });
-  Question list{{std::move(name), std::move(title)}, in_budget};
+  Sized list{{std::move(name), std::move(title)}, in_budget};
   if (runs.empty()) return list;
   list.runs.push_back(runs.front());
   for (const auto* run : runs)
@@ -109,11 +109,11 @@ Key few_hours(const Planned& p) { return {p.estimate.gpu_hours, p.estimate.days_
 Key large_model(const Planned& p) { return {-p.run.model.params(), p.estimate.days_to_train}; }
 
 // What decides comes first: it is what --write writes.
-std::vector<Question> answers(const Sizes& s) {
+std::vector<Sized> answers(const Sizes& s) {
   const auto& budget = s.experiment.budget;
   const bool limited = plan::has_limits(budget);
   const auto within = " within " + tables::limits_text(budget);
-  std::vector<Question> out;
+  std::vector<Sized> out;
   if (s.gpus) {
     if (limited) {
       out.push_back(answer(s, "cheapest_in_budget", "Cheapest" + within, true, few_hours));
@@ -135,7 +135,7 @@ std::string shape_text(const Planned& planned) {
 }
 
 // "Fewest GPUs that fit: megatron (...) on 96 GPUs: ...; runner-up: ...".
-std::string sentence(const Sizes& s, const Question& list) {
+std::string sentence(const Sizes& s, const Sized& list) {
   if (list.runs.empty()) return list.title + ": none of the sizes that were tried\n";
   const auto text = [&](const Planned& run) {
     const bool at_risk = list.in_budget && tables::standing(run, s.experiment) == tables::Standing::at_risk;
@@ -160,28 +160,25 @@ std::string head(const Sizes& s) {
                            s.sizes);
 }
 
-void print_all(const Sizes& s, const std::vector<Question>& questions) {
-  const auto& [format, screen] = s.arguments.common;
-  if (format == "csv") return s.console.print(csv_of(s.experiment, s.lists));
-  if (format == "json") {
-    auto best = tables::Json::array();
-    for (const auto& list : s.lists) add_entries(s.experiment, list, true, best);
-    return s.console.print(tables::dump({{"version", 1},
-                                         {"experiment", s.experiment.name},
-                                         {"sizes", s.tried},
-                                         {"evaluated", std::llround(s.evaluated)},
-                                         {"complete", s.complete},
-                                         {"keeps_budget", keeps_budget(s)},
-                                         {"best", std::move(best)}}));
-  }
-  if (format == "table") s.console.print(tables::wrap(head(s), screen));
-  s.console.print(text_of(s.experiment, {s.lists.back()}, screen) + "\n");
-  for (const auto& list : questions) s.console.print(tables::wrap(sentence(s, list), screen));
+show::Answer answer_of(const Sizes& s, const std::vector<Sized>& questions) {
+  show::Answer out{s.experiment.name, head(s)};
+  std::vector<Question> all{{"", &s.lists}};
+  out.sections.push_back(for_programs(s.experiment, all));
+  const std::vector<RunList> last{s.lists.back()};
+  add_lists(s.experiment, {{"", &last}}, out);
+  show::Findings sentences;
+  for (const auto& list : questions) sentences.list.push_back({list.name, sentence(s, list)});
+  out.sections.push_back(std::move(sentences));
+  out.sections.push_back(show::Details{"search", "", {{"sizes", static_cast<std::int64_t>(s.tried)},
+                                                      {"evaluated", static_cast<std::int64_t>(std::llround(s.evaluated))},
+                                                      {"complete", s.complete},
+                                                      {"keeps_budget", keeps_budget(s)}}});
+  return out;
 }
 
 Ending nothing_left(const Sizes& s) {
   if (!s.complete) return Exit::interrupted;
-  say(s.arguments, s.why, s.console);
+  s.arguments.common.tell(show::wrap(s.why, s.arguments.common.screen), s.console);
   return {Error{printable(s.arguments.source.file.string()),
                 fmt::format("nothing is left at any of {} ({})", plural(s.tried, "size"),
                             plural(s.evaluated, "configuration")),
@@ -207,11 +204,12 @@ Ending run(Sizes& s) {
   s.lists.assign(questions.begin(), questions.end());
   std::erase_if(s.lists, [](const RunList& list) { return list.runs.empty(); });
   s.lists.push_back(of_each(s));
-  print_all(s, questions);
+  auto answer = answer_of(s, questions);
   const auto& asked = std::ranges::find_if(s.found, [&](const Best& best) { return &best.planned == &s.best(); })->asked;
   const auto how = fmt::format("the answer to \"{}\"", s.lists.front().title);
   if (auto written = write_best(s.arguments, s.experiment, s.best(), asked, how); !written) return written.error();
-  if (s.arguments.common.format != "json") say(s.arguments, next_step(s.arguments, ""), s.console);
+  answer.sections.push_back(show::Findings{"", {{"next", next_step(s.arguments, "")}}});
+  s.arguments.common.give(answer, s.console);
   if (!s.complete) return Exit::interrupted;
   return plan::has_limits(s.experiment.budget) && !keeps_budget(s) ? Exit::over_budget : Exit::ok;
 }

@@ -96,7 +96,7 @@ Result<std::string> stacks_text(App& app, const Common& common) {
   const auto clusters = all_clusters(app.clusters());
   if (!stacks) return stacks.error();
   if (!clusters) return clusters.error();
-  tables::Rows rows{{"stack", "date", "strategies", "rows", "GPUs", "parameters", "on, of peak", "what"}};
+  show::Rows rows{{"stack", "date", "strategies", "rows", "GPUs", "parameters", "on, of peak", "what"}};
   for (const auto& [name, stack] : *stacks)
     rows.push_back({name, stack->date, join(stack->runs, ", "), std::to_string(stack->seen.rows),
                     span_text(stack->seen.gpus, whole_text),
@@ -104,7 +104,7 @@ Result<std::string> stacks_text(App& app, const Common& common) {
                     stack->doc + (stack->tuned ? "" : " (only where it is named)")});
   return "stack = \"name\": the software that a run is priced as, on a strategy or for all; else the nearest of\n"
          "its strategy. Large products reach that share of a GPU's peak where its rows ran\n" +
-         tables::grid(rows, common.screen);
+         show::grid(rows, common.screen);
 }
 
 Result<Json> stacks_json(App& app) {

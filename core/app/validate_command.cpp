@@ -45,18 +45,11 @@ std::string calibrated(const ValidateArguments& arguments) {
                      printable(join(arguments.without, ", ")));
 }
 
-// What was left out goes where the table went, or to stderr when stdout is for a program.
-void show(const tables::Validation& validation, const ValidateArguments& arguments,
-          Console& console) {
-  const auto& common = arguments.common;
-  if (common.format == "table" || common.format == "md")
-    console.print(tables::validation_table(validation, common.screen, arguments.rows));
-  if (common.format == "json") console.print(tables::validation_json(validation));
-  if (common.format == "csv") console.print(tables::validation_csv(validation));
-  if (common.format == "svg") 
-    console.print(page::svg(validation.rows, validation.apart, validation.scores,
-                            validation.calibrate));
-  if (common.format != "table") console.note(tables::left_out(validation));
+void give(const tables::Validation& validation, const ValidateArguments& arguments, Console& console) {
+  if (arguments.common.format != "svg")
+    return arguments.common.give(tables::validation_answer(validation, arguments.rows), console);
+  console.print(page::svg(validation.rows, validation.apart, validation.scores, validation.calibrate));
+  console.note(tables::left_out(validation));
 }
 
 // Rows of other tables are as if they were not in the files.
@@ -108,7 +101,7 @@ Ending validate_command(App& app, const ValidateArguments& arguments, Console& c
   if (!judged) return {judged.error(), interrupted() ? Exit::interrupted : Exit::error};
   const tables::Validation validation(*judged, rows->samples, rows->unexplained,
                                       calibrated(arguments), detail_of(arguments.by));
-  show(validation, arguments, console);
+  give(validation, arguments, console);
   if (!judged->empty()) return verdict(validation, arguments.tolerance);
   return Error{"orch validate", "no row could be held against an estimate",
                "the reasons are listed under skipped"};

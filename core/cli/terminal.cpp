@@ -30,8 +30,8 @@ bool wants_color(int descriptor) {
 
 }  // namespace
 
-tables::Screen stdout_screen() {
-  tables::Screen screen;
+show::Screen stdout_screen() {
+  show::Screen screen;
   winsize size{};
   if (isatty(1) && ioctl(1, TIOCGWINSZ, &size) == 0) screen.width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"))
@@ -62,9 +62,9 @@ void Terminal::note(const std::string& text) {
 
 void Terminal::complain(const Errors& errors) {
   constexpr std::size_t kMost = 50;  // who makes more of them at once needs no more to find out why
-  const tables::Screen screen{0, wants_color(2)};
+  const show::Screen screen{0, wants_color(2)};
   for (std::size_t i = 0; i < std::min(errors.size(), kMost); ++i)
-    note(tables::paint("error:", "31", screen) + " " + printable_lines(errors[i].text()) + "\n");
+    note(show::paint("error:", "31", screen) + " " + printable_lines(errors[i].text()) + "\n");
   if (errors.size() > kMost) note(fmt::format("… and {} more errors\n", errors.size() - kMost));
 }
 

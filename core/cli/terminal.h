@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/app/console.h"
-#include "core/show/tables/report.h"
+#include "core/show/screen.h"
 
 namespace orch::cli {
 
-tables::Screen stdout_screen();
+show::Screen stdout_screen();
 
 // stdout for the answer, stderr for the rest. What files and names brought into a text cannot steer
 // a terminal: control characters but line breaks, tabs and our own colours are shown as \xNN, in

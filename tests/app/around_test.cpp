@@ -40,7 +40,7 @@ TEST_CASE("Llama 3 8B on 32 H100, with every strategy as it comes, has an answer
   const auto found = plan_json(desk, file);
   REQUIRE(found["runs"].size() == 5);
   CHECK(found["runs"][0]["fit"] == "fits");
-  const auto best = found["answer"]["best"].get<std::string>();
+  const auto best = finding(found, "answer");
   CAPTURE(best);
   CHECK(best.find(" on 32 GPUs is best: 1T tokens in ") != best.npos);
   for (const auto& run : found["runs"]) CHECK(run["flash_attention"] == true);
@@ -49,7 +49,7 @@ TEST_CASE("Llama 3 8B on 32 H100, with every strategy as it comes, has an answer
 TEST_CASE("where nothing fits, the nearest change that does is named", "[app][around]") {
   const Desk desk;
   const auto found = plan_json(desk, written(desk, "llama-3-8b", 4, "megatron {}, ddp {}"));
-  const auto best = found["answer"]["best"].get<std::string>();
+  const auto best = finding(found, "answer");
   CAPTURE(best);
   CHECK(best.starts_with("nothing fits as it is: the closest, megatron "));
   const auto said = settings_of(best, "megatron fits with ");
@@ -64,7 +64,7 @@ TEST_CASE("where nothing fits, the nearest change that does is named", "[app][ar
 TEST_CASE("where no setting helps, more GPUs do", "[app][around]") {
   const Desk desk;
   const auto file = written(desk, "llama-3.1-405b", 1, "ddp { flash_attention = true }, megatron { tensor_parallel = 8 }");
-  const auto best = plan_json(desk, file)["answer"]["best"].get<std::string>();
+  const auto best = finding(plan_json(desk, file), "answer");
   CAPTURE(best);
   CHECK(best.find("megatron fits with nodes = 3, ") != best.npos);
 }
@@ -74,7 +74,7 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   const char* slow = "fsdp { flash_attention = true, recompute = \"full\" }";
   const auto file = written(desk, "llama-3-8b", 4, slow);
   const auto found = plan_json(desk, file);
-  const auto nearby = found["answer"]["nearby"].get<std::string>();
+  const auto nearby = finding(found, "nearby");
   CAPTURE(nearby);
   REQUIRE(nearby.starts_with("fsdp reaches "));
   const auto said = settings_of(nearby, " with ");
@@ -83,7 +83,7 @@ TEST_CASE("a strategy that is faster than listed is told with its settings", "[a
   CHECK(days * 1.1 < found["runs"][0]["days_to_train"].get<double>());
   CHECK(nearby.find(fmt::format("reaches {:.3g} days", days)) != nearby.npos);
   // What was left out on purpose is not proposed.
-  CHECK(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1")["answer"]["nearby"] == "");
+  CHECK(finding(plan_json(desk, written(desk, "llama-3-8b", 4, slow), "micro_batch == 1"), "nearby").empty());
 }
 
 // 64 samples are not 1,024: a run with the other batch is no better one.
@@ -96,7 +96,7 @@ TEST_CASE("another batch is another training, and no change to propose", "[app][
     strategies = { ddp { recompute = "full", flash_attention = true } } })");
   const auto found = plan_json(desk, file);
   REQUIRE(found["runs"].size() == 2);
-  const auto nearby = found["answer"]["nearby"].get<std::string>();
+  const auto nearby = finding(found, "nearby");
   CAPTURE(nearby);
   CHECK(nearby.empty());
 }

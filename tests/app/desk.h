@@ -22,6 +22,13 @@ struct Said {
   bool notes_have(std::string_view part) const { return notes.find(part) != std::string::npos; }
 };
 
+// What an answer in JSON says of one kind; "": nothing.
+inline std::string finding(const nlohmann::json& answer, std::string_view kind) {
+  for (const auto& each : answer["findings"])
+    if (each["kind"] == kind) return each["text"];
+  return "";
+}
+
 // A place where verbs are done without a process: orch as this clone ships it, nobody's own files,
 // no program on the PATH.
 class Desk : public Place {

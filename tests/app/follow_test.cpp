@@ -108,12 +108,12 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
   for (const auto& run : document["runs"]) {
     states.insert(run["state"]);
     if (run["state"] == "failed") failures.insert(run["failure"]);
-    CHECK(run["estimate"]["step_seconds"].get<double>() > 0);
+    CHECK(run["estimated_step_seconds"].get<double>() > 0);
     if (run["state"] != "finished") continue;
-    CHECK(run["measured"]["step"] == 40);
-    CHECK(run["measured"]["step_seconds"] == 0.5);
-    CHECK(run["measured"]["tokens_per_second"] == 8192 / 0.5);
-    CHECK(run["measured"]["gpu_hours"] == 8.0);  // an hour on eight GPUs
+    CHECK(run["step"] == 40);
+    CHECK(run["step_seconds"] == 0.5);
+    CHECK(run["tokens_per_second"] == 8192 / 0.5);
+    CHECK(run["gpu_hours"] == 8.0);  // an hour on eight GPUs
     CHECK(run["elapsed_seconds"] == 3600.0);
   }
   CHECK(states == std::multiset<std::string>{"failed", "failed", "finished", "planned", "running",
@@ -123,9 +123,8 @@ TEST_CASE("status tells how runs stand from their folders alone", "[app][follow]
   const auto csv = bench.status({ids[0]}, "csv");
   CHECK(csv.exit == Exit::ok);
   CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 2);
-  CHECK(csv.has("first," + ids[0] + ",finished,none,"));
-  const auto cells = csv.out.substr(csv.out.find('\n'));
-  CHECK(std::count(cells.begin(), cells.end(), ',') == 34);  // none of them always empty
+  CHECK(csv.has("first," + ids[0] + ","));
+  CHECK(csv.has(",finished,none,"));
   CHECK(bench.status({}, "md").has("| run | state |"));
 }
 
@@ -139,7 +138,7 @@ TEST_CASE("several experiments are one document, and words find them", "[app][fo
   CHECK(document["runs"].size() == 8);
   const auto csv = bench.status({}, "csv").out;
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 9);
-  CHECK(bench.status({}, "md").has("## second"));
+  CHECK(bench.status({}, "md").has("\nsecond: 1 finished, 1 planned"));
   CHECK(bench.status().has("second: 1 finished, 1 planned"));
   CHECK_FALSE(bench.status({"second"}).has("first"));
   const auto both = bench.status({bench.runs() + "/second/", ids[1]});
@@ -188,7 +187,7 @@ TEST_CASE("of many runs the first are shown, no wider than the screen", "[app][f
   const Bench bench;
   const auto ids = bench.planned("many", 60);
   bench.attempt("many/" + ids[0], 1, "failed", "a task left with exit code 3");
-  CHECK(bench.status().has("… and 40 more (--top 0)"));
+  CHECK(bench.status().has("… and 40 more (--top 0 shows all)"));
   auto three = bench.of();
   three.top = 3;
   CHECK(bench(app::status_command, three).has("… and 57 more"));

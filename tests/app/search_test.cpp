@@ -34,7 +34,21 @@ app::SearchArguments asked(const fs::path& file, const std::string& format = "js
 }
 
 double space(const Desk& desk, const app::SearchArguments& arguments) {
-  return desk(app::search_command, arguments).json()["space"].get<double>();
+  return desk(app::search_command, arguments).json()["search"]["space"].get<double>();
+}
+
+// The entries of some lists.
+std::vector<json> listed(const json& said, const std::function<bool(const std::string&)>& which) {
+  std::vector<json> out;
+  for (const auto& entry : said["runs"])
+    if (which(entry["list"])) out.push_back(entry);
+  return out;
+}
+std::vector<json> best_of(const json& said) {
+  return listed(said, [](const std::string& list) { return list != "pareto"; });
+}
+std::vector<json> list_of(const json& said, const std::string& name) {
+  return listed(said, [&](const std::string& list) { return list == name; });
 }
 
 Said failed(const Desk& desk, const Changes& changes) {
@@ -53,19 +67,20 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
   auto one = said.json();
   arguments.options.threads = 3;
   auto three = desk(app::search_command, arguments).json();
-  one.erase("seconds");
-  three.erase("seconds");
+  one["search"].erase("seconds");
+  three["search"].erase("seconds");
   CHECK(one == three);
-  CHECK(one["evaluated"] == one["space"]);
+  CHECK(one["search"]["evaluated"] == one["search"]["space"]);
+  const auto best = best_of(one), pareto = list_of(one, "pareto");
   std::vector<std::string> lists;
-  for (const auto& entry : one["best"]) lists.push_back(entry["for"]);
+  for (const auto& entry : best) lists.push_back(entry["list"]);
   CHECK(lists == std::vector<std::string>{"time", "time", "time", "time", "strategy", "strategy",
                                           "gpu_hours", "gpu_hours", "gpu_hours", "gpu_hours",
                                           "headroom", "headroom", "headroom", "headroom"});
-  CHECK(one["pareto"].size() == 4);
+  CHECK(pareto.size() == 4);
   const auto number = [](const json& entry, const char* key) { return entry[key].get<double>(); };
-  for (const auto* list : {"best", "pareto"})
-    for (const auto& entry : one[list]) {
+  for (const auto& list : {best, pareto})
+    for (const auto& entry : list) {
       CHECK(entry["fit"] != "oom");
       CHECK(number(entry, "tensor_parallel") <= 4);
       CHECK(number(entry, "tensor_parallel") * number(entry, "pipeline_parallel") *
@@ -76,16 +91,16 @@ TEST_CASE("a search finds layouts that can be, whatever the threads", "[app][sea
             16);
     }
   for (std::size_t i = 1; i < 4; ++i)
-    CHECK(number(one["best"][i - 1], "days_to_train") <= number(one["best"][i], "days_to_train"));
+    CHECK(number(best[i - 1], "days_to_train") <= number(best[i], "days_to_train"));
   double least = 1e30;
-  for (const auto& a : one["pareto"]) {
+  for (const auto& a : pareto) {
     least = std::min(least, number(a, "days_to_train"));
-    for (const auto& b : one["pareto"])  // none is worse than another in all
+    for (const auto& b : pareto)  // none is worse than another in all
       CHECK((a == b || number(a, "days_to_train") < number(b, "days_to_train") ||
              number(a, "peak_memory_bytes") < number(b, "peak_memory_bytes") ||
              number(a, "gpu_hours") < number(b, "gpu_hours")));
   }
-  CHECK(least == number(one["best"][0], "days_to_train"));
+  CHECK(least == number(best[0], "days_to_train"));
 }
 
 // The smaller model would fill every list by time.
@@ -94,10 +109,10 @@ TEST_CASE("each size of a model has a best of its own", "[app][search]") {
   const auto file = desk.file("sizes.lua", R"(return experiment { name = "x", model = { gpt { layers = 32, hidden = 2560, heads = 32, vocab = 50257, seq = 2048 }, "gpt-1.3b" },
     hardware = { cluster = "dgx-a100", gpus = 8 }, batch = { global_batch = 16 }, tokens = 100e9,
     strategies = { megatron {}, fsdp {} } })");
-  const auto best = desk(app::search_command, asked(file)).json()["best"];
+  const auto best = best_of(desk(app::search_command, asked(file)).json());
   std::vector<int> firsts;
   for (const auto& entry : best)
-    if (entry["for"] == "strategy") firsts.push_back(entry["layers"].get<int>());
+    if (entry["list"] == "strategy") firsts.push_back(entry["layers"].get<int>());
   CHECK(firsts == std::vector{24, 24, 32, 32});
   CHECK(desk(app::search_command, asked(file, "table")).has("the best of each size:"));
 }
@@ -112,7 +127,7 @@ TEST_CASE("what is written keeps the budget where some machine does", "[app][sea
     auto arguments = asked(file);
     arguments.top = 1;
     arguments.write = (desk.root() / ("best" + std::to_string(budget.size()) + ".lua")).string();
-    const auto best = desk(app::search_command, arguments).json()["best"];
+    const auto best = best_of(desk(app::search_command, arguments).json());
     return std::pair(best, *read_file(arguments.write));
   };
   const auto [best, fastest] = search("");
@@ -127,12 +142,12 @@ TEST_CASE("who overlaps with the first of a list shares its place", "[app][searc
   Changes slow;  // attention that takes long makes layouts of one strategy alike
   slow.strategies =
       "strategies = { megatron { zero_stage = 1, flash_attention = false }, fsdp { flash_attention = false } },";
-  const auto best = desk(app::search_command, asked(written(desk, "x.lua", slow))).json()["best"];
+  const auto best = best_of(desk(app::search_command, asked(written(desk, "x.lua", slow))).json());
   for (const auto& [name, low, high] : {std::array{"time", "days_low", "days_high"},
                                         std::array{"headroom", "memory_low", "memory_high"}}) {
     std::vector<json> entries;
     for (const auto& entry : best)
-      if (entry["for"] == name) entries.push_back(entry);
+      if (entry["list"] == name) entries.push_back(entry);
     const auto overlap = [low = low, high = high](const json& a, const json& b) {
       return a[low].get<double>() <= b[high].get<double>() &&
              b[low].get<double>() <= a[high].get<double>();
@@ -181,7 +196,7 @@ TEST_CASE("the best is written as an experiment with the same estimate", "[app][
   for (const auto& file : {ramp, written(desk, "x.lua")}) {
     auto search = asked(file);
     search.write = (desk.root() / "best.lua").string();
-    const auto found = desk(app::search_command, search).json()["best"][0];
+    const auto found = desk(app::search_command, search).json()["runs"][0];
     app::PlanArguments plan;
     plan.source.file = search.write;
     plan.options.runs = desk.runs();
@@ -285,18 +300,6 @@ TEST_CASE("shapes are searched, and a plan keeps its model", "[app][search]") {
   CHECK(desk(app::plan_command, plan).has("\"model\": \"gpt-1.3b\""));
 }
 
-namespace {
-
-// Entries of a list, each with these fields.
-std::vector<json> list_of(const json& said, const std::string& name) {
-  std::vector<json> out;
-  for (const auto& entry : said["best"])
-    if (entry["for"] == name) out.push_back(entry);
-  return out;
-}
-
-}  // namespace
-
 TEST_CASE("the number of GPUs can be searched", "[app][search]") {
   const Desk desk;
   const Changes thirteen{.model = "gpt-13b", .gpus = "gpus = 16", .batch = "batch = { global_batch = 512 },",
@@ -322,7 +325,7 @@ TEST_CASE("the number of GPUs can be searched", "[app][search]") {
     only.opening.keep = arguments.opening.keep;
     const auto one = desk(app::search_command, only);
     if (one.exit == Exit::invalid_experiment) continue;  // nothing fits
-    const auto best = one.json()["best"][0];
+    const auto best = one.json()["runs"][0];
     bests.push_back({gpus, best["days_to_train"].get<double>(), best["gpu_hours"].get<double>()});
   }
   REQUIRE(bests.size() > 3);

@@ -41,9 +41,9 @@ if ! python3 - <<'PY'; then bad 'status has what the log says' "$out"; fi
 import json
 run, = json.load(open("status.json"))["runs"]
 assert run["state"] == "finished", run
-assert run["measured"]["step"] == 10 and abs(run["measured"]["step_seconds"] - 0.25) < 1e-9, run
-assert run["measured"]["loss"] == 8.4, run
-assert run["measured"]["tokens_per_second"] > 0
+assert run["step"] == 10 and abs(run["step_seconds"] - 0.25) < 1e-9, run
+assert run["last_loss"] == 8.4, run
+assert run["tokens_per_second"] > 0
 PY
 run=$(echo runs/whole/gpt*)
 orch report runs/whole --format csv

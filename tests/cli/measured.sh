@@ -40,17 +40,16 @@ cp "$work/out" status.json
 if ! python3 - <<'PY'; then bad 'measured and estimated share their names' "$out"; fi
 import json
 for run in json.load(open("status.json"))["runs"]:
-    measured, estimate = run["measured"], run["estimate"]
-    assert measured["loss"] == 4.5 and measured["evaluation_loss"] == 4.75
-    assert measured["gradient_norm"] == 1.5 and measured["learning_rate"] == 0.001
-    assert measured["communicated_bytes"] == 3501056, measured
+    assert run["last_loss"] == 4.5 and run["evaluation_loss"] == 4.75
+    assert run["gradient_norm"] == 1.5 and run["learning_rate"] == 0.001
+    assert run["communicated_bytes"] == 3501056, run
     for key in ("step_seconds", "tokens_per_second", "peak_memory_bytes", "communicated_bytes"):
-        assert measured[key] > 0 and estimate[key] > 0, key
+        assert run[key] > 0 and run["estimated_" + key] > 0, key
 plain = [r for r in json.load(open("status.json"))["runs"] if "powersgd" not in r["id"]][0]
 # 4 bytes for each of the 875,264 parameters, and the three numbers that all ranks agree on.
-assert plain["estimate"]["communicated_bytes"] == 3501056 + 24, plain["estimate"]
+assert plain["estimated_communicated_bytes"] == 3501056 + 24, plain
 squeezed = [r for r in json.load(open("status.json"))["runs"] if "powersgd" in r["id"]][0]
-assert 0 < squeezed["estimate"]["communicated_bytes"] < 3501056 / 2, squeezed["estimate"]
+assert 0 < squeezed["estimated_communicated_bytes"] < 3501056 / 2, squeezed
 PY
 orch status tiny --format csv
 has "$out" ',104857600,' 'memory as CSV'
@@ -68,29 +67,34 @@ exits 0 'explain of what was measured'
 cp "$work/out" explain.json
 if ! python3 - <<'PY'; then bad 'the comparison adds up' "$out"; fi
 import json, math
-run = json.load(open("explain.json"))["run"]
+doc = json.load(open("explain.json"))
 close = lambda a, b: math.isclose(a, b, rel_tol=1e-9)
-for part, items, unit in (("time", run["time"], "seconds"), ("memory", run["memory"][0]["items"], "bytes")):
-    compared = run["measured"][part]
-    rows = {row["name"]: row for row in compared["items"]}
+estimated = {"time": [i for i in doc["time"] if i["kind"] != "sum"],
+             "memory": [i for i in doc["memory"] if i["first_stage"] == 0 and i["place"] == "device"]}
+compared = {}
+for part, unit in (("time", "seconds"), ("memory", "bytes")):
+    items = estimated[part]
+    *some, total_of_items, whole = doc["measured_" + part]
+    rows = {row["name"]: row for row in some}
+    compared[part] = rows, whole
     # Every item of the estimate is in exactly one row.
-    assert sorted(p for row in rows.values() for p in row.get("parts", [])) == sorted({i["name"] for i in items})
-    assert close(math.fsum(r["estimated"] or 0 for r in rows.values()), math.fsum(i[unit] for i in items))
-    assert close(compared["sum"]["measured"], math.fsum(r["measured"] or 0 for r in rows.values()))
-    for row in list(rows.values()) + [compared["total"]]:
+    assert sorted(p for row in some for p in row["parts"].split("; ") if p) == sorted({i["name"] for i in items})
+    assert math.isclose(math.fsum(r["estimated"] or 0 for r in some), math.fsum(i[unit] for i in items), rel_tol=1e-6)
+    assert close(total_of_items["measured"], math.fsum(r["measured"] or 0 for r in some))
+    for row in some + [whole]:
         if row["measured"] and row["estimated"]:
             assert close(row["error_percent"], 100 * (row["estimated"] / row["measured"] - 1)), row
         else:
             assert row["error_percent"] is None
-time = {row["name"]: row for row in run["measured"]["time"]["items"]}
-of = lambda *names: math.fsum(i["seconds"] for i in run["time"] if i["name"].split(": ")[-1] in names)
+time, step = compared["time"]
+of = lambda *names: math.fsum(i["seconds"] for i in estimated["time"] if i["name"].split(": ")[-1] in names)
 assert close(time["attention"]["estimated"], of("attention scores", "attention context", "scores forward", "scores backward"))
 assert close(time["gradient all-reduce"]["estimated"], of("gradient all-reduce"))
 assert time["data loading"]["estimated"] is None and time["logits"]["measured"] is None
-assert run["measured"]["time"]["total"]["measured"] == 0.016
-memory = {row["name"]: row for row in run["measured"]["memory"]["items"]}
+assert step["measured"] == 0.016
+memory, peak = compared["memory"]
 assert memory["weights"]["error_percent"] == 0 and memory["something else"]["estimated"] is None
-assert run["measured"]["memory"]["total"]["measured"] == 104857600
+assert peak["measured"] == 104857600
 PY
 orch explain "$hash"
 has "$out" 'Measured: seconds of one step' explain

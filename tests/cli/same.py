@@ -96,7 +96,7 @@ def check_plan(file):
 
 def check_explained(file, strategy, runs):
     words = [file, '--where', f'strategy == "{strategy}"']
-    told = json.loads(orch('explain', *words, '--format', 'json'))['run']
+    told = json.loads(orch('explain', *words, '--format', 'json'))['runs'][0]
     text = orch('explain', *words)
     run = runs[told['id']]
     for name in QUANTITIES:

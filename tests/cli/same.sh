@@ -29,8 +29,9 @@ rows = list(csv.DictReader(open("status.csv")))
 assert len(runs) == len(rows) > 50, (len(runs), len(rows))
 for run, row in zip(runs, rows):
     plan = plans[run["id"]]
-    for name, value in run["estimate"].items():
-        if name == "fit" or name not in plan:
+    estimates = {key.removeprefix("estimated_"): value for key, value in run.items() if key.startswith("estimated_")}
+    for name, value in estimates.items():
+        if name == "fit" or name not in plan or value is None:
             continue
         assert abs(value - plan[name]) <= 1e-6 * abs(plan[name]), (run["id"], name, value, plan[name])
         cell = row.get("estimated_" + name)

@@ -63,5 +63,6 @@ if ! python3 - "$work/out" <<'PY'; then bad 'Ctrl-C leaves whole JSON'; fi
 import json, sys
 
 data = json.load(open(sys.argv[1]))
-assert data["complete"] is False and 0 < data["evaluated"] < data["space"]
+search = data["search"]
+assert search["complete"] is False and 0 < search["evaluated"] < search["space"]
 PY

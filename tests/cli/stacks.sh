@@ -91,7 +91,7 @@ orch plan rows.lua --format json
 # lack PARTITION SETTING VALUE: what is said of the runs that have it.
 lack() {
   jq -r --arg on "$1" --arg name "$2" --arg value "$3" '[.runs[] | select(.partition == $on and
-    (.[$name] | tostring) == $value) | .remarks // [] | .[] | select(contains(" " + $name + " = "))] | unique | .[]' <<<"$out"
+    (.[$name] | tostring) == $value) | (.remarks // "") | split("; ") | .[] | select(contains(" " + $name + " = "))] | unique | .[]' <<<"$out"
 }
 of='no row of megatron-deepspeed-2022 on this machine had'
 for value in true false; do same '' "$(lack v100-32g offload_activations $value)" "V100: offload_activations = $value"; done

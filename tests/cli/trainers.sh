@@ -58,7 +58,7 @@ local_orch run alone.lua -y --format json
 exits 0 'built'
 same ddp "$(calls)" 'built once'
 has "$err" 'setup: building the trainer orch-train-ddp' 'built'
-same "['finished']" "$(json '[run["state"] for run in doc["runs"]]')" 'built'
+same "['finished']" "$(json '[run["state"] for run in doc["status"]]')" 'built'
 local_orch run alone.lua -y
 same ddp "$(calls)" 'nothing is left to run: nothing is built'
 has "$out" '1 finished' 'nothing is left to run'

@@ -7,7 +7,7 @@ exits 0 'the shipped rows'
 has "$out" 'bloom-prequel' 'the shipped rows'
 has "$out" 'gpt2-jz-v100 (unexplained)' 'rows that contradict their repeats are apart'
 has "$out" 'left out: 33 suspect, 34 printed twice' 'what is left out is counted'
-has "$out" 'Skipped:' 'what is skipped is told'
+has "$out" $'\nSkipped\n' 'what is skipped is told'
 
 orch validate --format svg
 exits 0 'as a plot'
@@ -61,8 +61,9 @@ orch validate --calibrate first --format json
 python3 - "$work/out" <<'PY' || bad 'one row per table calibrates'
 import json, sys
 data = json.load(open(sys.argv[1]))
-assert data["by_table"]["final-12288"]["n"] == 1
-assert data["by_table"]["final-13824"]["n"] == 0 and data["by_table"]["final-13824"]["mape"] is None
+tables = {score["table"]: score for score in data["scores"]}
+assert tables["final-12288"]["n"] == 1
+assert tables["final-13824"]["n"] == 0 and tables["final-13824"]["mape"] is None
 PY
 orch validate --calibrate magic
 exits 2 'an unknown calibration'
@@ -70,7 +71,7 @@ has "$err" "'magic' is not one of none, datasheet, first" 'an unknown calibratio
 
 # What an ingredient is worth.
 mape() { python3 -c 'import json, sys
-print(json.load(open(sys.argv[1]))["by_source"]["bloom-prequel"]["mape"])' "$work/out"; }
+print(next(s["mape"] for s in json.load(open(sys.argv[1]))["scores"] if s["source"] == "bloom-prequel"))' "$work/out"; }
 orch validate --calibrate datasheet --format json
 with=$(mape)
 orch validate --calibrate datasheet --without ALIGNMENT --without 'lm head' --format json

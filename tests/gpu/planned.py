@@ -57,9 +57,9 @@ def one_h200(orch, folder):
     for run in json.loads(call(orch, "status", "one_h200", *runs, "--format", "json"))["runs"]:
         if run["state"] != "finished":
             sys.exit(f"{run['id']}: {run['state']}")
-        got, estimate = run["measured"], run["estimate"]
-        measured(f"one_h200: {run['id'].rpartition('-')[0]}", got["tokens_per_second"], "tokens/s", loss=got["loss"],
-                 estimated=estimate["tokens_per_second"], peak_gib=got["peak_memory_bytes"] / 2**30,
+        measured(f"one_h200: {run['id'].rpartition('-')[0]}", run["tokens_per_second"], "tokens/s",
+                 loss=run["last_loss"], estimated=run["estimated_tokens_per_second"],
+                 peak_gib=run["peak_memory_bytes"] / 2**30,
                  **({"theirs": True} if "torch" in run["id"] else {}))
 
 

@@ -61,7 +61,7 @@ has "$err" "did you mean '$name'?" 'a typing error'
 orch explain made.lua
 has "$out" "$title" 'explain'
 orch explain made.lua --format json
-same "$estimated" "$(number run $name)" 'explain as JSON'
+same "$estimated" "$(number runs 0 $name)" 'explain as JSON'
 
 # What is measured.
 local_orch run made.lua -y
@@ -73,8 +73,8 @@ orch status made --format csv
 has "$(head -n 1 "$work/out")" ",$name,estimated_$name" 'status as CSV'
 has "$out" ',1024,' 'status as CSV'
 orch status made --format json
-same 1024 "$(number runs 0 measured $name)" 'status as JSON'
-is_half "$(number runs 0 estimate tokens_per_second)" "$(number runs 0 estimate $name)" 'status as JSON, estimated'
+same 1024 "$(number runs 0 $name)" 'status as JSON'
+is_half "$(number runs 0 estimated_tokens_per_second)" "$(number runs 0 estimated_$name)" 'status as JSON, estimated'
 orch check made.lua
 exits 0 'expect'
 has "$out" "$name" 'expect'

@@ -20,10 +20,10 @@ runs = json.load(open(sys.argv[1]))["runs"]
 assert len(runs) == 5, len(runs)
 for run in runs:
     for key in ("step_seconds", "tokens_per_second", "peak_memory_bytes", "communicated_bytes"):
-        assert run["measured"][key] > 0 and run["estimate"][key] > 0, (run["id"], key)
+        assert run[key] > 0 and run["estimated_" + key] > 0, (run["id"], key)
     # What it gives to collectives is what was declared, to the byte.
-    assert run["measured"]["communicated_bytes"] == run["estimate"]["communicated_bytes"], run["id"]
-losses = [run["measured"]["loss"] for run in runs]
+    assert run["communicated_bytes"] == run["estimated_communicated_bytes"], run["id"]
+losses = [run["last_loss"] for run in runs]
 assert max(losses) - min(losses) < 1e-5, losses
 assert 3 < losses[0] < 4.7, losses  # ln 100 = 4.6 at first
 PY

@@ -304,13 +304,4 @@ Answer answer(const RankedRuns& result) {
           join(nearby, " ")};
 }
 
-std::string answer_text(const RankedRuns& result) {
-  const auto found = answer(result);
-  if (found.best.empty()) return "";
-  auto out = "Answer: " + found.best + "\n";
-  if (!found.sure.empty()) out += "How sure: " + found.sure + "\n";
-  if (!found.nearby.empty()) out += "Not listed: " + found.nearby + "\n";
-  return out;
-}
-
 }  // namespace orch::tables

@@ -1,43 +1,27 @@
 #pragma once
 
-#include <functional>
 #include <string>
-#include <vector>
 
-#include "core/base/text.h"
-#include "core/show/tables/report.h"
+#include "core/record/quantities.h"
+#include "core/show/answer.h"
+#include "core/show/tables/words.h"
 
 namespace orch::tables {
 
-// A column of a table of runs, of records, of whatever has rows. The highest rank is the first to go
-// on a narrow screen, 0 always stays.
-template <class Row>
-struct Column {
-  std::string title;
-  int rank;
-  std::function<std::string(const Row&)> text;
-  bool input = false;  // what was asked, not what came out: said once where all rows share it
-};
-inline constexpr int kBelow = -1;  // the rank of a last column that goes below its row
-
-// The same with its cells, the title first.
-struct Filled {
-  int rank = 0;
-  std::vector<std::string> texts;
-};
-
-template <class Row>
-std::vector<Filled> filled(const std::vector<Column<Row>>& columns,
-                           const std::vector<const Row*>& rows) {
-  std::vector<Filled> out;
-  for (const auto& column : columns) {
-    auto& texts = out.emplace_back(Filled{column.rank, {column.title}}).texts;
-    for (const auto* row : rows) texts.push_back(printable(column.text(*row)));
+// For programs: each quantity as it was measured, and as "estimated_…".
+template <class Row, class Of>  // const record::Record&(const Row&)
+void add_quantities(show::Columns<Row>& to, Of record_of) {
+  using Read = record::Quantity::Value (*)(const record::Quantity&, const record::Record&);
+  const auto add = [&](const record::Quantity& quantity, const std::string& prefix, Read read) {
+    auto& column = to.add(prefix + std::string(quantity.name), [&quantity, read, record_of](const Row& row) {
+      return quantity_cell(quantity, read(quantity, record_of(row)));
+    });
+    if (!quantity.range.empty()) column.range = prefix + std::string(quantity.range);
+  };
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.planned) add(quantity, "", record::measured);
+    if (quantity.estimated) add(quantity, "estimated_", record::estimated);
   }
-  return out;
 }
-
-// The columns in which something stands, as many as the screen has room for, as rows.
-Rows fitting_rows(std::vector<Filled> columns, const Screen& screen);
 
 }  // namespace orch::tables

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/base/text.h"
 #include "core/base/units.h"
 
 namespace orch::tables {
@@ -100,26 +101,28 @@ std::optional<double> if_any(double amount) {
   return amount > 0 ? std::optional(amount) : std::nullopt;
 }
 
-std::string cell(const std::optional<double>& amount, bool bytes) {
-  if (!amount) return "";  // what is missing is said beside the name
-  return bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount);
-}
-
-std::vector<std::string> row_of(const Compared& item, bool bytes) {
-  std::string what = item.name;
-  if (!item.measured) what += " (not measured)";
-  if (!item.estimated) what += " (not estimated)";
-  return {cell(item.measured, bytes), cell(item.estimated, bytes), item.error_text(), what};
+show::Cell cell(const std::optional<double>& amount, bool bytes) {
+  if (!amount) return {};  // what is missing is said beside the name
+  return {show::Value(*amount), bytes ? group_digits(*amount) : fmt::format("{:.4f}", *amount)};
 }
 
 }  // namespace
 
-Rows compared_rows(const Comparison& comparison, bool bytes) {
-  Rows rows{{"measured", "estimated", "error", "item"}};
-  for (const auto& item : comparison.items) rows.push_back(row_of(item, bytes));
-  rows.push_back(row_of(comparison.sum, bytes));
-  rows.push_back(row_of(comparison.total, bytes));
-  return rows;
+show::Table compared_table(std::string name, std::string title, Comparison comparison, bool bytes) {
+  auto items = std::move(comparison.items);
+  items.push_back(std::move(comparison.sum));
+  items.push_back(std::move(comparison.total));
+  show::Columns<Compared> columns(std::move(items));
+  columns.add("measured", "measured", 0, [bytes](const Compared& item) { return cell(item.measured, bytes); });
+  columns.add("estimated", "estimated", 0, [bytes](const Compared& item) { return cell(item.estimated, bytes); });
+  columns.add("error_percent", "error", 0, [](const Compared& item) -> show::Cell {
+    return {item.error() ? show::Value(*item.error()) : show::Value(), item.error_text()};
+  });
+  columns.add("name", "item", 0, [](const Compared& item) -> show::Cell {
+    return {show::Value(item.name), item.name + (item.measured ? "" : " (not measured)") + (item.estimated ? "" : " (not estimated)")};
+  });
+  columns.add("parts", [](const Compared& item) { return join(item.parts, "; "); });
+  return columns.table(std::move(name), std::move(title));
 }
 
 std::optional<double> Compared::error() const {

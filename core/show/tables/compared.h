@@ -34,7 +34,7 @@ struct Comparison {
 std::string stages_text(std::int64_t first, std::int64_t last);
 
 // As a table: measured, estimated, error, item; seconds or bytes.
-Rows compared_rows(const Comparison& comparison, bool bytes);
+show::Table compared_table(std::string name, std::string title, Comparison comparison, bool bytes);
 
 Comparison compare_time(const plan::Estimate& estimate, const record::Measurement& measured);
 // Memory of the fullest stage.

@@ -1,52 +1,101 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/plan/stack.h"
 #include "core/record/quantities.h"
 #include "core/show/tables/compared.h"
+#include "core/show/tables/plan.h"
 #include "core/show/tables/report.h"
 #include "core/show/tables/words.h"
 
 namespace orch::tables {
 namespace {
 
+using show::Cell, show::Value;
+
 std::string share(double part, double total) { return fmt::format("{:.1f}%", 100 * part / total); }
 
-Rows time_rows(const plan::Estimate& estimate) {
-  Rows rows{{"seconds", "share", "item", "how"}};
-  for (const auto& item : estimate.time)
-    rows.push_back({fmt::format("{:.4f}", item.amount), share(item.amount, estimate.step_seconds),
-                    item.name, item.formula});
-  double sum = 0;
-  for (const auto& item : estimate.time) sum += item.amount;
-  rows.push_back({fmt::format("{:.4f}", sum), share(sum, estimate.step_seconds), "one step", ""});
-  return rows;
+// Items with what they add up to, for people; all of them for programs.
+struct Line {
+  Value amount;
+  std::string shown, share, name, kind, formula;
+};
+
+show::Table items_table(std::string name, std::string title, const char* unit, std::vector<Line> lines) {
+  show::Columns<Line> columns(std::move(lines));
+  columns.add(unit, unit, 0, [](const Line& line) -> Cell { return {line.amount, line.shown}; });
+  columns.add("", "share", 0, [](const Line& line) { return line.share; });
+  columns.add("name", "item", 0, [](const Line& line) { return line.name; });
+  columns.add("kind", [](const Line& line) { return line.kind; });
+  columns.add("formula", "how", 0, [](const Line& line) { return line.formula; });
+  return columns.table(std::move(name), std::move(title));
 }
 
-Rows memory_rows(const std::vector<plan::Item>& items) {
-  Rows rows{{"bytes", "share", "item", "how"}};
+show::Table time_table(const plan::Estimate& estimate) {
+  std::vector<Line> lines;
+  double sum = 0;
+  const auto add = [&](double seconds, const plan::Item& item) {
+    lines.push_back({seconds, fmt::format("{:.4f}", seconds), share(seconds, estimate.step_seconds), item.name, item.kind, item.formula});
+  };
+  for (const auto& item : estimate.time) add(item.amount, item), sum += item.amount;
+  add(sum, {"one step", "sum", sum, ""});
+  return items_table("time", "Time of one step, slowest stage", "seconds", std::move(lines));
+}
+
+show::Table memory_table(std::string name, std::string title, const std::vector<plan::Item>& items) {
+  std::vector<Line> lines;
   double sum = 0;
   for (const auto& item : items) sum += item.amount;
-  for (const auto& item : items)
-    rows.push_back({group_digits(item.amount), share(item.amount, sum), item.name, item.formula});
-  rows.push_back({group_digits(sum), share(sum, sum), format_gib(sum) + " GiB", ""});
-  return rows;
+  const auto add = [&](const plan::Item& item) {
+    lines.push_back({std::llround(item.amount), group_digits(item.amount), share(item.amount, sum), item.name, item.kind, item.formula});
+  };
+  for (const auto& item : items) add(item);
+  add({format_gib(sum) + " GiB", "sum", sum, ""});
+  return items_table(std::move(name), std::move(title), "bytes", std::move(lines));
 }
 
-Rows stage_rows(const plan::Estimate& estimate) {
-  Rows rows{{"stages", "GiB", "of usable"}};
-  for (const auto& stage : estimate.memory)
-    rows.push_back({stages_text(stage.first_stage, stage.last_stage), format_gib(stage.total), share(stage.total, estimate.usable_memory)});
-  return rows;
+show::Table stages_table(const plan::Estimate& estimate) {
+  show::Columns<plan::StageMemory> columns(estimate.memory);
+  columns.add("", "stages", 0, [](const auto& stage) -> Cell { return stages_text(stage.first_stage, stage.last_stage); });
+  columns.add("first_stage", "", 0, [](const auto& stage) -> Cell { return stage.first_stage; });
+  columns.add("last_stage", "", 0, [](const auto& stage) -> Cell { return stage.last_stage; });
+  columns.add("bytes", "GiB", 0, [](const auto& stage) -> Cell { return {Value(static_cast<std::int64_t>(std::llround(stage.total))), format_gib(stage.total)}; });
+  columns.add("", "of usable", 0, [&](const auto& stage) -> Cell { return share(stage.total, estimate.usable_memory); });
+  auto out = columns.table("stages", "Memory by stage (--format json has the items of each)");
+  if (estimate.memory.size() < 2)
+    for (auto& column : out.columns) column.title.clear();
+  return out;
+}
+
+// The items of all stages, for programs.
+show::Table stage_items_table(const plan::Estimate& estimate) {
+  struct Held {
+    std::int64_t first, last;
+    const char* place;
+    const plan::Item* item;
+  };
+  std::vector<Held> all;
+  for (const auto& stage : estimate.memory) {
+    for (const auto& item : stage.items) all.push_back({stage.first_stage, stage.last_stage, "device", &item});
+    for (const auto& item : stage.host) all.push_back({stage.first_stage, stage.last_stage, "host", &item});
+  }
+  show::Columns<Held> columns(std::move(all));
+  columns.add("first_stage", [](const Held& of) { return of.first; });
+  columns.add("last_stage", [](const Held& of) { return of.last; });
+  columns.add("place", [](const Held& of) { return of.place; });
+  columns.add("name", [](const Held& of) { return of.item->name; });
+  columns.add("bytes", [](const Held& of) { return std::llround(of.item->amount); });
+  columns.add("formula", [](const Held& of) { return of.item->formula; });
+  return columns.table("memory");
 }
 
 std::string stage_title(const plan::StageMemory& fullest, const plan::Planned& p) {
   if (p.run.layout.pipeline_parallel == 1) return "Memory of one GPU, the fullest";
-  return fmt::format("Memory of one GPU, stage{} {}, the fullest",
-                     fullest.first_stage == fullest.last_stage ? "" : "s",
+  return fmt::format("Memory of one GPU, stage{} {}, the fullest", fullest.first_stage == fullest.last_stage ? "" : "s",
                      stages_text(fullest.first_stage, fullest.last_stage));
 }
 
@@ -62,11 +111,11 @@ std::string choice_text(const plan::Run& run) {
   return fmt::format("  how far its rows are (machine, sizes, settings, date): {}\n", join(parts, ", "));
 }
 
-std::string head(const plan::Planned& p, const Screen& screen) {
+std::string head(const plan::Planned& p) {
   const auto& r = p.run;
   const auto& e = p.estimate;
   const auto variant = plan::variant(r);
-  std::string out = paint(p.run.id, "1", screen) + "\n";
+  std::string out = p.run.id + "\n";
   out += fmt::format("  {}{}{} on {} x {} ({}/{})\n", r.strategy->name, variant.empty() ? "" : " ",
                      variant, r.gpus, r.partition->gpu.name, r.cluster->name, r.partition->name);
   out += fmt::format(
@@ -119,20 +168,6 @@ std::string place_text(const plan::Calendar& calendar, double days) {
   return day_text(calendar.date(days));
 }
 
-std::string measured_text(const plan::Planned& p, const record::Measurement& measured,
-                          const Screen& screen) {
-  std::string out;
-  if (!measured.time_items.empty() || measured.step_seconds)
-    out += titled("Measured: seconds of one step",
-                  compared_rows(compare_time(p.estimate, measured), false), screen);
-  if (!measured.memory_items.empty() || measured.peak_memory_bytes)
-    out += titled("Measured: bytes of one rank",
-                  compared_rows(compare_memory(p.estimate, measured), true), screen);
-  if (const auto host = compare_host_memory(p.estimate, measured); !host.items.empty())
-    out += titled("Measured: bytes of one rank on the host", compared_rows(host, true), screen);
-  return out;
-}
-
 // What the supervisor of a local run noted of the machine; empty: nothing.
 std::string machine_note(const record::Measurement& measured) {
   const auto noted = [&](const char* name) { return record::measured(*record::find_quantity(name), measured); };
@@ -142,82 +177,114 @@ std::string machine_note(const record::Measurement& measured) {
                                 others->value < record::kBusyShare ? "" : ": measure again when it is idle"));
   if (const auto clock = noted("clock_mhz"))
     parts.push_back(fmt::format("its clock was {} MHz", group_digits(clock->value)));
-  return parts.empty() ? "" : "\nWhile it trained, " + join(parts, "; ") + "\n";
+  return parts.empty() ? "" : "While it trained, " + join(parts, "; ");
 }
 
 // Every quantity that is estimated, with its range where it has one.
-Rows quantity_rows(const plan::Planned& p) {
-  Rows rows{{"quantity", "estimated", "90 % range", "name"}};
-  for (const auto& quantity : record::quantities()) {
+show::Table quantities_table(const plan::Planned& p) {
+  std::vector<const record::Quantity*> known;
+  for (const auto& quantity : record::quantities())
+    if (record::estimated(quantity, p.estimate)) known.push_back(&quantity);
+  show::Columns<record::Quantity> columns(std::move(known));
+  columns.add("", "quantity", 0, [](const auto& quantity) -> Cell { return quantity.title; });
+  columns.add("name", "", 0, [](const auto& quantity) -> Cell { return quantity.name; });
+  columns.add("estimated", "estimated", 0, [&p](const auto& quantity) {
+    return quantity_cell(quantity, record::estimated(quantity, p.estimate));
+  }).range = "estimated";
+  columns.add("", "90 % range", 0, [&p](const auto& quantity) -> Cell {
     const auto value = record::estimated(quantity, p.estimate);
-    if (!value) continue;
     const auto text = [&](double number) { return quantity_text(quantity.unit, number); };
-    rows.push_back({std::string(quantity.title), text(value->value),
-                    value->has_limits() ? text(*value->low) + "–" + text(*value->high) : "",
-                    std::string(quantity.name)});
-  }
-  return rows;
+    return value->has_limits() ? text(*value->low) + "–" + text(*value->high) : "";
+  });
+  columns.add("", "name", 0, [](const auto& quantity) -> Cell { return quantity.name; });
+  return columns.table("quantities", "Estimated");
 }
 
-// A paragraph below the tables.
-std::string paragraph(const std::string& lines, const Screen& screen) {
-  return screen.markdown ? "\n" + lines : wrap(lines, screen);
-}
-
-std::string body(const plan::Planned& p, const plan::Calendar& calendar,
-                 const record::Measurement* measured, const Screen& screen) {
-  const auto& fullest = fullest_stage(p.estimate);
-  auto out = titled("Estimated", quantity_rows(p), screen) +
-             titled("Schedule", schedule_rows(p.estimate, calendar), screen) +
-             titled("Time of one step, slowest stage", time_rows(p.estimate), screen) +
-             titled(stage_title(fullest, p), memory_rows(fullest.items), screen);
-  if (p.estimate.memory.size() > 1)
-    out += titled("Memory by stage (--format json has the items of each)", stage_rows(p.estimate),
-                  screen);
-  if (!fullest.host.empty())
-    out += titled("Host memory of one rank", memory_rows(fullest.host), screen);
-  if (p.estimate.host_memory > 0)
-    out += paragraph(fmt::format("\nHost memory per node: {} of {}\n",
-                                 format_bytes(p.estimate.host_memory),
-                                 format_bytes(p.run.partition->host_memory.value)),
-                     screen);
-  if (measured) out += measured_text(p, *measured, screen) + paragraph(machine_note(*measured), screen);
-  for (const auto& warning : p.run.warnings)
-    out += paragraph("\nwarning: " + warning.text() + "\n", screen);
-  if (p.run.unequal.empty()) return out;
-  out += paragraph(fmt::format("\n{} cannot be made equal in:\n", p.run.framework), screen);
-  for (const auto& error : p.run.unequal) out += paragraph("  " + error.text() + "\n", screen);
+// The run with all that a plan says of it, for programs.
+show::Table run_table(const plan::Planned& p, const plan::Calendar& calendar) {
+  const auto experiment = std::make_shared<plan::Experiment>();
+  experiment->calendar = calendar;
+  static const std::vector<plan::Rejected> kNone;
+  RankedRuns one;
+  one.experiment = experiment.get();
+  one.runs = {&p};
+  one.rejected = &kNone;
+  auto out = show::for_programs(runs_table(one, 0));
+  for (auto& column : out.columns)
+    column.cell = [experiment, read = std::move(column.cell)](std::size_t row) { return read(row); };
   return out;
 }
 
 }  // namespace
 
-Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calendar) {
-  Rows rows{
-      {"phase", "batch", "nodes", "tokens", "step s", "TFLOPs", "days", "from", "to"}};
+show::Table schedule_table(const plan::Estimate& estimate, const plan::Calendar& calendar) {
+  struct Row : plan::Stretch {
+    plan::Span span;
+    std::size_t phase;
+  };
+  std::vector<Row> rows;
   const auto spans = calendar.spans(estimate.portions(estimate.days_to_train));
-  for (const auto& s : estimate.schedule) {
-    const auto& span = spans[rows.size() - 1];
-    rows.push_back({std::to_string(rows.size()),
-                    span_text(std::to_string(s.first_batch), std::to_string(s.last_batch)),
-                    std::to_string(s.nodes), format_tokens(s.tokens),
-                    span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)),
-                    significant(s.tflops_per_gpu), significant(s.seconds / kDay),
-                    place_text(calendar, span.from), place_text(calendar, span.to)});
-  }
-  return rows;
+  for (std::size_t i = 0; i < estimate.schedule.size(); ++i) rows.push_back({estimate.schedule[i], spans[i], i + 1});
+  show::Columns<Row> columns(std::move(rows));
+  const auto number = [&](const char* name, auto read) { columns.add(name, read); };
+  const auto text = [&](const char* title, auto read) { columns.add("", title, 0, read); };
+  const auto day = [calendar](double days) -> Cell {
+    const auto date = calendar.start ? calendar.date(days) : std::nullopt;
+    return {date ? Value(format_date(*date)) : Value(), place_text(calendar, days)};
+  };
+  columns.add("phase", "phase", 0, [](const Row& s) { return s.phase; });
+  text("batch", [](const Row& s) { return span_text(std::to_string(s.first_batch), std::to_string(s.last_batch)); });
+  number("first_batch", [](const Row& s) { return s.first_batch; });
+  number("last_batch", [](const Row& s) { return s.last_batch; });
+  number("samples", [](const Row& s) { return s.samples; });
+  columns.add("nodes", "nodes", 0, [](const Row& s) { return s.nodes; });
+  number("gpus", [](const Row& s) { return s.gpus; });
+  number("data_parallel", [](const Row& s) { return s.data_parallel; });
+  columns.add("tokens", "tokens", 0, [](const Row& s) -> Cell { return {Value(s.tokens), format_tokens(s.tokens)}; });
+  text("step s", [](const Row& s) { return span_text(significant(s.first_step_seconds), significant(s.last_step_seconds)); });
+  number("first_step_seconds", [](const Row& s) { return s.first_step_seconds; });
+  number("last_step_seconds", [](const Row& s) { return s.last_step_seconds; });
+  columns.add("tflops_per_gpu", "TFLOPs", 0, [](const Row& s) -> Cell { return {Value(s.tflops_per_gpu), significant(s.tflops_per_gpu)}; });
+  columns.add("seconds", "days", 0, [](const Row& s) -> Cell { return {Value(s.seconds), significant(s.seconds / kDay)}; });
+  number("gpu_hours", [](const Row& s) { return s.gpu_hours; });
+  columns.add("from", "from", 0, [day](const Row& s) { return day(s.span.from); });
+  columns.add("to", "to", 0, [day](const Row& s) { return day(s.span.to); });
+  return columns.table("schedule", "Schedule");
 }
 
-// In Markdown the head is a list: its first line is the run's id.
-std::string explain(const plan::Planned& p, const plan::Calendar& calendar, const Screen& screen,
-                    const record::Measurement* measured) {
-  auto top = head(p, screen.markdown ? Screen() : screen);
-  if (calendar.start) top += fmt::format("  {}\n", when_text(calendar, p.estimate));
-  if (!screen.markdown) return wrap(top, screen) + body(p, calendar, measured, screen);
-  const auto lines = split(trim(top), '\n');
-  std::string list = "# " + lines.front() + "\n\n";
-  for (std::size_t i = 1; i < lines.size(); ++i) list += fmt::format("- {}\n", trim(lines[i]));
-  return list + body(p, calendar, measured, screen);
+show::Answer explain(const plan::Planned& p, const plan::Calendar& calendar, const record::Measurement* measured) {
+  show::Answer out{p.run.id, head(p) + (calendar.start ? fmt::format("  {}\n", when_text(calendar, p.estimate)) : "")};
+  const auto add = [&](show::Section section) { out.sections.push_back(std::move(section)); };
+  const auto say = [&](const char* kind, std::string text) { add(show::Findings{"", {{kind, std::move(text)}}}); };
+  add(run_table(p, calendar));
+  add(quantities_table(p));
+  add(schedule_table(p.estimate, calendar));
+  add(time_table(p.estimate));
+  if (!p.estimate.memory.empty()) {
+    const auto& fullest = fullest_stage(p.estimate);
+    add(memory_table("", stage_title(fullest, p), fullest.items));
+    add(stages_table(p.estimate));
+    add(stage_items_table(p.estimate));
+    if (!fullest.host.empty()) add(memory_table("", "Host memory of one rank", fullest.host));
+  }
+  if (p.estimate.host_memory > 0)
+    say("host", fmt::format("Host memory per node: {} of {}", format_bytes(p.estimate.host_memory),
+                            format_bytes(p.run.partition->host_memory.value)));
+  if (measured) {
+    if (!measured->time_items.empty() || measured->step_seconds)
+      add(compared_table("measured_time", "Measured: seconds of one step", compare_time(p.estimate, *measured), false));
+    if (!measured->memory_items.empty() || measured->peak_memory_bytes)
+      add(compared_table("measured_memory", "Measured: bytes of one rank", compare_memory(p.estimate, *measured), true));
+    if (auto host = compare_host_memory(p.estimate, *measured); !host.items.empty())
+      add(compared_table("measured_host_memory", "Measured: bytes of one rank on the host", std::move(host), true));
+    say("machine", machine_note(*measured));
+  }
+  for (const auto& warning : p.run.warnings) say("warning", "warning: " + warning.text());
+  if (p.run.unequal.empty()) return out;
+  std::string unequal = fmt::format("{} cannot be made equal in:\n", p.run.framework);
+  for (const auto& error : p.run.unequal) unequal += "  " + error.text() + "\n";
+  say("unequal", std::move(unequal));
+  return out;
 }
 
 }  // namespace orch::tables

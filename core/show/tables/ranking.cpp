@@ -150,6 +150,7 @@ std::string question_text(const Runs& runs, const RankedRuns& result) {
 }
 
 std::vector<Rank> ranks(const RankedRuns& result) {
+  if (!result.places.empty()) return result.places;
   std::vector<Rank> out;
   for (const auto& runs : by_question(result))
     for (const auto& rank : ranks_of(runs, result.measure)) out.push_back(rank);

@@ -19,7 +19,8 @@ namespace {
 using record::Record;
 using Records = std::vector<Record>;
 
-using RecordColumns = std::vector<Column<Record>>;
+using show::Cell, show::Value;
+using RecordColumns = show::Columns<Record>;
 
 bool is_assumed(const Record& record, std::string_view name) {
   return std::any_of(record.fields.begin(), record.fields.end(), [&](const record::Field& field) {
@@ -28,10 +29,9 @@ bool is_assumed(const Record& record, std::string_view name) {
 }
 
 // What nobody said has a star.
-Column<Record> starred_column(std::string_view name, int rank) {
-  return {std::string(plan::find_term(name)->head), rank, [name](const Record& r) {
-            return r.field_text(name) + (is_assumed(r, name) ? "*" : "");
-          }};
+void add_starred(std::string_view name, int rank, RecordColumns& to) {
+  to.add("", std::string(plan::find_term(name)->head), rank,
+         [name](const Record& r) { return r.field_text(name) + (is_assumed(r, name) ? "*" : ""); });
 }
 
 std::string interval_text(const Record& record) {
@@ -73,45 +73,67 @@ std::string text_of(const record::Quantity& quantity, const record::Quantity::Va
 // What was measured, and the estimate beside it.
 void add_quantity(const record::Quantity& quantity, RecordColumns& to) {
   const std::string head(quantity.head);
+  const auto add = [&](const std::string& title, int rank, auto read) { to.add("", title, rank, read); };
   if (quantity.name == "tflops_per_gpu")
-    to.push_back({head, quantity.rank, tflops_text});
+    add(head, quantity.rank, tflops_text);
   else
-    to.push_back({head, quantity.rank, [&quantity](const Record& r) {
-                    return text_of(quantity, measured(quantity, r));
-                  }});
-  if (quantity.name == "step_seconds") to.push_back({"95 %", 5, interval_text});
+    add(head, quantity.rank, [&quantity](const Record& r) { return text_of(quantity, measured(quantity, r)); });
+  if (quantity.name == "step_seconds") add("95 %", 5, interval_text);
   if (quantity.estimated)
-    to.push_back({"est. " + head, quantity.rank + 4, [&quantity](const Record& r) {
-                    return text_of(quantity, estimated(quantity, r));
-                  }});
-  if (quantity.name == "step_seconds") to.push_back({"error", 3, error_cell});
+    add("est. " + head, quantity.rank + 4, [&quantity](const Record& r) { return text_of(quantity, estimated(quantity, r)); });
+  if (quantity.name == "step_seconds") add("error", 3, error_cell);
 }
 
-RecordColumns columns() {
-  RecordColumns out;
-  out.push_back({"id", 0, short_id});
-  out.push_back(starred_column("strategy", 3));
-  out.push_back(starred_column("framework", 12));
-  out.push_back({"model", 5, model_text});
-  out.push_back(starred_column("gpu", 14));
-  out.push_back(starred_column("gpus", 1));
-  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"})
-    out.push_back(starred_column(name, 2));
-  out.push_back(starred_column("micro_batch", 4));
-  out.push_back(starred_column("accumulate", 13));
-  out.push_back(starred_column("global_batch", 4));
-  out.push_back(starred_column("zero_stage", 11));
+void add_for_people(RecordColumns& to) {
+  const auto add = [&](const char* title, int rank, auto read) { to.add("", title, rank, read); };
+  add("id", 0, short_id);
+  add_starred("strategy", 3, to);
+  add_starred("framework", 12, to);
+  add("model", 5, model_text);
+  add_starred("gpu", 14, to);
+  add_starred("gpus", 1, to);
+  for (const auto* name : {"tensor_parallel", "pipeline_parallel", "data_parallel"}) add_starred(name, 2, to);
+  add_starred("micro_batch", 4, to);
+  add_starred("accumulate", 13, to);
+  add_starred("global_batch", 4, to);
+  add_starred("zero_stage", 11, to);
   for (const auto& quantity : record::quantities())
-    if (quantity.rank != record::kUnshown && !quantity.planned) add_quantity(quantity, out);
-  out.push_back({"state", 1, verdict_text});
-  out.push_back({"?", 1, [](const Record& r) { return r.doubts.empty() ? "" : "?"; }});
+    if (quantity.rank != record::kUnshown && !quantity.planned) add_quantity(quantity, to);
+  add("state", 1, verdict_text);
+  add("?", 1, [](const Record& r) { return r.doubts.empty() ? "" : "?"; });
+}
+
+// The fields that any record has, in their order.
+std::vector<std::string> given_fields(const Records& records) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& name) {
+    if (!contains(out, name)) out.push_back(name);
+  };
+  for (const auto& name : record::field_names())
+    if (std::ranges::any_of(records, [&](const Record& r) { return r.field(name) != nullptr; })) add(name);
+  for (const auto& record : records)
+    for (const auto& field : record.fields) add(field.name);
   return out;
 }
 
-Rows rows_of(const Records& records, const Screen& screen, std::size_t count) {
-  std::vector<const Record*> shown;
-  for (std::size_t i = 0; i < count; ++i) shown.push_back(&records[i]);
-  return fitting_rows(filled(columns(), shown), screen);
+void add_for_programs(const Records& records, RecordColumns& to) {
+  to.add("id", [](const Record& r) { return r.id; });
+  to.add("source", [](const Record& r) { return r.source; });
+  to.add("state", [](const Record& r) { return name(r.state); });
+  to.add("failure", [](const Record& r) { return r.failure == record::Failure::none ? Cell() : Cell(name(r.failure)); });
+  for (const auto& name : given_fields(records))
+    to.add(name, [name](const Record& r) {
+      const auto* value = r.field(name);
+      return value != nullptr ? *value : Value();
+    });
+  add_quantities(to, [](const Record& r) -> const Record& { return r; });
+  // As the source says them, by the convention that stands beside.
+  to.find("tflops_per_gpu")->cell = to.reader([](const Record& r) {
+    return r.measured.tflops.empty() ? Cell() : Cell(r.measured.tflops[0].value);
+  });
+  to.add("tflops_convention", [](const Record& r) { return r.measured.tflops.empty() ? "" : r.measured.tflops[0].convention; });
+  to.add("doubts", [](const Record& r) { return join(mapped(r.doubts, &record::Doubt::reason), "; "); });
+  to.add("reason", [](const Record& r) { return r.reason; });
 }
 
 // A text under the ids that it holds of: "a, b, c and 14 more: text".
@@ -152,19 +174,6 @@ std::string how_taken(const Record& record) {
   return out;
 }
 
-// "no room here for: TP, PP (--format md has all columns)".
-std::string left_out_text(const std::vector<std::string>& all,
-                          const std::vector<std::string>& shown) {
-  std::vector<std::string> missing;
-  std::size_t at = 0;
-  for (const auto& title : all)
-    if (at < shown.size() && shown[at] == title)
-      ++at;
-    else
-      missing.push_back(title);
-  return "no room here for: " + join(missing, ", ") + " (--format md has all columns)\n";
-}
-
 // What the steps of a run were not all: new, done, sound.
 std::string steps_text(const record::Measurement& measured) {
   std::vector<std::string> parts;
@@ -189,12 +198,7 @@ std::string assumed_text(const Record& record) {
   return join(names, ", ");
 }
 
-struct Section {
-  std::string title;
-  std::vector<std::string> lines;
-};
-
-std::vector<Section> sections(const Records& records) {
+void add_notes(const Records& records, std::vector<show::Section>& to) {
   Notes taken, assumed, steps, ends, spikes, nodes, doubts, missing;
   for (const auto& record : records) {
     const auto id = short_id(record);
@@ -215,14 +219,19 @@ std::vector<Section> sections(const Records& records) {
     for (const auto& doubt : record.doubts) doubts.add(doubt.reason, id);
     missing.add(record.not_estimated, id);
   }
-  return {{"How the time of a step was taken", taken.lines()},
-          {"Assumed (*)", assumed.lines()},
-          {"Steps that count for less", steps.lines()},
-          {"How it ended", ends.lines()},
-          {"Jumps of the loss", spikes.lines()},
-          {"Nodes apart from the others", nodes.lines()},
-          {"Doubtful (?)", doubts.lines()},
-          {"Without an estimate", missing.lines()}};
+  const auto add = [&](const char* kind, const char* title, const Notes& notes) {
+    show::Findings findings{title};
+    for (const auto& line : notes.lines()) findings.list.push_back({kind, "  " + line});
+    if (!findings.list.empty()) to.push_back(std::move(findings));
+  };
+  add("taken", "How the time of a step was taken", taken);
+  add("assumed", "Assumed (*)", assumed);
+  add("steps", "Steps that count for less", steps);
+  add("ended", "How it ended", ends);
+  add("spikes", "Jumps of the loss", spikes);
+  add("nodes", "Nodes apart from the others", nodes);
+  add("doubts", "Doubtful (?)", doubts);
+  add("not_estimated", "Without an estimate", missing);
 }
 
 }  // namespace
@@ -240,25 +249,20 @@ std::string verdict_text(const Record& record) {
   return out;
 }
 
-// In Markdown there is room for every record and column.
-std::string records_table(const Records& records, const Screen& screen, std::size_t top) {
-  const bool all = top == 0 || screen.markdown;
-  const auto count = all ? records.size() : std::min(top, records.size());
-  const auto whole = rows_of(records, {}, count);
-  const auto rows = screen.markdown ? whole : rows_of(records, screen, count);
-  auto out = rows.empty() && !screen.markdown ? std::string("no run is left to show\n")
-                                              : grid(rows, screen);
-  if (!rows.empty() && whole.front().size() > rows.front().size())
-    out += wrap(left_out_text(whole.front(), rows.front()), screen);
-  if (count < records.size())
-    out += fmt::format("… and {} more (--top 0 shows all)\n", records.size() - count);
-  for (const auto& section : sections(records)) {
-    if (section.lines.empty()) continue;
-    out += screen.markdown ? "\n**" + section.title + "**\n\n"
-                           : "\n" + heading(section.title, screen);
-    for (const auto& line : section.lines)
-      out += screen.markdown ? "- " + markdown_text(line) + "\n" : wrap("  " + line + "\n", screen);
+show::Answer records_answer(const Records& records, std::size_t top) {
+  std::vector<const Record*> rows;
+  for (const auto& record : records) rows.push_back(&record);
+  RecordColumns columns(std::move(rows));
+  add_for_people(columns);
+  add_for_programs(records, columns);
+  auto table = columns.table("records");
+  if (records.empty()) table.above.push_back("no run is left to show");
+  if (top > 0 && top < records.size()) {
+    for (std::size_t i = 0; i < top; ++i) (table.first ? *table.first : table.first.emplace()).push_back(i);
+    table.others = "more";
   }
+  show::Answer out{"", "", {std::move(table)}};
+  add_notes(records, out.sections);
   return out;
 }
 

@@ -8,18 +8,9 @@
 #include "core/plan/experiment.h"
 #include "core/plan/planned.h"
 #include "core/record/record.h"
+#include "core/show/answer.h"
 
 namespace orch::tables {
-
-// A table of texts: the first row is the head.
-using Rows = std::vector<std::vector<std::string>>;
-
-// How the output is looked at: 0 columns means "as wide as it gets".
-struct Screen {
-  std::size_t width = 0;
-  bool color = false;
-  bool markdown = false;  // tables and headings are written as Markdown
-};
 
 // What runs are ordered by.
 enum class Measure { time, gpu_hours, memory };
@@ -31,6 +22,15 @@ struct Nearby {
   std::vector<std::string> changes;       // from that one: "micro_batch = 4"
 };
 
+// A run's place. Runs that cannot be told from the first one share it: their 90 % ranges overlap, or,
+// of runs on one machine, whose errors are shared, 1 is within the 90 % range of their ratio.
+struct Rank {
+  std::size_t place = 0;  // 0: does not fit
+  bool tie = false;
+
+  std::string text() const;  // "1=", "7", or nothing
+};
+
 // What an experiment came to: runs in the order of the measure, those that do not fit last; by the
 // question that they are about first (core/plan/tie.h), where these are ranked apart.
 struct RankedRuns {
@@ -40,6 +40,7 @@ struct RankedRuns {
   std::size_t duplicates = 0;  // runs that the experiment describes more than once
   Measure measure = Measure::time;
   bool apart = false;
+  std::vector<Rank> places = {};  // where they are known already
   // Where nothing fits, what would; else what is a tenth faster than the best of its strategy.
   std::vector<Nearby> nearby = {};
 };
@@ -51,16 +52,6 @@ std::vector<std::string> what_differs(const RankedRuns& result);
 // What the runs of a question have in common and others have not: "llama-3-8b, 4,096 tokens, on dgx-h100/h100-80g".
 std::string question_text(const std::vector<const plan::Planned*>& runs, const RankedRuns& result);
 
-// The side-by-side table; top 0 means all of it, else the first `top` runs of each question. Markdown has all
-// runs and all columns.
-std::string table(const RankedRuns& result, const Screen& screen, std::size_t top);
-std::string csv(const RankedRuns& result);
-struct Standings;  // status.h
-// In pieces, as it is made: 200,000 runs have 600 MB of JSON. With the state and the measurements of
-// the runs, where they were run.
-using Print = std::function<void(const std::string&)>;
-void print_json(const RankedRuns& result, const Standings* standings, const Print& print);
-
 // What an experiment comes to, in two or three sentences.
 struct Answer {
   std::string best;    // what is best, by how much, what it costs and when it ends
@@ -70,16 +61,13 @@ struct Answer {
 // Of no runs there is none.
 Answer answer(const RankedRuns& result);
 
-// "Answer: …", "How sure: …" and "Not listed: …", a line each.
-std::string answer_text(const RankedRuns& result);
-
 // "megatron (TP 8, PP 12, micro-batch 1) on 96 GPUs: 300B tokens in 331 days (280–390), 762,624 GPU-hours"; with the
 // settings that tell it from others of its strategy.
 std::string run_text(const plan::Planned& run, const std::vector<const plan::Planned*>& others,
                      const plan::Experiment& experiment);
 
 // The rejected runs counted by reason, with one example and the fix for each.
-std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen);
+show::Findings rejected_by_reason(const std::vector<plan::Rejected>& rejected);
 
 // "3,000,000 GPU-hours and 200 days".
 std::string limits_text(const plan::Budget& budget);
@@ -109,45 +97,17 @@ std::string when_text(const plan::Calendar& calendar, const plan::Estimate& esti
 std::string ties_text(const RankedRuns& result);
 
 // The warnings of the runs, counted by what they are about.
-std::string warnings_by_subject(const RankedRuns& result);
+show::Findings warnings_by_subject(const RankedRuns& result);
 
 // What frameworks do in another way than our trainers would, by framework; empty if none is used.
 std::string unequal_text(const RankedRuns& result);
 
 // The stretches of a training as a table: by date where it has a start, else by day.
-Rows schedule_rows(const plan::Estimate& estimate, const plan::Calendar& calendar);
+show::Table schedule_table(const plan::Estimate& estimate, const plan::Calendar& calendar);
 
 // Memory and time of one run, item by item, with formulas; the items add up to the totals. With
 // what was measured of it, where it was run.
-std::string explain(const plan::Planned& run, const plan::Calendar& calendar, const Screen& screen,
-                    const record::Measurement* measured = nullptr);
-std::string explain_json(const plan::Planned& run, const plan::Calendar& calendar,
-                         const record::Measurement* measured = nullptr);
-
-// Columns of numbers are set to the right; a last column of text goes below its row where the screen
-// is too narrow for it.
-std::string grid(const Rows& rows, const Screen& screen);
-
-// Without the column of that title, where every cell of it says the same plain word.
-Rows without_plain(Rows rows, const std::string& title, const std::string& word);
-
-// A line of its own above what follows: bold on a terminal.
-std::string heading(std::string_view title, const Screen& screen);
-
-// A grid below its heading, and a blank line above both.
-std::string titled(std::string_view title, const Rows& rows, const Screen& screen);
-
-// A text as Markdown shows it: neither a column's end, nor a link, nor HTML.
-std::string markdown_text(std::string_view text);
-
-// The text in at most so many columns, its end replaced by "…" if it is longer.
-std::string cut(const std::string& text, std::size_t width);
-
-// Breaks lines at blanks where they are longer than the screen; a new line is indented like the one
-// it continues.
-std::string wrap(std::string_view text, const Screen& screen);
-
-// ANSI colours where the screen wants them.
-std::string paint(std::string_view text, std::string_view code, const Screen& screen);
+show::Answer explain(const plan::Planned& run, const plan::Calendar& calendar,
+                     const record::Measurement* measured = nullptr);
 
 }  // namespace orch::tables

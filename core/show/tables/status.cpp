@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/record/quantities.h"
+#include "core/show/tables/columns.h"
 #include "core/show/tables/status_words.h"
 #include "core/show/tables/words.h"
 
@@ -38,21 +38,16 @@ std::vector<const RunStatus*> in_order(const Standings& standings) {
   return runs;
 }
 
-std::string prefix_note(const Standings& standings) {
-  const auto prefix = common_prefix(standings.runs);
-  if (prefix == 0) return "";
-  return fmt::format("runs: {}…\n", printable(standings.runs.front().record.id.substr(0, prefix)));
-}
-
 // What all of them share and no column says.
 std::string measured_note(const RunStatuses& runs) {
   const auto first = runs.front()->record.field_text("cluster");
   for (const auto* run : runs)
-    if (run->record.field_text("cluster") != first) return "measured; est.: as estimated\n";
-  return fmt::format("measured on {}; est.: as estimated\n", printable(first));
+    if (run->record.field_text("cluster") != first) return "measured; est.: as estimated";
+  return fmt::format("measured on {}; est.: as estimated", printable(first));
 }
 
-using StatusColumns = std::vector<Column<RunStatus>>;
+using show::Cell, show::Value;
+using StatusColumns = show::Columns<RunStatus>;
 
 // All in one unit, that of the largest.
 struct ByteScale {
@@ -84,54 +79,45 @@ ByteScale scale_of(const Quantity& quantity, const RunStatuses& runs) {
 using Text = std::function<std::string(double)>;
 
 // What was measured, and the estimate where there is something to hold against it.
-StatusColumns beside(const Quantity& quantity, std::string title, int rank, int estimate_rank,
-                     const Text& text) {
-  return {{std::move(title), rank,
-           [=](const RunStatus& run) {
-             const auto value = record::measured(quantity, run.record);
-             return value ? text(value->value) : "";
-           }},
-          {"est.", estimate_rank, [=](const RunStatus& run) {
-             const auto value = record::estimated(quantity, run.record);
-             return value && record::measured(quantity, run.record) ? text(value->value) : "";
-           }}};
+void add_beside(const Quantity& quantity, std::string title, int rank, int estimate_rank, const Text& text, StatusColumns& to) {
+  to.add("", std::move(title), rank, [=, &quantity](const RunStatus& run) {
+    const auto value = record::measured(quantity, run.record);
+    return value ? text(value->value) : "";
+  });
+  to.add("", "est.", estimate_rank, [=, &quantity](const RunStatus& run) {
+    const auto value = record::estimated(quantity, run.record);
+    return value && record::measured(quantity, run.record) ? text(value->value) : "";
+  });
 }
 
-StatusColumns beside(std::string_view name, int rank) {
+void add_beside(std::string_view name, int rank, StatusColumns& to) {
   const auto& quantity = *record::find_quantity(name);
-  return beside(quantity, std::string(quantity.head), rank, rank + 1,
-                [unit = quantity.unit](double value) { return quantity_text(unit, value); });
-}
-
-void add(StatusColumns more, StatusColumns& to) {
-  for (auto& column : more) to.push_back(std::move(column));
+  add_beside(quantity, std::string(quantity.head), rank, rank + 1,
+             [unit = quantity.unit](double value) { return quantity_text(unit, value); }, to);
 }
 
 // Every other quantity that somebody measured, with its estimate.
-StatusColumns amount_columns(const RunStatuses& runs, int rank) {
+void add_amounts(int rank, StatusColumns& to) {
   static const std::set<std::string_view> kOwn{
       "step_seconds", "tokens_per_second", "days_per_100b_tokens",
       "gpu_hours",    "last_loss",         "evaluation_loss"};
-  StatusColumns out;
   for (const auto& quantity : record::quantities()) {
     if (kOwn.contains(quantity.name) || quantity.better == record::Better::neither) continue;
     if (!is_in_bytes(quantity)) {
-      add(beside(quantity.name, rank), out);
+      add_beside(quantity.name, rank, to);
       continue;
     }
-    const auto scale = scale_of(quantity, runs);
+    const auto scale = scale_of(quantity, to.rows());
     const bool memory = quantity.unit == Dimension::memory;
-    add(beside(quantity, scale.name, rank, memory ? rank : rank + 1,
-               [scale](double value) { return significant(value / scale.bytes); }),
-        out);
+    add_beside(quantity, scale.name, rank, memory ? rank : rank + 1,
+               [scale](double value) { return significant(value / scale.bytes); }, to);
     if (memory)
-      out.push_back({"error", rank + 2, [&quantity](const RunStatus& run) {
-                       const auto guess = record::estimated(quantity, run.record);
-                       const auto truth = record::measured(quantity, run.record);
-                       return guess && truth ? error_text(guess->value, truth->value) : "";
-                     }});
+      to.add("", "error", rank + 2, [&quantity](const RunStatus& run) {
+        const auto guess = record::estimated(quantity, run.record);
+        const auto truth = record::measured(quantity, run.record);
+        return guess && truth ? error_text(guess->value, truth->value) : "";
+      });
   }
-  return out;
 }
 
 // The end of its id, by which it is found.
@@ -169,103 +155,94 @@ std::string busy_text(const Standings& standings) {
 }
 
 // Where the runs stand, with what was measured so far.
-StatusColumns status_columns(const Standings& standings, const RunStatuses& runs) {
+show::Table standings_table(const Standings& standings, const RunStatuses& runs) {
   const auto prefix = common_prefix(standings.runs);
-  StatusColumns columns = {{"run", 0, [=](const RunStatus& run) { return id_text(run, prefix); }},
-                           {"state", 0, state_text},
-                           {"job", 4, [](const RunStatus& run) { return run.job; }},
-                           {"elapsed", 3, elapsed_text},
-                           {"step", 1, step_text},
-                           {"loss", 2, loss_text},
-                           {"eval loss", 3, evaluation_text}};
-  add(beside("tokens_per_second", 5), columns);
-  columns.push_back({"left", 1, left_text});
-  columns.push_back({"s/step", 2, measured_step_text});
-  columns.push_back({"estimated", 2, estimated_step_text});
-  add(amount_columns(runs, 6), columns);
-  columns.push_back({"reason", kBelow, reason_text});
-  return columns;
-}
-
-// What was measured, then what was estimated of it, and how far that is off. All have a progress.
-StatusColumns measured_columns(const RunStatuses& runs, const Screen& screen) {
-  // What is measured stays in sight, however long a strategy's name is.
-  const std::size_t longest =
-      screen.width > 0 ? std::max<std::size_t>(12, screen.width - 24) : 1000;
-  const auto shared = shared_settings(runs);
-  StatusColumns columns = {
-      {"strategy", 0,
-       [=](const RunStatus& run) { return cut(strategy_text(run, shared), longest); }},
-      {"ranks", 1, [](const RunStatus& run) { return std::to_string(run.gpus()); }},
-      {"loss", 1, loss_text},
-      {"eval loss", 4, evaluation_text},
-      {"step s", 0, measured_step_text},
-      {"est.", 1,
-       [](const RunStatus& run) {
-         const double guess = run.estimated_step();
-         return guess > 0 ? significant(guess) : "";
-       }},
-      {"error", 0, [](const RunStatus& run) {
-         return error_text(run.estimated_step(), run.record.measured.step_seconds->value);
-       }}};
-  add(beside("tokens_per_second", 2), columns);
-  add(amount_columns(runs, 2), columns);
-  add(beside("days_per_100b_tokens", 5), columns);
-  add(beside("gpu_hours", 6), columns);
-  columns.push_back({"state", 3, state_text});
-  columns.push_back({"run", 1, hash_text});
-  return columns;
-}
-
-CsvCell cell(const record::Quantity::Value& value) {
-  return value ? CsvCell(value->value) : CsvCell();
-}
-
-std::vector<CsvCell> cells_of(const std::string& experiment, const RunStatus& run) {
-  const auto& record = run.record;
-  const auto steps = run.record.measured.steps;
-  std::vector<CsvCell> out{experiment,
-                           run.record.id,
-                           name(record.state),
-                           name(record.failure),
-                           record.reason,
-                           run.job,
-                           fmt::format("{:.0f}", run.elapsed_seconds),
-                           steps > 0 ? CsvCell(steps) : CsvCell(),
-                           run.record.measured.steps_planned};
-  for (const auto& quantity : record::quantities()) {
-    if (!quantity.planned) out.push_back(cell(record::measured(quantity, run.record)));
-    if (quantity.estimated) out.push_back(cell(record::estimated(quantity, run.record)));
-  }
+  StatusColumns columns(runs);
+  const auto add = [&](const char* title, int rank, auto read) { columns.add("", title, rank, read); };
+  add("run", 0, [=](const RunStatus& run) { return id_text(run, prefix); });
+  add("state", 0, state_text);
+  add("job", 4, [](const RunStatus& run) { return run.job; });
+  add("elapsed", 3, elapsed_text);
+  add("step", 1, step_text);
+  add("loss", 2, loss_text);
+  add("eval loss", 3, evaluation_text);
+  add_beside("tokens_per_second", 5, columns);
+  add("left", 1, left_text);
+  add("s/step", 2, measured_step_text);
+  add("estimated", 2, estimated_step_text);
+  add_amounts(6, columns);
+  add("reason", show::kBelow, reason_text);
+  auto out = columns.table("");
+  if (prefix > 0) out.above.push_back(fmt::format("runs: {}…", printable(standings.runs.front().record.id.substr(0, prefix))));
   return out;
 }
+
+// What a log of ours states besides the quantities.
+Value stated(const RunStatus& run, const char* name) {
+  const auto& all = run.record.measured.stated;
+  const auto held = all.find(name);
+  return held != all.end() ? Value(held->second) : Value();
+}
+
+Value if_positive(double value) { return value > 0 ? Value(value) : Value(); }
 
 }  // namespace
 
-std::string status_table(const Standings& standings, const Screen& screen, std::size_t top) {
-  if (standings.runs.empty()) return "no runs\n";
+show::Table status_runs(std::string name, const std::vector<Standings>& all) {
+  std::vector<const RunStatus*> runs;
+  std::map<const RunStatus*, std::string> experiments;
+  for (const auto& standings : all)
+    for (const auto& run : standings.runs) runs.push_back(&run), experiments[&run] = standings.experiment;
+  StatusColumns columns(std::move(runs));
+  columns.add("experiment", [experiments](const RunStatus& run) { return experiments.at(&run); });
+  columns.add("id", [](const RunStatus& run) { return run.record.id; });
+  for (const auto* field : {"strategy", "cluster"})
+    columns.add(field, [field](const RunStatus& run) { return run.record.field_text(field); });
+  columns.add("gpus", [](const RunStatus& run) { return run.gpus(); });
+  columns.add("nodes", [](const RunStatus& run) { return run.record.whole("nodes").value_or(0); });
+  columns.add("state", [](const RunStatus& run) { return record::name(run.record.state); });
+  columns.add("failure", [](const RunStatus& run) { return record::name(run.record.failure); });
+  columns.add("reason", [](const RunStatus& run) { return run.record.reason; });
+  columns.add("due", [](const RunStatus& run) { return run.due; });
+  columns.add("job", [](const RunStatus& run) { return run.job; });
+  columns.add("submissions", [](const RunStatus& run) { return run.submissions; });
+  columns.add("elapsed_seconds", [](const RunStatus& run) { return std::round(run.elapsed_seconds); });
+  columns.add("step", [](const RunStatus& run) { return run.record.measured.steps > 0 ? Cell(run.record.measured.steps) : Cell(); });
+  columns.add("steps", [](const RunStatus& run) { return run.record.measured.steps_planned; });
+  for (const auto* name : {"gradient_norm", "learning_rate"})
+    columns.add(name, [name](const RunStatus& run) { return stated(run, name); });
+  columns.add("estimated_fit", [](const RunStatus& run) { return run.record.estimated ? Cell(plan::name(run.record.estimated->fit)) : Cell(); });
+  add_quantities(columns, [](const RunStatus& run) -> const record::Record& { return run.record; });
+  return columns.table(std::move(name));
+}
+
+show::Table status_table(const Standings& standings, std::size_t top) {
   auto runs = in_order(standings);
-  if (screen.markdown)
-    return prefix_note(standings) + "\n" +
-           grid(fitting_rows(filled(status_columns(standings, runs), runs), {}), screen);
-  const auto all = runs.size();
-  if (top > 0 && runs.size() > top) runs.resize(top);
-  auto out = prefix_note(standings) +
-             grid(fitting_rows(filled(status_columns(standings, runs), runs), screen), screen);
-  if (runs.size() < all) out += fmt::format("… and {} more (--top 0)\n", all - runs.size());
+  auto out = standings_table(standings, runs);
+  if (runs.empty()) out.above = {"no runs"};
+  if (top == 0 || runs.size() <= top) return out;
+  auto& first = out.first.emplace();
+  for (std::size_t i = 0; i < top; ++i) first.push_back(i);
+  out.others = "more";
   return out;
 }
 
-std::string status_csv(const std::vector<Standings>& all) {
-  std::string header = "experiment,id,state,failure,reason,job,elapsed_seconds,step,steps";
-  for (const auto& quantity : record::quantities()) {
-    if (!quantity.planned) header += fmt::format(",{}", quantity.name);
-    if (quantity.estimated) header += fmt::format(",estimated_{}", quantity.name);
+show::Answer status_answer(const std::vector<Standings>& all, std::size_t top) {
+  show::Answer out;
+  show::Columns<Standings> experiments(mapped(all, [](const auto& each) { return &each; }));
+  experiments.add("name", [](const Standings& of) { return of.experiment; });
+  experiments.add("used_gpu_hours", [](const Standings& of) { return of.used_gpu_hours; });
+  experiments.add("committed_gpu_hours", [](const Standings& of) { return of.committed_gpu_hours; });
+  experiments.add("budget_gpu_hours", [](const Standings& of) { return if_positive(of.budget_gpu_hours); });
+  experiments.add("scheduler_silent_seconds", [](const Standings& of) { return if_positive(of.silent_seconds); });
+  out.sections.push_back(status_runs("runs", all));
+  out.sections.push_back(experiments.table("experiments"));
+  for (const auto& standings : all) {
+    auto table = status_table(standings, top);
+    table.below = status_summary(standings);
+    out.sections.push_back(std::move(table));
   }
-  CsvWriter out(header);
-  for (const auto& standings : all)
-    for (const auto& run : standings.runs) out.row(cells_of(standings.experiment, run));
-  return out.text();
+  return out;
 }
 
 std::string status_summary(const Standings& standings) {
@@ -371,10 +348,29 @@ MeasuredAnswer measured_answer(const Standings& standings) {
   return out;
 }
 
-std::string measured_table(const Standings& standings, const Screen& screen) {
+// What was measured, then what was estimated of it, and how far that is off. All have a progress.
+show::Table measured_table(const Standings& standings) {
   const auto runs = fastest_first(standings);
-  if (runs.empty()) return "";
-  return measured_note(runs) + grid(fitting_rows(filled(measured_columns(runs, screen), runs), screen), screen);
+  if (runs.empty()) return {};
+  const auto shared = shared_settings(runs);
+  StatusColumns columns(runs);
+  const auto add = [&](const char* title, int rank, auto read) { return &columns.add("", title, rank, read); };
+  add("strategy", 0, [=](const RunStatus& run) { return strategy_text(run, shared); })->gives_way = true;
+  add("ranks", 1, [](const RunStatus& run) { return run.gpus(); });
+  add("loss", 1, loss_text);
+  add("eval loss", 4, evaluation_text);
+  add("step s", 0, measured_step_text);
+  add("est.", 1, [](const RunStatus& run) { return run.estimated_step() > 0 ? significant(run.estimated_step()) : ""; });
+  add("error", 0, [](const RunStatus& run) { return error_text(run.estimated_step(), run.record.measured.step_seconds->value); });
+  add_beside("tokens_per_second", 2, columns);
+  add_amounts(2, columns);
+  add_beside("days_per_100b_tokens", 5, columns);
+  add_beside("gpu_hours", 6, columns);
+  add("state", 3, state_text);
+  add("run", 1, hash_text);
+  auto out = columns.table("");
+  out.above.push_back(measured_note(runs));
+  return out;
 }
 
 }  // namespace orch::tables

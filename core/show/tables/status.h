@@ -25,20 +25,22 @@ struct Standings {
   double silent_seconds = 0;       // how long the scheduler has not answered; 0: it does
 };
 
-// One line per run: state, elapsed, step, loss, tokens/s, ETA, measured against estimated, reason.
-// top 0 means all of it; those that need a look come first. Columns that a narrow screen has no
-// room for are left out, the least important first.
-std::string status_table(const Standings& standings, const Screen& screen, std::size_t top);
-// All experiments in one document, with the runs of all of them in one list.
-std::string status_csv(const std::vector<Standings>& all);
-std::string status_json(const std::vector<Standings>& all);
+// One line per run: state, elapsed, step, loss, tokens/s, ETA, measured against estimated, reason; those that need
+// a look come first. top 0 means all of them.
+show::Table status_table(const Standings& standings, std::size_t top);
+
+// The runs of all experiments in one table, for programs.
+show::Table status_runs(std::string name, const std::vector<Standings>& all);
+
+// Where experiments stand.
+show::Answer status_answer(const std::vector<Standings>& all, std::size_t top);
 
 // "12 finished, 3 running, 185 pending", and the GPU-hours.
 std::string status_summary(const Standings& standings);
 
 // The live picture: a bar for all, then as many runs as there are lines for. No line is longer than
 // the screen, and one line of it stays free for the cursor.
-std::string watch_screen(const Standings& standings, const Screen& screen, std::size_t lines);
+std::string watch_screen(const Standings& standings, const show::Screen& screen, std::size_t lines);
 
 // What changed between two looks, a line for each run.
 std::vector<std::string> changes(const Standings& before, const Standings& now);
@@ -51,6 +53,6 @@ struct MeasuredAnswer {
 };
 MeasuredAnswer measured_answer(const Standings& standings);
 // What was measured beside what was estimated, fastest first; empty when nothing was measured.
-std::string measured_table(const Standings& standings, const Screen& screen);
+show::Table measured_table(const Standings& standings);
 
 }  // namespace orch::tables

@@ -50,16 +50,14 @@ std::string lines(const Groups& groups) {
 
 }  // namespace
 
-std::string rejected_by_reason(const std::vector<plan::Rejected>& rejected, const Screen& screen) {
-  if (rejected.empty()) return "";
+show::Findings rejected_by_reason(const std::vector<plan::Rejected>& rejected) {
+  if (rejected.empty()) return {};
   std::vector<const std::vector<Error>*> lists;
   for (const auto& run : rejected) lists.push_back(&run.reasons);
-  return paint(fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")), "1",
-               screen) +
-         "\n" + lines(by_reason(lists));
+  return {fmt::format("{} rejected, by reason:", plural(rejected.size(), "run")), {{"rejected", lines(by_reason(lists))}}};
 }
 
-std::string warnings_by_subject(const RankedRuns& result) {
+show::Findings warnings_by_subject(const RankedRuns& result) {
   std::vector<const std::vector<Error>*> lists;
   std::size_t warned = 0;
   for (const auto* run : result.runs) {
@@ -67,8 +65,8 @@ std::string warnings_by_subject(const RankedRuns& result) {
     ++warned;
     lists.push_back(&run->run.warnings);
   }
-  if (warned == 0) return "";
-  return fmt::format("{} with warnings:\n", plural(warned, "run")) + lines(by_reason(lists));
+  if (warned == 0) return {};
+  return {fmt::format("{} with warnings:", plural(warned, "run")), {{"warnings", lines(by_reason(lists))}}};
 }
 
 std::string unequal_text(const RankedRuns& result) {

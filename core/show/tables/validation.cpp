@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/csv.h"
 #include "core/base/text.h"
 #include "core/base/units.h"
-#include "core/show/tables/json.h"
 
 namespace orch::tables {
 namespace {
 
 using published::Judged, published::Score;
+using show::Cell, show::Value;
 using Cells = std::vector<std::string>;
 
 constexpr std::size_t kWorst = 10;
@@ -26,42 +25,59 @@ std::string seconds(double value) {
   return fmt::format("{:.{}f}", value, value >= 100 ? 1 : value >= 1 ? 2 : 3);
 }
 
-Cells score_cells(const std::string& name, const Score& s) {
-  return {printable(name),
-          std::to_string(s.n),
-          percent(s.mape),
-          percent(s.median),
-          percent(s.p90),
-          s.bias ? fmt::format("{:+.1f}", *s.bias) : "-",
-          percent(s.spearman, 2),
-          percent(s.regret, 2),
-          percent(s.coverage90, 0),
-          std::to_string(s.memory_n),
-          percent(s.memory_mape),
-          std::to_string(s.oom_hit),
-          std::to_string(s.oom_miss),
-          std::to_string(s.oom_false_alarm)};
-}
+// A source, or a table of it.
+struct Scored {
+  std::string name, of;  // of: its source, where it is a table
+  const Score* score;
+};
 
-Rows score_grid(const Validation& v, const std::string& indent) {
-  Rows grid{{"source, table", "n", "MAPE %", "median", "p90", "bias", "Spearman", "regret %",
-             "in range %", "memory n", "MAPE %", "OOM hit", "miss", "false"}};
-  const bool verdicts = v.detail != Detail::all;
-  if (verdicts) grid.front().insert(grid.front().end(), {"recall %", "precision %"});
-  if (v.detail == Detail::size) grid.front().front() = "source, size";
-  const auto add = [&](const std::string& name, const Score& score) {
-    grid.push_back(score_cells(name, score));
-    if (!verdicts) return;
-    grid.back().push_back(percent(score.recall()));
-    grid.back().push_back(percent(score.precision()));
-  };
+show::Table scores_table(const Validation& v) {
+  std::vector<Scored> rows;
   for (const auto& [source, score] : v.scores.by_source) {
-    add(source, score);
+    rows.push_back({source, "", &score});
     if (v.detail == Detail::source) continue;
-    for (const auto& table : v.scores.tables.at(source))
-      add(indent + table, v.scores.by_table.at(table));
+    for (const auto& table : v.scores.tables.at(source)) rows.push_back({table, source, &v.scores.by_table.at(table)});
   }
-  return grid;
+  show::Columns<Scored> columns(std::move(rows));
+  columns.add("source", [](const Scored& s) { return s.of.empty() ? s.name : s.of; });
+  columns.add("table", v.detail == Detail::size ? "source, size" : "source, table", 0, [](const Scored& s) -> Cell {
+    return {s.of.empty() ? Value() : Value(s.name), (s.of.empty() ? "" : "· ") + s.name};
+  });
+  const auto share = [&](const char* name, const char* title, std::optional<double> Score::*which, int digits = 1) {
+    columns.add(name, title, 0, [which, digits](const Scored& s) -> Cell {
+      const auto& value = (*s.score).*which;
+      return {value ? Value(*value) : Value(), percent(value, digits)};
+    });
+  };
+  const auto count = [&](const char* name, const char* title, std::size_t Score::*which) {
+    columns.add(name, title, 0, [which](const Scored& s) { return (*s.score).*which; });
+  };
+  count("n", "n", &Score::n);
+  share("mape", "MAPE %", &Score::mape);
+  share("median", "median", &Score::median);
+  share("p90", "p90", &Score::p90);
+  columns.add("bias", "bias", 0, [](const Scored& s) -> Cell {
+    const auto& bias = s.score->bias;
+    return {bias ? Value(*bias) : Value(), bias ? fmt::format("{:+.1f}", *bias) : "-"};
+  });
+  share("spearman", "Spearman", &Score::spearman, 2);
+  share("regret", "regret %", &Score::regret, 2);
+  share("coverage90", "in range %", &Score::coverage90, 0);
+  count("memory_n", "memory n", &Score::memory_n);
+  share("memory_mape", "MAPE %", &Score::memory_mape);
+  count("oom_hit", "OOM hit", &Score::oom_hit);
+  count("oom_miss", "miss", &Score::oom_miss);
+  count("oom_false_alarm", "false", &Score::oom_false_alarm);
+  const bool verdicts = v.detail != Detail::all;
+  const auto verdict = [&](const char* name, const char* title, std::optional<double> (Score::*which)() const) {
+    columns.add(name, verdicts ? title : "", 0, [which](const Scored& s) -> Cell {
+      const auto value = (s.score->*which)();
+      return {value ? Value(*value) : Value(), percent(value)};
+    });
+  };
+  verdict("oom_recall", "recall %", &Score::recall);
+  verdict("oom_precision", "precision %", &Score::precision);
+  return columns.table("scores");
 }
 
 std::string range(const Judged& row) {
@@ -82,19 +98,34 @@ std::string remarks(const Validation& v, const Judged& row) {
   return printable(join(parts, "; "));
 }
 
-Rows row_grid(const Validation& v, const std::vector<const Judged*>& rows) {
-  Rows grid{{"row", "table", "measured s", "predicted s", "range", "error %", "GiB", "predicted",
-             "fit", "status", "remarks"}};
-  for (const auto* row : rows) {
-    const auto& s = *row->sample;
-    grid.push_back({printable(s.id), printable(s.table),
-                    s.step_seconds ? seconds(*s.step_seconds) : "",
-                    seconds(row->prediction.step_seconds), range(*row),
-                    row->has_time() ? fmt::format("{:+.1f}", row->error()) : "",
-                    gib(s.memory_bytes), format_gib(row->memory_bytes()),
-                    std::string(plan::name(row->prediction.fit)), s.status, remarks(v, *row)});
-  }
-  return grid;
+// The rows with what was predicted of them; for programs, those that people do not see, too.
+show::Table rows_table(const Validation& v, std::string name, std::string title, std::vector<const Judged*> rows) {
+  show::Columns<Judged> columns(std::move(rows));
+  const auto text = [&](const char* title, auto read) { columns.add("", title, 0, read); };
+  const auto seconds_cell = [](std::optional<double> value) -> Cell { return value ? Cell(Value(*value), seconds(*value)) : Cell(); };
+  columns.add("id", "row", 0, [](const Judged& row) { return row.sample->id; });
+  columns.add("source", [](const Judged& row) { return row.sample->source; });
+  columns.add("table", "table", 0, [](const Judged& row) { return row.sample->table; });
+  columns.add("measured_seconds", "measured s", 0, [=](const Judged& row) { return seconds_cell(row.sample->step_seconds); });
+  columns.add("predicted_seconds", "predicted s", 0, [=](const Judged& row) { return seconds_cell(row.prediction.step_seconds); });
+  columns.add("low", [](const Judged& row) { return row.prediction.step_low; });
+  columns.add("high", [](const Judged& row) { return row.prediction.step_high; });
+  text("range", range);
+  columns.add("error", "error %", 0, [](const Judged& row) -> Cell {
+    return row.has_time() ? Cell(Value(row.error()), fmt::format("{:+.1f}", row.error())) : Cell();
+  });
+  columns.add("measured_memory", "GiB", 0, [](const Judged& row) -> Cell {
+    const auto& bytes = row.sample->memory_bytes;
+    return {bytes ? Value(*bytes) : Value(), gib(bytes)};
+  });
+  columns.add("predicted_memory", "predicted", 0, [](const Judged& row) -> Cell {
+    return {Value(static_cast<std::int64_t>(std::llround(row.memory_bytes()))), format_gib(row.memory_bytes())};
+  });
+  columns.add("fit", "fit", 0, [](const Judged& row) { return plan::name(row.prediction.fit); });
+  columns.add("status", "status", 0, [](const Judged& row) { return row.sample->status; });
+  columns.add("assumed", [](const Judged& row) { return join(row.sample->assumed, "; "); });
+  text("remarks", [&v](const Judged& row) { return remarks(v, row); });
+  return columns.table(std::move(name), std::move(title));
 }
 
 std::vector<const Judged*> all(const Validation& v) {
@@ -127,7 +158,7 @@ std::string wrong_fates(const Validation& v) {
                        format_gib(row.sample->run.partition->gpu.usable_memory.value),
                        why.empty() ? "" : " (" + why + ")");
   }
-  return out.empty() ? "" : "\nWrong about memory:\n" + out;
+  return out;
 }
 
 std::string skipped(const Validation& v) {
@@ -137,49 +168,7 @@ std::string skipped(const Validation& v) {
   for (const auto& [reason, ids] : by_reason)
     out +=
         fmt::format("  {:>3}  {}: {}\n", ids.size(), printable(reason), printable(join(ids, ", ")));
-  return out.empty() ? "" : "\nSkipped:\n" + out;
-}
-
-Json score_json(const published::Score& s) {
-  return {{"n", s.n},
-          {"mape", or_null(s.mape)},
-          {"median", or_null(s.median)},
-          {"p90", or_null(s.p90)},
-          {"bias", or_null(s.bias)},
-          {"spearman", or_null(s.spearman)},
-          {"regret", or_null(s.regret)},
-          {"coverage90", or_null(s.coverage90)},
-          {"memory_n", s.memory_n},
-          {"memory_mape", or_null(s.memory_mape)},
-          {"oom_hit", s.oom_hit},
-          {"oom_miss", s.oom_miss},
-          {"oom_false_alarm", s.oom_false_alarm},
-          {"oom_recall", or_null(s.recall())},
-          {"oom_precision", or_null(s.precision())}};
-}
-
-Json scores_json(const std::map<std::string, published::Score>& scores) {
-  Json json = Json::object();
-  for (const auto& [name, score] : scores) json[name] = score_json(score);
-  return json;
-}
-
-Json row_json(const published::Judged& row) {
-  const auto& s = *row.sample;
-  const auto& p = row.prediction;
-  return {{"id", s.id},
-          {"source", s.source},
-          {"table", s.table},
-          {"measured_seconds", or_null(s.step_seconds)},
-          {"predicted_seconds", p.step_seconds},
-          {"low", p.step_low},
-          {"high", p.step_high},
-          {"error", row.has_time() ? Json(row.error()) : Json()},
-          {"measured_memory", or_null(s.memory_bytes)},
-          {"predicted_memory", std::llround(row.memory_bytes())},
-          {"fit", plan::name(p.fit)},
-          {"status", s.status},
-          {"assumed", s.assumed}};
+  return out;
 }
 
 }  // namespace
@@ -208,44 +197,29 @@ std::string left_out(const Validation& v) {
                      v.samples.duplicates);
 }
 
-std::string validation_table(const Validation& v, const Screen& screen, bool all_rows) {
-  const auto scores = grid(score_grid(v, screen.markdown ? "· " : "  "), screen);
-  if (screen.markdown) return all_rows ? scores + "\n" + grid(row_grid(v, all(v)), screen) : scores;
-  auto out = fmt::format("Predicted against measured, calibrated: {}. Errors in percent.\n\n",
-                         v.calibrate) +
-             scores;
-  if (v.detail != Detail::all && !all_rows) return out + wrap(skipped(v) + "\n" + left_out(v), screen);
-  out += all_rows ? "\nRows:\n" : "\nFurthest off:\n";
-  out += grid(row_grid(v, all_rows ? all(v) : worst(v)), screen);
-  return out + wrap(wrong_fates(v) + skipped(v) + "\n" + left_out(v), screen);
-}
-
-std::string validation_csv(const Validation& v) {
-  CsvWriter out(
-      "id,source,table,measured_seconds,predicted_seconds,low,high,error,measured_memory,"
-      "predicted_memory,fit,status,assumed");
-  for (const auto& row : v.rows) {
-    const auto& s = *row.sample;
-    const auto& p = row.prediction;
-    out.row({s.id, s.source, s.table, s.step_seconds, p.step_seconds, p.step_low, p.step_high,
-             row.has_time() ? CsvCell(row.error()) : CsvCell(), s.memory_bytes,
-             fmt::format("{:.0f}", row.memory_bytes()), plan::name(p.fit), s.status,
-             join(s.assumed, "; ")});
-  }
-  return out.text();
-}
-
-std::string validation_json(const Validation& v) {
-  Json rows = Json::array(), skipped = Json::array();
-  for (const auto& row : v.rows) rows.push_back(row_json(row));
-  for (const auto& row : v.samples.skipped)
-    skipped.push_back(
-        {{"id", row.id}, {"source", row.source}, {"table", row.table}, {"reason", row.reason}});
-  return dump({{"version", 1},
-               {"by_source", scores_json(v.scores.by_source)},
-               {"by_table", scores_json(v.scores.by_table)},
-               {"rows", std::move(rows)},
-               {"skipped", std::move(skipped)}});
+show::Answer validation_answer(const Validation& v, bool all_rows) {
+  show::Answer out;
+  const auto add = [&](show::Section section) { out.sections.push_back(std::move(section)); };
+  const auto say = [&](const char* kind, const char* title, std::string text) {
+    if (!text.empty()) add(show::Findings{title, {{kind, std::move(text)}}});
+  };
+  const auto rows = rows_table(v, "rows", "Rows", all(v));
+  auto scores = scores_table(v);
+  scores.above = {fmt::format("Predicted against measured, calibrated: {}. Errors in percent.", v.calibrate)};
+  add(show::for_programs(rows));  // CSV has them, whatever people are shown
+  add(std::move(scores));
+  if (all_rows) add(show::for_people(rows));
+  if (v.detail == Detail::all && !all_rows) add(rows_table(v, "", "Furthest off", worst(v)));
+  if (v.detail == Detail::all || all_rows) say("memory", "Wrong about memory", wrong_fates(v));
+  say("skipped", "Skipped", skipped(v));
+  show::Columns<published::Skipped> gone(v.samples.skipped);
+  gone.add("id", [](const auto& row) { return row.id; });
+  gone.add("source", [](const auto& row) { return row.source; });
+  gone.add("table", [](const auto& row) { return row.table; });
+  gone.add("reason", [](const auto& row) { return row.reason; });
+  add(gone.table("skipped"));
+  say("left_out", "", left_out(v));
+  return out;
 }
 
 }  // namespace orch::tables

@@ -37,9 +37,7 @@ struct Validation {
 
 // Scores by source and table, then the worst rows (or all), the verdicts on memory that were wrong,
 // and what was left out.
-std::string validation_table(const Validation& validation, const Screen& screen, bool all_rows);
-std::string validation_csv(const Validation& validation);   // the rows
-std::string validation_json(const Validation& validation);  // scores, rows, skipped
+show::Answer validation_answer(const Validation& validation, bool all_rows);
 
 // "31 suspect and 34 duplicate rows left out, 12 skipped", in a line of its own.
 std::string left_out(const Validation& validation);

@@ -10,6 +10,7 @@ namespace orch::tables {
 namespace {
 
 using record::State;
+using show::Screen, show::cut, show::paint;
 
 std::string bar(double share, std::size_t width) {
   static constexpr std::string_view kParts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

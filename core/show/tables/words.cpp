@@ -27,6 +27,16 @@ std::string quantity_text(record::Dimension unit, double value) {
   return unit == record::Dimension::loss ? fmt::format("{:.4g}", shown) : significant(shown);
 }
 
+show::Cell quantity_cell(const record::Quantity& quantity, const record::Quantity::Value& value) {
+  if (!value) return {};
+  const auto exact = [&](double number) {
+    return is_in_bytes(quantity) ? show::Value(static_cast<std::int64_t>(std::llround(number))) : show::Value(number);
+  };
+  show::Cell out{exact(value->value), quantity_text(quantity.unit, value->value)};
+  if (value->has_limits()) out.low = exact(*value->low), out.high = exact(*value->high);
+  return out;
+}
+
 bool is_in_bytes(const record::Quantity& quantity) {
   return quantity.unit == record::Dimension::memory || quantity.unit == record::Dimension::traffic;
 }

@@ -8,6 +8,7 @@
 #include "core/base/date.h"
 #include "core/plan/estimate.h"
 #include "core/record/quantities.h"
+#include "core/show/answer.h"
 
 namespace orch::tables {
 
@@ -19,6 +20,9 @@ std::string significant(double value);
 
 // A quantity in the unit that people read: "15.9", "1,234", "3.2 %".
 std::string quantity_text(record::Dimension unit, double value);
+
+// The number itself with its limits, bytes as whole ones, and the text of it.
+show::Cell quantity_cell(const record::Quantity& quantity, const record::Quantity::Value& value);
 
 bool is_in_bytes(const record::Quantity& quantity);
 

@@ -8,6 +8,7 @@
 
 using namespace orch;
 using namespace orch::tables;
+using test::answer_text;
 using Catch::Matchers::ContainsSubstring;
 using test::planned;
 

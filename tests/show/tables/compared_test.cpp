@@ -107,29 +107,37 @@ TEST_CASE("memory is compared item by item, and the peak by itself", "[report][c
   CHECK(comparison.total.error() == Approx(-22.5));
 }
 
+static std::string explained(const plan::Planned& planned, const show::Screen& screen, const record::Measurement* measured = nullptr) {
+  return show::text(explain(planned, {}, measured), screen);
+}
+static nlohmann::json explain_json(const plan::Planned& planned, const record::Measurement* measured = nullptr) {
+  return nlohmann::json::parse(show::text_as("json", explain(planned, {}, measured), {}));
+}
+
 TEST_CASE("explain shows measured beside estimated in every format", "[report][compared]") {
   const auto planned = ddp();
   const auto with = measured_run();
-  const auto text = explain(planned, {}, {}, &with);
+  const auto text = explained(planned, {}, &with);
   CHECK(text.find("Measured: seconds of one step") != std::string::npos);
   CHECK(text.find("pipeline bubble (not measured)") != std::string::npos);
   CHECK(text.find("data (not estimated)") != std::string::npos);
   CHECK(text.find("+12.5 %") != std::string::npos);
-  CHECK(explain(planned, {}, {}).find("Measured") == std::string::npos);
+  CHECK(explained(planned, {}).find("Measured") == std::string::npos);
   CHECK(text.find("While it trained") == std::string::npos);
   auto noted = with;
   noted.stated["clock_mhz"] = 2900;
-  CHECK(explain(planned, {}, {}, &noted).find("\nWhile it trained, its clock was 2,900 MHz\n") != std::string::npos);
+  CHECK(explained(planned, {}, &noted).find("\nWhile it trained, its clock was 2,900 MHz\n") != std::string::npos);
   noted.stated["others_share"] = 0.741;
-  CHECK(explain(planned, {}, {}, &noted)
+  CHECK(explained(planned, {}, &noted)
             .find("\nWhile it trained, other programs used 74 % of the machine: measure again when it is idle; its "
                   "clock was 2,900 MHz\n") != std::string::npos);
-  const auto markdown = explain(planned, {}, {.markdown = true}, &with);
+  const auto markdown = explained(planned, {.markdown = true}, &with);
   CHECK(markdown.starts_with("# ddp-1\n\n- "));
   CHECK(markdown.find("\n## Measured: bytes of one rank\n\n| measured |") != std::string::npos);
-  const auto json = nlohmann::json::parse(explain_json(planned, {}, &with))["run"]["measured"];
-  CHECK(json["time"]["total"]["error_percent"] == 12.5);
-  CHECK(json["time"]["items"].size() == 6);
-  CHECK(json["memory"]["sum"]["measured"] == 207);
-  CHECK(nlohmann::json::parse(explain_json(planned, {}))["run"].count("measured") == 0);
+  const auto json = explain_json(planned, &with);
+  REQUIRE(json["measured_time"].size() == 6 + 2);  // the sum and the step
+  CHECK(json["measured_time"][7]["error_percent"] == 12.5);
+  const auto& memory = json["measured_memory"];
+  CHECK(memory[memory.size() - 2]["measured"] == 207);
+  CHECK_FALSE(explain_json(planned).contains("measured_time"));
 }

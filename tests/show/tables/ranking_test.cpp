@@ -9,6 +9,7 @@
 
 using namespace orch;
 using namespace orch::tables;
+using test::csv, test::table;
 using Catch::Matchers::ContainsSubstring;
 using test::planned;
 
@@ -137,8 +138,8 @@ TEST_CASE("tables, Markdown and CSV show place and range", "[report][ranking]") 
   CHECK_THAT(table(result, {}, 0), ContainsSubstring("\n 3  c "));
   CHECK_THAT(table(result, {.markdown = true}, 0),
              ContainsSubstring("| 1= | b |") && ContainsSubstring("| 109–132 |"));
-  CHECK_THAT(csv(result), ContainsSubstring("\n1,true,a-1,a,") &&
-                              ContainsSubstring("\n3,false,c-1,c,") &&
+  CHECK_THAT(csv(result), ContainsSubstring("\na-1,1,true,a,") &&
+                              ContainsSubstring("\nc-1,3,false,c,") &&
                               ContainsSubstring(",100,90.90909091,110,2400,"));
   CHECK_THAT(test::json_of(result), ContainsSubstring("\"rank\": 3,\n      \"tie\": false") &&
                                ContainsSubstring("\"days_low\": 90.9"));

@@ -8,6 +8,8 @@
 
 using namespace orch;
 using namespace orch::tables;
+using namespace orch::show;
+using test::csv;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -83,7 +85,7 @@ TEST_CASE("a bar or a line break in a cell does not break a Markdown table", "[r
 
 TEST_CASE("commas and quotes in a CSV cell are quoted", "[report]") {
   const auto run = planned("a,\"b\"");
-  CHECK_THAT(csv(result_of(run)), ContainsSubstring("plain-1,plain,\"note=a,\"\"b\"\"\",plain,"));
+  CHECK_THAT(csv(result_of(run)), ContainsSubstring(",\"note=a,\"\"b\"\"\","));
 }
 
 TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
@@ -91,10 +93,10 @@ TEST_CASE("a text that is not UTF-8 is still JSON", "[report]") {
   CHECK_THAT(test::json_of(result_of(run)), ContainsSubstring("\"variant\": \"note=caf\xef\xbf\xbd\""));
 }
 
-TEST_CASE("JSON that is printed run by run is the document that a library writes", "[report]") {
+TEST_CASE("JSON is printed in pieces", "[report]") {
   std::vector<plan::Planned> runs;
   for (int i = 0; i < 300; ++i) runs.push_back(planned("line\n\"" + std::to_string(i) + "\""));
-  const std::vector<plan::Rejected> rejected{{"x-1", {{"heads", "are odd", ""}}}, {"x-2", {}}};
+  const std::vector<plan::Rejected> rejected{{"x-1", {{"heads", "are odd", ""}, {"gpus", "are few", ""}}}, {"x-2", {}}};
   for (const bool some : {true, false}) {
     tables::RankedRuns result;
     result.experiment = &kPlain;
@@ -103,15 +105,15 @@ TEST_CASE("JSON that is printed run by run is the document that a library writes
       if (some) result.runs.push_back(&run);
     std::size_t pieces = 0, longest = 0;
     std::string text;
-    print_json(result, nullptr, [&](const std::string& piece) {
+    show::print_json(plan_answer(result, 0), [&](const std::string& piece) {
       ++pieces;
       longest = std::max(longest, piece.size());
       text += piece;
     });
     const auto read = nlohmann::ordered_json::parse(text);
-    CHECK(read["runs"].size() == (some ? 300 : 0));
-    CHECK(read["rejected"].size() == (some ? 2 : 0));
-    CHECK((text == read.dump(2) + "\n"));
+    REQUIRE(read["runs"].size() == (some ? 300 : 0));
+    CHECK(read["rejected"].size() == (some ? 2 : 0));  // a row for each reason
+    if (some) CHECK(read["runs"][299]["note"] == "line\n\"299\"");
     CHECK((pieces > 1) == some);
     CHECK(longest < 80'000);
   }
@@ -123,7 +125,7 @@ TEST_CASE("a run counts once for each reason, whatever its numbers", "[report]")
       {"b", {{"heads", "24 % 7", "try 6"}}},
       {"c", {{"heads", "too many", ""}}},
   };
-  CHECK(rejected_by_reason(rejected, {}) ==
+  CHECK(test::text_of(rejected_by_reason(rejected)) ==
         "3 runs rejected, by reason:\n"
         "       2  heads: e.g. 20 % 3\n"
         "          try 2\n"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/show/tables/report.h"
+#include "core/show/tables/plan.h"
 
 // Priced runs made by hand.
 namespace orch::tables::test {
@@ -31,11 +31,16 @@ inline plan::Planned planned(const std::string& strategy, double days, double fa
 
 inline const std::vector<plan::Rejected> kNone;
 
-inline std::string json_of(const RankedRuns& result) {
-  std::string out;
-  print_json(result, nullptr, [&](const std::string& text) { out += text; });
-  return out;
+inline std::string json_of(const RankedRuns& result) { return show::text_as("json", plan_answer(result, 0), {}); }
+inline std::string csv(const RankedRuns& result) { return show::text_as("csv", plan_answer(result, 0), {}); }
+inline std::string table(const RankedRuns& result, const show::Screen& screen, std::size_t top) {
+  return show::text(runs_table(result, top), screen);
 }
+inline std::string answer_text(const RankedRuns& result) {
+  const auto answer = plan_answer(result, 0);
+  return show::text(show::Answer{"", "", {answer.sections.back()}}, {});
+}
+inline std::string text_of(const show::Findings& findings) { return show::text(show::Answer{"", "", {findings}}, {}); }
 
 inline RankedRuns result_of(const plan::Experiment& experiment,
                         const std::vector<plan::Planned>& runs) {

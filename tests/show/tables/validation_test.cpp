@@ -61,6 +61,12 @@ struct World {
   Validation validation() const { return {judged, samples, odd, "none"}; }
 };
 
+std::string validation_table(const Validation& v, const show::Screen& screen, bool all_rows) {
+  return show::text(validation_answer(v, all_rows), screen);
+}
+std::string validation_csv(const Validation& v) { return show::text_as("csv", validation_answer(v, false), {}); }
+std::string validation_json(const Validation& v) { return show::text_as("json", validation_answer(v, false), {}); }
+
 TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation]") {
   const World world;
   const auto json = nlohmann::ordered_json::parse(validation_json(world.validation()));
@@ -70,24 +76,28 @@ TEST_CASE("the JSON of a validation has exactly its shape", "[report][validation
     return out;
   };
   using Keys = std::vector<std::string>;
-  CHECK(keys(json) == Keys{"version", "by_source", "by_table", "rows", "skipped"});
-  CHECK(json["version"] == 1);
-  CHECK(keys(json["by_source"]) == Keys{"other (unexplained)", "s"});
-  CHECK(keys(json["by_table"]) == Keys{"t0", "t1", "t2 (unexplained)"});
-  const auto& s = json["by_source"]["s"];
-  CHECK(keys(s) == Keys{"n", "mape", "median", "p90", "bias", "spearman", "regret", "coverage90",
-                        "memory_n", "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm", "oom_recall", "oom_precision"});
+  CHECK(keys(json) == Keys{"schema", "rows", "scores", "skipped", "findings"});
+  CHECK(json["schema"] == 1);
+  REQUIRE(json["scores"].size() == 5);  // two sources, and their tables
+  CHECK(keys(json["scores"][0]) ==
+        Keys{"source", "table", "n", "mape", "median", "p90", "bias", "spearman", "regret", "coverage90", "memory_n",
+             "memory_mape", "oom_hit", "oom_miss", "oom_false_alarm", "oom_recall", "oom_precision"});
+  CHECK(json["scores"][0]["source"] == "other (unexplained)");
+  CHECK(json["scores"][0]["coverage90"] == 0.0);
+  CHECK(json["scores"][1]["table"] == "t2 (unexplained)");
+  const auto& s = json["scores"][2];
+  CHECK(s["source"] == "s");
+  CHECK(s["table"].is_null());
   CHECK(s["n"] == 1);
   CHECK(std::abs(s["mape"].get<double>() - 10) < 1e-9);
   CHECK(s["coverage90"] == 100.0);  // 100 s in [88, 132]
   CHECK(s["spearman"].is_null());
   CHECK(s["oom_miss"] == 1);
-  CHECK(json["by_source"]["other (unexplained)"]["coverage90"] == 0.0);
   REQUIRE(json["rows"].size() == 3);
   CHECK(keys(json["rows"][0]) ==
         Keys{"id", "source", "table", "measured_seconds", "predicted_seconds", "low", "high",
              "error", "measured_memory", "predicted_memory", "fit", "status", "assumed"});
-  CHECK(json["rows"][0]["assumed"].size() == 2);
+  CHECK(json["rows"][0]["assumed"] == "mbs 1; seq 2048, as usual");
   CHECK(json["rows"][1]["measured_seconds"].is_null());
   CHECK(json["rows"][1]["error"].is_null());
   CHECK(json["rows"][1]["status"] == "oom");
@@ -105,7 +115,7 @@ TEST_CASE("the table tells what is off, skipped and left out", "[report][validat
   CHECK(has(text, "3 rows judged, 2 skipped; left out: 3 suspect, 4 printed twice"));
   CHECK(has(text, "ran out of memory, predicted 46.0 GiB of 79.0"));
   CHECK_FALSE(has(text, "\x1b"));
-  CHECK(has(validation_table(world.validation(), {}, true), "Rows:"));
+  CHECK(has(validation_table(world.validation(), {}, true), "\nRows\n"));
   CHECK(has(validation_table(world.validation(), {.markdown = true}, true), "| a | t0 | 100.0 | 110.0 |"));
   const auto markdown = validation_table(world.validation(), {.markdown = true}, false);
   CHECK(has(markdown, "| s | 1 | 10.0 |"));
@@ -156,7 +166,7 @@ TEST_CASE("a plot of nothing says so", "[report][validation]") {
   const UnexplainedRows odd;
   const Validation empty(rows, none, odd, "none");
   CHECK(has(plot(empty), "no row has a step time"));
-  CHECK(has(validation_json(empty), "\"by_source\": {}"));
+  CHECK(has(validation_json(empty), "\"scores\": []"));
   CHECK(has(validation_table(empty, {}, false), "0 rows judged"));
 }
 

@@ -2,9 +2,9 @@
 #include <cctype>
 
 #include "core/base/text.h"
-#include "core/show/tables/columns.h"
+#include "core/show/screen.h"
 
-namespace orch::tables {
+namespace orch::show {
 namespace {
 
 const std::string kIndent(6, ' ');
@@ -34,21 +34,6 @@ std::vector<std::size_t> widths(const Rows& rows) {
 std::string pad(const std::string& text, std::size_t width, bool right) {
   const std::string blanks(width - std::min(width, display_width(text)), ' ');
   return right ? blanks + text : text + blanks;
-}
-
-bool is_blank(const Filled& column) {
-  return std::all_of(column.texts.begin() + 1, column.texts.end(),
-                     [](const auto& text) { return text.empty(); });
-}
-
-std::size_t width_in(const std::vector<Filled>& columns) {
-  std::size_t width = 0;
-  for (const auto& column : columns) {
-    std::size_t widest = 0;
-    for (const auto& cell : column.texts) widest = std::max(widest, display_width(cell));
-    width += column.rank == kBelow ? 0 : widest + 2;
-  }
-  return width;
 }
 
 // Where the text of a line begins: "      18  heads: ..." has its count before it.
@@ -168,18 +153,11 @@ std::string grid(const Rows& rows, const Screen& screen) {
   return out;
 }
 
-Rows fitting_rows(std::vector<Filled> columns, const Screen& screen) {
-  std::erase_if(columns, is_blank);
-  while (screen.width > 0 && width_in(columns) > screen.width + 2) {
-    const auto least = std::max_element(columns.begin(), columns.end(),
-                                        [](auto& a, auto& b) { return a.rank < b.rank; });
-    if (least->rank <= 0) break;
-    columns.erase(least);
-  }
-  Rows rows(columns.empty() ? 0 : columns[0].texts.size());
-  for (auto& column : columns)
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].push_back(std::move(column.texts[r]));
-  return rows;
+std::size_t width_of(const Rows& rows) {
+  std::size_t widest = 0;
+  const auto text = grid(rows, {});
+  for (const auto& line : split(text, '\n')) widest = std::max(widest, display_width(line));
+  return widest;
 }
 
-}  // namespace orch::tables
+}  // namespace orch::show

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/plan/value.h"
+#include "core/show/screen.h"
+
+// What a verb answers: tables and sentences, which one room shows on a terminal, as Markdown, as CSV and as JSON.
+namespace orch::show {
+
+using plan::Value;
+
+enum class Mark { none, good, warning, bad };
+
+// A value for programs, and a text for people.
+struct Cell {
+  Value value = {};  // nothing: not known
+  Value low = {}, high = {};
+  std::string text = {};
+
+  Cell() = default;
+  // One text for both.
+  Cell(std::string said) : value(said), text(std::move(said)) {}
+  Cell(const char* said) : Cell(std::string(said)) {}
+  Cell(std::string_view said) : Cell(std::string(said)) {}
+  Cell(bool said) : Cell(Value(said)) {}
+  Cell(double number) : Cell(Value(number)) {}
+  template <std::integral Whole>
+  Cell(Whole number) : Cell(Value(static_cast<std::int64_t>(number))) {}
+  Cell(Value known) : value(std::move(known)), text(plan::is_given(value) ? plan::plain(value) : "") {}
+  Cell(Value known, std::string shown) : value(std::move(known)), text(std::move(shown)) {}
+};
+
+struct Column {
+  std::string name = {};   // for programs; empty: people alone see it
+  std::string title = {};  // for people; empty: programs alone see it
+  int rank = 0;            // the highest goes first on a narrow screen, 0 always stays
+  std::function<Cell(std::size_t row)> cell = {};
+  std::string range = {};  // its limits are range_low and range_high
+  bool shared = false;     // on a terminal, said once above the table where all rows have the same
+  bool gives_way = false;  // cut where nothing else can be left out
+};
+inline constexpr int kBelow = -1;  // the rank of a last column that goes below its row
+
+struct Table {
+  std::string name = {};   // in JSON; empty: people alone see it
+  std::string title = {};  // a heading
+  std::vector<Column> columns = {};
+  std::size_t rows = 0;
+  std::vector<std::string> above = {};                      // lines
+  std::optional<std::vector<std::size_t>> first = {};       // the rows that a terminal has; none: all
+  std::string others = {};                                  // what is said of those that it has not
+  std::string below = {};                                   // lines
+  std::function<Mark(std::size_t row)> mark = {};
+};
+
+// A sentence, or some lines. Its kind is for programs: "answer", "sure", "warnings".
+struct Finding {
+  std::string kind;
+  std::string text;
+  Mark mark = Mark::none;
+};
+
+struct Findings {
+  std::string title = {};
+  std::vector<Finding> list = {};
+};
+
+// Names and values.
+struct Details {
+  std::string name = {};   // in JSON
+  std::string title = {};  // empty: programs alone see it
+  std::vector<std::pair<std::string, Value>> pairs = {};
+};
+
+using Section = std::variant<Table, Findings, Details>;
+
+struct Answer {
+  std::string name = {};   // for programs: of an experiment
+  std::string title = {};  // for people
+  std::vector<Section> sections = {};
+};
+
+// The columns of a table whose rows are these: its own, or others that outlive it.
+template <class Row>
+class Columns {
+ public:
+  explicit Columns(std::vector<Row> rows) : held_(std::make_shared<Held>(Held{std::move(rows), {}})) {
+    for (const auto& row : held_->own) held_->rows.push_back(&row);
+  }
+  explicit Columns(std::vector<const Row*> rows) : held_(std::make_shared<Held>(Held{{}, std::move(rows)})) {}
+
+  template <class Read>  // what a cell is made of, for a const Row&
+  Column& add(std::string name, std::string title, int rank, Read read) {
+    return all_.emplace_back(Column{std::move(name), std::move(title), rank, reader(std::move(read))});
+  }
+  Column& add(Column column) { return all_.emplace_back(std::move(column)); }
+  // For programs alone.
+  template <class Read>
+  Column& add(std::string name, Read read) {
+    return add(std::move(name), "", 0, std::move(read));
+  }
+  template <class Read>
+  std::function<Cell(std::size_t)> reader(Read read) const {
+    return [held = held_, read = std::move(read)](std::size_t row) { return Cell(read(*held->rows[row])); };
+  }
+  Column* find(std::string_view name) {
+    const auto found = std::ranges::find(all_, name, &Column::name);
+    return found == all_.end() ? nullptr : &*found;
+  }
+  const std::vector<const Row*>& rows() const { return held_->rows; }
+  bool has(std::string_view name) const { return std::ranges::find(all_, name, &Column::name) != all_.end(); }
+  Table table(std::string name, std::string title = {}) {
+    return {std::move(name), std::move(title), std::move(all_), held_->rows.size()};
+  }
+
+ private:
+  struct Held {
+    std::vector<Row> own;
+    std::vector<const Row*> rows;
+  };
+  std::shared_ptr<Held> held_;
+  std::vector<Column> all_;
+};
+
+// In pieces, as it is made: 200,000 runs have 600 MB of JSON.
+using Print = std::function<void(const std::string&)>;
+
+// The same without what people, or programs, see of it.
+Table for_programs(Table table);
+Table for_people(Table table);
+// Of texts whose first row is the head, for people alone.
+Table table_of(std::string title, Rows rows);
+
+// For people: on a terminal or, where the screen says so, as Markdown.
+std::string text(const Answer& answer, const Screen& screen);
+std::string text(const Table& table, const Screen& screen);
+// The first table that has a name.
+void print_csv(const Answer& answer, const Print& print);
+// {"schema": 1, "name": …, each table by its name as a list of objects, "findings": […]}
+void print_json(const Answer& answer, const Print& print);
+
+// "json", "csv", or else for people, as one text.
+std::string text_as(std::string_view format, const Answer& answer, const Screen& screen);
+
+}  // namespace orch::show

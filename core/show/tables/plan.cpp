@@ -1,0 +1,204 @@
+#include "core/show/tables/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>  // join, where fmt is newer
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "core/plan/vocabulary.h"
+#include "core/show/tables/ranking.h"
+#include "core/show/tables/words.h"
+
+namespace orch::tables {
+namespace {
+
+using plan::Planned;
+using show::Cell, show::Column, show::Mark, show::Value;
+using PlannedColumns = show::Columns<Planned>;
+
+// Settings that all runs of a strategy share: said once above the table.
+using Common = std::map<std::string, std::set<std::string>>;
+
+Common common_settings(const std::vector<const Planned*>& runs) {
+  Common common;
+  for (const auto* run : runs) {
+    const auto settings = split(plan::variant(run->run), ' ');
+    const std::set<std::string> mine(settings.begin(), settings.end());
+    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine);
+    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !mine.contains(s); });
+  }
+  for (auto& [strategy, settings] : common) settings.erase("");
+  return common;
+}
+
+// "deepspeed stage=1": the strategy and its settings, without those that are said already.
+std::string strategy_text(const Planned& planned, const Common& common) {
+  std::string out = planned.run.strategy->name;
+  const auto said = common.find(out);
+  for (const auto& setting : split(plan::variant(planned.run), ' '))
+    if (!setting.empty() && (said == common.end() || !said->second.contains(setting)))
+      out += " " + setting;
+  return out;
+}
+
+// Whose memory it is that does not suffice, where it is not the device's.
+std::string fit_text(const Planned& planned) {
+  const auto& e = planned.estimate;
+  const bool host = e.fit == plan::Fit::oom && e.peak_memory <= e.usable_memory;
+  return std::string(name(e.fit)) + (host ? " on the host" : "");
+}
+
+void add_ranks(const RankedRuns& result, PlannedColumns& to) {
+  const auto places = std::make_shared<const std::vector<Rank>>(ranks(result));
+  to.add({"rank", result.runs.size() < 2 ? "" : "#", 0, [places](std::size_t row) -> Cell {
+            const auto& rank = (*places)[row];
+            return {rank.place > 0 ? Value(static_cast<std::int64_t>(rank.place)) : Value(), rank.text()};
+          }});
+  to.add({"tie", "", 0, [places](std::size_t row) -> Cell { return (*places)[row].tie; }});
+}
+
+// Parameters and tokens are counted, however many they are.
+Value counted(Value value) {
+  const auto* real = std::get_if<double>(&value);
+  return real && *real == std::floor(*real) && std::abs(*real) < 1e18 ? Value(static_cast<std::int64_t>(*real)) : value;
+}
+
+// A field of a run; with a rank it is for people, too, who are told it once where all runs share it.
+void add_term(std::string_view name, std::optional<int> rank, PlannedColumns& to) {
+  const auto& term = *plan::find_term(name);
+  to.add(std::string(name), rank ? std::string(term.head) : "", rank.value_or(0),
+         [&term](const Planned& p) { return counted(term.read(p.run)); })
+      .shared = true;
+}
+
+// Sizes by which models of one name differ.
+void add_differing_sizes(PlannedColumns& to) {
+  for (const auto& term : plan::vocabulary()) {
+    if (to.has(term.name) || term.name == "params" || term.name == "seq" || !plan::is_of_model(term.name)) continue;
+    std::map<std::string, std::set<std::string>> values;
+    for (const auto* planned : to.rows()) values[planned->run.model.name].insert(plan::plain(term.read(planned->run)));
+    if (std::ranges::any_of(values, [](const auto& of) { return of.second.size() > 1; })) add_term(term.name, 1, to);
+  }
+}
+
+// The other fields; those of a model where some run has them.
+void add_other_terms(PlannedColumns& to) {
+  for (const auto& term : plan::vocabulary()) {
+    if (!term.read || to.has(term.name)) continue;
+    const bool given = std::ranges::any_of(to.rows(), [&](const auto* p) { return plan::is_given(term.read(p->run)); });
+    if (given || !plan::is_of_model(term.name)) add_term(term.name, std::nullopt, to);
+  }
+}
+
+// The parameters of all strategies in the experiment's order, whatever the ranking, besides those that are
+// fields of every run.
+void add_settings(const RankedRuns& result, PlannedColumns& to) {
+  const auto add = [&](const plan::Strategy& strategy) {
+    for (const auto& param : strategy.params)
+      if (!to.has(param.name))
+        to.add(param.name, [name = param.name](const Planned& p) {
+          const int i = p.run.strategy->index(name);
+          return i < 0 ? Value() : p.run.settings[static_cast<std::size_t>(i)];
+        });
+  };
+  for (const auto& asked : result.experiment->strategies) add(*asked.strategy);
+  for (const auto* planned : result.runs) add(*planned->run.strategy);
+}
+
+void add_estimates(PlannedColumns& to) {
+  for (const auto& quantity : record::quantities()) {
+    if (!quantity.estimated) continue;
+    const bool shown = quantity.rank != record::kUnshown;
+    to.add(std::string(quantity.name), shown ? std::string(quantity.head) : "", quantity.rank,
+           [&quantity](const Planned& p) { return quantity_cell(quantity, record::estimated(quantity, p.estimate)); })
+        .range = quantity.range;
+    if (quantity.name == "days_to_train")
+      to.add("", "90 % range", quantity.rank + 1, [](const Planned& p) -> Cell {
+        return range_text(p.estimate.range_of(p.estimate.days_to_train));
+      });
+  }
+}
+
+// The day on which a run ends, and the days that its range says.
+void add_dates(const plan::Calendar& calendar, PlannedColumns& to) {
+  if (!calendar.start) return;
+  to.add("start", [&calendar](const Planned&) { return format_date(*calendar.start); });
+  const auto add = [&](const char* name, const char* title, auto days) {
+    to.add(name, title, 3, [&calendar, days](const Planned& p) -> Cell {
+      const auto end = calendar.end(p.estimate.portions(days(p.estimate)));
+      return {end ? Value(format_date(*end)) : Value(), day_text(end)};
+    });
+  };
+  using plan::Estimate;
+  add("ends", "ends", [](const Estimate& e) { return e.days_to_train; });
+  add("ends_low", "", [](const Estimate& e) { return e.range_of(e.days_to_train).low; });
+  add("ends_high", "", [](const Estimate& e) { return e.range_of(e.days_to_train).high; });
+}
+
+void add_remarks(const plan::Experiment& experiment, PlannedColumns& to) {
+  to.add("tflops_convention", [](const Planned&) { return "megatron"; });
+  if (plan::has_limits(experiment.budget))
+    to.add("budget", [&experiment](const Planned& p) -> Cell {
+      return p.estimate.fit == plan::Fit::oom ? Cell() : name(standing(p, experiment));
+    });
+  to.add("priced_as", [](const Planned& p) { return p.estimate.stack; });
+  to.add("remarks", [](const Planned& p) { return join(p.estimate.remarks, "; "); });
+  to.add("fit_reason", [](const Planned& p) { return p.estimate.fit_reason; });
+  to.add("variant", [](const Planned& p) { return plan::variant(p.run); });
+  to.add("warnings", [](const Planned& p) { return p.run.warnings.size(); });
+}
+
+Mark mark_of(const Planned& run, bool first) {
+  const auto fit = run.estimate.fit;
+  if (first && fit != plan::Fit::oom) return Mark::good;
+  return fit == plan::Fit::oom ? Mark::bad : fit == plan::Fit::tight ? Mark::warning : Mark::none;
+}
+
+}  // namespace
+
+show::Table runs_table(const RankedRuns& result, std::size_t top) {
+  PlannedColumns columns(result.runs);
+  columns.add("id", [](const Planned& p) { return p.run.id; });
+  add_ranks(result, columns);
+  const auto common = common_settings(result.runs);
+  columns
+      .add("strategy", "strategy", 0,
+           [common](const Planned& p) -> Cell { return {Value(p.run.strategy->name), strategy_text(p, common)}; })
+      .gives_way = true;
+  add_term("model", 1, columns);
+  add_differing_sizes(columns);
+  if (!columns.has("seq")) add_term("seq", 1, columns);
+  columns.add("partition", "partition", 1, [](const Planned& p) -> Cell {
+    return {Value(p.run.partition->name), p.run.cluster->name + "/" + p.run.partition->name};
+  }).shared = true;
+  for (const auto& [name, rank] : std::initializer_list<std::pair<const char*, int>>{
+           {"gpus", 0}, {"tensor_parallel", 1}, {"pipeline_parallel", 1}, {"data_parallel", 8},
+           {"micro_batch", 1}, {"accumulate", 1}, {"global_batch", 8}})
+    add_term(name, rank, columns);
+  columns.add("fit", "fit", 0, [](const Planned& p) -> Cell { return {Value(std::string(name(p.estimate.fit))), fit_text(p)}; });
+  add_estimates(columns);
+  add_dates(result.experiment->calendar, columns);
+  add_other_terms(columns);
+  add_remarks(*result.experiment, columns);
+  add_settings(result, columns);
+  auto out = columns.table("runs");
+  for (const auto& [strategy, settings] : common)
+    if (!settings.empty()) out.above.push_back(fmt::format("all {}: {}", strategy, fmt::join(settings, " ")));
+  const auto groups = by_question(result);
+  std::vector<std::size_t> first;
+  std::size_t begin = 0;
+  for (const auto& group : groups) {
+    for (std::size_t i = 0; i < group.size() && (top == 0 || i < top); ++i) first.push_back(begin + i);
+    begin += group.size();
+  }
+  if (first.size() < out.rows) out.first = first, out.others = "slower ones";
+  out.mark = [runs = result.runs](std::size_t row) { return mark_of(*runs[row], row == 0); };
+  return out;
+}
+
+}  // namespace orch::tables
