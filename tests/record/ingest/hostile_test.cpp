@@ -24,7 +24,7 @@ std::vector<std::string> all_cases() {
   std::vector<std::string> texts;
   for (const auto& entry :
        fs::directory_iterator(fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases"))
-    texts.push_back(*read_file(entry.path() / "log.txt"));
+    texts.push_back(log_of_case(entry.path()));
   std::sort(texts.begin(), texts.end());
   return texts;
 }
