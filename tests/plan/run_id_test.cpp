@@ -188,16 +188,6 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   differs(run);
 }
 
-TEST_CASE("a run of version 1 is the planned one, its paths absolute", "[plan][id]") {
-  auto planned = test::run();
-  planned.training.data = "corpus/text";
-  auto read = planned;
-  read.training.data = "/home/me/corpus/text";
-  CHECK(identity(read) != identity(planned));
-  CHECK(identity(read) == identity(with_paths_of(planned, "/home/me")));
-  CHECK(identity(read) != identity(with_paths_of(planned, "/home/you")));
-}
-
 TEST_CASE("a repeat is another run, the first is the run itself", "[plan][id]") {
   auto run = test::run();
   const auto first = run_id(run);

@@ -119,14 +119,6 @@ TEST_CASE("eras follow each other", "[hardware][calibration]") {
           "  put the earliest first");
 }
 
-TEST_CASE("a list for backends is of an older orch", "[hardware][calibration]") {
-  const auto read = toy::cluster(calibrated("    fitted:\n      - backends: [megatron]\n"));
-  REQUIRE_FALSE(read);
-  CHECK_THAT(text(read.error()),
-             ContainsSubstring("toy.yaml:24: partitions[1].fitted: a list for backends, as orch wrote "
-                               "it before there were stacks\n  take it out; orch calibrate --write"));
-}
-
 TEST_CASE("what was seen has a least and a most", "[hardware][calibration]") {
   for (const char* bad : {"[64, 8]", "[8]", "8", "[a, b]", "[0, 8]"}) {
     CAPTURE(bad);

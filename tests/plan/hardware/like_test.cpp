@@ -181,15 +181,5 @@ TEST_CASE("what a GPU is like must be there, and come to an end", "[hardware][li
              ContainsSubstring("a.peak.f p: not a name for a number format"));
 }
 
-// As calibrate --this-machine wrote them before there was a table.
-TEST_CASE("peaks in the older spelling are still read", "[hardware][like]") {
-  const auto read = toy::cluster(toy::replaced(
-      toy::kCluster, "    slurm:",
-      "    gpu_constants: { peak_fp32: { value: 57 GFLOPs, origin: m } }\n    slurm:"));
-  REQUIRE(read);
-  CHECK(read->partitions[0].gpu.peak("fp32").value == 57e9);
-  CHECK(read->partitions[0].gpu.peak("fp16").value == 300e12);
-}
-
 }  // namespace
 }  // namespace orch::hardware

@@ -52,7 +52,8 @@ fs::path LocalExperiment::add_run(const std::string& id, const std::string& beha
   fs::create_directories(run);
   std::ofstream(run / "behaviour") << behaviour << "\n";
   std::ofstream(run / "run.json")
-      << R"({"version": 1, "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
+      << R"({"version": 1, "trainer": ")" << job.trainer.string()
+      << R"(", "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
       << R"("layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 1024}, "gpus": )" << job.ranks
       << R"(, "data_parallel": )" << job.ranks << R"(, "micro_batch": 1, "accumulate": )"
       << 64 / job.ranks << R"(, "global_batch": )" << 64 / job.ranks * job.ranks << R"(, "rampup": )"

@@ -105,14 +105,15 @@ TEST_CASE("local ranks get cores of their own where there are enough", "[launch]
   CHECK(slurp(experiment.folder() / "b/attempts/1" / ("cores." + std::to_string(ranks))) == all);
 }
 
-TEST_CASE("the site's set-up and the trainer of the environment are used", "[launch][local]") {
+TEST_CASE("the site's set-up and the run's own trainer are used", "[launch][local]") {
   LocalExperiment experiment;
   const auto other = experiment.folder() / "my trainer";
   std::ofstream(other) << "#!/bin/bash\necho \"mine: $FROM_SETUP $FROM_JOB\"\n: >\"$4/finished\"\n";
   fs::permissions(other, fs::perms::owner_all);
   LocalExperiment::Job job;
   job.setup = "export FROM_SETUP=module";
-  job.environment = R"({"FROM_JOB": "x y", "ORCH_TRAINER": ")" + other.string() + "\"}";
+  job.environment = R"({"FROM_JOB": "x y"})";
+  job.trainer = other;
   const auto run = experiment.add_run("a", "", job);
   experiment.submit("0001-s", {"a"});
   CHECK(experiment.wait("0001-s").state == "COMPLETED");
@@ -122,7 +123,7 @@ TEST_CASE("the site's set-up and the trainer of the environment are used", "[lau
 TEST_CASE("a run whose trainer is not there fails and says so", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
-  job.environment = R"({"ORCH_TRAINER": "/nowhere/trainer"})";
+  job.trainer = "/nowhere/trainer";
   const auto run = experiment.add_run("a", "", job);
   experiment.submit("0001-s", {"a"});
   CHECK(experiment.wait("0001-s").state == "FAILED");
