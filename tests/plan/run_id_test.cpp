@@ -1,13 +1,11 @@
 #include "core/plan/run_id.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-
 #include "core/plan/family.h"
 #include "core/plan/run_fields.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;

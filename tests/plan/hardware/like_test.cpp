@@ -1,20 +1,12 @@
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 // Clusters and GPUs that are like another and say only what differs.
 namespace orch::hardware {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 // Two folders of clusters, two files of GPUs, gone at the end; toy is in the second.
 struct Site : Place {

@@ -1,17 +1,10 @@
 // Each folder of cases/ is a log (log_of_case) and what a person reads in it: "runs 2", then of each run (they
 // are separated by "run 2") its facts, one per line. "-" is: the log does not say so.
 
-#include <fmt/format.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
-#include <set>
-#include <sstream>
-
 #include "core/base/text.h"
 #include "core/record/published/columns.h"
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

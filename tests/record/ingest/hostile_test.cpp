@@ -1,15 +1,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
-#include <random>
 #include <thread>
 
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

@@ -1,13 +1,9 @@
 #include "tests/record/ingest/logs.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 
 #include "core/base/text.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 

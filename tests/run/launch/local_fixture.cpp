@@ -3,15 +3,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/run/launch/local/local_tasks.h"
+#include "tests/test.h"
 
 namespace orch::test {
 namespace {

@@ -1,13 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/lock.h"
 #include "core/run/launch/local/local_machine.h"
@@ -15,6 +9,7 @@
 #include "core/run/launch/local/supervisor.h"
 #include "tests/run/launch/local_fixture.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 using test::eventually;

@@ -2,12 +2,9 @@
 
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <set>
 
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::store;

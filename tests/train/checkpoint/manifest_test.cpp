@@ -1,16 +1,12 @@
 #include "core/train/checkpoint/manifest.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <random>
-
 #include "core/train/checkpoint/checksum.h"
 #include "core/train/checkpoint/index.h"
 #include "core/train/checkpoint/pieces.h"
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using checkpoint::Index;
 using checkpoint::Manifest;
 
