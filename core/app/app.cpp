@@ -382,32 +382,19 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   return outcome;
 }
 
-// A run that has a folder under another name, because it was written by a version of orch that
-// named runs by another rule, or before a field of training had a list, keeps that name: else what
-// has finished would be trained again.
+// A run that has a folder under another name, because it was written before a field of training had a
+// list, keeps that name: else what has finished would be trained again.
 void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto folder = root / outcome.experiment.name;
-  const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
-  std::set<std::string> unclaimed;  // folders that no planned run is called by
-  for (auto& name : store::run_ids(folder)) unclaimed.insert(std::move(name));
-  std::vector<plan::Run*> missing;
   const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
-  std::unordered_set<std::string> labels, hashes;
-  for (auto& [run, estimate] : outcome.runs)
-    if (unclaimed.erase(run.id) == 0) {
-      missing.push_back(&run);
-      labels.insert(label(run.id));
-      hashes.insert(hash(run.id));
-    }
-  std::unordered_map<std::string, std::string> names;  // by what the run is
-  for (const auto& name : unclaimed)
-    if (labels.contains(label(name)) || hashes.contains(hash(name)))
-      if (const auto there = read_run(folder / name)) names[plan::identity(*there)] = name;
-  if (names.empty()) return;
-  const auto home = fs::absolute(outcome.experiment.file).parent_path().string();
-  for (auto* run : missing)
-    for (const auto& same : {plan::identity(*run), plan::identity(plan::with_paths_of(*run, home))})
-      if (const auto found = names.find(same); found != names.end()) run->id = found->second;
+  std::unordered_map<std::string, std::string> names;  // of the folders, by hash
+  for (auto& name : store::run_ids(folder)) names.emplace(hash(name), name);
+  for (auto& [run, estimate] : outcome.runs) {
+    const auto found = names.find(hash(run.id));
+    if (found == names.end() || fs::exists(folder / run.id / "run.json")) continue;
+    const auto there = read_run(folder / found->second);
+    if (there && plan::identity(*there) == plan::identity(run)) run.id = found->second;
+  }
 }
 
 // Old results stay: a repeat is another run, with a folder of its own.

@@ -71,12 +71,6 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   return std::move(lines).text();
 }
 
-Run with_paths_of(Run run, const std::string& experiment_folder) {
-  for (auto* path : {&run.training.data, &run.training.init})
-    *path = run.resolve(*path, experiment_folder);
-  return run;
-}
-
 std::string run_id(const Run& run) {
   return fmt::format("{}-{:08x}", label(run), stable_hash(identity(run)) >> 32);
 }

@@ -14,9 +14,6 @@ namespace orch::plan {
 std::string identity(const Run& run,
                      const std::vector<TrainingField>& training = training_fields());
 
-// The run as documents of version 1 hold it: its paths made absolute from the experiment's folder.
-Run with_paths_of(Run run, const std::string& experiment_folder);
-
 // "<label>-<hash8>", the hash being of the identity.
 std::string run_id(const Run& run);
 

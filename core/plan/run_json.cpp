@@ -19,8 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// 1: without id, trainer, stack and checksum; every path absolute.
-constexpr int kRunVersion = 2;
+constexpr int kVersion = 1;
 constexpr std::size_t kLargest = std::size_t{1} << 20;
 constexpr auto kAgain = "plan the experiment again";
 constexpr std::string_view kChecksum = ",\n  \"checksum\": \"";
@@ -241,9 +240,6 @@ void Reader::read_job() {
   if (job.has("expanded"))
     for (const auto& name : job.texts("expanded")) run_.job.expanded.insert(name);
   for (const auto& problem : job.problems()) complain("job", problem);
-  // As experiments say it, and as documents of version 1 do.
-  if (const auto own = run_.job.environment.extract("ORCH_TRAINER"); !own.empty())
-    run_.trainer = own.mapped();
 }
 
 void Reader::read_args() {
@@ -253,10 +249,9 @@ void Reader::read_args() {
 }
 
 Result<Run> Reader::read() {
-  const auto version = json_.value("version", Json());
-  if (version != 1 && version != kRunVersion)
+  if (json_.value("version", Json()) != kVersion)
     return Error{place_, "was written by another version of orch", kAgain};
-  if (version == kRunVersion) run_.id = text("id");
+  run_.id = text("id");
   read_family();
   reject_unknown();
   read_fields();
@@ -284,7 +279,7 @@ std::string_view body_of(std::string_view text) { return text.substr(0, text.rfi
 std::string run_json(const Run& run) {
   JsonWriter to;
   to.begin()
-      .field("version", std::int64_t{kRunVersion})
+      .field("version", std::int64_t{kVersion})
       .field("id", run.id)
       .field("strategy", run.strategy->name)
       .field("backend", run.strategy->backend)
@@ -341,12 +336,7 @@ Status check_frozen(const std::string& text, const fs::path& file) {
   const auto place = printable(file.string());
   const auto run = parse_run(text, place);
   if (!run) return run.error();
-  const auto folder = fs::weakly_canonical(file).parent_path().filename().string();
-  // Version 1 named a folder after its text.
-  const bool same = run->id.empty()
-                        ? folder.ends_with(fmt::format("-{:08x}", stable_hash(text) >> 32))
-                        : run->id == folder;
-  if (same) return {};
+  if (run->id == fs::weakly_canonical(file).parent_path().filename().string()) return {};
   return Error{place, "is not the file that this folder was made with",
                "plan the experiment again, or put the folder's own run.json back"};
 }

@@ -25,7 +25,7 @@ struct Submission {
   double time = 0;                // when it was written, seconds since 1970
   bool array = false;             // the n-th run is task n; else there is one run
   std::vector<std::string> runs;  // ids of run folders
-  std::vector<Sums> sums;         // of each, as they were; none: an older orch submitted it
+  std::vector<Sums> sums;         // of each, as they were
   int phase = 1;                  // of the run's ramp-up, from 1
   std::string after;              // the submission of the phase before; empty: none
   std::string job;                // the executor's id of it; empty: not known

@@ -24,95 +24,61 @@ constexpr int kRecordsVersion = 1;
 template <class T, class U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
+// io(name, member) for each pair.
+void each(auto& io, const char* name, auto& member, auto&&... others) {
+  io(name, member);
+  if constexpr (sizeof...(others) > 0) each(io, others...);
+}
+
 void members(auto& io, Is<plan::Item> auto& item) {
-  io("name", item.name);
-  io("group", item.kind);
-  io("seconds", item.amount);
+  each(io, "name", item.name, "group", item.kind, "seconds", item.amount);
 }
 void members(auto& io, Is<statistics::OddStep> auto& step) {
-  io("step", step.step);
-  io("seconds", step.seconds);
-  io("factor", step.factor);
+  each(io, "step", step.step, "seconds", step.seconds, "factor", step.factor);
 }
 void members(auto& io, Is<OddNode> auto& node) {
-  io("name", node.name);
-  io("value", node.value);
-  io("typical", node.typical);
-  io("what", node.what);
+  each(io, "name", node.name, "value", node.value, "typical", node.typical, "what", node.what);
 }
 void members(auto& io, Is<Spike> auto& spike) {
-  io("step", spike.step);
-  io("before", spike.before);
-  io("peak", spike.peak);
-  io("recovered", spike.recovered);
-  io("at_resume", spike.at_resume);
+  each(io, "step", spike.step, "before", spike.before, "peak", spike.peak,
+       "recovered", spike.recovered, "at_resume", spike.at_resume);
 }
 void members(auto& io, Is<Tflops> auto& tflops) {
-  io("per_gpu", tflops.value);
-  io("convention", tflops.convention);
-  io("computed", tflops.computed);
+  each(io, "per_gpu", tflops.value, "convention", tflops.convention, "computed", tflops.computed);
 }
 void members(auto& io, Is<Doubt> auto& doubt) {
-  io("kind", doubt.kind);
-  io("field", doubt.field);
-  io("reason", doubt.reason);
+  each(io, "kind", doubt.kind, "field", doubt.field, "reason", doubt.reason);
 }
 void members(auto& io, Is<statistics::Window> auto& window) {
-  io("first", window.first);
-  io("last", window.last);
-  io("used", window.used);
-  io("warmup", window.warmup);
-  io("rule", window.rule);
+  each(io, "first", window.first, "last", window.last, "used", window.used, "warmup", window.warmup,
+       "rule", window.rule);
 }
 void members(auto& io, Is<statistics::Interval> auto& step) {
-  io("step_seconds", step.value);
-  io("step_low", step.low);
-  io("step_high", step.high);
-  io("step_count", step.n);
+  each(io, "step_seconds", step.value, "step_low", step.low, "step_high", step.high,
+       "step_count", step.n);
 }
 void members(auto& io, Is<Origin> auto& origin) {
-  io("kind", origin.kind);
-  io("file", origin.file);
-  io("first_line", origin.first_line);
-  io("last_line", origin.last_line);
-  io("date", origin.date);
-  io("start", origin.start);
-  io("end", origin.end);
-  io("experiment", origin.experiment);
-  io("experiment_file", origin.experiment_file);
-  io("cluster_file", origin.cluster_file);
-  io("commit", origin.commit);
-  io("job", origin.job);
-  io("nodes", origin.nodes);
-  io("versions", origin.versions);
+  each(io, "kind", origin.kind, "file", origin.file, "first_line", origin.first_line,
+       "last_line", origin.last_line, "date", origin.date, "start", origin.start, "end", origin.end,
+       "experiment", origin.experiment, "experiment_file", origin.experiment_file,
+       "cluster_file", origin.cluster_file, "commit", origin.commit, "job", origin.job,
+       "nodes", origin.nodes, "versions", origin.versions);
 }
 void members(auto& io, Is<Measurement> auto& measured) {
   io.step(measured.step_seconds);
-  io("step_seconds_from", measured.step_seconds_from);
-  io("window", measured.window);
-  io("odd_steps", measured.odd_steps);
-  io("odd_step_count", measured.odd_step_count);
-  io("odd_nodes", measured.odd_nodes);
-  io("tokens_per_second", measured.tokens_per_second);
-  io("days_per_100b_tokens", measured.days_per_100b_tokens);
-  io("tflops", measured.tflops);
-  io("peak_memory_bytes", measured.peak_memory_bytes);
-  io("peak_memory_from", measured.peak_memory_from);
-  io("host_memory_bytes", measured.host_memory_bytes);
-  io("gpu_hours", measured.gpu_hours);
-  io("last_loss", measured.last_loss);
-  io("steps", measured.steps);
-  io("steps_planned", measured.steps_planned);
-  io("restarts", measured.restarts);
-  io("repeated_steps", measured.repeated_steps);
-  io("skipped_steps", measured.skipped_steps);
-  io("nan_steps", measured.nan_steps);
-  io("step_times", measured.step_times);
-  io("peaks", measured.peaks);
-  io("losses", measured.losses);
-  io("resumes", measured.resumes);
-  io("spikes", measured.spikes);
-  io("time_items", measured.time_items);
+  each(io, "step_seconds_from", measured.step_seconds_from, "window", measured.window,
+       "odd_steps", measured.odd_steps, "odd_step_count", measured.odd_step_count,
+       "odd_nodes", measured.odd_nodes, "tokens_per_second", measured.tokens_per_second,
+       "days_per_100b_tokens", measured.days_per_100b_tokens, "tflops", measured.tflops,
+       "peak_memory_bytes", measured.peak_memory_bytes,
+       "peak_memory_from", measured.peak_memory_from,
+       "host_memory_bytes", measured.host_memory_bytes, "gpu_hours", measured.gpu_hours,
+       "last_loss", measured.last_loss, "steps", measured.steps,
+       "steps_planned", measured.steps_planned, "restarts", measured.restarts,
+       "repeated_steps", measured.repeated_steps, "skipped_steps", measured.skipped_steps,
+       "nan_steps", measured.nan_steps, "step_times", measured.step_times, "peaks", measured.peaks,
+       "losses", measured.losses, "resumes", measured.resumes, "spikes", measured.spikes,
+       "time_items", measured.time_items);
 }
 void members(auto& io, Is<plan::Estimate> auto& estimated) {
   io("fit", estimated.fit);

@@ -1,5 +1,4 @@
 // What a plan says beyond the runs that are listed; each proposal is planned again as it is written.
-#include <fmt/format.h>
 
 #include <regex>
 

@@ -1,7 +1,5 @@
 #include <sys/stat.h>
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/app/run_logs.h"
 #include "tests/app/desk.h"
 

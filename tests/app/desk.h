@@ -3,12 +3,11 @@
 #include <stdlib.h>
 
 #include <nlohmann/json.hpp>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 #include "core/app/commands.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 // What a verb came to: all that its console heard.
 struct Said {

@@ -1,14 +1,9 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "core/base/text.h"
 #include "core/run/store/run_folder.h"
 #include "tests/app/desk.h"
 
 using namespace orch;
 using app::Exit;
-using Catch::Approx;
 
 namespace {
 

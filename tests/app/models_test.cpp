@@ -5,7 +5,6 @@
 
 using namespace orch;
 using app::Exit;
-using Catch::Approx;
 
 namespace {
 

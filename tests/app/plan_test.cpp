@@ -4,7 +4,6 @@
 
 using namespace orch;
 using app::Exit;
-using Catch::Approx;
 
 namespace {
 

@@ -1,10 +1,7 @@
-#include <fmt/format.h>
-
 #include "tests/app/desk.h"
 
 using namespace orch;
 using app::Exit;
-using Catch::Approx;
 
 namespace {
 

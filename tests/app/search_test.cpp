@@ -2,7 +2,6 @@
 
 using namespace orch;
 using app::Exit;
-using Catch::Approx;
 using nlohmann::json;
 
 namespace {

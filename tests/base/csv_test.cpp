@@ -1,8 +1,6 @@
 #include "core/base/csv.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <limits>
-
+#include "tests/test.h"
 #include "tests/text.h"
 
 namespace orch {

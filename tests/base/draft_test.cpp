@@ -1,11 +1,8 @@
 #include "core/base/draft.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <set>
 
 namespace orch {
 namespace {

@@ -1,14 +1,9 @@
 #include "core/base/files.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <string>
-#include <vector>
 
 using namespace orch;
 

@@ -2,12 +2,9 @@
 
 #include <sys/stat.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <vector>
-
 #include "core/base/json_fields.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 

@@ -1,10 +1,7 @@
 #include "core/base/room.h"
 
-#include <catch2/catch_test_macros.hpp>
-
-#include <fstream>
-
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 

@@ -1,7 +1,6 @@
 #include "core/base/sha256.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
+#include "tests/test.h"
 
 using orch::sha256;
 

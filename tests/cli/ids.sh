@@ -5,32 +5,6 @@
 
 ids() { orch plan "$1" --format json && sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$work/out" | sort; }
 
-# Folders that orch 0.1.0 wrote when it named runs by the text of run.json.
-cp -r -- "$here/version1/." .
-chmod -R u+w .
-before=$(cd runs/small && echo *)
-same "$before" "$(ids small.lua | paste -sd ' ')" 'runs of an older version keep their names'
-for run in runs/small/*/; do mkdir "$run/attempts"; done
-orch run small.lua
-exits 0 'runs of an older version'
-has "$out" 'nothing changed: all 2 run folders are in runs/small/' 'runs of an older version'
-same "$before" "$(cd runs/small && echo *)" 'runs of an older version'
-orch status small
-exits 0 'status of an older version'
-orch explain "$(find runs/small -mindepth 1 -maxdepth 1 | head -n 1)"
-exits 0 'explain of an older version'
-# Nobody started this one: it gets what new ones have.
-rmdir runs/small/*/attempts
-orch run small.lua
-has "$out" '0 run folders written to runs/small/, 2 refreshed' 'an older version that nobody started'
-same "$before" "$(cd runs/small && echo *)" 'an older version that nobody started'
-same 2 "$(grep -l '"version": 2' runs/small/*/run.json | wc -l)" 'an older version, refreshed'
-orch run small.lua
-has "$out" 'nothing changed' 'an older version, refreshed'
-sed -i 's/1e-3/2e-3/' small.lua
-orch run small.lua
-has "$out" '2 run folders written to runs/small/; 2 from earlier plans' 'another learning rate'
-
 # Names do not depend on a cluster file's comments, constants or place.
 experiment plain 3 >plain.lua
 plain=$(ids plain.lua)

@@ -35,14 +35,6 @@ exits 0 'a value in Lua'
 has "$out" '"strategy": "ddp"' 'strategies'
 
 # --- and its mistakes have a place
-orch plan small.lua --set hardware.nods=40 --set training.sead=1 --set strategies.fsdp.mirco_batch=4
-exits 3 'fields that are not there'
-has "$err" "error: --set hardware.nods=40: no such field
-  did you mean 'nodes'?" 'a typo of hardware'
-has "$err" "error: --set training.sead=1: no such field
-  did you mean 'seed'?" 'a typo of training'
-has "$err" "error: --set strategies.fsdp.mirco_batch=4: no such field
-  did you mean 'micro_batch'?" 'a typo of a strategy'
 orch plan small.lua --set strategies.fdsp.micro_batch=4
 has "$err" "error: --set strategies.fdsp.micro_batch=4: no strategy 'fdsp' in this experiment
   did you mean 'fsdp'?; or its position in the list, from 1" 'a strategy that is not there'
@@ -288,18 +280,6 @@ for run in json.load(open(sys.argv[1]))["runs"]:
 PY
 orch explain when.lua --where 'nodes == 48' --format json
 same '"2027-02-15"' "$(jq '.schedule[0].from' <<<"$out")" 'a run waits for its nodes'
-orch plan when.lua --set 'availability={ { from = "2027-02-01" }, { from = "2027-01-01", share = 2, node = 1 }, {} }'
-exits 3 'mistakes in a calendar'
-has "$err" 'the windows are not in order' 'the order'
-has "$err" '2 is not a share of the time' 'a share'
-has "$err" 'node' 'a field'
-
-# --- sizes apart
-orch plan small.lua --set 'model={ "gpt-1.3b", "gpt-13b" }'
-exits 0 'two sizes'
-has "$out" 'each size apart' 'two sizes'
-has "$out" 'the best of gpt-1.3b: ' 'the best of the small'
-has "$out" 'the best of gpt-13b: ' 'the best of the large'
 
 # --- what has finished once more
 # shellcheck source=local.sh

@@ -1,10 +1,8 @@
 #include "core/plan/calendar.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <limits>
-
 #include "core/plan/check.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;

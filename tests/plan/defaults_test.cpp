@@ -1,11 +1,9 @@
 #include "core/plan/defaults.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <optional>
-
 #include "core/plan/run_id.h"
 #include "core/plan/stack.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 namespace orch::plan {
 namespace {

@@ -1,9 +1,7 @@
 #include "core/plan/expand.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;

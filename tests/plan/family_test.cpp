@@ -1,14 +1,10 @@
 #include "core/plan/family.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cmath>
-
 #include "core/plan/model_json.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

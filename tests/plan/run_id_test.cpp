@@ -1,13 +1,11 @@
 #include "core/plan/run_id.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-
 #include "core/plan/family.h"
 #include "core/plan/run_fields.h"
 #include "core/plan/run_json.h"
 #include "core/plan/slurm.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;
@@ -186,16 +184,6 @@ TEST_CASE("whatever decides a result is in the id", "[plan][id]") {
   run = base;
   run.job.account = "a\njob.qos=1:b";
   differs(run);
-}
-
-TEST_CASE("a run of version 1 is the planned one, its paths absolute", "[plan][id]") {
-  auto planned = test::run();
-  planned.training.data = "corpus/text";
-  auto read = planned;
-  read.training.data = "/home/me/corpus/text";
-  CHECK(identity(read) != identity(planned));
-  CHECK(identity(read) == identity(with_paths_of(planned, "/home/me")));
-  CHECK(identity(read) != identity(with_paths_of(planned, "/home/you")));
 }
 
 TEST_CASE("a repeat is another run, the first is the run itself", "[plan][id]") {

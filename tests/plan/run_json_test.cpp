@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// By hand, as small as it may be, in the form of version 1.
+// By hand, as small as it may be.
 const std::string kSmall = R"({
   "version": 1, "experiment": "local", "strategy": "accumulated", "backend": "ddp",
   "model": {"name": "gpt-tiny", "family": "bloom", "layers": 4, "hidden": 128, "heads": 4,
@@ -149,7 +149,7 @@ TEST_CASE("a torn, foreign or changed run.json is an error, not a crash", "[plan
   CHECK(problems("").find("not a JSON object") != std::string::npos);
   CHECK(problems("[1]").find("not a JSON object") != std::string::npos);
   CHECK(problems("{}").find("another version") != std::string::npos);
-  CHECK(problems(R"({"version": 3})").find("another version") != std::string::npos);
+  CHECK(problems(R"({"version": 2})").find("another version") != std::string::npos);
   CHECK(problems(with(kSmall, "\"steps\": 20", "\"steps\": 18446744073709551615"))
             .find("run.json: steps: ") != std::string::npos);
   CHECK(problems(std::string(100'000, '[')).find("not a JSON object") != std::string::npos);
@@ -165,16 +165,7 @@ TEST_CASE("a folder holds the run.json that it was made with", "[plan][run]") {
   run.id = "m-1234";
   CHECK(check_frozen(run_json(run), "/runs/toy/m-1234/run.json"));
   CHECK_FALSE(check_frozen(run_json(run), "/runs/toy/m-1235/run.json"));
-  // Version 1 named a folder by the hash of its text; real ones are in tests/cli/version1.
   CHECK_FALSE(check_frozen(kSmall, "/runs/toy/x-00000000/run.json"));
-}
-
-TEST_CASE("a run.json of older orch finds its trainer in the environment", "[plan][run]") {
-  const auto run = parsed(with(kSmall, R"("partition": "")",
-                               R"("environment": {"ORCH_TRAINER": "/opt/a.sh", "B": "c"})"));
-  CHECK(run.trainer == "/opt/a.sh");
-  CHECK(run.stack == "a.sh");
-  CHECK(run.job.environment.size() == 1);
 }
 
 TEST_CASE("paths begin at the experiment's folder, wherever the run's is", "[plan][run]") {

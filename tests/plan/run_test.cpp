@@ -1,10 +1,7 @@
 #include "core/plan/run.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <tuple>
-
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;

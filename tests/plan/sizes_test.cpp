@@ -1,9 +1,7 @@
 #include "core/plan/tie.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch::plan;
 using Classes = std::vector<std::size_t>;

@@ -1,13 +1,9 @@
 #include "core/plan/stack.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch::plan;
-using Catch::Approx;
 
 namespace {
 

@@ -1,7 +1,6 @@
 #include "core/plan/tie.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
+#include "tests/test.h"
 
 namespace orch::plan {
 namespace {

@@ -1,12 +1,11 @@
 #include "core/plan/training.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/plan/check.h"
 #include "core/plan/run_json.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::plan;

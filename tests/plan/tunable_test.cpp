@@ -1,8 +1,6 @@
 #include "core/plan/tunable.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-#include <string>
+#include "tests/test.h"
 
 using namespace orch::plan;
 

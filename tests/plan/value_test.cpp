@@ -1,8 +1,6 @@
 #include "core/plan/value.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <limits>
+#include "tests/test.h"
 
 namespace orch::plan {
 namespace {

@@ -1,11 +1,9 @@
 #include "core/record/quantities.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <set>
-
 #include "core/base/units.h"
 #include "core/plan/vocabulary.h"
 #include "core/record/records_json.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::record;

@@ -1,8 +1,8 @@
 #include "core/record/records_json.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "tests/test.h"
 
 namespace orch::record {
 namespace {

@@ -23,7 +23,7 @@ except ImportError as error:
     sys.exit(77)
 
 # Three heads: where their number is no power of two, ALiBi takes slopes from a second series.
-LAYERS, HIDDEN, HEADS, VOCAB, SEQ = 2, 24, 3, 61, 12
+LAYERS, HIDDEN, HEADS, VOCAB, SEQ = 2, 12, 3, 23, 12
 SEQUENCES = 2
 
 
@@ -69,7 +69,7 @@ def small_models():
 def small_llamas():
     """Six heads on two of keys and values, heads wider than the model divided by them."""
     sizes = dict(
-        vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=40, num_hidden_layers=LAYERS,
+        vocab_size=VOCAB, hidden_size=HIDDEN, intermediate_size=20, num_hidden_layers=LAYERS,
         num_attention_heads=6, num_key_value_heads=2, max_position_embeddings=SEQ, bos_token_id=1,
         eos_token_id=2, attention_dropout=0.0,
     )
@@ -85,7 +85,8 @@ def small_llamas():
     yield "llama", transformers.LlamaForCausalLM(llama)
     mistral = transformers.MistralConfig(**sizes, head_dim=8, rms_norm_eps=1e-5, sliding_window=None)
     yield "mistral", transformers.MistralForCausalLM(mistral)
-    qwen2 = transformers.Qwen2Config(**sizes, rms_norm_eps=1e-6, tie_word_embeddings=True)
+    wide = {**sizes, "hidden_size": 2 * HIDDEN}  # its heads have the width of the model over their number
+    qwen2 = transformers.Qwen2Config(**wide, rms_norm_eps=1e-6, tie_word_embeddings=True)
     yield "qwen2", transformers.Qwen2ForCausalLM(qwen2)
     qwen3 = transformers.Qwen3Config(**sizes, head_dim=8, rms_norm_eps=1e-6)
     yield "qwen3", transformers.Qwen3ForCausalLM(qwen3)

@@ -28,7 +28,7 @@ TEST_CASE("logits are those of transformers", "[runtime]") {
   train::ModelOptions options;  // three heads: ALiBi's slopes come from two series
   options.config = imported->model;
   train::Parameters parameters(train::parameter_specs(options.config), {});
-  train::load_state(*opened.reader, train::weight_state(parameters, 61));
+  train::load_state(*opened.reader, train::weight_state(parameters, options.config.vocab));
   train::Stage model(options, parameters, nullptr);
   const auto wanted = nlohmann::json::parse(std::ifstream(recorded / "logits.json"));
   double worst = 0, largest = 0;

@@ -14,7 +14,7 @@ class Settings {
   explicit Settings(const plan::Run& run) : run_(run) {}
 
   bool flag(const std::string& name) const;
-  bool flag_or(const std::string& name, bool fallback) const;  // of a setting that older runs lack
+  bool flag_or(const std::string& name, bool fallback) const;  // where not every strategy has it
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
   double real_or(const std::string& name, double fallback) const;

@@ -60,12 +60,9 @@ void Update::load(const checkpoint::Reader& from, Load what) {
   parameters_.copy_masters_to_weights();
   if (what == Load::weights) return;
   const auto& numbers = from.facts().numbers;
-  // Older ones have the scale of a replica's mean.
-  const auto overflowed = numbers.find("loss_scale_overflowed");
-  const bool older = overflowed == numbers.end();
-  loss_scale_.restore({numbers.at("loss_scale") * (older ? replicas_ : 1),
+  loss_scale_.restore({numbers.at("loss_scale"),
                        static_cast<std::int64_t>(numbers.at("loss_scale_good_steps")),
-                       older || overflowed->second != 0});
+                       numbers.at("loss_scale_overflowed") != 0});
   updates_ = static_cast<std::int64_t>(numbers.at("updates"));
 }
 

@@ -108,9 +108,6 @@ plan::Seen read_seen(const Field& field) {
 
 void read_calibration(const Field* field, plan::Partition& partition) {
   auto calibration = std::exchange(partition.calibration, std::nullopt);
-  if (field && field->is_list())
-    return field->problem("a list for backends, as orch wrote it before there were stacks",
-                          "take it out; orch calibrate --write makes it anew");
   if (field) calibration = read_constants_of(*field);
   if (!calibration) return;
   calibration->partition =

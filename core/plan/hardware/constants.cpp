@@ -119,17 +119,8 @@ void read_constant(const Field& field, const Kind& kind, plan::Constant& out) {
 
 namespace {
 
-// How files wrote their peaks before there was a table; calibrate --this-machine left some.
-const std::vector<std::string> kOldPeaks{"peak_fp32", "peak_tf32", "peak_fp16", "peak_bf16"};
-
 void read_peaks(const Map& map, Presence presence, plan::Gpu& out) {
-  bool old = false;
-  for (const auto& key : kOldPeaks)
-    if (const auto* field = map.find(key)) {
-      read_constant(*field, kFlops, out.peaks[key.substr(std::string_view("peak_").size())]);
-      old = true;
-    }
-  const bool must = presence == Presence::as_required && !old;
+  const bool must = presence == Presence::as_required;
   const auto* table = must ? map.require("peak", "{ fp32: …, bf16: … }") : map.find("peak");
   if (!table) return;
   const Map formats(*table);
@@ -163,7 +154,7 @@ Map read_gpu_constants(const Field& field, const std::vector<std::string>& other
   auto known = keys(kGpuFields);
   known.emplace_back("peak");
   known.insert(known.end(), others.begin(), others.end());
-  Map map(field, known, kOldPeaks);
+  Map map(field, known);
   read_constants(map, kGpuFields, presence, out);
   read_peaks(map, presence, out);
   check_gpu(out, field);

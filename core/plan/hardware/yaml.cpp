@@ -160,13 +160,10 @@ std::vector<std::string> Field::texts() const {
 
 Map::Map(const Field& field) : field_(field) { read(); }
 
-Map::Map(const Field& field, const std::vector<std::string>& known,
-         const std::vector<std::string>& tolerated)
-    : field_(field) {
+Map::Map(const Field& field, const std::vector<std::string>& known) : field_(field) {
   read();
   for (const auto& [key, value] : entries_)
-    if (!contains(known, key) && !contains(tolerated, key))
-      value.problem("no such field", suggestion(key, known));
+    if (!contains(known, key)) value.problem("no such field", suggestion(key, known));
 }
 
 void Map::read() {

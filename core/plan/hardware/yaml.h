@@ -60,9 +60,7 @@ class Map {
   };
 
   explicit Map(const Field& field);
-  // Reports unknown keys; those that are tolerated are not advertised.
-  Map(const Field& field, const std::vector<std::string>& known,
-      const std::vector<std::string>& tolerated = {});
+  Map(const Field& field, const std::vector<std::string>& known);  // reports unknown keys
 
   const std::vector<Entry>& entries() const& { return entries_; }
   const std::vector<Entry>& entries() const&& = delete;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -11,40 +13,6 @@ namespace orch::statistics {
 namespace {
 
 constexpr std::size_t kOrderStatistics = 6;  // of fewer, even the extremes cover less than 95 %
-
-// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), evaluated
-// by Lentz's method. It converges quickly for x < (a + 1) / (a + b + 2).
-double beta_fraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300, kEnough = 1e-15;
-  const auto unless_zero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
-  double c = 1, d = 1 / unless_zero(1 - (a + b) * x / (a + 1)), fraction = d;
-  for (int m = 1; m < 1000; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / unless_zero(1 + even * d);
-    c = unless_zero(1 + even / c);
-    fraction *= c * d;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / unless_zero(1 + odd * d);
-    c = unless_zero(1 + odd / c);
-    fraction *= c * d;
-    if (std::abs(c * d - 1) < kEnough) break;
-  }
-  return fraction;
-}
-
-// The regularised incomplete beta function.
-double beta(double a, double b, double x) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
-                                   : 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-double upper_tail(double t, double degrees) {
-  return beta(degrees / 2, 0.5, degrees / (degrees + t * t)) / 2;
-}
 
 double deviation(const std::vector<double>& values) {  // at least two
   const double middle = mean(values);
@@ -88,15 +56,10 @@ double independent(const std::vector<double>& values) {
 
 // The greatest k so that the k-th of n values lies above the median with at most 2.5 %.
 std::size_t lower_rank(std::size_t n) {
-  const auto count = static_cast<double>(n);
-  if (n > 500)  // the normal distribution, exact enough
-    return static_cast<std::size_t>((count + 1) / 2 - 1.959964 * std::sqrt(count) / 2);
-  double term = std::pow(0.5, count), below = 0;  // of exactly k, of at most k
-  for (std::size_t k = 0;; ++k) {
-    below += term;
-    if (below > 0.025) return k;
-    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-  }
+  namespace policies = boost::math::policies;
+  using Upwards = policies::policy<policies::discrete_quantile<policies::integer_round_up>>;
+  const boost::math::binomial_distribution<double, Upwards> below(static_cast<double>(n), 0.5);
+  return static_cast<std::size_t>(boost::math::quantile(below, 0.025));
 }
 
 // Order statistics of n sorted values that are worth `worth` independent ones: as far from the
@@ -144,16 +107,7 @@ double above(const Interval& i) { return std::log(*i.high / i.value); }
 }  // namespace
 
 double student_t(double probability, double degrees) {
-  if (probability == 0.5) return 0;
-  if (probability < 0.5) return -student_t(1 - probability, degrees);
-  const double tail = 1 - probability;
-  double low = 0, high = 1;
-  while (upper_tail(high, degrees) > tail && high < 1e100) low = high, high *= 2;
-  for (int i = 0; i < 100; ++i) {  // halves to the last bit
-    const double middle = (low + high) / 2;
-    (upper_tail(middle, degrees) > tail ? low : high) = middle;
-  }
-  return high;
+  return boost::math::quantile(boost::math::students_t(degrees), probability);
 }
 
 Interval Interval::times(double factor) const {

@@ -76,9 +76,7 @@ bool is_folder_name(const std::string& name) {
          name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
 }
 
-// Those of an older orch has none.
 std::vector<record::Sums> read_sums(Fields& fields, std::size_t runs) {
-  if (!fields.has("script_sums") && !fields.has("start_sums")) return {};
   const auto scripts = fields.texts("script_sums"), starts = fields.texts("start_sums");
   std::vector<record::Sums> out;
   if (scripts.size() != starts.size() || (scripts.size() != runs && !scripts.empty()))

@@ -16,7 +16,7 @@ namespace orch::checkpoint {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kVersion = 2;
+constexpr int kVersion = 1;
 constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kSeal = ",\"sum\":\"";
 
@@ -36,9 +36,7 @@ Result<Json> unsealed(const std::string& text, const std::string& place) {
   if (!sum || *sum != checksum(std::string_view(text).substr(0, at))) return torn;
   auto json = parse_json<Json>(text);
   if (!json.is_object()) return torn;
-  const auto version = json.find("version");
-  if (version == json.end() || !version->is_number_unsigned() || *version < 1 ||
-      *version > kVersion)
+  if (json.value("version", Json()) != kVersion)
     return Error{printable(place), "is of another version of orch", "use the orch that wrote it"};
   return json;
 }
@@ -213,21 +211,13 @@ auto parsed(const std::string& text, const std::string& place, Parse parse)
   }
 }
 
-// The members of checkpoint.json that tell of the state, by version.
+// The members of checkpoint.json that tell of the state.
 void parse_state(const Json& json, Manifest& manifest) {
   for (const auto& box : json.at("tensors")) demand(manifest.state.add_box(parse_piece(box)));
   for (const auto& shard : json.at("shards")) {
     for (const auto& row : shard.at("segments"))
       demand(manifest.state.add_segments(manifest.shards.size(), parse_row(row)));
     manifest.shards.push_back(parse_shard(shard));
-  }
-}
-
-void parse_state_1(const Json& json, Manifest& manifest) {
-  for (const auto& shard : json.at("shards")) {
-    if (shard.at("file") != shard_name(manifest.shards.size()))
-      throw std::runtime_error("a shard with the name of another");
-    demand(manifest.add(parse_shard(shard), parse_pieces(shard.at("pieces"))));
   }
 }
 
@@ -296,10 +286,7 @@ Result<Manifest> parse_checkpoint_json(const std::string& text, const std::strin
   return parsed(text, place, [](const Json& json) {
     Manifest manifest;
     manifest.facts = parse_facts(json);
-    if (json.at("version") == 1)
-      parse_state_1(json, manifest);
-    else
-      parse_state(json, manifest);
+    parse_state(json, manifest);
     check_bytes(manifest);
     return manifest;
   });

@@ -37,7 +37,6 @@ Result<RankNote> parse_rank_json(const std::string& text, const std::string& pla
 //   "shards":  of each rank, with "segments" of the concatenation, in bytes: [begin, bytes], or
 //              [begin, bytes, stride, count] for so many at equal distances, as the same part of
 //              every layer is
-// Those of version 1, with a list of pieces in every shard, are read too.
 struct Manifest {
   Facts facts;
   std::vector<Shard> shards;  // by rank

@@ -1,13 +1,11 @@
 #include "core/plan/experiment/loader.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
+#include "tests/test.h"
 
 // What the golden cases do not see: values before they are planned, and filters.
 
 using namespace orch;
 using namespace orch::experiment;
-using Catch::Matchers::ContainsSubstring;
 using plan::Value;
 
 namespace {

@@ -1,15 +1,10 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 using toy::complaint;
 using toy::kCluster;
 using toy::kGpus;

@@ -1,14 +1,10 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
 
-using Catch::Matchers::ContainsSubstring;
 using toy::kCluster;
 using toy::replaced;
 
@@ -117,14 +113,6 @@ TEST_CASE("eras follow each other", "[hardware][calibration]") {
     CHECK(complaint_of_fit("2022-02-18", day) ==
           "toy.yaml:34: partitions[1].fitted.eras[2].until: the eras are not in order\n"
           "  put the earliest first");
-}
-
-TEST_CASE("a list for backends is of an older orch", "[hardware][calibration]") {
-  const auto read = toy::cluster(calibrated("    fitted:\n      - backends: [megatron]\n"));
-  REQUIRE_FALSE(read);
-  CHECK_THAT(text(read.error()),
-             ContainsSubstring("toy.yaml:24: partitions[1].fitted: a list for backends, as orch wrote "
-                               "it before there were stacks\n  take it out; orch calibrate --write"));
 }
 
 TEST_CASE("what was seen has a least and a most", "[hardware][calibration]") {

@@ -1,20 +1,12 @@
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/hardware/write.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 // Two folders and a gpus.yaml, gone at the end.
 struct Folders : Place {

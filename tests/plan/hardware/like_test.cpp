@@ -1,20 +1,12 @@
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 // Clusters and GPUs that are like another and say only what differs.
 namespace orch::hardware {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 // Two folders of clusters, two files of GPUs, gone at the end; toy is in the second.
 struct Site : Place {
@@ -179,16 +171,6 @@ TEST_CASE("what a GPU is like must be there, and come to an end", "[hardware][li
   CHECK_THAT(said("a: { like: a }\n"), StartsWith("gpus.yaml:1: a.like: no GPU is called 'a'"));
   CHECK_THAT(said("a: { like: toy, peak: { \"f p\": { value: 1 TFLOPs, origin: o } } }\n"),
              ContainsSubstring("a.peak.f p: not a name for a number format"));
-}
-
-// As calibrate --this-machine wrote them before there was a table.
-TEST_CASE("peaks in the older spelling are still read", "[hardware][like]") {
-  const auto read = toy::cluster(toy::replaced(
-      toy::kCluster, "    slurm:",
-      "    gpu_constants: { peak_fp32: { value: 57 GFLOPs, origin: m } }\n    slurm:"));
-  REQUIRE(read);
-  CHECK(read->partitions[0].gpu.peak("fp32").value == 57e9);
-  CHECK(read->partitions[0].gpu.peak("fp16").value == 300e12);
 }
 
 }  // namespace

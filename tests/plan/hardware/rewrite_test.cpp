@@ -1,18 +1,12 @@
 #include "core/plan/hardware/write.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
 
-using Catch::Approx;
-using Catch::Matchers::ContainsSubstring;
 using toy::kCluster;
 using toy::replaced;
 

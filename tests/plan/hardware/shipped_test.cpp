@@ -1,16 +1,10 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <string>
-#include <vector>
-
 #include "core/base/units.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/slurm.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
-
-using Catch::Matchers::WithinRel;
 
 const fs::path kExperiments = fs::path(ORCH_SOURCE_DIR) / "experiments";
 

@@ -1,15 +1,9 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <string>
-
 #include "core/plan/slurm.h"
 #include "tests/plan/hardware/toy.h"
+#include "tests/test.h"
 
 namespace orch::plan {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::StartsWith;
 
 constexpr const char* kFields[] = {"partition", "account", "qos",  "constraint", "reservation",
                                    "hint",      "gres",    "time", "options"};

@@ -1,13 +1,9 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/plan/hardware/hardware.h"
 #include "tests/plan/hardware/toy.h"
+#include "tests/test.h"
 
 namespace orch::hardware {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 const std::string kStacks = R"(some-2022:
   doc: some framework

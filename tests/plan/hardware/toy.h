@@ -1,9 +1,7 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-
 #include "core/plan/hardware/hardware.h"
+#include "tests/test.h"
 
 namespace orch::hardware::toy {
 

@@ -1,6 +1,3 @@
-#include <catch2/generators/catch_generators.hpp>
-#include <set>
-
 #include "tests/plan/lua/run.h"
 
 using namespace orch::lua;

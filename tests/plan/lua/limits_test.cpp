@@ -1,5 +1,3 @@
-#include <catch2/generators/catch_generators.hpp>
-
 #include "tests/plan/lua/run.h"
 
 using namespace orch;

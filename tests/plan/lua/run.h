@@ -1,9 +1,7 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-
 #include "core/plan/lua/sandbox.h"
+#include "tests/test.h"
 
 template <>
 struct Catch::StringMaker<orch::Error> {

@@ -1,11 +1,8 @@
 // What a plug-in may say, and what becomes of nonsense: said here as a plug-in would, one flaw at a time.
 #include "core/price/backend/collect.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <functional>
-
 #include "core/base/text.h"
+#include "tests/test.h"
 
 using namespace orch;
 

@@ -1,13 +1,9 @@
-#include <catch2/catch_approx.hpp>
-
 #include "tests/price/backend/support.h"
 
 #include "core/plan/family.h"
 
 namespace orch::test::ddp_test {
 namespace {
-
-using Catch::Approx;
 
 const plan::Model kBloom = plan::sized("bloom", "bloom-7b", 30, 4096, 32, 250880, 1024);
 const double kLayer = 12.0 * 4096 * 4096 + 13 * 4096;

@@ -1,11 +1,7 @@
-#include <catch2/catch_approx.hpp>
-
 #include "tests/price/backend/support.h"
 
 namespace orch::test::engine_test {
 namespace {
-
-using Catch::Approx;
 
 // Parameters of a layer of the 104B on one of four tensor-parallel ranks: (12h^2 + 7h) / 4, and 6h
 // that all of them have. Tensors end at multiples of 64: seven of 11,600 elements at 11,648, one of 8,700 at 8,704.

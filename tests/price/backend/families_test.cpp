@@ -1,15 +1,12 @@
 // What a rank does for models of today, by hand.
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-
 #include "core/train/pipeline/schedule.h"
 #include "core/plan/family.h"
 #include "tests/price/backend/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::test;
-using Catch::Matchers::WithinRel;
 
 namespace families_test {
 namespace {

@@ -1,5 +1,4 @@
 // What frameworks keep in memory, by their own accounts: arithmetic written out, not read from the code.
-#include <catch2/catch_approx.hpp>
 
 #include "backends/megatron/partition.h"
 #include "core/plan/family.h"
@@ -8,7 +7,6 @@
 namespace orch::test::kept_test {
 namespace {
 
-using Catch::Approx;
 using Layers = std::vector<std::int64_t>;
 
 // Llama 3.2 1B as nanotron's sweep has it: 16 layers of 2048, an MLP of 8192, 131,072 words.

@@ -1,7 +1,3 @@
-#include <unistd.h>
-
-#include <fstream>
-
 #include "tests/price/backend/support.h"
 #include "tests/place.h"
 

@@ -1,13 +1,9 @@
-#include <catch2/catch_approx.hpp>
-
 #include "core/base/units.h"
 #include "core/plan/family.h"
 #include "tests/price/backend/support.h"
 
 namespace orch::test::megatron_memory_test {
 namespace {
-
-using Catch::Approx;
 
 double state(const backend::Work& work, std::int64_t stage, const std::string& group) {
   return memory(work, stage, "weights: " + group) + memory(work, stage, "gradients: " + group) +

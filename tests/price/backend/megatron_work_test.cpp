@@ -1,11 +1,7 @@
-#include <catch2/catch_approx.hpp>
-
 #include "tests/price/backend/support.h"
 
 namespace orch::test::megatron_work_test {
 namespace {
-
-using Catch::Approx;
 
 struct Flops {
   double forward = 0, step = 0;

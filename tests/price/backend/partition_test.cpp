@@ -1,10 +1,6 @@
 #include "backends/megatron/partition.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <algorithm>
-#include <numeric>
-#include <vector>
+#include "tests/test.h"
 
 namespace orch::megatron {
 

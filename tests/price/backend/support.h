@@ -1,13 +1,9 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <map>
-#include <string>
-#include <utility>
-
 #include "core/price/backend/backend.h"
 #include "core/price/backend/ops.h"
 #include "core/plan/family.h"
+#include "tests/test.h"
 #include "tests/text.h"
 
 namespace orch::test {

@@ -1,5 +1,3 @@
-#include <catch2/catch_approx.hpp>
-
 #include "tests/price/backend/support.h"
 
 #include "core/plan/family.h"
@@ -14,8 +12,6 @@ plan::Run framework_run(const std::string& strategy, const plan::Model& model,
   settings["engine"] = word("framework");
   return make_run(strategy, model, layout, micro_batch, accumulate, settings);
 }
-
-using Catch::Approx;
 
 // bloom-7b1: 7,069,016,064 parameters.
 const plan::Model kBloom = plan::sized("bloom", "bloom-7b", 30, 4096, 32, 250880, 2048);

@@ -1,15 +1,10 @@
 #include "core/price/calibrate/fit.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <set>
-
 #include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch;
-using Catch::Approx;
 using calibrate::Observation;
 
 namespace {
@@ -40,7 +35,6 @@ plan::Partition partition() {
   efficiency.tight.value = 0.9;
   return made;
 }
-
 
 // Runs with one block of operations, each an own configuration unless it is made a repeat.
 class Rows {

@@ -1,10 +1,7 @@
 #include "core/price/calibrate/solve.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <numeric>
+#include "tests/test.h"
 
-using Catch::Approx;
 using orch::calibrate::Problem;
 using orch::calibrate::solve;
 

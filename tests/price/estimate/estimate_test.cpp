@@ -1,14 +1,11 @@
 #include "core/price/estimate/estimate.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 #include "tests/train/pipeline/clockwork.h"
 
 using namespace orch;
 using namespace orch::estimate;
-using Catch::Approx;
 
 namespace estimate_test {
 namespace {

@@ -1,10 +1,8 @@
 #include "core/price/estimate/price.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
+#include "tests/test.h"
 
 using namespace orch;
-using Catch::Approx;
 using estimate::Price;
 
 namespace price_test {

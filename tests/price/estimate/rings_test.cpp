@@ -1,10 +1,7 @@
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/price/estimate/price.h"
+#include "tests/test.h"
 
 using namespace orch;
-using Catch::Approx;
 using estimate::Price;
 
 namespace rings_test {

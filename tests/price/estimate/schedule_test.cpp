@@ -1,13 +1,10 @@
 #include "core/price/estimate/estimate.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::estimate;
-using Catch::Approx;
 
 namespace schedule_test {
 namespace {

@@ -1,12 +1,9 @@
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch;
-using Catch::Approx;
 using estimate::allocator_slack;
 
 namespace slack_test {

@@ -1,14 +1,11 @@
 #include "core/price/estimate/slice.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::estimate;
-using Catch::Approx;
 
 namespace slice_test {
 namespace {

@@ -1,13 +1,9 @@
 #include "core/price/estimate/spread.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-
 #include "core/plan/stack.h"
+#include "tests/test.h"
 
 using namespace orch;
-using Catch::Approx;
 
 namespace spread_test {
 namespace {

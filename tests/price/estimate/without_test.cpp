@@ -1,17 +1,11 @@
 #include "core/price/estimate/without.h"
 
-#include <array>
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <memory>
-
 #include "core/price/estimate/estimate.h"
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::estimate;
-using Catch::Approx;
 
 namespace without_test {
 namespace {

@@ -1,13 +1,9 @@
 #include "core/price/measure/partition.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <vector>
+#include "tests/test.h"
 
 namespace orch::measure {
 namespace {
-
-using Catch::Approx;
 
 TEST_CASE("a line is found in the points that lie on it", "[machine]") {
   std::vector<Point> points;

@@ -1,14 +1,10 @@
 #include "core/price/measure/measurement.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "tests/price/measure/recorded.h"
+#include "tests/test.h"
 
 namespace orch::measure {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 std::string replaced(const std::string& from, const std::string& to) {
   auto text = kRecorded;

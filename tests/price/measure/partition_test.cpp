@@ -1,18 +1,12 @@
 #include "core/price/measure/partition.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/hardware/write.h"
 #include "tests/price/measure/recorded.h"
+#include "tests/test.h"
 
 namespace orch::measure {
 namespace {
-
-using Catch::Approx;
-using Catch::Matchers::StartsWith;
 
 const fs::path kExperiments = fs::path(ORCH_SOURCE_DIR) / "experiments";
 

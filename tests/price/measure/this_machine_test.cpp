@@ -1,10 +1,7 @@
 #include "core/price/measure/this_machine.h"
 
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch::measure {
 namespace {

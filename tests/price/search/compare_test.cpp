@@ -1,11 +1,9 @@
 #include "core/price/search/compare.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::search;
-using Catch::Approx;
 
 namespace {
 

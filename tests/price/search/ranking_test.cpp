@@ -1,11 +1,7 @@
 #include "core/price/search/ranking.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <random>
-
 #include "core/price/search/search.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::search;

@@ -1,10 +1,5 @@
 #include "core/price/search/search.h"
 
-#include <catch2/catch_approx.hpp>
-#include <cmath>
-#include <map>
-#include <set>
-
 #include "core/plan/run_json.h"
 #include "core/plan/stack.h"
 #include "tests/price/search/support.h"
@@ -15,7 +10,6 @@
 using namespace orch;
 using namespace orch::search;
 using namespace orch::search::test;
-using Catch::Approx;
 
 namespace {
 

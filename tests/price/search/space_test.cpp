@@ -1,17 +1,11 @@
 #include "core/price/search/space.h"
 
-#include <algorithm>
-#include <array>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <map>
-
 #include "core/price/search/maker.h"
 #include "tests/price/search/support.h"
 
 using namespace orch;
 using namespace orch::search;
 using namespace orch::search::test;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

@@ -1,17 +1,12 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <memory>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "core/price/backend/backend.h"
 #include "core/price/estimate/estimate.h"
 #include "core/plan/experiment/loader.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/plan/expand.h"
 #include "core/price/search/search.h"
+#include "tests/test.h"
 
 // The shipped backends and clusters, and experiments written in the test.
 namespace orch::search::test {

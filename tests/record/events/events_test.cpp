@@ -1,18 +1,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 
 #include "tests/place.h"
 #include "tests/record/events/lines.h"
 #include "core/record/events/collect.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::events;
-using Catch::Approx;
 
 namespace {
 

@@ -1,16 +1,8 @@
 #include "core/record/events/collect.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
-
 #include "core/record/thinned.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch::events {
 namespace {

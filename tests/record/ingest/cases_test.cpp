@@ -1,17 +1,10 @@
-// Each folder of cases/ is a log and what a person reads in it: "runs 2", then of each run (they
+// Each folder of cases/ is a log (log_of_case) and what a person reads in it: "runs 2", then of each run (they
 // are separated by "run 2") its facts, one per line. "-" is: the log does not say so.
-
-#include <fmt/format.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
-#include <set>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/record/published/columns.h"
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {
@@ -130,9 +123,11 @@ void check_fact(const record::Record& found, const std::string& line) {
 void check_case(const fs::path& folder) {
   static const Patterns patterns = shipped();
   INFO(folder.filename().string());
-  const auto found = ingest({(folder / "log.txt").string()}, patterns);
+  const Folder copy;
+  const auto log = log_of_case(folder);
+  const auto found = ingest({copy.write("log.txt", log).string()}, patterns);
   REQUIRE(found.has_value());
-  CHECK(found->bytes == fs::file_size(folder / "log.txt"));
+  CHECK(found->bytes == log.size());
   std::ifstream expected(folder / "expected.txt");
   std::size_t run = 0;
   std::size_t facts = 0;

@@ -1,9 +1,7 @@
 // What files may be: compressed, copies of others, of a framework that nobody knows.
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
-
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

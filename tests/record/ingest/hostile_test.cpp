@@ -1,15 +1,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
-#include <random>
 #include <thread>
 
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {
@@ -24,7 +19,7 @@ std::vector<std::string> all_cases() {
   std::vector<std::string> texts;
   for (const auto& entry :
        fs::directory_iterator(fs::path(ORCH_SOURCE_DIR) / "tests/record/ingest/cases"))
-    texts.push_back(*read_file(entry.path() / "log.txt"));
+    texts.push_back(log_of_case(entry.path()));
   std::sort(texts.begin(), texts.end());
   return texts;
 }

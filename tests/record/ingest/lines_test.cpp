@@ -1,14 +1,11 @@
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <string>
 #include <thread>
 
 #include "core/record/ingest/prefix.h"
 #include "core/record/ingest/reader.h"
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

@@ -1,11 +1,9 @@
 #include "tests/record/ingest/logs.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
+
+#include "core/base/text.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 
@@ -38,6 +36,22 @@ fs::path Folder::write(const std::string& name, std::string_view text) const {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
   return path;
+}
+
+std::string log_of_case(const fs::path& folder) {
+  std::ifstream file(folder / "log.txt", std::ios::binary);
+  std::string out, line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("@ ")) {
+      out += line + (file.eof() ? "" : "\n");
+      continue;
+    }
+    const auto words = split(line, ' ');
+    std::ifstream other(folder.parent_path() / words.at(1) / "log.txt", std::ios::binary);
+    for (int i = 1; i <= std::stoi(words.at(3)) && std::getline(other, line); ++i)
+      if (i >= std::stoi(words.at(2))) out += line + "\n";
+  }
+  return out;
 }
 
 Ingested read_text(std::string_view text) {

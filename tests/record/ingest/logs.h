@@ -25,6 +25,10 @@ class Folder {
   fs::path path_;
 };
 
+// The log of a folder of cases/. In its log.txt a line "@ OTHER FIRST LAST" stands for these lines of
+// another case's.
+std::string log_of_case(const fs::path& folder);
+
 // What is found in a text as a log.
 Ingested read_text(std::string_view text);
 

@@ -1,10 +1,6 @@
 #include "core/record/ingest/number.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <cstdlib>
-#include <random>
-#include <string>
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-
 #include "core/record/named_text.h"
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

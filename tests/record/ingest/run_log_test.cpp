@@ -1,9 +1,7 @@
 #include "core/record/ingest/ingest.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-
 #include "tests/record/ingest/logs.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 namespace {

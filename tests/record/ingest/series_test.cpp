@@ -1,11 +1,7 @@
 #include "core/record/ingest/series.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <limits>
-
 #include "core/record/ingest/rules.h"
+#include "tests/test.h"
 
 namespace orch::ingest {
 

@@ -1,7 +1,6 @@
 #include "core/record/ingest/series.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
+#include "tests/test.h"
 
 namespace orch::ingest {
 

@@ -1,10 +1,8 @@
 #include "core/record/published/said.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/record/published/table.h"
 #include "tests/record/published/cell.h"
+#include "tests/test.h"
 
 namespace orch::published {
 namespace {

@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <map>
-#include <set>
-
 #include "core/base/files.h"
 #include "core/record/published/doubts.h"
 #include "core/record/published/table.h"

@@ -1,15 +1,12 @@
 #include "core/record/published/doubts.h"
 
-#include <algorithm>
 #include <ctime>
-#include <limits>
 
 #include "core/record/published/columns.h"
 #include "tests/record/published/support.h"
 
 namespace orch::published {
 namespace {
-
 
 std::optional<GpuFacts> a100(const Record&) { return GpuFacts{312, 80}; }
 

@@ -1,15 +1,11 @@
 #include "core/record/published/flops.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/plan/family.h"
 #include "tests/record/published/cell.h"
+#include "tests/test.h"
 
 namespace orch::published {
 namespace {
-
-using Catch::Approx;
 
 TEST_CASE("the vocabulary is padded as Megatron does it", "[measured][flops]") {
   CHECK(padded_vocab(50257, 8) == 51200);  // as the Perlmutter rows imply

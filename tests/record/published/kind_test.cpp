@@ -1,15 +1,12 @@
 // Which model a row trained, and with what.
 #include "core/record/published/sizes.h"
 
-#include <catch2/catch_approx.hpp>
-
 #include "tests/record/published/support.h"
 
 namespace orch::published {
 namespace {
 
 using namespace test;
-using Catch::Approx;
 using plan::Value;
 
 Value text(const char* word) { return std::string(word); }

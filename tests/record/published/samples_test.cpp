@@ -1,7 +1,5 @@
 #include "core/record/published/samples.h"
 
-#include <catch2/catch_approx.hpp>
-
 #include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 
@@ -9,7 +7,6 @@ namespace orch::published {
 namespace {
 
 using namespace test;
-using Catch::Approx;
 using plan::Value;
 
 TEST_CASE("a whole row is a run, with nothing assumed", "[measured][samples]") {

@@ -1,15 +1,10 @@
 #include "core/record/published/score.h"
 
-#include <catch2/catch_approx.hpp>
-#include <fmt/format.h>
-#include <catch2/catch_test_macros.hpp>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 
 namespace orch::published {
 namespace {
-
-using Catch::Approx;
 
 // A small world: samples live here, judgements point at them.
 struct World {

@@ -1,16 +1,9 @@
-#include <algorithm>
-#include <catch2/catch_approx.hpp>
-#include <map>
-#include <set>
-
 #include "core/base/files.h"
 #include "core/record/published/table.h"
 #include "tests/record/published/support.h"
 
 namespace orch::published {
 namespace {
-
-using Catch::Approx;
 
 using test::kSources;
 

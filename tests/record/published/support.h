@@ -1,14 +1,11 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <vector>
-
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
 #include "core/price/backend/backend.h"
 #include "core/record/published/samples.h"
 #include "tests/record/published/cell.h"
+#include "tests/test.h"
 #include "tests/text.h"
 
 // Rows on the shipped clusters with the built-in backends.

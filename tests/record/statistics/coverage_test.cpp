@@ -1,10 +1,8 @@
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <functional>
 #include <numbers>
 
 #include "core/base/counter_random.h"
 #include "core/record/statistics/interval.h"
+#include "tests/test.h"
 
 // How often 95 % limits hold the truth, counted on samples whose truth is known.
 namespace orch::statistics {

@@ -1,15 +1,9 @@
 #include "core/record/statistics/interval.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <limits>
-#include <numeric>
+#include "tests/test.h"
 
 namespace orch::statistics {
 namespace {
-
-using Catch::Approx;
 
 // 1 to n so that neighbours are not alike: 1, n, 2, n - 1, ... The k-th order statistic is k.
 std::vector<double> alternating(int n) {

@@ -1,14 +1,11 @@
 #include "core/record/statistics/steps.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
 #include <ctime>
-#include <limits>
+
+#include "tests/test.h"
 
 namespace orch::statistics {
 namespace {
-
-using Catch::Approx;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();

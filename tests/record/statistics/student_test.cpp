@@ -1,12 +1,9 @@
 #include "core/record/statistics/interval.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
+#include "tests/test.h"
 
 namespace orch::statistics {
 namespace {
-
-using Catch::Approx;
 
 TEST_CASE("Student's t has the quantiles of the printed tables", "[statistics][student]") {
   const struct {

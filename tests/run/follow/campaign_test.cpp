@@ -1,12 +1,8 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-
 #include "fakes.h"
 
 namespace orch::follow {
 namespace {
 
-using Catch::Matchers::WithinRel;
 using record::Failure;
 using record::State;
 
@@ -95,8 +91,7 @@ TEST_CASE("what ended is known to the next orch without asking anyone") {
   one.script_says(1, "finished");
   one.slurm_says("COMPLETED");
   one.look();
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
+  auto later = one.place.opened();
   CHECK(later.runs()[0].settled);
   CHECK(later.runs()[0].record.state == State::finished);
   const auto polls = one.place.slurm.polls;
@@ -110,8 +105,7 @@ TEST_CASE("without an index the folders tell the same") {
   one.slurm_says("FAILED");
   one.look();
   fs::remove(one.place.root() / "index.jsonl");
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
+  auto later = one.place.opened();
   CHECK(later.runs()[0].settled);
   CHECK(later.runs()[0].record.failure == Failure::bad_exit);
 }
@@ -213,8 +207,7 @@ TEST_CASE("what another orch submitted meanwhile is seen") {
   one.slurm_says("NODE_FAIL");
   one.script_says(1, "running");
   one.look();
-  auto watching = one.place.campaign();
-  REQUIRE(watching.open());
+  auto watching = one.place.opened();
   CHECK(watching.runs()[0].settled);
   Handed handed;
   REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
@@ -226,8 +219,7 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
   One one;
   const auto submitted = one.campaign.ledger().all()[0];
   one.place.forget_answers();
-  auto watching = one.place.campaign();
-  REQUIRE(watching.open());
+  auto watching = one.place.opened();
   one.slurm_says("RUNNING");
   one.script_says(1, "running");
   watching.refresh();
@@ -239,8 +231,7 @@ TEST_CASE("what another orch is just submitting is followed once it is answered"
 
 TEST_CASE("the last answer of a scheduler is older than this process") {
   One one;
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
+  auto later = one.place.opened();
   one.place.clock.time += 3600;
   one.place.slurm.silent = true;
   later.refresh();
@@ -381,8 +372,7 @@ TEST_CASE("a damaged run folder is told, and does not hide the others") {
   Place place;
   place.add_run(1);
   place.write("gpt-ddp-0000beef/run.json", "{ not JSON");
-  auto campaign = place.campaign();
-  REQUIRE(campaign.open());
+  auto campaign = place.opened();
   const auto troubles = campaign.take_troubles();
   REQUIRE(troubles.size() == 1);
   CHECK(troubles.front().place.find("0000beef") != std::string::npos);

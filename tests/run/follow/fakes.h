@@ -1,20 +1,13 @@
 #pragma once
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <deque>
-#include <fstream>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
 
 #include "core/run/follow/campaign.h"
 #include "core/run/follow/follow.h"
 #include "core/run/follow/submitter.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch::follow {
 
@@ -164,6 +157,12 @@ class Place : public ::Place {
   }
   Campaign campaign(Options options = {}) { return Campaign(root(), "sweep", world(), options); }
 
+  Campaign opened(Options options = {}) {
+    auto out = campaign(options);
+    REQUIRE(out.open());
+    return out;
+  }
+
   // As orch run does: asks for all runs and submits what is due.
   Handed submit_all(Campaign& campaign, bool expect_ok = true) {
     REQUIRE(campaign.begin(FileLock::Wait::yes));
@@ -209,6 +208,16 @@ struct One {
   void look() { campaign.refresh(); }
   void slurm_says(const std::string& state, const std::string& reason = "") {
     place.slurm.facts[task()] = FakeExecutor::fact(state, reason, "100");
+  }
+  void cancel() {
+    REQUIRE(campaign.begin(FileLock::Wait::yes));
+    REQUIRE(campaign.cancel({0}));
+    campaign.end();
+  }
+  std::size_t carried_on() {
+    Handed handed;
+    REQUIRE(carry_on(campaign, FileLock::Wait::yes, {}, handed));
+    return handed.runs;
   }
   void gone() { place.slurm.facts.clear(); }
   void script_says(int attempt, const std::string& state) {

@@ -1,12 +1,8 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-
 #include "fakes.h"
 
 namespace orch::follow {
 namespace {
 
-using Catch::Matchers::WithinRel;
 using record::Failure;
 using record::State;
 
@@ -21,9 +17,7 @@ TEST_CASE("a transient failure is tried again so many times and no more") {
     CHECK(one.view().record.failure == Failure::node);
     if (attempt == 3) break;
     REQUIRE(one.campaign.due().size() == 1);
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == 1);
+    CHECK(one.carried_on() == 1);
     CHECK(one.view().record.state == State::pending);
   }
   CHECK(one.campaign.due().empty());
@@ -52,9 +46,7 @@ TEST_CASE("a run that stopped with more to do goes on, as often as it saves") {
     one.script_says(attempt, "stopped");
     one.look();
     CHECK(one.view().record.state == State::stopped);
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == 1);
+    CHECK(one.carried_on() == 1);
   }
 }
 
@@ -78,16 +70,13 @@ TEST_CASE("the time limit is a reason to go on only where something was saved") 
   CHECK(one.view().record.failure == Failure::timeout);
   CHECK(one.campaign.due().empty());
   one.place.write(one.run + "/checkpoints/step", "5");
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
+  auto later = one.place.opened();
   CHECK(later.due().size() == 1);
 }
 
 TEST_CASE("cancel is noted before it is done, and a resume leaves it alone") {
   One one;
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
+  one.cancel();
   CHECK(one.place.slurm.cancelled == std::vector<std::string>{"100"});
   one.slurm_says("CANCELLED");
   auto later = one.place.campaign();
@@ -99,9 +88,7 @@ TEST_CASE("cancel is noted before it is done, and a resume leaves it alone") {
 
 TEST_CASE("a cancelled run that SLURM has forgotten is cancelled, not lost") {
   One one;
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
+  one.cancel();
   one.gone();
   one.look();
   CHECK(one.view().record.state == State::cancelled);
@@ -110,20 +97,16 @@ TEST_CASE("a cancelled run that SLURM has forgotten is cancelled, not lost") {
 
 TEST_CASE("an order to cancel outlives a watch that did not hear of it") {
   One one;
-  auto watching = one.place.campaign();
-  REQUIRE(watching.open());
+  auto watching = one.place.opened();
   watching.refresh();
-  REQUIRE(one.campaign.begin(FileLock::Wait::yes));
-  REQUIRE(one.campaign.cancel({0}));
-  one.campaign.end();
+  one.cancel();
   one.gone();  // SLURM forgets a task that is cancelled before it starts
   watching.refresh();
   one.place.clock.time += 100;
   watching.refresh();
   CHECK(watching.runs()[0].record.state == State::cancelled);
   CHECK(watching.due().empty());
-  auto later = one.place.campaign();
-  REQUIRE(later.open());
+  auto later = one.place.opened();
   CHECK(later.due().empty());
 }
 
@@ -154,9 +137,7 @@ TEST_CASE("a job told to stop before it trained is not submitted for ever") {
     one.place.status(one.run, attempt, "stopped", one.task().submission, 1,
                      "told to stop before the training began: the time limit is too short");
     one.look();
-    Handed handed;
-    REQUIRE(carry_on(one.campaign, FileLock::Wait::yes, {}, handed));
-    CHECK(handed.runs == (attempt == 1 ? 1U : 0U));
+    CHECK(one.carried_on() == (attempt == 1 ? 1U : 0U));
   }
 }
 
@@ -181,8 +162,7 @@ TEST_CASE("a run that was never submitted can be cancelled too") {
   REQUIRE(campaign.want({0}));
   REQUIRE(campaign.cancel({0}));
   CHECK(campaign.due().empty());
-  auto later = place.campaign();
-  REQUIRE(later.open());
+  auto later = place.opened();
   CHECK(later.runs()[0].settled);
   CHECK(later.due().empty());
 }
@@ -302,15 +282,13 @@ TEST_CASE("a hang that orch cancelled stays one where the scheduler forgets the 
 
 TEST_CASE("a hang that orch cancelled is one for every other orch too") {
   Hang hang;
-  auto before = hang.place.campaign();
-  REQUIRE(before.open());
+  auto before = hang.place.opened();
   before.refresh();
   hang.cancel();
   hang.script_says(1, "cancelled");
   hang.slurm_says("COMPLETING");
   before.refresh();
-  auto after = hang.place.campaign();
-  REQUIRE(after.open());
+  auto after = hang.place.opened();
   after.refresh();
   hang.slurm_says("CANCELLED");
   before.refresh();
@@ -359,8 +337,7 @@ TEST_CASE("a hang that orch could not cancel is over once the run makes steps ag
       CHECK(seen->runs()[0].record.failure == Failure::bad_exit);
       CHECK(seen->due().empty());
     }
-    auto later = hang.place.campaign();
-    REQUIRE(later.open());
+    auto later = hang.place.opened();
     CHECK_FALSE(later.runs()[0].cancelled_hang);
   }
   SECTION("only the orch that did not give the order is left") {

@@ -259,8 +259,7 @@ TEST_CASE("a follower with nothing else to do finds out what became of the last 
   submit_and_forget(place);
   place.slurm.jobs.clear();
   place.slurm.facts.clear();
-  auto campaign = place.campaign();
-  REQUIRE(campaign.open());
+  auto campaign = place.opened();
   FollowOptions options;
   options.carry_on = true;
   place.clock.on_sleep = [&] {
@@ -398,8 +397,7 @@ TEST_CASE("what another user owns is neither believed nor submitted, unless trus
   place.status(theirs, 1, "finished", "");
   give(theirs);
   give(script + "/job.sbatch");
-  auto campaign = place.campaign();
-  REQUIRE(campaign.open());
+  auto campaign = place.opened();
   CHECK(campaign.runs().size() == 2);
   CHECK_FALSE(campaign.find(theirs));
   const auto troubles = campaign.take_troubles();

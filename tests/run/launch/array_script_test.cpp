@@ -1,12 +1,9 @@
 #include "core/run/launch/slurm/array_script.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
-#include <string>
-
 #include "core/base/sha256.h"
 #include "core/run/launch/process_shell.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace {
 

@@ -7,11 +7,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
 #include <cstddef>
+
+#include "tests/test.h"
 
 namespace {
 

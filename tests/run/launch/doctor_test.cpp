@@ -1,12 +1,7 @@
 #include "core/run/launch/local/doctor.h"
 
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <functional>
-
 #include "tests/run/launch/local_fixture.h"
+#include "tests/test.h"
 
 using namespace orch;
 using launch::Check;

@@ -3,14 +3,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <thread>
 
 #include "tests/run/launch/local_fixture.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 namespace fs = std::filesystem;

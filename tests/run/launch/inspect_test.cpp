@@ -2,15 +2,11 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
 
 #include "core/base/flight.h"
 #include "core/run/launch/local/local_machine.h"
 #include "tests/run/launch/local_fixture.h"
+#include "tests/test.h"
 
 using namespace orch;
 using test::eventually;

@@ -1,16 +1,13 @@
 // How local runs end when they do not simply finish.
 #include <signal.h>
-#include <unistd.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/run/launch/local/local_machine.h"
 #include "core/run/launch/local/local_tasks.h"
 #include "core/run/launch/local/local_tasks.h"
 #include "tests/run/launch/local_fixture.h"
+#include "tests/test.h"
 
 using namespace orch;
 using test::eventually;

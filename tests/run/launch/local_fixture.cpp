@@ -3,15 +3,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/run/launch/local/local_tasks.h"
+#include "tests/test.h"
 
 namespace orch::test {
 namespace {
@@ -52,7 +47,8 @@ fs::path LocalExperiment::add_run(const std::string& id, const std::string& beha
   fs::create_directories(run);
   std::ofstream(run / "behaviour") << behaviour << "\n";
   std::ofstream(run / "run.json")
-      << R"({"version": 1, "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
+      << R"({"version": 1, "trainer": ")" << job.trainer.string()
+      << R"(", "strategy": "ddp", "backend": "ddp", "model": {"family": "gpt", )"
       << R"("layers": 1, "hidden": 8, "heads": 1, "vocab": 8, "seq": 1024}, "gpus": )" << job.ranks
       << R"(, "data_parallel": )" << job.ranks << R"(, "micro_batch": 1, "accumulate": )"
       << 64 / job.ranks << R"(, "global_batch": )" << 64 / job.ranks * job.ranks << R"(, "rampup": )"

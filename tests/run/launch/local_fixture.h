@@ -24,6 +24,7 @@ class LocalExperiment {
     int ranks = 1;
     std::string time;  // seconds
     int signal_seconds = 0;
+    fs::path trainer;
     std::string environment = "{}";
     std::string setup;
     std::string rampup = "null";

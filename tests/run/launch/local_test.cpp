@@ -1,13 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/lock.h"
 #include "core/run/launch/local/local_machine.h"
@@ -15,6 +9,7 @@
 #include "core/run/launch/local/supervisor.h"
 #include "tests/run/launch/local_fixture.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 using test::eventually;
@@ -105,14 +100,15 @@ TEST_CASE("local ranks get cores of their own where there are enough", "[launch]
   CHECK(slurp(experiment.folder() / "b/attempts/1" / ("cores." + std::to_string(ranks))) == all);
 }
 
-TEST_CASE("the site's set-up and the trainer of the environment are used", "[launch][local]") {
+TEST_CASE("the site's set-up and the run's own trainer are used", "[launch][local]") {
   LocalExperiment experiment;
   const auto other = experiment.folder() / "my trainer";
   std::ofstream(other) << "#!/bin/bash\necho \"mine: $FROM_SETUP $FROM_JOB\"\n: >\"$4/finished\"\n";
   fs::permissions(other, fs::perms::owner_all);
   LocalExperiment::Job job;
   job.setup = "export FROM_SETUP=module";
-  job.environment = R"({"FROM_JOB": "x y", "ORCH_TRAINER": ")" + other.string() + "\"}";
+  job.environment = R"({"FROM_JOB": "x y"})";
+  job.trainer = other;
   const auto run = experiment.add_run("a", "", job);
   experiment.submit("0001-s", {"a"});
   CHECK(experiment.wait("0001-s").state == "COMPLETED");
@@ -122,7 +118,7 @@ TEST_CASE("the site's set-up and the trainer of the environment are used", "[lau
 TEST_CASE("a run whose trainer is not there fails and says so", "[launch][local]") {
   LocalExperiment experiment;
   LocalExperiment::Job job;
-  job.environment = R"({"ORCH_TRAINER": "/nowhere/trainer"})";
+  job.trainer = "/nowhere/trainer";
   const auto run = experiment.add_run("a", "", job);
   experiment.submit("0001-s", {"a"});
   CHECK(experiment.wait("0001-s").state == "FAILED");

@@ -1,14 +1,11 @@
 #include "core/run/launch/local/machine_load.h"
 
-#include <unistd.h>
-
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/run/launch/local/local_machine.h"
 #include "tests/run/launch/fake_shell.h"
 #include "tests/run/launch/local_fixture.h"
+#include "tests/test.h"
 
 namespace orch::launch {
 namespace {

@@ -4,20 +4,13 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <string>
 #include <thread>
 
 #include "core/base/lock.h"
 #include "tests/place.h"
 #include "tests/run/launch/local_fixture.h"
+#include "tests/test.h"
 
 namespace {
 

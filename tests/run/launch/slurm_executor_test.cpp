@@ -1,13 +1,8 @@
 #include "core/run/launch/slurm/slurm_executor.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
-
 #include "tests/run/launch/fake_shell.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace {
 

@@ -1,9 +1,8 @@
 #include "core/run/launch/slurm/slurm_jobs.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <cstdlib>
 #include <ctime>
+
+#include "tests/test.h"
 
 using namespace orch::launch;
 

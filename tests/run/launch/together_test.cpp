@@ -1,19 +1,13 @@
 #include "core/run/launch/local/together.h"
 
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/run/launch/local/local_machine.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 namespace orch::launch {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 struct Folder : Place {
   Together bash(const std::string& text, std::int64_t ranks = 2) const {

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "core/base/text.h"
 #include "tests/run/render/run.h"

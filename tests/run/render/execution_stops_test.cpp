@@ -1,5 +1,4 @@
 // What ends a job before its training is done: signals, stop files, time limits and bad nodes.
-#include <algorithm>
 
 #include "tests/run/render/execution.h"
 

@@ -1,7 +1,5 @@
 #include "tests/run/render/execution.h"
 
-#include <algorithm>
-
 #include "core/base/sha256.h"
 
 using namespace orch;

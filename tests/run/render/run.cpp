@@ -1,13 +1,6 @@
 #include "tests/run/render/run.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "core/base/text.h"
 #include "core/plan/family.h"

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <vector>
-
 #include "core/run/render/job.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 template <>
 struct Catch::StringMaker<orch::Error> {

@@ -1,5 +1,4 @@
 // Every point of what a rendered job must contain, read off the text.
-#include <algorithm>
 
 #include "core/base/text.h"
 #include "tests/run/render/run.h"

@@ -3,12 +3,10 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
 
 #include "core/run/store/run_folder.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::store;

@@ -2,18 +2,13 @@
 
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
 
 #include "core/base/date.h"
 #include "tests/place.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::store;
-using Catch::Approx;
 
 namespace {
 

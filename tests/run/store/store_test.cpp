@@ -1,15 +1,12 @@
 #include "core/run/store/store.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <chrono>
 
 #include "core/plan/run_json.h"
 #include "core/run/store/submissions.h"
 #include "tests/place.h"
 #include "tests/plan/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::store;

@@ -1,11 +1,10 @@
 #include "core/show/compare/losses.h"
 
-#include <catch2/catch_test_macros.hpp>
 #include <ctime>
-#include <random>
 
 #include "core/show/compare/spikes.h"
 #include "tests/show/compare/make.h"
+#include "tests/test.h"
 
 namespace orch::compare {
 namespace {

@@ -1,9 +1,6 @@
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <random>
-
 #include "core/show/compare/parts.h"
 #include "tests/show/compare/make.h"
+#include "tests/test.h"
 
 namespace orch::compare {
 namespace {

@@ -1,15 +1,11 @@
 #include "core/show/page/page.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/show/page/numbers.h"
 #include "tests/show/page/fixtures.h"
+#include "tests/test.h"
 
 namespace orch::page::test {
 namespace {
-
-using Catch::Matchers::ContainsSubstring;
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t out = 0;

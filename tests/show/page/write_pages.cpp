@@ -1,14 +1,10 @@
 // ORCH_PAGES=FOLDER orch_test_show "[pages]": each page of the fixtures as FOLDER/<name>.html, beside it
 // what its records hold as <name>.json, so that the browser's page can be held against it.
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/show/page/fixtures.h"
+#include "tests/test.h"
 
 namespace orch::page::test {
 namespace {

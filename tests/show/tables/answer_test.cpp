@@ -1,15 +1,12 @@
 #include "core/show/tables/report.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/plan/family.h"
 #include "tests/show/tables/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;
 using test::answer_text;
-using Catch::Matchers::ContainsSubstring;
 using test::planned;
 
 namespace {

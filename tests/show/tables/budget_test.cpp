@@ -1,12 +1,8 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "tests/show/tables/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::EndsWith;
 using test::planned;
 
 namespace {

@@ -1,16 +1,13 @@
 #include "core/show/tables/compared.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/plan/family.h"
 #include "tests/show/tables/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;
-using Catch::Approx;
 
 namespace {
 

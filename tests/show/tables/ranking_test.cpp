@@ -1,16 +1,13 @@
 #include "core/show/tables/ranking.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/plan/family.h"
 #include "core/plan/stack.h"
 #include "tests/show/tables/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;
 using test::csv, test::table;
-using Catch::Matchers::ContainsSubstring;
 using test::planned;
 
 namespace {

@@ -1,16 +1,14 @@
 #include "core/show/tables/report.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tests/show/tables/support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;
 using namespace orch::show;
 using test::csv;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

@@ -1,14 +1,12 @@
 #include "core/show/tables/status.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "core/base/csv.h"
 #include "core/show/tables/status_words.h"
 #include "tests/show/tables/status_support.h"
+#include "tests/test.h"
 #include "tests/text.h"
 
 using namespace orch;

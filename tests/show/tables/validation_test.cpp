@@ -1,13 +1,11 @@
 #include "core/show/tables/validation.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/base/csv.h"
 #include "core/base/units.h"
 #include "core/show/page/page.h"
+#include "tests/test.h"
 #include "tests/text.h"
 
 namespace orch::tables {

@@ -1,8 +1,6 @@
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-
 #include "core/show/tables/status_words.h"
 #include "tests/show/tables/status_support.h"
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::tables;

@@ -1,9 +1,6 @@
 #include "core/train/checkpoint/dtype.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <limits>
-
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 
 using namespace orch::checkpoint;

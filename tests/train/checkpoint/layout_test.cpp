@@ -1,13 +1,9 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <random>
-
 #include "core/train/checkpoint/dtype.h"
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 #include "tests/place.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using checkpoint::Reader;
 
 namespace {

@@ -1,16 +1,12 @@
 #include "core/train/checkpoint/manifest.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <random>
-
 #include "core/train/checkpoint/checksum.h"
 #include "core/train/checkpoint/index.h"
 #include "core/train/checkpoint/pieces.h"
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using checkpoint::Index;
 using checkpoint::Manifest;
 
@@ -68,7 +64,7 @@ std::size_t check_text(const Shares& shares) {
 // checkpoint.json with these members, and the checksum that belongs to them.
 std::string refused(const std::string& tensors, const std::string& shards, int ranks = 1,
                     const std::string& numbers = "{}") {
-  const auto text = R"({"version":2,"step":1,"consumed_samples":0,"seed":0,"ranks":)" +
+  const auto text = R"({"version":1,"step":1,"consumed_samples":0,"seed":0,"ranks":)" +
                     std::to_string(ranks) + R"(,"numbers":)" + numbers + R"(,"texts":{},"tensors":)" + tensors +
                     R"(,"shards":)" + shards;
   const auto manifest = checkpoint::parse_checkpoint_json(
@@ -225,21 +221,4 @@ TEST_CASE("numbers that are damaged are told, and those that are not finite are 
   CHECK_THAT(refused("[]", "[]", 0, "[1]"), ContainsSubstring("numbers without names"));
   CHECK_THAT(refused("[]", R"([{"bytes":0,"checksum":"what","data_begin":0,"segments":[]}])"),
              ContainsSubstring("a checksum that is none"));
-}
-
-TEST_CASE("a checkpoint of version 1 is read", "[checkpoint]") {
-  const auto reader = checkpoint::Reader::open(fs::path(ORCH_SOURCE_DIR) /
-                                               "tests/train/checkpoint/version1/step-00000007");
-  REQUIRE(reader);
-  CHECK(reader->facts().step == 7);
-  CHECK(reader->facts().ranks == 2);
-  CHECK(reader->facts().texts.at("strategy") == "ddp");
-  CHECK(reader->names() == std::vector<std::string>{"exp_avg/both", "flag", "half", "none",
-                                                    "number", "weights/flat", "weights/sliced"});
-  for (const auto& whole : {Piece::whole("exp_avg/both", Dtype::f32, {4, 6}),
-                            Piece::whole("weights/flat", Dtype::f32, {3, 5}),
-                            Piece::whole("weights/sliced", Dtype::f32, {4, 6})})
-    CHECK(read(*reader, whole) == counted(whole, 0));
-  CHECK(read(*reader, Piece::whole("half", Dtype::f32, {2})) == std::vector<float>{1, -2});
-  CHECK(read(*reader, Piece::whole("number", Dtype::f32, {})) == std::vector<float>{42});
 }

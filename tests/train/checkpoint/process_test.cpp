@@ -3,17 +3,13 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <random>
 #include <thread>
 
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 #include "tests/place.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using checkpoint::WriteOptions;
 
 namespace {

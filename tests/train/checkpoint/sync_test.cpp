@@ -1,13 +1,11 @@
 // What a checkpoint is worth after a loss of power: what was synced, seen by counting the calls.
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
 #include <mutex>
 
 #include "tests/place.h"
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 
 using namespace made;

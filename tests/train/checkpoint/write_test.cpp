@@ -1,13 +1,8 @@
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <set>
-
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 #include "tests/place.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using checkpoint::WriteOptions;
 using Names = std::set<std::string>;
 

@@ -1,10 +1,8 @@
 #include "core/train/data/dataset.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <numeric>
-#include <stdexcept>
 #include <thread>
 
+#include "tests/test.h"
 #include "tests/train/data/folder.h"
 #include "tests/text.h"
 

@@ -2,11 +2,9 @@
 
 #include <sys/resource.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <csignal>
-#include <cstring>
-#include <random>
 
+#include "tests/test.h"
 #include "tests/train/data/folder.h"
 #include "tests/text.h"
 

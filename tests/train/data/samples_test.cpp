@@ -1,8 +1,7 @@
 // Expectations are those of numpy and Megatron-LM, printed by megatron_order.py beside this file.
 #include "core/train/data/samples.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <numeric>
+#include "tests/test.h"
 
 using namespace orch;
 using namespace orch::data;

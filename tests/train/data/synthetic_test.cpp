@@ -1,13 +1,6 @@
 #include "core/train/data/synthetic.h"
 
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <map>
-#include <set>
-#include <stdexcept>
-#include <vector>
-
+#include "tests/test.h"
 #include "tests/train/data/entropy.h"
 #include "tests/train/data/folder.h"
 

@@ -1,14 +1,11 @@
 #include "core/train/huggingface/huggingface.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
 #include "core/plan/family.h"
+#include "tests/test.h"
 #include "tests/train/huggingface/weights.h"
 #include "tests/place.h"
 
 using namespace made;
-using Catch::Matchers::ContainsSubstring;
 using huggingface::export_model;
 using huggingface::import_model;
 

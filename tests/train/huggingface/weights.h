@@ -2,10 +2,8 @@
 
 // Weights on our side and on theirs, for tests.
 
-#include <catch2/catch_test_macros.hpp>
-#include <cstring>
-
 #include "core/train/checkpoint/safetensors.h"
+#include "tests/test.h"
 #include "tests/train/checkpoint/made.h"
 
 namespace made {

@@ -1,12 +1,9 @@
 // Every schedule over channels on which a message passes only when both ends have come to it, each in
 // its own order, as NCCL's kernels do: nothing is kept on its way.
-#include <catch2/catch_test_macros.hpp>
 #include <deque>
-#include <map>
-#include <tuple>
-#include <vector>
 
 #include "core/train/pipeline/schedule.h"
+#include "tests/test.h"
 
 using namespace orch::pipeline;
 

@@ -1,16 +1,9 @@
 #include "core/train/pipeline/schedule.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <map>
-#include <set>
-#include <stdexcept>
-
+#include "tests/test.h"
 #include "tests/train/pipeline/clockwork.h"
 
 using namespace orch::pipeline;
-using Catch::Matchers::WithinRel;
 
 namespace {
 

@@ -1,9 +1,6 @@
 #include "core/train/tokenize/bpe.h"
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <map>
-#include <random>
+#include "tests/test.h"
 
 using namespace orch::tokenize;
 

@@ -1,9 +1,7 @@
 #include "core/train/tokenize/normalize.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <utility>
-
 #include "core/base/utf8.h"
+#include "tests/test.h"
 
 using namespace orch::tokenize;
 using orch::append_utf8, orch::valid_prefix;

@@ -1,8 +1,5 @@
-#include <catch2/catch_test_macros.hpp>
-#include <string>
-#include <vector>
-
 #include "core/train/tokenize/regex_syntax.h"
+#include "tests/test.h"
 
 using namespace orch::tokenize;
 

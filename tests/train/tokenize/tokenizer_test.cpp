@@ -1,8 +1,6 @@
 #include "core/train/tokenize/tokenizer.h"
 
-#include <catch2/catch_test_macros.hpp>
-#include <random>
-
+#include "tests/test.h"
 #include "tests/train/tokenize/gpt2.h"
 
 using namespace orch;
