@@ -57,5 +57,5 @@ else()
   target_compile_definitions(orch_torch INTERFACE USE_C10D_GLOO=1)
   # LibTorch computes; what calls it takes half as long to compile so, trainers and tests with one
   # precompiled header. Loops of our own are optimised where they are.
-  target_compile_options(orch_torch INTERFACE $<$<CONFIG:Release>:-Og>)
+  orch_dev_level(orch_torch INTERFACE Og)
 endif()

@@ -1,5 +1,7 @@
 #include "backends/ddp/setup.h"
 
+#include "core/base/multiples.h"
+
 namespace orch::ddp {
 
 using backend::boolean, backend::choice, backend::integer, backend::real;

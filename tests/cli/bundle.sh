@@ -25,6 +25,15 @@ if [ "$size" -ge 40000000 ]; then bad 'it has less than 40 MB' "$size"; fi
 cmp -- "$tarball" "$work/second/$name.tar.gz" || bad 'again the same bytes'
 same '0/0' "$(tar -tvzf "$tarball" | awk '{print $2}' | sort -u)" 'whose the files are'
 
+# What README names is there too, and the manual page is the program's.
+list=$(tar -tzf "$tarball")
+for file in README.md CHANGELOG.md LICENSE docs/accuracy.md docs/accuracy.svg docs/stacks.md docs/benchmarks/README.md \
+  share/man/man1/orch.1; do
+  has "$list" "$name/$file" 'its documents'
+done
+lacks "$list" "$name/docs/update" 'its documents: no tools of ours'
+same "$("$built" help --man)" "$(tar -xzOf "$tarball" "$name/share/man/man1/orch.1")" 'its manual page'
+
 # --- where there is nothing else -------------------------------------------------------------------
 
 # in_root COMMAND: as orch, in a root of busybox. /proc and /dev/null are the kernel's; there are no

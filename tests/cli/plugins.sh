@@ -16,10 +16,16 @@ plugin_error 'orch_backend_entry' "$broken/no_entry"
 plugin_error 'rebuild it' "$broken/wrong_major"
 plugin_error 'rebuild it' "$broken/small_struct"
 plugin_error 'megatron' "$broken/twin"
-plugin_error 'orch-somebody.so' "$broken/other_name"
+plugin_error 'orch-somebody.abi3.so' "$broken/other_name"
 mkdir rubbish
-echo 'not a library' >rubbish/orch-rubbish.so
+echo 'not a library' >rubbish/orch-rubbish.abi3.so
 plugin_error 'cannot be loaded' "$PWD/rubbish"
+mkdir other_abi
+echo 'never opened' >other_abi/orch-away.abi2.so
+plugin_error 'orch-away.abi2.so: is for ABI 2' "$PWD/other_abi"
+plugin_error 'this orch loads orch-away.abi3.so' "$PWD/other_abi"
+mv other_abi/orch-away.abi2.so other_abi/orch-away.so
+plugin_error 'orch-away.so: names no ABI' "$PWD/other_abi"
 ORCH_PLUGINS=$broken/wrong_major:$broken/no_entry orch backends
 exits 1 'two broken plug-ins'
 has "$err" wrong_major 'two broken plug-ins'
@@ -49,7 +55,7 @@ code=0
 alone/bin/orch plan small.lua >/dev/null 2>"$work/err" || code=$?
 err=$(cat "$work/err")
 exits 1 'no plug-ins'
-has "$err" 'no orch-*.so' 'no plug-ins'
+has "$err" 'no orch-*.abi3.so' 'no plug-ins'
 
 # A local experiment stops where there is no trainer, as beside that copy.
 ORCH_PLUGINS=$(dirname -- "$(dirname -- "$orch_program")")/plugins

@@ -142,9 +142,9 @@ class Description {
     orch_param to{};
     to.name = words[0].c_str(), to.doc = words[1].c_str();
     to.type = static_cast<std::uint32_t>(std::strtoul(words[2].c_str(), nullptr, 10));
-    to.default_value = {to.type, words[3].empty() ? 0u : 1u,
-                        std::strtoll(words[4].c_str(), nullptr, 10), number(words[4]),
-                        words[4].c_str()};
+    to.default_value = &values_.emplace_back(
+        orch_value{sizeof(orch_value), to.type, words[3].empty() ? 0u : 1u,
+                   std::strtoll(words[4].c_str(), nullptr, 10), number(words[4]), words[4].c_str()});
     to.choices = choices.data();
     to.min = number(words[5]), to.max = number(words[6]);
     to.parent = words[7].empty() ? nullptr : words[7].c_str();
@@ -158,6 +158,7 @@ class Description {
 
   std::deque<std::vector<std::string>> lines_;
   std::deque<std::vector<const char*>> choices_;
+  std::deque<orch_value> values_;
   std::vector<orch_param> params_;
   orch_strategy strategy_{};
   orch_backend backend_{};
@@ -246,7 +247,7 @@ void enter_border(const Input& input) {
   for (const auto& part : input) (part.name == "says" ? answers : description) = part.bytes;
   said = answers;
   const Description describes(description);
-  const auto backend = backend::Backend::from(describes.backend(), "orch-border.so");
+  const auto backend = backend::Backend::from(describes.backend(), "orch-border.abi3.so");
   if (!backend) return;
   auto run = world().run;
   run.strategy = backend->strategies().front();

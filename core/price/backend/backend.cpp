@@ -33,6 +33,7 @@ AbiRun::AbiRun(const plan::Run& run, std::uint32_t strategy) {
   run_.strategy = strategy;
   run_.values = values.data();
   run_.n_values = static_cast<std::uint32_t>(values.size());
+  run_.value_size = sizeof(orch_value);
   run_.family = run.model.family.c_str();
   run_.sizes = sizes_.data();
   run_.n_sizes = to_abi(run.model, sizes_);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 #include "core/price/backend/work.h"
 #include "core/base/files.h"
 #include "core/base/result.h"
@@ -81,8 +81,9 @@ class Backend {
   std::vector<plan::StrategyPtr> strategies_;
 };
 
-// The plug-ins of some folders, found by name orch-*.so; the first of a file name wins, so that an
-// earlier folder can replace what a later one holds.
+// The plug-ins of some folders, found by the name orch-*.abi3.so of this orch's ABI; the first of a file
+// name wins, so that an earlier folder can replace what a later one holds. A backend that is there for
+// another ABI alone is an error.
 class Backends {
  public:
   // Everything that is wrong with a folder or a plug-in is an error that names it.

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 #include "core/price/backend/backend.h"
 #include "core/price/backend/work.h"
 #include "core/base/result.h"

@@ -24,17 +24,20 @@ const T& element(const T* array, std::uint32_t index, std::uint32_t size) {
                                      std::size_t{index} * size);
 }
 
-plan::Value to_value(const orch_value& value) {
-  if (!value.given) return {};
-  switch (value.type) {
+// A newer minor version may have made it larger; of a smaller one nothing can be read.
+bool is_readable(const orch_value* value) { return value && value->struct_size >= sizeof *value; }
+
+plan::Value to_value(const orch_value* value) {
+  if (!is_readable(value) || !value->given) return {};
+  switch (value->type) {
     case ORCH_BOOLEAN:
-      return value.integer != 0;
+      return value->integer != 0;
     case ORCH_INTEGER:
-      return value.integer;
+      return value->integer;
     case ORCH_REAL:
-      return value.real;
+      return value->real;
     default:
-      return text_or_empty(value.text);
+      return text_or_empty(value->text);
   }
 }
 
@@ -63,7 +66,10 @@ std::string flaw(const orch_param& abi, const plan::Param& param) {
   if (!abi.name || !is_plain_name(param.name)) return "has no proper name";
   if (plan::field_index(param.name, {}) >= 0) return "is named like a field that every run has";
   if (abi.type > ORCH_TEXT) return fmt::format("has type {}, which this orch lacks", abi.type);
-  if (abi.default_value.given && abi.default_value.type != abi.type)
+  if (const auto* value = abi.default_value; value && !is_readable(value))
+    return fmt::format("has a default of {} bytes, not the {} of ABI {}.{}", value->struct_size,
+                       sizeof *value, ORCH_ABI_MAJOR, ORCH_ABI_MINOR);
+  else if (value && value->given && value->type != abi.type)
     return "has a default of another type";
   if (abi.min > abi.max) return fmt::format("has the empty range {} to {}", abi.min, abi.max);
   if (abi.type != ORCH_CHOICE) return "";

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "core/price/backend/backend.h"
@@ -9,19 +11,38 @@
 namespace orch::backend {
 namespace {
 
-bool is_plugin(const fs::path& file) {
-  const auto name = file.filename().string();
-  return name.starts_with("orch-") && name.ends_with(".so");
+// A plug-in as its file is named: orch-megatron.abi3.so.
+struct PluginFile {
+  fs::path path;
+  std::string backend;  // "megatron"
+  std::string abi;      // "3"; empty where the name has none
+};
+
+std::string file_name(std::string_view backend) {
+  return fmt::format("orch-{}.abi{}.so", backend, ORCH_ABI_MAJOR);
 }
 
-// "megatron" of ".../orch-megatron.so".
-std::string backend_name(const fs::path& file) { return file.stem().string().substr(5); }
+bool is_ours(const PluginFile& file) { return file.path.filename() == file_name(file.backend); }
 
-std::vector<fs::path> plugins_in(const fs::path& folder, Errors& errors) {
+// Nothing for a file that is not named as a plug-in.
+std::optional<PluginFile> plugin_file(const fs::path& path) {
+  auto name = path.filename().string();
+  if (!name.starts_with("orch-") || !name.ends_with(".so")) return {};
+  name = name.substr(5, name.size() - 5 - 3);
+  const auto dot = name.rfind(".abi");
+  const bool has_abi = dot != name.npos && dot + 4 < name.size() &&
+                       name.find_first_not_of("0123456789", dot + 4) == name.npos;
+  if (!has_abi) return PluginFile{path, name, ""};
+  return PluginFile{path, name.substr(0, dot), name.substr(dot + 4)};
+}
+
+std::vector<PluginFile> plugins_in(const fs::path& folder, Errors& errors) {
   std::error_code code;
-  auto files = entries_of(folder, code);
+  const auto entries = entries_of(folder, code);
   if (code) errors.push_back(file_error(folder, "cannot read the plug-in folder", code.value()));
-  std::erase_if(files, [](const fs::path& file) { return !is_plugin(file); });
+  std::vector<PluginFile> files;
+  for (const auto& entry : entries)
+    if (auto file = plugin_file(entry)) files.push_back(std::move(*file));
   return files;
 }
 
@@ -34,9 +55,10 @@ std::string load_failure(const fs::path& file) {
   return text;
 }
 
-Result<Backend> load_plugin(const fs::path& file) {
+Result<Backend> load_plugin(const PluginFile& plugin) {
+  const auto& file = plugin.path;
   const auto place = file.string();
-  // An absolute path: dlopen looks for a bare name elsewhere. Never closed, see abi.h.
+  // An absolute path: dlopen looks for a bare name elsewhere. Never closed, see orch/backend.h.
   void* library = dlopen(fs::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return Error{place, fmt::format("cannot be loaded: {}", load_failure(fs::absolute(file))),
@@ -48,9 +70,9 @@ Result<Backend> load_plugin(const fs::path& file) {
                  "name its class in ORCH_BACKEND(...), or take the file out of the folder"};
   const auto entry = reinterpret_cast<orch_backend_entry_fn>(symbol);
   auto backend = Backend::from(entry(ORCH_ABI_MAJOR, ORCH_ABI_MINOR), file);
-  if (backend && backend->name() != backend_name(file))
+  if (backend && backend->name() != plugin.backend)
     return Error{place, fmt::format("calls itself '{}'", backend->name()),
-                 fmt::format("name the file orch-{}.so", backend->name())};
+                 fmt::format("name the file {}", file_name(backend->name()))};
   return backend;
 }
 
@@ -65,9 +87,17 @@ void check_strategy_names(const std::vector<Backend>& loaded, const Backend& nex
                             "take one of the two files out of the folder"});
 }
 
-bool holds_name(const std::vector<fs::path>& files, const fs::path& file) {
+bool has_backend(const std::vector<PluginFile>& files, const std::string& backend) {
   return std::any_of(files.begin(), files.end(),
-                     [&](const auto& other) { return other.filename() == file.filename(); });
+                     [&](const auto& file) { return file.backend == backend; });
+}
+
+// A plug-in for another orch is left alone where the backend is there for this one as well.
+Error other_abi(const PluginFile& file) {
+  return {file.path.string(),
+          file.abi.empty() ? "names no ABI: it is not a plug-in, or one for an older orch"
+                           : fmt::format("is for ABI {}", file.abi),
+          fmt::format("this orch loads {}: {}", file_name(file.backend), kRebuild)};
 }
 
 }  // namespace
@@ -75,10 +105,15 @@ bool holds_name(const std::vector<fs::path>& files, const fs::path& file) {
 Result<Backends> Backends::load(const std::vector<fs::path>& folders) {
   Backends result;
   Errors errors;
-  std::vector<fs::path> files;
+  std::vector<PluginFile> files, others;
   for (const auto& folder : folders)
-    for (const auto& file : plugins_in(folder, errors))
-      if (!holds_name(files, file)) files.push_back(file);
+    for (auto& file : plugins_in(folder, errors))
+      if (!is_ours(file))
+        others.push_back(std::move(file));
+      else if (!has_backend(files, file.backend))
+        files.push_back(std::move(file));
+  for (const auto& file : others)
+    if (!has_backend(files, file.backend)) errors.push_back(other_abi(file));
   for (const auto& file : files) {
     auto backend = load_plugin(file);
     if (!errors.add(backend)) continue;
@@ -89,7 +124,8 @@ Result<Backends> Backends::load(const std::vector<fs::path>& folders) {
   if (!result.backends_.empty()) return result;
   std::string searched;
   for (const auto& folder : folders) searched += (searched.empty() ? "" : ", ") + folder.string();
-  return Error{"backends", fmt::format("no orch-*.so in: {}", searched.empty() ? "-" : searched),
+  return Error{"backends",
+               fmt::format("no {} in: {}", file_name("*"), searched.empty() ? "-" : searched),
                "build the backends, or name the folder that holds them"};
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 
 #pragma GCC visibility push(hidden)
 

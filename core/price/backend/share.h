@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 #include "core/plan/model.h"
 
 #pragma GCC visibility push(hidden)

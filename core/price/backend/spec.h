@@ -1,8 +1,8 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.so. Only headers of this folder, model.h, param.h and value.h of
-// core/plan, and the standard library are needed.
+// build a shared library orch-<name>.abi3.so. Nothing but the standard library is needed: what is included
+// here includes no more, and is installed as one header, orch/spec.h.
 // Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
 // share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
 
@@ -56,16 +56,12 @@ class RunView {
   const orch_run& operator*() const { return run_; }
   std::string_view strategy() const { return strategy_.name; }
   const plan::Model& model() const { return model_; }
-  // Bytes of a GPU that a process can allocate; 0: not known, or an orch that does not tell.
   // GPUs that the fast links join: of a node, or of several.
   std::int64_t domain() const {
-    constexpr auto end = offsetof(orch_run, gpus_per_domain) + sizeof(run_.gpus_per_domain);
-    return run_.struct_size >= end && run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
+    return run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
   }
-  double usable_memory() const {
-    constexpr auto end = offsetof(orch_run, usable_memory) + sizeof(run_.usable_memory);
-    return run_.struct_size >= end ? run_.usable_memory : 0;
-  }
+  // Bytes of a GPU that a process can allocate; 0: not known.
+  double usable_memory() const { return run_.usable_memory; }
   std::int64_t integer(std::string_view name) const { return value(name).integer; }
   bool flag(std::string_view name) const { return value(name).integer != 0; }
   double real(std::string_view name) const { return value(name).real; }
@@ -80,7 +76,7 @@ class RunView {
     static constexpr orch_value kNone{};
     for (std::uint32_t i = 0; i < run_.n_values; ++i, ++next_) {
       if (next_ >= run_.n_values) next_ = 0;
-      if (name == names_[next_]) return run_.values[next_++];
+      if (name == names_[next_]) return *orch_value_at(&run_, next_++);
     }
     return kNone;
   }
@@ -92,7 +88,7 @@ class RunView {
     model.family = run.family;
     std::size_t next = 0;
     for (std::uint32_t i = 0; i < run.n_sizes; ++i) {
-      const auto& given = size_at(run, i);
+      const auto& given = *orch_size_at(&run, i);
       for (std::size_t tried = 0; tried < plan::kSizes.size(); ++tried, ++next) {
         if (next == plan::kSizes.size()) next = 0;
         if (std::strcmp(given.name, plan::kSizes[next].name) != 0) continue;
@@ -101,10 +97,6 @@ class RunView {
       }
     }
     return model;
-  }
-  static const orch_size& size_at(const orch_run& run, std::uint32_t i) {
-    const auto* first = reinterpret_cast<const char*>(run.sizes);
-    return *reinterpret_cast<const orch_size*>(first + std::size_t{i} * run.size_size);
   }
 
   const orch_run& run_;
@@ -237,7 +229,7 @@ class Shim {
     return {spec.name.c_str(),
             spec.doc.c_str(),
             static_cast<std::uint32_t>(spec.type),
-            to_abi(spec.default_value, spec.type),
+            &values_.emplace_back(to_abi(spec.default_value, spec.type)),
             choices.data(),
             spec.min,
             spec.max,
@@ -250,6 +242,7 @@ class Shim {
   std::deque<std::vector<orch_param>> params_;
   std::deque<std::vector<std::string_view>> names_;
   std::deque<std::vector<const char*>> choices_;
+  std::deque<orch_value> values_;
   std::vector<orch_strategy> strategies_;
   orch_backend backend_{};
 };

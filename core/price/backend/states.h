@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/plan/number_format.h"
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 #include "core/price/backend/experts.h"
 #include "core/price/backend/share.h"
 

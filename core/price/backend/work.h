@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 
 namespace orch::backend {
 

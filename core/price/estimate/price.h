@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/price/backend/abi.h"
+#include "include/orch/backend.h"
 #include "core/plan/cluster.h"
 
 namespace orch::estimate {

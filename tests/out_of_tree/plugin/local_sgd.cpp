@@ -1,10 +1,8 @@
 // Local SGD: every rank trains by itself and the weights are averaged every so many steps.
 
-#include <array>
+#include <orch/spec.h>
 
-#include "core/price/backend/checks.h"
-#include "core/price/backend/spec.h"
-#include "core/price/backend/transformer.h"
+#include <array>
 
 using namespace orch::backend;
 

@@ -1,3 +1,9 @@
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "core/price/backend/spec.h"
 #include "tests/price/backend/support.h"
 #include "tests/place.h"
 
@@ -9,6 +15,11 @@ using backend::Backends;
 std::string load_error(const std::vector<fs::path>& folders) {
   const auto loaded = Backends::load(folders);
   return loaded ? "" : text(loaded.error());
+}
+
+// The file of a backend as this orch loads it.
+std::string file_of(const std::string& name) {
+  return "orch-" + name + ".abi" + std::to_string(ORCH_ABI_MAJOR) + ".so";
 }
 
 std::string broken_error(const std::string& flaw) {
@@ -78,14 +89,14 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   const auto check = [](const char* flaw, const std::string& fact) {
     const auto message = broken_error(flaw);
     INFO(message);
-    CHECK(has(message, std::string("orch-") + flaw + ".so: "));
+    CHECK(has(message, file_of(flaw) + ": "));
     CHECK(has(message, fact));
     CHECK(has(message, "\n  "));
   };
   check("no_entry", "has no function orch_backend_entry");
   check("null_backend", "declines to work with ABI " + std::to_string(ORCH_ABI_MAJOR) + "." +
                             std::to_string(ORCH_ABI_MINOR));
-  check("wrong_major", "speaks ABI 3, this orch speaks ABI 2");
+  check("wrong_major", "speaks ABI 4, this orch speaks ABI 3");
   check("small_struct", "describes itself in 16 bytes");
   check("null_fields", "lacks the function check");
   check("null_fields", "lacks the function work");
@@ -93,46 +104,94 @@ TEST_CASE("each flaw of a plug-in is named with its file and the next step", "[b
   check("strange_param", "parameter 'depth' belongs to way = 'deep': its name must begin with 'deep_'");
   check("many_strategies", "reports 4294967295 strategies, more than 1000");
   check("many_params", "strategy 'plain': reports 4294967295 parameters, more than 1000");
-  check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.so");
+  check("other_name", "calls itself 'somebody'\n  name the file orch-somebody.abi3.so");
+  check("small_value", "parameter 'depth' has a default of 8 bytes, not the 40 of ABI 3.0");
 }
 
 TEST_CASE("two backends may not offer one strategy", "[backend]") {
   const auto message =
       load_error({fs::path(ORCH_BINARY_DIR) / "plugins", fs::path(ORCH_BROKEN_DIR) / "twin"});
   INFO(message);
-  CHECK(has(message, "orch-twin.so: offers the strategy 'megatron', as "));
-  CHECK(has(message, "orch-megatron.so does already"));
+  CHECK(has(message, file_of("twin") + ": offers the strategy 'megatron', as "));
+  CHECK(has(message, file_of("megatron") + " does already"));
 }
 
 TEST_CASE("text and half a library under a plug-in's name are refused, all at once", "[backend]") {
   const Place folder;
-  folder.file("orch-text.so", "return experiment {}\n");
-  folder.file("orch-empty.so", "");
-  const auto whole = read_file(fs::path(ORCH_BROKEN_DIR) / "none" / "orch-none.so");
+  folder.file(file_of("text"), "return experiment {}\n");
+  folder.file(file_of("empty"), "");
+  const auto whole = read_file(fs::path(ORCH_BROKEN_DIR) / "none" / file_of("none"));
   REQUIRE(whole);
-  folder.file("orch-half.so", whole->substr(0, 100));
+  folder.file(file_of("half"), whole->substr(0, 100));
   folder.file("readme.txt", "not looked at");
   const auto message = load_error({folder.root()});
   INFO(message);
-  CHECK(has(message, "orch-text.so: cannot be loaded: "));
-  CHECK(has(message, "orch-empty.so: cannot be loaded: "));
-  CHECK(has(message, "orch-half.so: cannot be loaded: "));
+  CHECK(has(message, file_of("text") + ": cannot be loaded: "));
+  CHECK(has(message, file_of("empty") + ": cannot be loaded: "));
+  CHECK(has(message, file_of("half") + ": cannot be loaded: "));
   CHECK(has(message, "rebuild it"));
 }
 
 TEST_CASE("a missing folder and one without plug-ins are told apart", "[backend]") {
   const Place folder;
-  CHECK(has(load_error({folder.root()}), "no orch-*.so in: " + folder.root().string()));
+  CHECK(has(load_error({folder.root()}), "no orch-*.abi3.so in: " + folder.root().string()));
   CHECK(has(load_error({folder.root() / "nowhere"}), "nowhere"));
   CHECK(has(load_error({folder.root() / "nowhere"}), "No such file or directory"));
 }
 
 TEST_CASE("a plug-in of an earlier folder replaces one of the same file name", "[backend]") {
   const Place folder;
-  folder.file("orch-megatron.so", "shadowed by the first folder, so never opened");
+  folder.file(file_of("megatron"), "shadowed by the first folder, so never opened");
   const auto loaded = Backends::load({fs::path(ORCH_BINARY_DIR) / "plugins", folder.root()});
   REQUIRE(loaded);
   CHECK(loaded->all().size() == 3);
+}
+
+TEST_CASE("a plug-in for another ABI is named and never opened", "[backend]") {
+  const Place folder;
+  folder.file("orch-old.abi2.so", "not opened");
+  folder.file("orch-older.so", "not opened");
+  folder.file("orch-odd.abi.so", "not opened");
+  const auto message = load_error({fs::path(ORCH_BINARY_DIR) / "plugins", folder.root()});
+  INFO(message);
+  CHECK(has(message, "orch-old.abi2.so: is for ABI 2\n  this orch loads orch-old.abi3.so: rebuild it"));
+  CHECK(has(message, "orch-older.so: names no ABI"));
+  CHECK(has(message, "this orch loads orch-older.abi3.so"));
+  CHECK(has(message, "orch-odd.abi.so: names no ABI"));
+  CHECK_FALSE(has(message, "cannot be loaded"));
+}
+
+TEST_CASE("plug-ins of several ABIs lie beside each other", "[backend]") {
+  const Place folder;
+  folder.file("orch-megatron.abi2.so", "for another orch");
+  folder.file("orch-ddp.so", "for an older one");
+  const auto loaded = Backends::load({folder.root(), fs::path(ORCH_BINARY_DIR) / "plugins"});
+  REQUIRE(loaded);
+  CHECK(loaded->all().size() == 3);
+}
+
+TEST_CASE("a value may grow at its end on either side of the border", "[backend]") {
+  const auto loaded = Backends::load({fs::path(ORCH_BROKEN_DIR) / "large_value"});
+  REQUIRE(loaded);
+  CHECK(loaded->strategies().front()->params.front().default_value == number(3));
+
+  struct Larger {
+    orch_value value;
+    double more;
+  };
+  const std::array<Larger, 2> values{{{{sizeof(Larger), ORCH_INTEGER, 1, 7, 7, nullptr}, 0.5},
+                                      {{sizeof(Larger), ORCH_REAL, 1, 0, 2.5, nullptr}, 0.5}}};
+  orch_run run{};
+  run.struct_size = sizeof run;
+  run.family = "gpt";
+  run.values = &values.front().value;
+  run.n_values = values.size();
+  run.value_size = sizeof(Larger);
+  const orch_strategy strategy{"grown", "", nullptr, 0, sizeof(orch_param)};
+  const std::array<std::string_view, 2> names{"depth", "share"};
+  const backend::RunView view(run, strategy, names);
+  CHECK(view.integer("depth") == 7);
+  CHECK(view.real("share") == 2.5);
 }
 
 }  // namespace orch::test::loader_test

@@ -88,7 +88,8 @@ TEST_CASE("ranks that share a sample shard the states too", "[zero3]") {
   CHECK(states(work) == states(alone));
   CHECK(4 * op(work, "layer", "QKV").m == op(alone, "layer", "QKV").m);
   CHECK(op(work, "layer", "context all-gather").group_size == 4);
-  CHECK(op(work, "layer", "context all-gather").bytes == 2 * 2.0 * kBloom.seq * 2 * kBloom.hidden);
+  CHECK(op(work, "layer", "context all-gather").bytes ==
+        2 * 2.0 * static_cast<double>(kBloom.seq * 2 * kBloom.hidden));
 }
 
 TEST_CASE("grad_op keeps gathered weights for backward", "[zero3]") {

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/base/units.h"
 #include "core/run/launch/local/local_machine.h"
+#include "include/orch/backend.h"
 
 namespace orch::launch {
 namespace {
@@ -93,9 +94,10 @@ Check check_trainer(const fs::path& folder, const std::string& backend, const fs
 Check check_plugins(const fs::path& folder) {
   std::size_t count = 0;
   std::error_code code;
+  const auto ending = fmt::format(".abi{}.so", ORCH_ABI_MAJOR);
   for (const auto& file : entries_of(folder, code)) {
     const auto name = file.filename().string();
-    count += name.starts_with("orch-") && name.ends_with(".so");
+    count += name.starts_with("orch-") && name.ends_with(ending);
   }
   const auto what = "plug-ins in " + printable(folder.string());
   if (code) return {what, State::note, code.message(), "make it, or do not name it"};

@@ -1,12 +1,12 @@
 /* A backend in plain C with at most one flaw, chosen when it is compiled. */
-#include "core/price/backend/abi.h"
+#include <orch/backend.h>
 
 static void check(const orch_run* run, const orch_sink* sink) {
   if (run->gpus > 8) sink->problem(sink->context, ORCH_REJECT, "gpus", "too many", "try gpus = 8");
 }
 
 static void work(const orch_run* run, const orch_sink* sink) {
-  orch_schedule schedule = {sizeof schedule, ORCH_RECOMPUTE_NONE, 2, run->accumulate, 1, "fp32"};
+  orch_schedule schedule = {sizeof schedule, ORCH_RECOMPUTE_NONE, 2, run->accumulate, 1, "fp32", 0};
   sink->schedule(sink->context, &schedule);
   sink->block(sink->context, "everything");
   double counts[1] = {1};
@@ -20,13 +20,31 @@ static void work(const orch_run* run, const orch_sink* sink) {
 
 #ifdef BROKEN_STRANGE_PARAM
 static const char* const ways[] = {"flat", "deep", 0};
+static const orch_value flat = {sizeof flat, ORCH_CHOICE, 1, 0, 0, "flat"};
+#endif
+
+#ifdef BROKEN_LARGE_VALUE /* no flaw: what a later minor version may have made of it */
+static const struct {
+  orch_value value;
+  double more;
+} larger = {{sizeof larger, ORCH_INTEGER, 1, 3, 0, 0}, 0.5};
+#define THREE &larger.value
+#else
+static const orch_value three = {
+#ifdef BROKEN_SMALL_VALUE
+    8,
+#else
+    sizeof three,
+#endif
+    ORCH_INTEGER, 1, 3, 0, 0};
+#define THREE &three
 #endif
 
 static const orch_param params[] = {
 #ifdef BROKEN_STRANGE_PARAM
-    {"way", "which way", ORCH_CHOICE, {ORCH_CHOICE, 1, 0, 0, "flat"}, ways, 0, 0, 0, 0},
+    {"way", "which way", ORCH_CHOICE, &flat, ways, 0, 0, 0, 0},
 #endif
-    {"depth", "how deep", ORCH_INTEGER, {ORCH_INTEGER, 1, 3, 0, 0}, 0, 0, 0,
+    {"depth", "how deep", ORCH_INTEGER, THREE, 0, 0, 0,
 #ifdef BROKEN_ORPHAN_PARAM
      "compresion", "powersgd"
 #elif defined(BROKEN_STRANGE_PARAM)

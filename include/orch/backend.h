@@ -1,29 +1,35 @@
-/* The border between orch and a backend: plain C, versioned, no exceptions across it.
+/* The border between orch and a backend: plain C, versioned, no exceptions across it. The one public
+ * header of orch; it needs no other.
  *
- * A backend is a shared library `orch-<name>.so` that exports
+ * A backend is a shared library `orch-<name>.abi3.so`, 3 being the major version of this header, that
+ * exports
  *     const orch_backend* orch_backend_entry(uint32_t host_major, uint32_t host_minor);
- * The host refuses another major version. Within one, structs only grow at their end; whoever reads
- * a struct looks at its struct_size (or the array's element size) before a newer field.
+ * The host opens only files of its own major version, so that those for several can lie in one folder.
+ * Within a major version, structs only grow at their end, every one of them: whoever reads a struct
+ * looks at its struct_size (or the array's element size) before a newer field, and goes through an array
+ * by its element size.
  * Strings are NUL-terminated UTF-8 and belong to whoever passed them; what a backend describes
  * lives as long as the process (plug-ins are never unloaded), what it passes to the sink is copied.
- * The functions may be called from several threads at once. C++ authors: see spec.h. */
-#ifndef ORCH_CORE_BACKEND_ABI_H
-#define ORCH_CORE_BACKEND_ABI_H
+ * The functions may be called from several threads at once. C++ authors: see orch/spec.h. */
+#ifndef ORCH_BACKEND_H
+#define ORCH_BACKEND_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define ORCH_ABI_MAJOR 2u
-#define ORCH_ABI_MINOR 2u
+#define ORCH_ABI_MAJOR 3u
+#define ORCH_ABI_MINOR 0u
 
 /* ---- describe ---- */
 
 enum { ORCH_BOOLEAN = 0, ORCH_INTEGER = 1, ORCH_REAL = 2, ORCH_CHOICE = 3, ORCH_TEXT = 4 };
 
 typedef struct orch_value {
+  uint32_t struct_size;
   uint32_t type;
   uint32_t given;   /* 0: no value */
   int64_t integer;  /* ORCH_BOOLEAN (0 or 1), ORCH_INTEGER */
@@ -35,8 +41,8 @@ typedef struct orch_param {
   const char* name;
   const char* doc;
   uint32_t type;
-  orch_value default_value;   /* not given: the user must set it */
-  const char* const* choices; /* NULL-terminated; for ORCH_CHOICE */
+  const orch_value* default_value; /* NULL, or not given: the user must set it */
+  const char* const* choices;      /* NULL-terminated; for ORCH_CHOICE */
   double min, max;            /* both 0: unbounded */
   const char* parent; /* NULL, or the ORCH_CHOICE parameter whose choice this one details: */
   const char* choice; /* powersgd_rank has parent "compression" and choice "powersgd", with which its name begins */
@@ -53,7 +59,7 @@ typedef struct orch_strategy {
 /* ---- a run, as a backend sees it ---- */
 
 /* A size of the model by its name in Lua ("layers", "kv_heads", ...); a flag is 0 or 1. Those that
- * are not in the list are 0, or as core/plan/model.h has them: a new size is no new version. */
+ * are not in the list are 0, or have their usual value (orch/spec.h knows it): a new size is no new version. */
 typedef struct orch_size {
   const char* name;
   double value;
@@ -62,18 +68,27 @@ typedef struct orch_size {
 typedef struct orch_run {
   uint32_t struct_size;
   uint32_t strategy;        /* index into the backend's strategies */
-  const orch_value* values; /* in the order of that strategy's params, defaults filled in */
+  const orch_value* values; /* in the order of that strategy's params, defaults filled in: see orch_value_at */
   uint32_t n_values;
+  uint32_t value_size;    /* sizeof(orch_value) where the host was built */
   const char* family;     /* gpt, llama, ...; what it computes is in the sizes */
-  const orch_size* sizes; /* in the order of core/plan/model.h */
+  const orch_size* sizes; /* always in one order: see orch_size_at */
   uint32_t n_sizes;
   uint32_t size_size; /* sizeof(orch_size) */
   int64_t gpus, nodes, gpus_per_node;
   int64_t tensor_parallel, pipeline_parallel, data_parallel, context_parallel;
   int64_t micro_batch, accumulate, global_batch;
-  double usable_memory; /* bytes of a GPU that a process can allocate; 0: not known. Since 2.1 */
-  int64_t gpus_per_domain; /* that the fast links join, of one node or several; 0: not known. Since 2.2 */
+  double usable_memory; /* bytes of a GPU that a process can allocate; 0: not known */
+  int64_t gpus_per_domain; /* that the fast links join, of one node or several; 0: not known */
 } orch_run;
+
+/* The i-th value and the i-th size of a run, whose elements may be larger than they are known here. */
+static inline const orch_value* orch_value_at(const orch_run* run, uint32_t i) {
+  return (const orch_value*)(const void*)((const char*)run->values + (size_t)i * run->value_size);
+}
+static inline const orch_size* orch_size_at(const orch_run* run, uint32_t i) {
+  return (const orch_size*)(const void*)((const char*)run->sizes + (size_t)i * run->size_size);
+}
 
 /* ---- work: what happens in one step ---- */
 

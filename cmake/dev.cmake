@@ -1,0 +1,87 @@
+# What makes a build fast and what it builds slower or different from one machine to the next: all of it
+# belongs to the preset dev (ORCH_DEV) and none to what users run. There the functions below do nothing.
+#   orch_dev_level(TARGET SCOPE LEVEL)   compiles TARGET at this level (O0, Og, O2) where a release has -O2
+#   orch_headers(TARGET LEVEL)           the same, with what most sources include parsed once
+#   orch_headers_owner(NAME HEADERS…)    a target that makes a precompiled header, for others to reuse
+#   orch_reuse_headers(TARGET OWNER)     and one that reuses it
+#
+# A precompiled header serves only sources with its own flags (g++ 12 crashes on another level of
+# optimisation), so there is one per level. JSON is not in it: its deferred templates would cost each
+# source half a second, whether it has JSON or not.
+# A source must still include what it uses: the release finds the one that does not.
+
+function(orch_dev_level target scope level)
+  if(ORCH_DEV)
+    target_compile_options(${target} ${scope} $<$<CONFIG:Release>:-${level}>)
+  endif()
+endfunction()
+
+if(NOT ORCH_DEV)
+  function(orch_headers)
+  endfunction()
+  function(orch_reuse_headers)
+  endfunction()
+  return()
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The sloppiness is what lets ccache keep sources that use a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+                                  ${CCACHE})
+endif()
+
+# g++ looks for memory to use again each time it has 128 MiB more: a tenth of a build's time. Where each
+# of Ninja's jobs has 3 GiB (a unit of ours takes 1, one with LibTorch 1.5), it waits for longer.
+cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
+if(EXISTS /sys/fs/cgroup/memory.max)  # a container may have less
+  file(READ /sys/fs/cgroup/memory.max limit)
+  if(limit MATCHES "^[0-9]+")
+    math(EXPR limit "${CMAKE_MATCH_0} / 1048576")
+    if(limit LESS memory)
+      set(memory ${limit})
+    endif()
+  endif()
+endif()
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR memory_of_a_job "${memory} / (${cores} + 2)")
+if(memory_of_a_job GREATER 3000)
+  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-expand=300;--param=ggc-min-heapsize=500000>")
+endif()
+
+# Sources are compiled several as one (a unity build), which takes six tenths of the time: names in
+# namespaces without a name must not clash within a folder, of tests within a wing.
+option(CMAKE_UNITY_BUILD "Compile several sources as one" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+
+set(orch_common_headers <algorithm> <array> <charconv> <chrono> <cmath> <cstdint> <filesystem> <fstream>
+                        <functional> <map> <memory> <optional> <set> <span> <sstream> <string>
+                        <string_view> <utility> <variant> <vector> <fmt/format.h>)
+
+function(orch_headers_owner name)
+  add_library(${name} OBJECT ${PROJECT_SOURCE_DIR}/cmake/dev.cpp)
+  target_precompile_headers(${name} PRIVATE ${ARGN})
+  target_link_libraries(${name} PRIVATE orch::warnings)
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
+endfunction()
+
+function(orch_reuse_headers target owner)
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endfunction()
+
+function(orch_headers target level)
+  orch_dev_level(${target} PRIVATE ${level})
+  if(NOT ORCH_CORE)
+    return()
+  endif()
+  set(owner orch_headers_${level})
+  if(NOT TARGET ${owner})
+    orch_headers_owner(${owner} ${orch_common_headers})
+    target_link_libraries(${owner} PRIVATE fmt::fmt)
+    orch_dev_level(${owner} PRIVATE ${level})
+  endif()
+  orch_reuse_headers(${target} ${owner})
+  # What fmt is compiled with, and no more: who uses it links it.
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+endfunction()
