@@ -69,8 +69,7 @@ Setup::Setup(const backend::RunView& run)
   const auto asked = run.text("compression");
   powersgd.rank = static_cast<double>(run.integer("powersgd_rank"));
   powersgd.min_rate = run.real("powersgd_min_compression_rate");
-  model.lean = run.text("engine") == "orch";
-  if (model.lean) model.align = static_cast<double>(backend::alignment(1));
+  if (run.text("engine") == "orch") model.make_lean(1);
   const auto optimizer = run.text("optimizer");
   bucket = run.real("bucket_mb") * 1048576;
   overlap = run.flag("overlap");

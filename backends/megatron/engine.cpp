@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "backends/megatron/engines.h"
 #include "backends/megatron/partition.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/host/failure.h"
@@ -22,8 +23,6 @@ namespace {
 using namespace train;
 
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
-
-constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
 
 // Runs of before there was this setting do not have it.
 bool fills_bubbles(const plan::Run& run) {
@@ -95,6 +94,7 @@ PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& prof
 }
 
 // The words' are sent apart: both ends of the pipeline then cut them alike.
+constexpr double kBucketBytes = kEngines[0].bucket * 4;
 const BucketOptions kBuckets{kBucketBytes, kBucketBytes / 8, kWords};
 
 ReducerOptions reducer_options(const plan::Run& run, bool sharded) {

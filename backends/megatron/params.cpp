@@ -100,7 +100,8 @@ std::vector<backend::StrategySpec> Spec::strategies() const {
 
 // In the order of the description.
 Setup::Setup(const backend::RunView& run)
-    : tensor(run->tensor_parallel),
+    : engine(engine_traits(run.text("engine"))),
+      tensor(run->tensor_parallel),
       pipeline(run->pipeline_parallel),
       data(run->data_parallel * run->context_parallel),
       experts(run.integer("expert_parallel")),
@@ -123,23 +124,22 @@ Setup::Setup(const backend::RunView& run)
   if (partition_rule == "costs" && stage_layers.empty())
     partition.listed = dealt_by_cost(
         run.model().layers, pipeline, run.model().embedding_params() / run.model().layer_params());
-  const auto engine = run.text("engine");
   const std::int64_t places = pipeline * chunks;
-  if (engine == "megatron" && chunks > 1 && pipeline > 1 && partition.listed.empty() && partition.items() % places != 0) {
+  if (engine.takes_uneven_chunks && chunks > 1 && pipeline > 1 && partition.listed.empty() && partition.items() % places != 0) {
     uneven = uneven_chunks(partition, chunks);
     partition.listed.assign(static_cast<std::size_t>(pipeline), 0);
     for (std::size_t i = 0; i < uneven.size(); ++i)
       partition.listed[i % static_cast<std::size_t>(pipeline)] += uneven[i];
   }
-  deepspeed_engine = engine == "deepspeed";
-  nanotron_engine = engine == "nanotron";
-  model.lean = engine == "orch";
+  if (engine.lean) model.make_lean(data);
+  model.core = engine.core, model.eager = engine.eager;
+  model.overheads *= engine.overheads;
   asks_sequence_parallel = run.flag("sequence_parallel");
   model.sequence_parallel = asks_sequence_parallel && tensor > 1;
   model.overlap_tensor = run.flag("overlap_tensor");
   model.recompute = backend::recompute_of(run.text("recompute"));
   recompute_modules = run.text("recompute_modules");
-  if (engine == "megatron") model.modules = backend::parse_modules(recompute_modules).modules;
+  if (engine.takes_modules) model.modules = backend::parse_modules(recompute_modules).modules;
   dtype = run.text("dtype").data();
   model.element = backend::element_bytes(dtype);
   model.narrow = backend::narrow_bytes(dtype);
@@ -150,35 +150,20 @@ Setup::Setup(const backend::RunView& run)
   fused_kernels = model.fused_kernels = run.flag("fused_kernels");
   model.fused_softmax = fused_kernels && backend::fused_softmax_works(run.model(), run->micro_batch,
                                                                       tensor, model.element);
-  model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element);
+  model.logit_bytes = backend::framework_logit(run.text("cross_entropy"), model.element, engine.fp32_logits);
   states = backend::states(dtype, run.text("optimizer"), model);
-  // Megatron sums gradients in fp32, 18 bytes per parameter in all, and in bf16 where it is asked to
-  // (--grad-reduce-in-bf16); fp16 ones it sums as they are and copies. DeepSpeed's ZeRO-1 keeps them
-  // in 16 bit, and in fp32 only for the shard that is being updated. Ours are as asked. Nanotron's are
-  // made in 16 bit and summed in fp32 beside; a single replica lets go of the former.
-  copied_gradients = !model.lean && !deepspeed_engine && !nanotron_engine && !fp32_accumulate &&
-                     std::string_view(dtype) == "fp16";
-  if (model.lean || (engine == "megatron" && (model.narrow > 0 || std::string_view(dtype) == "bf16")))
-    states.gradients = fp32_accumulate ? 4 : model.element;
-  else if (!copied_gradients && (nanotron_engine ? data == 1 : zero_stage == 0 || !deepspeed_engine))
-    states.gradients = 4;
-  model.eager = nanotron_engine;
-  model.core = engine == "megatron";
-  // The softmax becomes the gradient in its place; Megatron Core's logits too are there once in fp32.
-  if (model.logit_bytes == 12 && (nanotron_engine || model.core)) model.logit_bytes = nanotron_engine ? 10 : 8;
+  copied_gradients = engine.copies_fp16 && !fp32_accumulate && std::string_view(dtype) == "fp16";
+  const bool keeps_made = engine.made == Made::as_asked     ? !fp32_accumulate
+                          : engine.made == Made::if_sharded ? zero_stage == 1
+                                                            : data > 1;
+  if (!keeps_made) states.gradients = 4;
   vocab_multiple = run.integer("vocab_multiple");
   model.padded_vocab = static_cast<double>(round_up(run.model().vocab, vocab_multiple * tensor));
-  if (model.lean) model.align = static_cast<double>(backend::alignment(data));
-  // Nanotron is PyTorch's DDP, whose reductions run under backward, unless fp32 sums are sharded: then
-  // it reduces after backward.
-  overlap_grad_reduce =
-      run.flag("overlap_grad_reduce") || (nanotron_engine && (zero_stage == 0 || !fp32_accumulate));
+  overlap_grad_reduce = run.flag("overlap_grad_reduce") ||
+                        (engine.reduces_under_backward && (zero_stage == 0 || !fp32_accumulate));
   overlap_param_gather = run.flag("overlap_param_gather");
   asks_fill_bubbles = run.flag("fill_bubbles");
   fill_bubbles = asks_fill_bubbles && pipeline > 1 && chunks == 1;
-  // Megatron-DeepSpeed took twice the time per layer that nothing hides, and waits at each
-  // hand-over: a 530B on the same GPUs ran a fifth slower than with Megatron-LM.
-  if (deepspeed_engine) model.overheads = 2;
   if (run.flag("launch_blocking")) {
     // A host that waits for each kernel pays the launches a second time and hides nothing.
     model.overheads *= 2;

@@ -57,10 +57,7 @@ double words_gathered(const Setup& setup) {
   return model.embedding_params() + (setup.keeps_embedding ? model.head_params() : 0);
 }
 
-// DeepSpeed gathers matrix by matrix, with at most so many parameters beside the one in use
-// (stage3_max_live_parameters), and sends gradients in buckets (reduce_bucket_size).
-constexpr double kMostLive = 1e9;
-
+// DeepSpeed gathers matrix by matrix.
 double largest_matrix(const Setup& setup) {
   const auto& sizes = setup.model.sizes;
   const double up = sizes.up_width(static_cast<double>(sizes.ffn_hidden));
@@ -119,8 +116,7 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
     add(sink, "gradients before reduction", setup.states.weights, unreduced_params(setup), 1);
   } else {
-    add(sink, "communication buffers", setup.states.weights, std::min(5e8, setup.model.params()),
-        1);
+    add(sink, "communication buffers", setup.states.weights, std::min(kBucket, setup.model.params()), 1);
   }
 }
 

@@ -94,8 +94,6 @@ Setup::Setup(const backend::RunView& run)
       tensor(run->tensor_parallel) {
   model.tensor_parallel = static_cast<double>(tensor);
   model.context_parallel = static_cast<double>(run->context_parallel);
-  model.lean = run.text("engine") == "orch";
-  if (model.lean) model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
   const bool fsdp = run.strategy() == "fsdp";
   if (run.strategy() == "deepspeed") stage = run.integer("stage");
   offload = offload_of(run.text("offload"));
@@ -110,7 +108,10 @@ Setup::Setup(const backend::RunView& run)
   } else {
     offload_fraction = run.real("offload_fraction");
   }
-  if (model.lean) model.align = static_cast<double>(backend::alignment(shard_ranks));
+  if (run.text("engine") == "orch") {
+    model.make_lean(shard_ranks);
+    model.padded_vocab = static_cast<double>(round_up(run.model().vocab, 128 * tensor));
+  }
   prefetch = run.integer("prefetch");
   overlap = run.flag("overlap");
   fp32_reduce = run.text("reduce_dtype") == "fp32";

@@ -10,8 +10,9 @@
 
 namespace orch::zero3 {
 
-// Elements per collective of stages 1 and 2: DeepSpeed's default (reduce_bucket_size).
-inline constexpr double kBucket = 5e8;
+// DeepSpeed's defaults, in parameters: of a collective in stages 1 and 2 and of any gradients'
+// (reduce_bucket_size), and of what is whole beside a matrix in use (stage3_max_live_parameters).
+inline constexpr double kBucket = 5e8, kMostLive = 1e9;
 
 // What a run's settings come to, whichever of the three strategies it names.
 struct Setup {
