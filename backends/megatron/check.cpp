@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/megatron/settings.h"
 #include "backends/megatron/setup.h"
 #include "core/price/backend/checks.h"
 
@@ -258,7 +259,7 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
 void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
   const auto reject = [&](const auto& fact, const char* fix) { problems.reject("recompute_modules", fact, fix); };
   if (setup.recompute_modules.empty()) return;
-  if (!setup.engine.takes_modules || run.text("recompute") != "selective")
+  if (!setup.engine.takes_modules || settings.recompute(run) != "selective")
     return reject("modules are computed again one by one with engine = 'megatron' and recompute = 'selective' only",
                   "leave it out, or set these");
   const auto list = parse_modules(setup.recompute_modules);
@@ -303,7 +304,7 @@ void check_precision(const Setup& setup, Problems& problems) {
 void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
   check_tensor(run, problems, setup.model.folded());
-  check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
+  check_attention(run, setup.model.element, setup.model.fused_kernels, setup.model.flash_attention,
                   problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);

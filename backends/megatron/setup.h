@@ -30,7 +30,6 @@ struct Setup {
   std::vector<std::int64_t> uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
   std::int64_t zero_stage;
   bool offload_optimizer, fp32_accumulate, overlap_grad_reduce, overlap_param_gather, fill_bubbles;
-  bool fused_kernels;
   bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;
   const char* dtype;

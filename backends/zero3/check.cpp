@@ -1,3 +1,4 @@
+#include "backends/zero3/settings.h"
 #include "backends/zero3/setup.h"
 #include "core/price/backend/checks.h"
 
@@ -70,7 +71,7 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
     problems.warn(setting, std::move(fact), fix);
   };
   if (run.strategy() == "fsdp") {
-    if (const auto asked = run.integer("hybrid_shard_group"); asked > setup.ranks)
+    if (const auto asked = settings.hybrid_shard_group(run); asked > setup.ranks)
       idle("hybrid_shard_group", say("there are ", setup.ranks, " ranks, and groups of ", asked, " are all of them"),
            "try sharding = 'full', or smaller groups");
     return;
@@ -112,7 +113,7 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
 void Spec::check(const RunView& run, Problems& problems) const {
   const Setup setup(run);
   check_tensor(run, problems);
-  check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
+  check_attention(run, setup.model.element, setup.model.fused_kernels, setup.model.flash_attention,
                   problems);
   check_context(run, problems);
   check_offload(setup, problems);

@@ -10,6 +10,7 @@
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
+#include "backends/zero3/settings.h"
 #include "core/price/backend/states.h"
 
 namespace orch::zero3 {
@@ -20,25 +21,24 @@ using namespace train;
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
 Mode mode_of(const plan::Run& run, std::int64_t replicas) {
-  const Settings settings(run);
   Mode mode;
   mode.fsdp = run.strategy->name == "fsdp";
   mode.shard_ranks = replicas;
-  mode.ahead = settings.integer("prefetch");
-  mode.overlap = settings.flag("overlap");
-  if (run.strategy->name == "deepspeed") mode.stage = settings.integer("stage");
+  mode.ahead = settings.prefetch(run);
+  mode.overlap = settings.overlap(run);
+  if (run.strategy->name == "deepspeed") mode.stage = settings.stage(run);
   if (!mode.fsdp) {
-    mode.offload = offload_of(settings.text("offload"));
-    const auto fraction = mode.offload == Offload::none ? 0 : settings.real_or("offload_fraction", 1);
+    mode.offload = offload_of(settings.offload(run));
+    const auto fraction = mode.offload == Offload::none ? 0 : settings.offload_fraction.or_default(run);
     mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
     return mode;
   }
-  if (const auto asked = run.text_setting("offload"); asked != "" && asked != "none")
+  if (settings.fsdp_offload.or_default(run) != "none")
     throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
-  const auto sharding = settings.text("sharding");
+  const auto sharding = settings.sharding(run);
   mode.keeps_all = sharding == "grad_op";
   if (sharding != "hybrid") return mode;
-  const auto asked = settings.integer("hybrid_shard_group");
+  const auto asked = settings.hybrid_shard_group(run);
   const auto node = std::max<std::int64_t>(1, run.partition->gpus_per_node / run.layout.tensor_parallel);
   mode.shard_ranks = std::min(asked > 0 ? asked : node, replicas);
   if (replicas % mode.shard_ranks != 0)
@@ -65,7 +65,7 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mo
 
 // Of gradients on their way: as the products have them, as DeepSpeed and FSDP do, or in fp32.
 at::ScalarType sent_type(const plan::Run& run) {
-  return run.text_setting("reduce_dtype") == "fp32" ? at::kFloat : dtype_of(run);
+  return settings.reduce_dtype.or_default(run) == "fp32" ? at::kFloat : dtype_of(run);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   if (mode_.moves_gradients()) {
     ring_.emplace(groups_.scatter, parameters_, units_,
                   RingOptions{config.model.layers, sent_type(config), mode_.overlap,
-                              config.text_setting("tied_scatter") == "twice"},
+                              settings.tied_scatter.or_default(config) == "twice"},
                   profile);
     replicas_.known_squares = [this](std::size_t unit) { return ring_->squares_of(unit); };
   } else if (is_sharded()) {
@@ -166,7 +166,7 @@ void Engine::finish_update(std::int64_t layer) {
 ModelOptions Engine::model_options() {
   auto options = train::model_options(config_, mesh_.world().device(),
                                       TensorAxis(mesh_.tensor(), false, &profile_));
-  options.inputs_on_host = Settings(config_).flag("offload_activations");
+  options.inputs_on_host = settings.offload_activations(config_);
   options.hooks.before = [this](std::int64_t layer, Way way) {
     if (gathered_) gathered_->before(layer, way);
     if (refreshed_) refreshed_->wait_for(layer);
@@ -258,33 +258,32 @@ void Engine::finish() {
 }
 
 std::map<std::string, std::string> Engine::effective() const {
-  const Settings settings(config_);
-  const bool sent_wide = !ring_ || config_.text_setting("reduce_dtype") == "fp32";
+  const bool sent_wide = !ring_ || settings.reduce_dtype.or_default(config_) == "fp32";
   const bool mirrored = mode_.shard_ranks < mesh_.data_size();
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
           {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
           {"data_parallel", std::to_string(mesh_.data_size())},
-          {"dtype", settings.text("dtype")},
+          {"dtype", settings.dtype(config_)},
           {"gradients_reduced", ring_ ? "layer by layer, in every micro-batch" : "when all micro-batches are in"},
-          {"gradients_sent_as", sent_wide ? "fp32" : settings.text("dtype")},
+          {"gradients_sent_as", sent_wide ? "fp32" : settings.dtype(config_)},
           {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
-          {"inputs_of_layers", settings.flag("offload_activations") ? "on the host" : "on the device"},
-          {"offload", mode_.fsdp ? "none" : settings.text("offload")},
+          {"inputs_of_layers", settings.offload_activations(config_) ? "on the host" : "on the device"},
+          {"offload", mode_.fsdp ? "none" : settings.offload(config_)},
           {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
-          {"optimizer", settings.text("optimizer")},
+          {"optimizer", settings.optimizer(config_)},
           {"prefetch", gathered_ ? std::to_string(mode_.ahead) : "none"},
-          {"recompute", settings.text("recompute")},
+          {"recompute", settings.recompute(config_)},
           {"sharded", name_of(mode_)},
           {"sharded_over", std::to_string(mode_.shard_ranks)},
           {"stage", std::to_string(mode_.stage)},
           {"tensor_parallel", std::to_string(mesh_.tensor_size())},
-          {"tied_words_reduced", ring_ && config_.text_setting("tied_scatter") == "twice" ? "twice" : "once"},
+          {"tied_words_reduced", ring_ && settings.tied_scatter.or_default(config_) == "twice" ? "twice" : "once"},
           {"weights", weights_text()}};
 }
 
 // What a rank has of them between their uses, and when they are whole.
 std::string Engine::weights_text() const {
-  const auto dtype = Settings(config_).text("dtype");
+  const auto dtype = settings.dtype(config_);
   if (!gathered_) return is_sharded() ? "whole in " + dtype + ", gathered after each update" : "whole in " + dtype;
   return fmt::format("in parts of {}, gathered in {} and {}", mode_.fsdp ? "fp32" : dtype, dtype,
                      mode_.keeps_all ? "kept from forward to backward" : "freed after each use");

@@ -70,7 +70,7 @@ inline void check_context(const RunView& run, Problems& problems) {
     problems.reject("context_parallel",
                     say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
                     say("try seq = ", round_up(seq, 2 * c)));
-  if (c > 1 && !run.flag("flash_attention"))
+  if (c > 1 && !plan::common_settings.flash_attention(run))
     problems.warn("context_parallel", "ranks that share a sample never see all scores at once",
                   "try flash_attention = true");
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // The C++ side of a backend, header-only: derive from BackendSpec, name the class in ORCH_BACKEND,
-// build a shared library orch-<name>.so. Only headers of this folder, model.h, param.h and value.h of
+// build a shared library orch-<name>.so. Only headers of this folder, model.h, setting.h, param.h and value.h of
 // core/plan, and the standard library are needed.
 // Everything here is hidden from other libraries: two plug-ins that each have a class Spec must not
 // share its statics, as the loader would otherwise have them do even with RTLD_LOCAL.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/plan/model.h"
+#include "core/plan/setting.h"
 #include "core/price/backend/abi_value.h"
 #include "core/price/backend/words.h"
 
@@ -24,18 +25,7 @@
 
 namespace orch::backend {
 
-// integer("stage", "what is sharded", 1).range(1, 3).
 using ParamSpec = plan::Param;
-using plan::params::boolean, plan::params::choice, plan::params::integer, plan::params::real,
-    plan::params::text;
-
-// What a framework's cross entropy holds; our own trainers fuse it anyway.
-inline ParamSpec cross_entropy() {
-  return choice("cross_entropy",
-                "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
-                "fused makes the gradient in the logits' place",
-                {"plain", "fused"});
-}
 
 struct StrategySpec {
   std::string name;
@@ -66,15 +56,7 @@ class RunView {
     constexpr auto end = offsetof(orch_run, usable_memory) + sizeof(run_.usable_memory);
     return run_.struct_size >= end ? run_.usable_memory : 0;
   }
-  std::int64_t integer(std::string_view name) const { return value(name).integer; }
-  bool flag(std::string_view name) const { return value(name).integer != 0; }
-  double real(std::string_view name) const { return value(name).real; }
-  std::string_view text(std::string_view name) const {
-    const char* text = value(name).text;
-    return text ? text : "";
-  }
 
- private:
   // A name that was not described reads as "not given".
   const orch_value& value(std::string_view name) const {
     static constexpr orch_value kNone{};
@@ -85,6 +67,7 @@ class RunView {
     return kNone;
   }
 
+ private:
   // Both lists are in one order, so that every name is found at once; one that is not known here is
   // of a newer orch.
   static plan::Model model_of(const orch_run& run) {
@@ -113,6 +96,14 @@ class RunView {
   plan::Model model_;
   mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
 };
+
+template <class T>
+T value_of(const RunView& run, const plan::Setting<T>& setting) {
+  const auto& value = run.value(setting.name);
+  if constexpr (std::is_same_v<T, std::string_view>) return value.text ? value.text : "";
+  else if constexpr (std::is_same_v<T, double>) return value.real;
+  else return static_cast<T>(value.integer);
+}
 
 // Where check puts problems.
 class Problems {

@@ -408,6 +408,21 @@ inline double framework_logit(std::string_view cross_entropy, double element, do
   return 2 * element + (cross_entropy == "fused" ? 0 : element == 2 ? fp32 : 8);
 }
 
+// With what settings of all backends say of it; of a plain cross entropy's 16-bit logits, what is held in fp32.
+inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
+  const auto& all = plan::common_settings;
+  auto model = transformer(run.model(), run->micro_batch);
+  model.tensor_parallel = static_cast<double>(run->tensor_parallel);
+  model.context_parallel = static_cast<double>(run->context_parallel);
+  model.recompute = recompute_of(all.recompute(run));
+  model.element = element_bytes(all.dtype(run)), model.narrow = narrow_bytes(all.dtype(run));
+  model.flash_attention = all.flash_attention(run), model.fused_kernels = all.fused_kernels(run);
+  model.fused_softmax = model.fused_kernels && fused_softmax_works(run.model(), run->micro_batch,
+                                                                   run->tensor_parallel, model.element);
+  model.logit_bytes = framework_logit(all.cross_entropy(run), model.element, fp32_logits);
+  return model;
+}
+
 inline const char* kept_formula(const Transformer& model) {
   return model.drops() ? " (s*b*h*(10 + 24/t + 5*a*s/(h*t)))" : " (by the widths of its parts)";
 }
