@@ -10,7 +10,11 @@
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
+#include "backends/zero3/gradient_ring.h"
+#include "backends/zero3/refreshed_weights.h"
 #include "backends/zero3/settings.h"
+#include "backends/zero3/weights.h"
+#include "backends/zero3/whole_gradients.h"
 #include "core/price/backend/states.h"
 
 namespace orch::zero3 {
@@ -109,24 +113,24 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       update_(config, parameters_, optimizer_options()) {
   set_precision(config);
   auto& optimizer = update_.optimizer();
+  const auto layers = config.model.layers;
   if (mode_.moves_weights())
-    gathered_.emplace(groups_.gather, parameters_, optimizer, units_,
-                      SlotOptions{dtype_of(config), config.model.layers, mode_.ahead, mode_.keeps_all, mode_.fsdp},
-                      profile);
+    weights_ = std::make_unique<GatheredWeights>(
+        groups_.gather, parameters_, optimizer, units_,
+        SlotOptions{dtype_of(config), layers, mode_.ahead, mode_.keeps_all, mode_.fsdp}, profile);
   else if (is_sharded())
-    refreshed_.emplace(*groups_.gather, parameters_, optimizer, units_, config.model.layers, profile);
-  if (mode_.moves_gradients()) {
-    ring_.emplace(groups_.scatter, parameters_, units_,
-                  RingOptions{config.model.layers, sent_type(config), mode_.overlap,
-                              settings.tied_scatter.or_default(config) == "twice"},
-                  profile);
-    replicas_.known_squares = [this](std::size_t unit) { return ring_->squares_of(unit); };
-  } else if (is_sharded()) {
-    ReducerOptions whole;
-    whole.overlap = mode_.overlap;
-    whole.scatter = true;
-    reducer_.emplace(parameters_, *groups_.scatter, units_, whole);
-  }
+    weights_ = std::make_unique<RefreshedWeights>(*groups_.gather, parameters_, optimizer, units_, layers, profile);
+  else
+    weights_ = std::make_unique<Sharding>();
+  if (mode_.moves_gradients())
+    gradients_ = std::make_unique<GradientRing>(
+        groups_.scatter, parameters_, units_,
+        RingOptions{layers, sent_type(config), mode_.overlap, settings.tied_scatter.or_default(config) == "twice"},
+        profile);
+  else
+    gradients_ = std::make_unique<WholeGradients>(groups_.scatter, parameters_, optimizer, units_, layers,
+                                                  mode_.overlap, profile);
+  replicas_.known_squares = [this](std::size_t unit) { return gradients_->squares_of(unit); };
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
@@ -152,30 +156,19 @@ OptimizerOptions Engine::optimizer_options() const {
   return options;
 }
 
-// Each layer waits for its own weights. By the first backward all of them are there, and gradients of
-// the step before have been read.
-void Engine::finish_update(std::int64_t layer) {
-  auto& optimizer = update_.optimizer();
-  train::finish(optimizer, unit_of(layer, config_.model.layers), profile_);
-  if (!clears_ || layer != config_.model.layers) return;
-  optimizer.finish();
-  parameters_.zero_gradients();
-  clears_ = false;
-}
-
 ModelOptions Engine::model_options() {
   auto options = train::model_options(config_, mesh_.world().device(),
                                       TensorAxis(mesh_.tensor(), false, &profile_));
   options.inputs_on_host = settings.offload_activations(config_);
+  // Each layer waits for its own weights.
   options.hooks.before = [this](std::int64_t layer, Way way) {
-    if (gathered_) gathered_->before(layer, way);
-    if (refreshed_) refreshed_->wait_for(layer);
-    finish_update(layer);
-    if (ring_ && way == Way::backward) ring_->before(layer);
+    weights_->before(layer, way);
+    train::finish(update_.optimizer(), unit_of(layer, config_.model.layers), profile_);
+    gradients_->before(layer, way);
   };
   options.hooks.after = [this](std::int64_t layer, Way way) {
-    if (gathered_) gathered_->after(layer, way);
-    if (ring_ && way == Way::backward) ring_->after(layer);
+    weights_->after(layer, way);
+    gradients_->after(layer, way);
   };
   return options;
 }
@@ -183,15 +176,12 @@ ModelOptions Engine::model_options() {
 at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
-  if (ring_) ring_->begin();
-  clears_ = !ring_;
+  gradients_->begin();
   for (std::int64_t micro = 0; micro < count; ++micro) {
-    if (reducer_) reducer_->begin(batch.step, micro + 1 == count);
+    gradients_->begin_backward(batch.step, micro + 1 == count);
     loss.add_(model_.train(read_batch(dataset, config_, mesh_, batch.first, micro, batch.step),
                            update_.loss_scale() / static_cast<double>(count),
-                           [&](std::size_t parameter) {
-                             if (reducer_) reducer_->ready(parameter);
-                           }),
+                           [&](std::size_t parameter) { gradients_->ready(parameter); }),
               1.0 / static_cast<double>(count * mesh_.data_size()));
   }
   return loss;
@@ -199,22 +189,11 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
 
 // Between groups that mirror each other once per step, when all micro-batches are in.
 void Engine::reduce() {
-  if (reducer_ || ring_) {
-    Profile::Scope scope(&profile_, "gradient reduce-scatter");
-    if (reducer_) reducer_->finish();
-    if (ring_) ring_->finish();
-  }
+  gradients_->finish();
   if (!groups_.replicas) return;
   Profile::Scope scope(&profile_, "gradient all-reduce between replicas");
   groups_.replicas->all_reduce(parameters_.gradients()).wait();
   parameters_.gradients().div_(groups_.replicas->size());
-}
-
-void Engine::after_update(bool overlapped) {
-  if (gathered_) gathered_->forget();
-  if (!refreshed_) return;
-  refreshed_->start();
-  if (!overlapped) refreshed_->wait();
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
@@ -222,14 +201,14 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   reduce();
   replicas_.add_up_gradients();
   const auto agreed = replicas_.agree(loss, batch.stop);
-  if (refreshed_) refreshed_->wait();
+  weights_->finish();
   update_.optimizer().finish();
   StepResult result;
   {
     Profile::Scope scope(&profile_, "optimizer");
     result = update_.apply(batch, agreed);
   }
-  if (!result.skipped) after_update(mode_.overlap);
+  if (!result.skipped) weights_->updated(mode_.overlap);
   return result;
 }
 
@@ -249,53 +228,45 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
 
 void Engine::load(const checkpoint::Reader& from, Load what) {
   update_.load(from, what);
-  after_update(false);
+  weights_->updated(false);
 }
 
 // How many gathers this rank has started depends on how far its host is.
-void Engine::finish() {
-  if (refreshed_) refreshed_->wait();
-}
+void Engine::finish() { weights_->finish(); }
 
 std::map<std::string, std::string> Engine::effective() const {
-  const bool sent_wide = !ring_ || settings.reduce_dtype.or_default(config_) == "fp32";
+  const auto dtype = settings.dtype(config_), sent = settings.reduce_dtype.or_default(config_);
   const bool mirrored = mode_.shard_ranks < mesh_.data_size();
-  return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
-          {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
-          {"data_parallel", std::to_string(mesh_.data_size())},
-          {"dtype", settings.dtype(config_)},
-          {"gradients_reduced", ring_ ? "layer by layer, in every micro-batch" : "when all micro-batches are in"},
-          {"gradients_sent_as", sent_wide ? "fp32" : settings.dtype(config_)},
-          {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
-          {"inputs_of_layers", settings.offload_activations(config_) ? "on the host" : "on the device"},
-          {"offload", mode_.fsdp ? "none" : settings.offload(config_)},
-          {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
-          {"optimizer", settings.optimizer(config_)},
-          {"prefetch", gathered_ ? std::to_string(mode_.ahead) : "none"},
-          {"recompute", settings.recompute(config_)},
-          {"sharded", name_of(mode_)},
-          {"sharded_over", std::to_string(mode_.shard_ranks)},
-          {"stage", std::to_string(mode_.stage)},
-          {"tensor_parallel", std::to_string(mesh_.tensor_size())},
-          {"tied_words_reduced", ring_ && settings.tied_scatter.or_default(config_) == "twice" ? "twice" : "once"},
-          {"weights", weights_text()}};
-}
-
-// What a rank has of them between their uses, and when they are whole.
-std::string Engine::weights_text() const {
-  const auto dtype = settings.dtype(config_);
-  if (!gathered_) return is_sharded() ? "whole in " + dtype + ", gathered after each update" : "whole in " + dtype;
-  return fmt::format("in parts of {}, gathered in {} and {}", mode_.fsdp ? "fp32" : dtype, dtype,
-                     mode_.keeps_all ? "kept from forward to backward" : "freed after each use");
+  std::map<std::string, std::string> all{
+      {"attention", model_.uses_sdpa() ? "fused" : "math"},
+      {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
+      {"data_parallel", std::to_string(mesh_.data_size())},
+      {"dtype", dtype},
+      {"gradients_sent_as", sent == "fp32" ? sent : dtype},
+      {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
+      {"inputs_of_layers", settings.offload_activations(config_) ? "on the host" : "on the device"},
+      {"offload", mode_.fsdp ? "none" : settings.offload(config_)},
+      {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
+      {"optimizer", settings.optimizer(config_)},
+      {"prefetch", "none"},
+      {"recompute", settings.recompute(config_)},
+      {"sharded", name_of(mode_)},
+      {"sharded_over", std::to_string(mode_.shard_ranks)},
+      {"stage", std::to_string(mode_.stage)},
+      {"tensor_parallel", std::to_string(mesh_.tensor_size())},
+      {"tied_words_reduced", settings.tied_scatter.or_default(config_)},
+      {"weights", "whole in " + dtype}};
+  weights_->describe(all);
+  gradients_->describe(all);
+  return all;
 }
 
 std::map<std::string, double> Engine::memory_items() const {
   auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());
-  if (gathered_) items["gathered weights"] = gathered_->bytes();
-  if (ring_) items["gradients before reduction"] = ring_->bytes();
-  if (ring_ && ring_->staging_bytes() > 0) items["staging on the host"] += ring_->staging_bytes();
+  weights_->count(items);
+  gradients_->count(items);
   if (model_.host_bytes() > 0) items["activations on the host"] = model_.host_bytes();
   return items;
 }

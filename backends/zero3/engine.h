@@ -1,15 +1,14 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/update.h"
-#include "backends/runtime/step/weight_gather.h"
-#include "backends/zero3/gradient_ring.h"
 #include "backends/zero3/offload.h"
-#include "backends/zero3/weights.h"
+#include "backends/zero3/sharding.h"
+#include "backends/zero3/units.h"
 
 namespace orch::zero3 {
 
@@ -57,11 +56,8 @@ class Engine : public train::Engine {
   train::ParameterOptions parameter_options() const;
   train::OptimizerOptions optimizer_options() const;
   train::ModelOptions model_options();
-  void finish_update(std::int64_t layer);
   at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void reduce();
-  std::string weights_text() const;
-  void after_update(bool overlapped);
 
   const plan::Run config_;
   train::Profile& profile_;
@@ -71,11 +67,7 @@ class Engine : public train::Engine {
   const std::vector<train::BucketRange> units_;
   train::Parameters parameters_;
   train::Replicas replicas_;
-  std::optional<GatheredWeights> gathered_;      // stage 3
-  std::optional<train::WeightGather> refreshed_;  // stages 1 and 2: whole weights after an update
-  std::optional<GradientRing> ring_;             // stages 2 and 3
-  std::optional<train::Reducer> reducer_;        // stage 1
-  bool clears_ = false;  // the next backward begins with gradients of zero
+  std::unique_ptr<Sharding> weights_, gradients_;
   train::Stage model_;
   train::Update update_;
 };
