@@ -56,15 +56,13 @@ void check_accumulation(const RunView& run, const Setup& setup, Problems& proble
 
 }  // namespace
 
-void Spec::check(const RunView& run, Problems& problems) const {
-  const Setup setup(run);
+void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_powersgd(run, setup, problems);
   check_compression(run, setup, problems);
   check_accumulation(run, setup, problems);
   check_gradient_sum(setup.dtype, setup.states.gradients, setup.micro_batches,
                      "try master_weights = true: fp32 weights and gradients", problems);
-  check_attention(run, setup.model.element, setup.model.fused_kernels, setup.model.flash_attention,
-                  problems);
+  check_attention(run, setup.model, problems);
 }
 
 }  // namespace orch::ddp

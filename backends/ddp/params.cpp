@@ -18,10 +18,6 @@ std::vector<Matrix> end_matrices(const plan::Model& model) {
   return all;
 }
 
-std::vector<backend::StrategySpec> Spec::strategies() const {
-  return {{"ddp", "the whole model on every rank, gradients averaged once per step", settings.all()}};
-}
-
 Setup::Setup(const backend::RunView& run)
     : model(backend::transformer(run)), micro_batches(run->accumulate), ranks(run->data_parallel) {
   const auto asked = settings.compression(run);
@@ -49,6 +45,13 @@ Setup::Setup(const backend::RunView& run)
   if (asked == "fp16" && states.gradients > 2) compression = Compression::fp16;
   if (asked == "bf16" && states.gradients > 2) compression = Compression::bf16;
 }
+
+// The half that orch loads.
+struct Spec final : backend::SetupSpec<Setup> {
+  Spec()
+      : SetupSpec("ddp", "0.1.0", "Replicas of the whole model that average their gradients",
+                  {{"ddp", "the whole model on every rank, gradients averaged once per step", settings.all()}}) {}
+};
 
 }  // namespace orch::ddp
 

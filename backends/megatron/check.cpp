@@ -301,11 +301,9 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void Spec::check(const RunView& run, Problems& problems) const {
-  const Setup setup(run);
+void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_tensor(run, problems, setup.model.folded());
-  check_attention(run, setup.model.element, setup.model.fused_kernels, setup.model.flash_attention,
-                  problems);
+  check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
   check_expert_tensor(run, setup, problems);

@@ -13,19 +13,12 @@ struct Names {
   const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
 };
 
-constexpr Names kLayers{"weights: layers", "gradients: layers",
-                        "fp32 gradient accumulation: layers", "optimizer states: layers",
-                        "fp32 gradients of the shard: layers", "weights being gathered: layers"};
-constexpr Names kExperts{"weights: experts", "gradients: experts",
-                         "fp32 gradient accumulation: experts", "optimizer states: experts",
-                         "fp32 gradients of the shard: experts", "weights being gathered: experts"};
-constexpr Names kEmbedding{"weights: embedding", "gradients: embedding",
-                           "fp32 gradient accumulation: embedding", "optimizer states: embedding",
-                           "fp32 gradients of the shard: embedding", "weights being gathered: embedding"};
-constexpr Names kOther{"weights: positions, norms, padding", "gradients: positions, norms, padding",
-                       "fp32 gradient accumulation: positions, norms, padding",
-                       "optimizer states: positions, norms, padding",
-                       "fp32 gradients of the shard: positions, norms, padding", "weights being gathered: positions, norms, padding"};
+#define ORCH_NAMES_OF(what)                                                                        \
+  {"weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, "optimizer states: " what, \
+   "fp32 gradients of the shard: " what, "weights being gathered: " what}
+constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
+                kEmbedding = ORCH_NAMES_OF("embedding"), kOther = ORCH_NAMES_OF("positions, norms, padding");
+#undef ORCH_NAMES_OF
 
 struct Stages {
   std::int64_t first, last;

@@ -22,11 +22,6 @@ double visited_nodes(const backend::RunView& run, double nodes) {
 
 }  // namespace
 
-std::vector<backend::StrategySpec> Spec::strategies() const {
-  return {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO-1", settings.all()}};
-}
-
-// In the order of the description.
 Setup::Setup(const backend::RunView& run)
     : engine(engine_traits(settings.engine(run))),
       tensor(run->tensor_parallel),
@@ -105,6 +100,13 @@ std::int64_t Setup::dense_on(std::int64_t stage) const {
     }
   return found;
 }
+
+// The half that orch loads.
+struct Spec final : backend::SetupSpec<Setup> {
+  Spec()
+      : SetupSpec("megatron", "0.1.0", "Layers split over the GPUs of a node, stages over nodes, batches over both",
+                  {{"megatron", "tensor, pipeline and data parallelism, with or without ZeRO-1", settings.all()}}) {}
+};
 
 }  // namespace orch::megatron
 

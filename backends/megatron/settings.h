@@ -9,17 +9,14 @@ using plan::Choice, plan::Flag, plan::Integer, plan::Text, plan::kManyRanks;
 struct Settings : plan::CommonSettings {
   Integer pipeline_parallel{"pipeline_parallel", "stages that the layers are dealt to", 1, kManyRanks};
   Integer expert_parallel{"expert_parallel",
-                          "ranks that a layer's experts are distributed to: of those of the data and the context, "
-                          "and of tensor_parallel too where expert_tensor_parallel is less",
-                          1, kManyRanks};
+                          "ranks that a layer's experts are distributed to: of those of the data and the context, and "
+                          "of tensor_parallel too where expert_tensor_parallel is less", 1, kManyRanks};
   Integer expert_tensor_parallel{"expert_tensor_parallel",
                                  "ranks that share each expert; 0: as tensor_parallel, 1: experts stay whole (planned, "
-                                 "not trained here)",
-                                 0, {0, 65536}};
+                                 "not trained here)", 0, {0, 65536}};
   Choice expert_dispatch{"expert_dispatch",
                          "copies: a token travels to each of its experts; nodes: once to each node that has some, as "
-                         "DeepEP",
-                         {"copies", "nodes"}};
+                         "DeepEP", {"copies", "nodes"}};
   Integer nodes_limit{"nodes_limit", "nodes that a token's router may choose from; 0: all", 0, {0, 65536},
                       {"expert_dispatch", "nodes"}};
   Flag overlap_experts{"overlap_experts", "tokens travel under the products of another micro-batch", false};
@@ -27,26 +24,22 @@ struct Settings : plan::CommonSettings {
   Choice stage_partition{"stage_partition", "what is dealt evenly to the stages: layers, or embeddings too",
                          {"uniform", "transformer|embedding"}};
   Choice partition_rule{"partition_rule",
-                        "balanced: stages differ by one at most; portions: rounded up until none is left, as "
-                        "DeepSpeed before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
-                        "nanotron",
-                        {"balanced", "portions", "costs"}};
+                        "balanced: stages differ by one at most; portions: rounded up until none is left, as DeepSpeed "
+                        "before 0.12.5; costs: the head counts as the layers that it weighs as much as, as "
+                        "nanotron", {"balanced", "portions", "costs"}};
   Text stage_layers{"stage_layers", "layers of each stage, such as '7,7,6'; '': they are dealt", ""};
   Choice engine{"engine",
                 "who trains, for the estimate: orch itself, Megatron-LM, Megatron-DeepSpeed, whose pipeline waits and "
-                "checks at each hand-over, or nanotron",
-                {"orch", "megatron", "deepspeed", "nanotron"}};
+                "checks at each hand-over, or nanotron", {"orch", "megatron", "deepspeed", "nanotron"}};
   Flag sequence_parallel{"sequence_parallel", "shard norms and dropout along the sequence", false};
   Flag overlap_tensor{"overlap_tensor",
                       "gathers and scatters of sequence_parallel run under the products beside them, as Megatron's "
-                      "--tp-comm-overlap (planned, not trained here)",
-                      false};
+                      "--tp-comm-overlap (planned, not trained here)", false};
   Choice recompute{"recompute", plan::common_settings.recompute.doc, {"full", "selective", "none"}};
   Text recompute_modules{"recompute_modules",
                          "with recompute = 'selective' and engine = 'megatron', what is computed again, such as "
                          "'layernorm+mla_up_proj+moe_act': core_attn, mla_up_proj, layernorm, mlp, moe_act, moe; '': "
-                         "core_attn (its inside alone)",
-                         ""};
+                         "core_attn (its inside alone)", ""};
   Integer zero_stage{"zero_stage", "1 shards the optimizer over data-parallel ranks", 0, {0, 1}};
   Choice offload{"offload", "optimizer: its states live and are updated on the host", {"none", "optimizer"}};
   Flag fp32_accumulate{"fp32_accumulate", "sum 16-bit gradients in fp32: 4 bytes per parameter", false};

@@ -70,23 +70,8 @@ struct Setup {
   backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
+void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
-
-class Spec final : public backend::BackendSpec {
- public:
-  std::string name() const override { return "megatron"; }
-  std::string version() const override { return "0.1.0"; }
-  std::string doc() const override {
-    return "Layers split over the GPUs of a node, stages over nodes, batches over both";
-  }
-  std::vector<backend::StrategySpec> strategies() const override;
-  void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
-    const Setup setup(run);
-    emit_work(setup, sink);
-    emit_memory(setup, sink);
-  }
-};
 
 }  // namespace orch::megatron

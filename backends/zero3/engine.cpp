@@ -12,7 +12,6 @@
 #include "backends/runtime/step/settings.h"
 #include "backends/zero3/gradient_ring.h"
 #include "backends/zero3/refreshed_weights.h"
-#include "backends/zero3/settings.h"
 #include "backends/zero3/weights.h"
 #include "backends/zero3/whole_gradients.h"
 #include "core/price/backend/states.h"
@@ -24,27 +23,11 @@ using namespace train;
 
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
-Mode mode_of(const plan::Run& run, std::int64_t replicas) {
-  Mode mode;
-  mode.fsdp = run.strategy->name == "fsdp";
-  mode.shard_ranks = replicas;
-  mode.ahead = settings.prefetch(run);
-  mode.overlap = settings.overlap(run);
-  if (run.strategy->name == "deepspeed") mode.stage = settings.stage(run);
-  if (!mode.fsdp) {
-    mode.offload = offload_of(settings.offload(run));
-    const auto fraction = mode.offload == Offload::none ? 0 : settings.offload_fraction.or_default(run);
-    mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
-    return mode;
-  }
-  if (settings.fsdp_offload.or_default(run) != "none")
+Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
+  const auto near = run.partition->gpus_per_node / run.layout.tensor_parallel;
+  const auto mode = mode_of(run, run.strategy->name, replicas, near);
+  if (mode.fsdp && mode.offload != Offload::none)
     throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
-  const auto sharding = settings.sharding(run);
-  mode.keeps_all = sharding == "grad_op";
-  if (sharding != "hybrid") return mode;
-  const auto asked = settings.hybrid_shard_group(run);
-  const auto node = std::max<std::int64_t>(1, run.partition->gpus_per_node / run.layout.tensor_parallel);
-  mode.shard_ranks = std::min(asked > 0 ? asked : node, replicas);
   if (replicas % mode.shard_ranks != 0)
     throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
                                          "hybrid_shard_group", replicas, mode.shard_ranks));
@@ -104,7 +87,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       profile_(profile),
       mesh_(world, config.layout),
-      mode_(mode_of(config, mesh_.data_size())),
+      mode_(checked_mode(config, mesh_.data_size())),
       groups_(make_groups(mesh_, mode_)),
       units_(units_of(layout_of(config, mesh_, mode_), config.model.layers)),
       parameters_(layout_of(config, mesh_, mode_), parameter_options()),
@@ -117,7 +100,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
   if (mode_.moves_weights())
     weights_ = std::make_unique<GatheredWeights>(
         groups_.gather, parameters_, optimizer, units_,
-        SlotOptions{dtype_of(config), layers, mode_.ahead, mode_.keeps_all, mode_.fsdp}, profile);
+        SlotOptions{dtype_of(config), layers, mode_.prefetch, mode_.keeps_all, mode_.fsdp}, profile);
   else if (is_sharded())
     weights_ = std::make_unique<RefreshedWeights>(*groups_.gather, parameters_, optimizer, units_, layers, profile);
   else
@@ -142,7 +125,7 @@ ParameterOptions Engine::parameter_options() const {
   options.dtype = mode_.fsdp && is_sharded() ? at::kFloat : dtype_of(config_);
   options.device = world.device();
   options.owned = shard_of(units_, rank, mode_.shard_ranks);
-  options.on_host = mode_.on_host;
+  options.on_host = static_cast<std::size_t>(mode_.units_on_host(config_.model.layers));
   options.away = mode_.is_full();
   options.whole_weights = !mode_.moves_weights();
   options.whole_gradients = !mode_.moves_gradients();
@@ -236,6 +219,7 @@ void Engine::finish() { weights_->finish(); }
 
 std::map<std::string, std::string> Engine::effective() const {
   const auto dtype = settings.dtype(config_), sent = settings.reduce_dtype.or_default(config_);
+  const auto on_host = static_cast<std::size_t>(mode_.units_on_host(config_.model.layers));
   const bool mirrored = mode_.shard_ranks < mesh_.data_size();
   std::map<std::string, std::string> all{
       {"attention", model_.uses_sdpa() ? "fused" : "math"},
@@ -246,7 +230,7 @@ std::map<std::string, std::string> Engine::effective() const {
       {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
       {"inputs_of_layers", settings.offload_activations(config_) ? "on the host" : "on the device"},
       {"offload", mode_.fsdp ? "none" : settings.offload(config_)},
-      {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
+      {"offloaded_units", fmt::format("{} of {}", std::min(on_host, units_.size()), units_.size())},
       {"optimizer", settings.optimizer(config_)},
       {"prefetch", "none"},
       {"recompute", settings.recompute(config_)},

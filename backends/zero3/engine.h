@@ -6,28 +6,11 @@
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/update.h"
-#include "backends/zero3/offload.h"
+#include "backends/zero3/mode.h"
 #include "backends/zero3/sharding.h"
 #include "backends/zero3/units.h"
 
 namespace orch::zero3 {
-
-// What a run asks for, whichever of the three strategies it names.
-struct Mode {
-  std::int64_t stage = 3;        // what is sharded: 1 the optimizer, 2 gradients too, 3 weights too
-  std::int64_t shard_ranks = 1;  // that share one copy of the states
-  std::int64_t ahead = 1;
-  bool fsdp = false;       // fp32 weights are sharded, 16-bit copies gathered
-  bool keeps_all = false;  // from forward to backward
-  bool overlap = true;
-  Offload offload = Offload::none;
-  std::size_t on_host = 0;  // units; see units_on_host
-
-  bool is_full() const { return offload == Offload::full; }
-  // Some of the weights (gradients) are somewhere else than where they are used.
-  bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
-  bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
-};
 
 // Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2), weights
 // too (3), over all replicas or over groups of them that mirror each other.

@@ -17,8 +17,7 @@ struct Settings : plan::CommonSettings {
   // Of fsdp.
   Choice sharding{"sharding",
                   "full frees weights after forward, grad_op keeps them until backward, hybrid shards inside groups "
-                  "that mirror each other",
-                  {"full", "grad_op", "hybrid"}};
+                  "that mirror each other", {"full", "grad_op", "hybrid"}};
   Integer hybrid_shard_group{"hybrid_shard_group", "ranks of a group; 0: the GPUs of a node", 0, {0, 65536},
                              {"sharding", "hybrid"}};
   Choice fsdp_offload{"offload", "what lives in host memory: nothing, or all, as CPUOffloadPolicy has it",

@@ -24,26 +24,22 @@ struct Detail {
 // T: bool, std::int64_t, double or, of texts and choices, std::string_view.
 template <class T>
 struct Setting {
-  constexpr Setting(std::string_view called, std::string_view means, std::optional<T> value, Limits within = {},
-                    Detail belongs = {})
-      : name(called), doc(means), default_value(value), limits(within), detail(belongs) {}
-
   std::string_view name, doc;
-  std::optional<T> default_value;  // none: the user must give one
-  Limits limits;
-  Detail detail;
+  std::optional<T> default_value = {};  // none: the user must give one
+  Limits limits = {};
+  Detail detail = {};
   std::array<std::string_view, 5> choices = {};
+  std::size_t n_choices = 0;
 
   operator Param() const {
     constexpr bool is_text = std::is_same_v<T, std::string_view>;
     Param param{std::string(name), std::string(doc)};
-    param.type = is_text ? choices[0].empty() ? ParamType::text : ParamType::choice
+    param.type = is_text                           ? n_choices > 0 ? ParamType::choice : ParamType::text
                  : std::is_same_v<T, bool>         ? ParamType::boolean
                  : std::is_same_v<T, std::int64_t> ? ParamType::integer
                                                    : ParamType::real;
     if (default_value) param.default_value = std::conditional_t<is_text, std::string, T>(*default_value);
-    for (const auto each : choices)
-      if (!each.empty()) param.choices.emplace_back(each);
+    param.choices.assign(choices.begin(), choices.begin() + n_choices);
     param.min = limits.min, param.max = limits.max;
     param.parent = detail.of, param.choice = detail.choice;
     return param;
@@ -54,11 +50,12 @@ struct Setting {
   auto operator()(const Run& run) const {
     return value_of(run, *this);
   }
-  // In a trainer: the default where the run is of before there was this setting.
+  // The default where a trainer's run is of before there was this setting.
   template <class Run>
   auto or_default(const Run& run) const {
-    using Read = decltype(value_of(run, *this));
-    return is_given(run.setting(name)) ? value_of(run, *this) : Read(*default_value);
+    if constexpr (requires { run.setting(name); })
+      if (!is_given(run.setting(name))) return decltype(value_of(run, *this))(*default_value);
+    return value_of(run, *this);
   }
 };
 
@@ -70,8 +67,9 @@ using Text = Setting<std::string_view>;
 // The first one is the default.
 struct Choice : Text {
   constexpr Choice(std::string_view called, std::string_view means, std::initializer_list<std::string_view> all)
-      : Text(called, means, *all.begin()) {
+      : Text{called, means, *all.begin()} {
     std::copy(all.begin(), all.end(), choices.begin());
+    n_choices = all.size();
   }
 };
 

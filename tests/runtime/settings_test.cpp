@@ -19,14 +19,14 @@ TEST_CASE("a trainer reads its settings from run.json", "[runtime][settings]") {
   REQUIRE(run);
   const plan::CommonSettings settings;
   CHECK(settings.dtype(*run) == "fp32");
-  CHECK(plan::Flag("overlap", "", {})(*run));
-  CHECK(plan::Integer("powersgd_rank", "", {})(*run) == 2);
-  CHECK(plan::Real("powersgd_rank", "", {})(*run) == 2);
-  const plan::Real bucket("bucket_mb", "", 25), unset("unset", "", 25);
+  CHECK(plan::Flag{"overlap", ""}(*run));
+  CHECK(plan::Integer{"powersgd_rank", ""}(*run) == 2);
+  CHECK(plan::Real{"powersgd_rank", ""}(*run) == 2);
+  const plan::Real bucket{"bucket_mb", "", 25}, unset{"unset", "", 25};
   CHECK(bucket(*run) == 0.5);
   CHECK(bucket.or_default(*run) == 0.5);
   CHECK(unset.or_default(*run) == 25);
   CHECK_THROWS_AS(unset(*run), std::out_of_range);
-  CHECK_THROWS_AS(plan::Integer("dtype", "", {})(*run), std::invalid_argument);
+  CHECK_THROWS_AS(plan::Integer{"dtype", ""}(*run), std::invalid_argument);
   CHECK_THROWS_WITH(settings.recompute(*run), "run.json: settings.recompute: is missing");
 }

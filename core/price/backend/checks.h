@@ -57,10 +57,9 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
 }  // namespace check_parts
 
 // head_dim, and what the fused softmax wants where it is asked for.
-inline void check_attention(const RunView& run, double element, bool fused, bool flash,
-                            Problems& problems) {
+inline void check_attention(const RunView& run, const Transformer& model, Problems& problems) {
   check_parts::head_dim(run.model(), problems);
-  if (fused && !flash) check_parts::fused_softmax(run, element, problems);
+  if (model.fused_kernels && !model.flash_attention) check_parts::fused_softmax(run, model.element, problems);
 }
 
 // What sharing each sample asks of its length.

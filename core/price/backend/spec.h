@@ -25,12 +25,10 @@
 
 namespace orch::backend {
 
-using ParamSpec = plan::Param;
-
 struct StrategySpec {
   std::string name;
   std::string doc;
-  std::vector<ParamSpec> params;
+  std::vector<plan::Param> params;
 };
 
 // A run with its settings by name. Reading them in the order of their description is fastest: each
@@ -46,12 +44,12 @@ class RunView {
   const orch_run& operator*() const { return run_; }
   std::string_view strategy() const { return strategy_.name; }
   const plan::Model& model() const { return model_; }
-  // Bytes of a GPU that a process can allocate; 0: not known, or an orch that does not tell.
   // GPUs that the fast links join: of a node, or of several.
   std::int64_t domain() const {
     constexpr auto end = offsetof(orch_run, gpus_per_domain) + sizeof(run_.gpus_per_domain);
     return run_.struct_size >= end && run_.gpus_per_domain > 0 ? run_.gpus_per_domain : run_.gpus_per_node;
   }
+  // Bytes of a GPU that a process can allocate; 0: not known, or an orch that does not tell.
   double usable_memory() const {
     constexpr auto end = offsetof(orch_run, usable_memory) + sizeof(run_.usable_memory);
     return run_.struct_size >= end ? run_.usable_memory : 0;
@@ -183,6 +181,30 @@ class BackendSpec {
   virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
 };
 
+// One whose answers follow from a Setup, which is made of the run: beside it are check_setup(run, setup, problems),
+// emit_work(setup, sink) and emit_memory(setup, sink).
+template <class Setup>
+class SetupSpec : public BackendSpec {
+ public:
+  SetupSpec(std::string name, std::string version, std::string doc, std::vector<StrategySpec> strategies)
+      : name_(std::move(name)), version_(std::move(version)), doc_(std::move(doc)), strategies_(std::move(strategies)) {}
+
+  std::string name() const final { return name_; }
+  std::string version() const final { return version_; }
+  std::string doc() const final { return doc_; }
+  std::vector<StrategySpec> strategies() const final { return strategies_; }
+  void check(const RunView& run, Problems& problems) const final { check_setup(run, Setup(run), problems); }
+  void work(const RunView& run, WorkSink& sink) const final {
+    const Setup setup(run);
+    emit_work(setup, sink);
+    emit_memory(setup, sink);
+  }
+
+ private:
+  const std::string name_, version_, doc_;
+  const std::vector<StrategySpec> strategies_;
+};
+
 // Turns a BackendSpec into the C description and keeps what it points to alive.
 class Shim {
  public:
@@ -218,7 +240,7 @@ class Shim {
     return {strategy.name.c_str(), strategy.doc.c_str(), params.data(),
             static_cast<std::uint32_t>(params.size()), sizeof(orch_param)};
   }
-  orch_param convert(const ParamSpec& spec) {
+  orch_param convert(const plan::Param& spec) {
     auto& choices = choices_.emplace_back();
     for (const auto& choice : spec.choices) choices.push_back(choice.c_str());
     choices.push_back(nullptr);

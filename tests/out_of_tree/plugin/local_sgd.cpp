@@ -23,7 +23,7 @@ class Spec final : public BackendSpec {
              {kPeriod, kDtype}}};
   }
   void check(const RunView& run, Problems& problems) const override {
-    check_attention(run, element_bytes(kDtype(run)), false, false, problems);
+    check_attention(run, transformer(run), problems);
     if (run->data_parallel == 1)
       problems.reject("gpus", "one rank has nobody to meet", "try gpus = 2");
   }
