@@ -6,7 +6,7 @@ namespace orch::ddp {
 
 using plan::Choice, plan::Flag, plan::Integer, plan::Real;
 
-inline constexpr plan::Detail kPowerSgd{"compression", "powersgd"};
+inline constexpr plan::ParentChoice kPowerSgd{"compression", "powersgd"};
 
 struct Settings : plan::CommonSettings {
   Choice compression{"compression", "of gradients on the network", {"none", "fp16", "bf16", "powersgd"}};

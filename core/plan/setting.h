@@ -13,11 +13,11 @@
 
 namespace orch::plan {
 
-struct Limits {
+struct Bounds {
   double min = 0, max = 0;  // both 0: unbounded
 };
 // A setting that belongs to one choice of another one.
-struct Detail {
+struct ParentChoice {
   std::string_view of, choice;
 };
 
@@ -26,8 +26,8 @@ template <class T>
 struct Setting {
   std::string_view name, doc;
   std::optional<T> default_value = {};  // none: the user must give one
-  Limits limits = {};
-  Detail detail = {};
+  Bounds bounds = {};
+  ParentChoice parent = {};
   std::array<std::string_view, 5> choices = {};
   std::size_t n_choices = 0;
 
@@ -40,8 +40,8 @@ struct Setting {
                                                    : ParamType::real;
     if (default_value) param.default_value = std::conditional_t<is_text, std::string, T>(*default_value);
     param.choices.assign(choices.begin(), choices.begin() + n_choices);
-    param.min = limits.min, param.max = limits.max;
-    param.parent = detail.of, param.choice = detail.choice;
+    param.min = bounds.min, param.max = bounds.max;
+    param.parent = parent.of, param.choice = parent.choice;
     return param;
   }
 
@@ -73,7 +73,7 @@ struct Choice : Text {
   }
 };
 
-inline constexpr Limits kManyRanks{1, 65536};
+inline constexpr Bounds kManyRanks{1, 65536};
 
 // Those of more than one backend.
 struct CommonSettings {
