@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "backends/ddp/settings.h"
 #include "backends/ddp/setup.h"
 #include "core/price/backend/checks.h"
 
@@ -21,9 +22,9 @@ void check_powersgd(const RunView& run, const Setup& setup, Problems& problems) 
   if (setup.model.sizes.mixture())
     return problems.reject("compression", "PowerSGD is not estimated for models with experts",
                            "try compression = 'none'");
-  if (run.integer("powersgd_start") < 2)
+  if (settings.powersgd_start(run) < 2)
     problems.reject("powersgd_start",
-                    say("compression begins at step ", run.integer("powersgd_start"),
+                    say("compression begins at step ", settings.powersgd_start(run),
                         ", before the buckets are final"),
                     "try powersgd_start = 10");
   if (setup.powersgd.rank > largest_rank(setup))
@@ -34,7 +35,7 @@ void check_powersgd(const RunView& run, const Setup& setup, Problems& problems) 
 }
 
 void check_compression(const RunView& run, const Setup& setup, Problems& problems) {
-  const auto asked = run.text("compression");
+  const auto asked = settings.compression(run);
   if (setup.compression == Compression::none && asked != "none")
     problems.warn("compression", say("gradients have 16 bits already: ", asked, " changes nothing"),
                   "try compression = 'none' or 'powersgd'");
@@ -55,15 +56,13 @@ void check_accumulation(const RunView& run, const Setup& setup, Problems& proble
 
 }  // namespace
 
-void Spec::check(const RunView& run, Problems& problems) const {
-  const Setup setup(run);
+void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_powersgd(run, setup, problems);
   check_compression(run, setup, problems);
   check_accumulation(run, setup, problems);
   check_gradient_sum(setup.dtype, setup.states.gradients, setup.micro_batches,
                      "try master_weights = true: fp32 weights and gradients", problems);
-  check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
-                  problems);
+  check_attention(run, setup.model, problems);
 }
 
 }  // namespace orch::ddp

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "backends/ddp/settings.h"
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
@@ -13,16 +14,15 @@ namespace {
 using namespace train;
 
 CompressingOptions reducer_options(const plan::Run& config) {
-  const Settings settings(config);
   CompressingOptions options;
-  options.buckets.bytes = settings.real("bucket_mb") * 1048576;
-  options.overlap = settings.flag("overlap");
-  options.bucket_view = settings.flag("gradient_as_bucket_view");
-  options.compression = parse_compression(settings.text("compression"));
+  options.buckets.bytes = settings.bucket_mb(config) * 1048576;
+  options.overlap = settings.overlap(config);
+  options.bucket_view = settings.gradient_as_bucket_view(config);
+  options.compression = parse_compression(settings.compression(config));
   if (options.compression != Compression::powersgd) return options;
-  options.powersgd.rank = settings.integer("powersgd_rank");
-  options.powersgd.start = settings.integer("powersgd_start");
-  options.powersgd.min_rate = settings.real("powersgd_min_compression_rate");
+  options.powersgd.rank = settings.powersgd_rank(config);
+  options.powersgd.start = settings.powersgd_start(config);
+  options.powersgd.min_rate = settings.powersgd_min_compression_rate(config);
   options.powersgd.seed = static_cast<std::uint64_t>(config.training.seed);
   return options;
 }
@@ -39,7 +39,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       profile_(profile),
       mesh_(world, config.layout),
       parameters_(parameter_specs(config.model),
-                  {dtype_of(config), Settings(config).flag("master_weights"), world.device()}),
+                  {dtype_of(config), settings.master_weights(config), world.device()}),
       replicas_(mesh_, parameters_, false, nullptr, profile),
       model_(model_options(config, world.device()), parameters_, &profile),
       update_(config, parameters_),
@@ -136,12 +136,12 @@ void Engine::load_powersgd(const checkpoint::Reader& from) {
 
 std::map<std::string, std::string> Engine::effective() const {
   return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
-          {"compression", world_.size() > 1 ? Settings(config_).text("compression") : "none"},
-          {"dtype", Settings(config_).text("dtype")},
+          {"compression", world_.size() > 1 ? settings.compression(config_) : "none"},
+          {"dtype", settings.dtype(config_)},
           {"kernels", world_.device().is_cuda() ? "fused" : "plain"},
           {"master_weights", parameters_.has_masters() ? "fp32" : "none"},
-          {"optimizer", Settings(config_).text("optimizer")},
-          {"recompute", Settings(config_).text("recompute")},
+          {"optimizer", settings.optimizer(config_)},
+          {"recompute", settings.recompute(config_)},
           {"data_parallel", std::to_string(world_.size())}};
 }
 

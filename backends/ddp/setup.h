@@ -30,23 +30,8 @@ struct Setup {
   }
 };
 
+void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
-
-class Spec final : public backend::BackendSpec {
- public:
-  std::string name() const override { return "ddp"; }
-  std::string version() const override { return "0.1.0"; }
-  std::string doc() const override {
-    return "Replicas of the whole model that average their gradients";
-  }
-  std::vector<backend::StrategySpec> strategies() const override;
-  void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
-    const Setup setup(run);
-    emit_work(setup, sink);
-    emit_memory(setup, sink);
-  }
-};
 
 }  // namespace orch::ddp

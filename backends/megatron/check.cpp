@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/megatron/settings.h"
 #include "backends/megatron/setup.h"
 #include "core/price/backend/checks.h"
 
@@ -27,7 +28,7 @@ void check_sequence(const RunView& run, const Setup& setup, Problems& problems) 
 
 void check_overlap(const RunView& run, const Setup& setup, Problems& problems) {
   if (!setup.model.overlap_tensor) return;
-  if (setup.model.lean || setup.deepspeed_engine || setup.nanotron_engine)
+  if (!setup.engine.overlaps_tensor)
     problems.reject("overlap_tensor", "only Megatron-LM cuts products to send their parts",
                     "try overlap_tensor = false, or engine = 'megatron'");
   else if (!setup.model.sequence_parallel)
@@ -58,7 +59,7 @@ void check_interleave(const RunView& run, const Setup& setup, Problems& problems
   if (p == 1)
     problems.reject("interleave", say("interleave = ", v, " needs a pipeline, not one stage"),
                     "try interleave = 1, or a pipeline_parallel of 2 or more");
-  if (setup.deepspeed_engine)
+  if (!setup.engine.interleaves)
     problems.reject("interleave", "DeepSpeed's pipeline does not interleave",
                     "try interleave = 1 or engine = 'megatron'");
   // Megatron-Core counts embedding and head as a layer each; we do not.
@@ -258,7 +259,7 @@ void check_experts(const RunView& run, const Setup& setup, Problems& problems) {
 void check_modules(const RunView& run, const Setup& setup, Problems& problems) {
   const auto reject = [&](const auto& fact, const char* fix) { problems.reject("recompute_modules", fact, fix); };
   if (setup.recompute_modules.empty()) return;
-  if (run.text("engine") != "megatron" || run.text("recompute") != "selective")
+  if (!setup.engine.takes_modules || settings.recompute(run) != "selective")
     return reject("modules are computed again one by one with engine = 'megatron' and recompute = 'selective' only",
                   "leave it out, or set these");
   const auto list = parse_modules(setup.recompute_modules);
@@ -283,9 +284,9 @@ void check_precision(const Setup& setup, Problems& problems) {
     problems.warn("fp32_accumulate", say("gradients are fp32 already with dtype = '", setup.dtype, "'"),
                   "try fp32_accumulate = false");
   check_gradient_sum(setup.dtype, setup.gradient_bytes(), setup.micro_batches,
-                     setup.deepspeed_engine || setup.nanotron_engine
-                         ? "try fp32_accumulate = true: 4 bytes per parameter more"
-                         : "try fp32_accumulate = true: 2 bytes per parameter more",
+                     setup.engine.made == Made::as_asked
+                         ? "try fp32_accumulate = true: 2 bytes per parameter more"
+                         : "try fp32_accumulate = true: 4 bytes per parameter more",
                      problems);
   if (setup.offload_optimizer && setup.states.adafactor && !setup.model.lean)
     problems.reject("offload", "the optimizer that runs on the host is AdamW only",
@@ -300,11 +301,9 @@ void check_precision(const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void Spec::check(const RunView& run, Problems& problems) const {
-  const Setup setup(run);
+void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_tensor(run, problems, setup.model.folded());
-  check_attention(run, setup.model.element, setup.fused_kernels, setup.model.flash_attention,
-                  problems);
+  check_attention(run, setup.model, problems);
   check_sequence(run, setup, problems);
   check_overlap(run, setup, problems);
   check_expert_tensor(run, setup, problems);

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "backends/megatron/engines.h"
 #include "backends/megatron/partition.h"
+#include "backends/megatron/settings.h"
 #include "backends/megatron/stages.h"
 #include "backends/runtime/host/failure.h"
 #include "backends/runtime/step/batches.h"
@@ -23,33 +25,30 @@ using namespace train;
 
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
-constexpr double kBucketBytes = 40e6 * 4;  // Megatron's 40 million elements
-
 // Runs of before there was this setting do not have it.
 bool fills_bubbles(const plan::Run& run) {
-  return Settings(run).flag_or("fill_bubbles", false) && run.layout.pipeline_parallel > 1;
+  return settings.fill_bubbles.or_default(run) && run.layout.pipeline_parallel > 1;
 }
 
 // The run itself. Throws Failed("bad_exit") with all that this trainer cannot do of it: orch checks
 // most of that before, but run.json may have been written by hand.
 const plan::Run& checked(const plan::Run& run) {
-  const Settings settings(run);
   const auto ranks = run.layout.tensor_parallel, stages = run.layout.pipeline_parallel;
-  const auto chunks = settings.integer("interleave");
+  const auto chunks = settings.interleave(run);
   const auto rows = run.batch.micro_batch * run.model.seq;
   std::vector<std::string> problems;
   if (run.model.heads % ranks != 0)
     problems.push_back(fmt::format("{} heads cannot be shared by tensor_parallel = {} ranks",
                                    run.model.heads, ranks));
-  if (settings.flag("sequence_parallel") && rows % ranks != 0)
+  if (settings.sequence_parallel(run) && rows % ranks != 0)
     problems.push_back(fmt::format(
         "micro_batch * seq = {} rows cannot be shared by tensor_parallel = {} ranks", rows, ranks));
   if (chunks > 1 && (stages == 1 || run.model.layers % (stages * chunks) != 0))
     problems.push_back(
         fmt::format("{} layers cannot be shared by {} stages of {} chunks: use interleave = 1",
                     run.model.layers, stages, chunks));
-  const auto listed = parse_layers(run.text_setting("stage_layers"));
-  if (const auto text = run.text_setting("stage_layers");
+  const auto listed = parse_layers(settings.stage_layers.or_default(run));
+  if (const auto text = settings.stage_layers.or_default(run);
       !text.empty() && (static_cast<std::int64_t>(listed.size()) != stages || chunks > 1 ||
                         std::reduce(listed.begin(), listed.end()) != run.model.layers))
     problems.push_back(fmt::format("stage_layers = '{}' does not deal {} layers to {} stages", text,
@@ -70,24 +69,23 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh) {
 std::string schedule_name(const plan::Run& run) {
   if (run.layout.pipeline_parallel == 1) return "none";
   if (fills_bubbles(run)) return "filled 1F1B";
-  return Settings(run).integer("interleave") > 1 ? "interleaved" : "1F1B";
+  return settings.interleave(run) > 1 ? "interleaved" : "1F1B";
 }
 
 ParameterOptions parameter_options(const plan::Run& run, World& world, std::vector<Range> owned) {
-  const Settings settings(run);
   ParameterOptions options;
   options.dtype = dtype_of(run);
   options.device = world.device();
   options.owned = std::move(owned);
-  options.on_host = settings.text("offload") == "optimizer" ? kAllOfThem : 0;
-  options.wide_gradients = settings.flag("fp32_accumulate");
+  options.on_host = settings.offload(run) == "optimizer" ? kAllOfThem : 0;
+  options.wide_gradients = settings.fp32_accumulate(run);
   require_host_memory(options, run, world);
   return options;
 }
 
 PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& profile,
                                  LayerHooks hooks) {
-  const TensorAxis axis(mesh.tensor(), Settings(run).flag("sequence_parallel"), &profile);
+  const TensorAxis axis(mesh.tensor(), settings.sequence_parallel(run), &profile);
   const char* slow = std::getenv("ORCH_TEST_SLOW_MS");
   auto model = model_options(run, mesh.world().device(), axis);
   model.hooks = std::move(hooks);
@@ -95,11 +93,12 @@ PipelineOptions pipeline_options(const plan::Run& run, Mesh& mesh, Profile& prof
 }
 
 // The words' are sent apart: both ends of the pipeline then cut them alike.
+constexpr double kBucketBytes = kEngines[0].bucket * 4;
 const BucketOptions kBuckets{kBucketBytes, kBucketBytes / 8, kWords};
 
 ReducerOptions reducer_options(const plan::Run& run, bool sharded) {
   ReducerOptions options;
-  options.overlap = Settings(run).flag("overlap_grad_reduce");
+  options.overlap = settings.overlap_grad_reduce(run);
   options.scatter = sharded;
   return options;
 }
@@ -113,14 +112,14 @@ std::string dtype_name(const at::Tensor& tensor) {
 Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(checked(config)),
       profile_(profile),
-      mesh_(world, config.layout, Settings(config).integer("interleave") > 1),
-      sharded_(Settings(config).integer("zero_stage") == 1 && mesh_.data_size() > 1),
+      mesh_(world, config.layout, settings.interleave(config) > 1),
+      sharded_(settings.zero_stage(config) == 1 && mesh_.data_size() > 1),
       buckets_(buckets_of(layout_of(config, mesh_), 4, kBuckets)),
       parameters_(layout_of(config, mesh_),
                   parameter_options(config, world,
                                     sharded_ ? shard_of(buckets_, mesh_.data_rank(), mesh_.data_size())
                                              : std::vector<Range>{{0, layout_of(config, mesh_).elements}})),
-      replicas_(mesh_, parameters_, Settings(config).flag("sequence_parallel"),
+      replicas_(mesh_, parameters_, settings.sequence_parallel(config),
                 sharded_ ? &mesh_.data() : nullptr, profile),
       update_(config, parameters_, replicas_.sums()),
       gather_(mesh_.data(), parameters_, update_.optimizer(), buckets_, config.model.layers, profile),
@@ -167,7 +166,7 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
     Profile::Scope scope(&profile_, "optimizer");
     result = update_.apply(batch, agreed);
   }
-  if (!result.skipped) gather_weights(Settings(config_).flag_or("overlap_param_gather", false));
+  if (!result.skipped) gather_weights(settings.overlap_param_gather.or_default(config_));
   return result;
 }
 
@@ -192,19 +191,18 @@ void Engine::load(const checkpoint::Reader& from, Load what) {
 void Engine::finish() { gather_.wait(); }
 
 std::map<std::string, std::string> Engine::effective() const {
-  const Settings settings(config_);
-  const bool sequence = settings.flag("sequence_parallel") && mesh_.tensor_size() > 1;
+  const bool sequence = settings.sequence_parallel(config_) && mesh_.tensor_size() > 1;
   return {{"attention", pipeline_.uses_sdpa() ? "fused" : "math"},
           {"data_parallel", std::to_string(mesh_.data_size())},
-          {"dtype", settings.text("dtype")},
+          {"dtype", settings.dtype(config_)},
           {"engine", "orch"},
           {"gradients", dtype_name(parameters_.gradients())},
-          {"interleave", std::to_string(settings.integer("interleave"))},
+          {"interleave", std::to_string(settings.interleave(config_))},
           {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
-          {"offload", settings.text("offload")},
-          {"optimizer", settings.text("optimizer")},
+          {"offload", settings.offload(config_)},
+          {"optimizer", settings.optimizer(config_)},
           {"pipeline_parallel", std::to_string(mesh_.stages())},
-          {"recompute", settings.text("recompute")},
+          {"recompute", settings.recompute(config_)},
           {"schedule", schedule_name(config_)},
           {"sequence_parallel", sequence ? "true" : "false"},
           {"tensor_parallel", std::to_string(mesh_.tensor_size())},

@@ -13,19 +13,12 @@ struct Names {
   const char *weights, *gradients, *accumulation, *optimizer, *shard_gradients, *gathered;
 };
 
-constexpr Names kLayers{"weights: layers", "gradients: layers",
-                        "fp32 gradient accumulation: layers", "optimizer states: layers",
-                        "fp32 gradients of the shard: layers", "weights being gathered: layers"};
-constexpr Names kExperts{"weights: experts", "gradients: experts",
-                         "fp32 gradient accumulation: experts", "optimizer states: experts",
-                         "fp32 gradients of the shard: experts", "weights being gathered: experts"};
-constexpr Names kEmbedding{"weights: embedding", "gradients: embedding",
-                           "fp32 gradient accumulation: embedding", "optimizer states: embedding",
-                           "fp32 gradients of the shard: embedding", "weights being gathered: embedding"};
-constexpr Names kOther{"weights: positions, norms, padding", "gradients: positions, norms, padding",
-                       "fp32 gradient accumulation: positions, norms, padding",
-                       "optimizer states: positions, norms, padding",
-                       "fp32 gradients of the shard: positions, norms, padding", "weights being gathered: positions, norms, padding"};
+#define ORCH_NAMES_OF(what)                                                                        \
+  {"weights: " what, "gradients: " what, "fp32 gradient accumulation: " what, "optimizer states: " what, \
+   "fp32 gradients of the shard: " what, "weights being gathered: " what}
+constexpr Names kLayers = ORCH_NAMES_OF("layers"), kExperts = ORCH_NAMES_OF("experts"),
+                kEmbedding = ORCH_NAMES_OF("embedding"), kOther = ORCH_NAMES_OF("positions, norms, padding");
+#undef ORCH_NAMES_OF
 
 struct Stages {
   std::int64_t first, last;
@@ -52,10 +45,9 @@ void emit_states(const Setup& setup, const Names& names, Stages stages, double p
   if (setup.separate_sum()) add(names.accumulation, 4, 1);
   if (setup.offload_optimizer) return add_host(setup, stages, params, all_shards, sink);
   add(names.optimizer, setup.states.optimizer(), all_shards);
-  if (setup.zero_stage == 1 && setup.deepspeed_engine)
+  if (setup.zero_stage == 1 && setup.engine.widens_shard)
     add(names.shard_gradients, 4, all_shards);
-  // Nanotron gathers updated weights beside those in use, and keeps what it sends.
-  if (setup.zero_stage == 1 && setup.nanotron_engine && setup.data > 1) {
+  if (setup.zero_stage == 1 && setup.engine.gathers_beside && setup.data > 1) {
     add(names.gathered, setup.states.weights, 1);
     add(names.gathered, setup.states.weights, all_shards);
   }
@@ -100,11 +92,10 @@ void emit_end_states(const Setup& setup, WorkSink& sink) {
   emit_states(setup, kOther, {last, last}, model.last_params() + model.padding_params(), sink);
 }
 
-// Beside its layers' inputs, a stage keeps the output of each micro-batch in flight until the gradient
-// comes back, and what is being sent and received: as much as 1.4 layers (66 runs on 384 A100 with
-// DeepSpeed; one would be the output alone). We keep each rank's share of the output.
+// What a stage keeps of each micro-batch in flight beside its layers' inputs, in such inputs. We keep each
+// rank's share of the output.
 double handed_over(const Setup& setup, std::int64_t stage) {
-  if (!setup.model.lean) return setup.pipeline > 1 ? 1.4 : 1;
+  if (!setup.model.lean) return setup.pipeline > 1 ? setup.engine.handed_over : 1;
   if (setup.pipeline == 1 || (stage + 1 == setup.pipeline && setup.chunks == 1)) return 0;
   // With sequence parallelism a layer's input is a share already.
   return setup.model.sequence_parallel ? 1 : 1 / static_cast<double>(setup.tensor);
@@ -203,10 +194,10 @@ void emit_words_gradient(const Setup& setup, WorkSink& sink) {
 void emit_buffers(const Setup& setup, WorkSink& sink) {
   const std::int64_t last = setup.pipeline - 1;
   const auto& model = setup.model;
-  if (setup.data == 1 || setup.zero_stage == 0 || !setup.deepspeed_engine) return;
-  // DeepSpeed's reduction bucket; never larger than what there is to reduce.
+  if (setup.data == 1 || setup.zero_stage == 0 || !setup.engine.copies_buckets) return;
+  // Never larger than what there is to reduce.
   const double layers = static_cast<double>(setup.partition.portion());
-  const double elements = std::min(5e8, layers * model.layer_params());
+  const double elements = std::min(setup.engine.bucket, layers * model.layer_params());
   const double bytes = elements * setup.states.gradients;
   sink.memory("communication buffers", 0, last, bytes, [&] {
     return say(setup.states.gradients, " B x ", elements, " elements of a bucket = ", Size{bytes});

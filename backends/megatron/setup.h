@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/megatron/engines.h"
 #include "backends/megatron/partition.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
@@ -15,6 +16,7 @@ namespace orch::megatron {
 struct Setup {
   explicit Setup(const backend::RunView& run);
 
+  const EngineTraits& engine;
   std::int64_t tensor, pipeline;
   std::int64_t data;     // ranks that have the same weights: those of the data and of the context
   std::int64_t experts;        // ranks that a layer's experts are distributed to
@@ -27,9 +29,7 @@ struct Setup {
   Partition partition;
   std::vector<std::int64_t> uneven;  // layers of each chunk, as uneven_chunks has them; empty: all have as many
   std::int64_t zero_stage;
-  bool deepspeed_engine, nanotron_engine, offload_optimizer, fp32_accumulate, overlap_grad_reduce;
-  bool overlap_param_gather, fill_bubbles;
-  bool fused_kernels;
+  bool offload_optimizer, fp32_accumulate, overlap_grad_reduce, overlap_param_gather, fill_bubbles;
   bool copied_gradients;  // made, summed and sent in 16 bit, and copied to fp32 for the update
   std::int64_t vocab_multiple;
   const char* dtype;
@@ -70,23 +70,8 @@ struct Setup {
   backend::Group world_group() const { return {tensor * data * pipeline, 1}; }
 };
 
+void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
-
-class Spec final : public backend::BackendSpec {
- public:
-  std::string name() const override { return "megatron"; }
-  std::string version() const override { return "0.1.0"; }
-  std::string doc() const override {
-    return "Layers split over the GPUs of a node, stages over nodes, batches over both";
-  }
-  std::vector<backend::StrategySpec> strategies() const override;
-  void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
-    const Setup setup(run);
-    emit_work(setup, sink);
-    emit_memory(setup, sink);
-  }
-};
 
 }  // namespace orch::megatron

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/megatron/partition.h"
+#include "backends/megatron/settings.h"
 #include "backends/runtime/step/settings.h"
 
 namespace orch::megatron {
@@ -10,13 +11,12 @@ namespace orch::megatron {
 using namespace train;
 
 std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
-  const Settings settings(run);
-  const auto chunks = settings.integer("interleave"), stages = run.layout.pipeline_parallel;
+  const auto chunks = settings.interleave(run), stages = run.layout.pipeline_parallel;
   const auto layers = run.model.layers;
   const Partition partition{layers, stages,
-                            settings.text("stage_partition") == "transformer|embedding",
-                            run.text_setting("partition_rule") != "portions",
-                            parse_layers(run.text_setting("stage_layers"))};
+                            settings.stage_partition(run) == "transformer|embedding",
+                            settings.partition_rule.or_default(run) != "portions",
+                            parse_layers(settings.stage_layers.or_default(run))};
   std::vector<Span> spans;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const auto place = chunk * stages + stage, places = chunks * stages;
@@ -37,7 +37,7 @@ std::vector<Span> spans_of(const plan::Run& run, std::int64_t stage) {
 std::vector<ParameterSpec> specs_of(const plan::Run& run, std::int64_t stage) {
   const auto& model = run.model;
   const auto vocab =
-      padded_vocab(model, Settings(run).integer("vocab_multiple") * run.layout.tensor_parallel);
+      padded_vocab(model, settings.vocab_multiple(run) * run.layout.tensor_parallel);
   auto spans = spans_of(run, stage);
   std::reverse(spans.begin(), spans.end());
   std::vector<ParameterSpec> specs;

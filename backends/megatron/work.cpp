@@ -8,19 +8,10 @@ namespace {
 
 using namespace backend;
 
-// Elements per reduction.
-constexpr double kDeepSpeedBucket = 5e8, kOwnBucket = 40e6, kDdpBucket = 13.1e6;
-
-// Nanotron without ZeRO is PyTorch's DDP: 25 MiB of 16-bit gradients.
-double bucket(const Setup& setup) {
-  if (setup.model.lean) return kOwnBucket;
-  return setup.nanotron_engine && setup.zero_stage == 0 ? kDdpBucket : kDeepSpeedBucket;
-}
-
 void emit_reduction(const Setup& setup, double params, WorkSink& sink, const Group& group) {
   if (group.size == 1) return;
   const double gradients = params * setup.gradient_bytes(), weights = params * setup.states.weights;
-  const double calls = params / bucket(setup);
+  const double calls = params / (setup.zero_stage == 0 ? setup.engine.whole_bucket : setup.engine.bucket);
   const auto formula = [&](double each) {
     return say(each, " B x ", params, " params over ", group.size, " ranks");
   };
@@ -188,7 +179,7 @@ std::array<double, kBlocks> counts_of(const Setup& setup, std::int64_t stage) {
   // Interleaved, the last stage's chunks but one go on to the first stage, and back.
   counts[kToNext] = setup.pipeline == 1 ? 0 : last ? v - 1 : v;
   counts[kToPrevious] = setup.pipeline == 1 ? 0 : first ? v - 1 : v;
-  counts[kStage] = setup.pipeline > 1 && setup.deepspeed_engine ? v : 0;
+  counts[kStage] = setup.pipeline > 1 && setup.engine.waits_at_stages ? v : 0;
   counts[kStep] = 1;
   return counts;
 }

@@ -1,3 +1,4 @@
+#include "backends/zero3/settings.h"
 #include "backends/zero3/setup.h"
 #include "core/price/backend/checks.h"
 
@@ -7,7 +8,7 @@ namespace {
 using namespace backend;
 
 void check_offload(const Setup& setup, Problems& problems) {
-  if (setup.offload != Offload::none && setup.model.lean && setup.keeps_embedding)
+  if (setup.offload != Offload::none && setup.model.lean && setup.fsdp)
     problems.reject("offload", "our own trainer offloads what zero3 and deepspeed have",
                     "try zero3{ offload = 'full' } or engine = 'framework'");
   if (setup.waits_for_copies())
@@ -70,7 +71,7 @@ void check_idle(const RunView& run, const Setup& setup, Problems& problems) {
     problems.warn(setting, std::move(fact), fix);
   };
   if (run.strategy() == "fsdp") {
-    if (const auto asked = run.integer("hybrid_shard_group"); asked > setup.ranks)
+    if (const auto asked = settings.hybrid_shard_group(run); asked > setup.ranks)
       idle("hybrid_shard_group", say("there are ", setup.ranks, " ranks, and groups of ", asked, " are all of them"),
            "try sharding = 'full', or smaller groups");
     return;
@@ -90,7 +91,7 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
   if (setup.shard_ranks < setup.ranks) return;
   const auto& states = setup.states;
   const double params = setup.params(), rounds = static_cast<double>(setup.micro_batches);
-  const double gathers = setup.stage == 2 ? 0 : setup.regather ? 2 : 1;
+  const double gathers = setup.stage == 2 ? 0 : setup.keeps_all ? 1 : 2;
   const double moved = params * (gathers * states.weights + setup.sent_gradient());
   const double sent = setup.model.lean || setup.fp32_reduce ? 4 : states.weights;
   const double once = params * (sent + states.weights);
@@ -109,11 +110,9 @@ void check_traffic(const RunView& run, const Setup& setup, Problems& problems) {
 
 }  // namespace
 
-void Spec::check(const RunView& run, Problems& problems) const {
-  const Setup setup(run);
+void check_setup(const RunView& run, const Setup& setup, Problems& problems) {
   check_tensor(run, problems);
-  check_attention(run, setup.model.element, run.flag("fused_kernels"), setup.model.flash_attention,
-                  problems);
+  check_attention(run, setup.model, problems);
   check_context(run, problems);
   check_offload(setup, problems);
   check_activations(setup, problems);

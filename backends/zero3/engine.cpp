@@ -10,6 +10,10 @@
 #include "backends/runtime/step/batches.h"
 #include "backends/runtime/step/run_options.h"
 #include "backends/runtime/step/settings.h"
+#include "backends/zero3/gradient_ring.h"
+#include "backends/zero3/refreshed_weights.h"
+#include "backends/zero3/weights.h"
+#include "backends/zero3/whole_gradients.h"
 #include "core/price/backend/states.h"
 
 namespace orch::zero3 {
@@ -19,28 +23,11 @@ using namespace train;
 
 static_assert(backend::kStaged == Staging::kMost, "what is estimated is what is taken");
 
-Mode mode_of(const plan::Run& run, std::int64_t replicas) {
-  const Settings settings(run);
-  Mode mode;
-  mode.fsdp = run.strategy->name == "fsdp";
-  mode.shard_ranks = replicas;
-  mode.ahead = settings.integer("prefetch");
-  mode.overlap = settings.flag("overlap");
-  if (run.strategy->name == "deepspeed") mode.stage = settings.integer("stage");
-  if (!mode.fsdp) {
-    mode.offload = offload_of(settings.text("offload"));
-    const auto fraction = mode.offload == Offload::none ? 0 : settings.real_or("offload_fraction", 1);
-    mode.on_host = static_cast<std::size_t>(units_on_host(fraction, run.model.layers));
-    return mode;
-  }
-  if (const auto asked = run.text_setting("offload"); asked != "" && asked != "none")
+Mode checked_mode(const plan::Run& run, std::int64_t replicas) {
+  const auto near = run.partition->gpus_per_node / run.layout.tensor_parallel;
+  const auto mode = mode_of(run, run.strategy->name, replicas, near);
+  if (mode.fsdp && mode.offload != Offload::none)
     throw Failed("bad_exit", "fsdp has no offload here: use zero3 with offload = 'full'");
-  const auto sharding = settings.text("sharding");
-  mode.keeps_all = sharding == "grad_op";
-  if (sharding != "hybrid") return mode;
-  const auto asked = settings.integer("hybrid_shard_group");
-  const auto node = std::max<std::int64_t>(1, run.partition->gpus_per_node / run.layout.tensor_parallel);
-  mode.shard_ranks = std::min(asked > 0 ? asked : node, replicas);
   if (replicas % mode.shard_ranks != 0)
     throw Failed("bad_exit", fmt::format("{} ranks do not make groups of {}: use another "
                                          "hybrid_shard_group", replicas, mode.shard_ranks));
@@ -65,7 +52,7 @@ ParameterLayout layout_of(const plan::Run& run, const Mesh& mesh, const Mode& mo
 
 // Of gradients on their way: as the products have them, as DeepSpeed and FSDP do, or in fp32.
 at::ScalarType sent_type(const plan::Run& run) {
-  return run.text_setting("reduce_dtype") == "fp32" ? at::kFloat : dtype_of(run);
+  return settings.reduce_dtype.or_default(run) == "fp32" ? at::kFloat : dtype_of(run);
 }
 
 }  // namespace
@@ -100,7 +87,7 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
     : config_(config),
       profile_(profile),
       mesh_(world, config.layout),
-      mode_(mode_of(config, mesh_.data_size())),
+      mode_(checked_mode(config, mesh_.data_size())),
       groups_(make_groups(mesh_, mode_)),
       units_(units_of(layout_of(config, mesh_, mode_), config.model.layers)),
       parameters_(layout_of(config, mesh_, mode_), parameter_options()),
@@ -109,24 +96,24 @@ Engine::Engine(const plan::Run& config, World& world, Profile& profile)
       update_(config, parameters_, optimizer_options()) {
   set_precision(config);
   auto& optimizer = update_.optimizer();
+  const auto layers = config.model.layers;
   if (mode_.moves_weights())
-    gathered_.emplace(groups_.gather, parameters_, optimizer, units_,
-                      SlotOptions{dtype_of(config), config.model.layers, mode_.ahead, mode_.keeps_all, mode_.fsdp},
-                      profile);
+    weights_ = std::make_unique<GatheredWeights>(
+        groups_.gather, parameters_, optimizer, units_,
+        SlotOptions{dtype_of(config), layers, mode_.prefetch, mode_.keeps_all, mode_.fsdp}, profile);
   else if (is_sharded())
-    refreshed_.emplace(*groups_.gather, parameters_, optimizer, units_, config.model.layers, profile);
-  if (mode_.moves_gradients()) {
-    ring_.emplace(groups_.scatter, parameters_, units_,
-                  RingOptions{config.model.layers, sent_type(config), mode_.overlap,
-                              config.text_setting("tied_scatter") == "twice"},
-                  profile);
-    replicas_.known_squares = [this](std::size_t unit) { return ring_->squares_of(unit); };
-  } else if (is_sharded()) {
-    ReducerOptions whole;
-    whole.overlap = mode_.overlap;
-    whole.scatter = true;
-    reducer_.emplace(parameters_, *groups_.scatter, units_, whole);
-  }
+    weights_ = std::make_unique<RefreshedWeights>(*groups_.gather, parameters_, optimizer, units_, layers, profile);
+  else
+    weights_ = std::make_unique<Sharding>();
+  if (mode_.moves_gradients())
+    gradients_ = std::make_unique<GradientRing>(
+        groups_.scatter, parameters_, units_,
+        RingOptions{layers, sent_type(config), mode_.overlap, settings.tied_scatter.or_default(config) == "twice"},
+        profile);
+  else
+    gradients_ = std::make_unique<WholeGradients>(groups_.scatter, parameters_, optimizer, units_, layers,
+                                                  mode_.overlap, profile);
+  replicas_.known_squares = [this](std::size_t unit) { return gradients_->squares_of(unit); };
   parameters_.initialize(config.training.seed, config.training.init_std, config.model.layers);
 }
 
@@ -138,7 +125,7 @@ ParameterOptions Engine::parameter_options() const {
   options.dtype = mode_.fsdp && is_sharded() ? at::kFloat : dtype_of(config_);
   options.device = world.device();
   options.owned = shard_of(units_, rank, mode_.shard_ranks);
-  options.on_host = mode_.on_host;
+  options.on_host = static_cast<std::size_t>(mode_.units_on_host(config_.model.layers));
   options.away = mode_.is_full();
   options.whole_weights = !mode_.moves_weights();
   options.whole_gradients = !mode_.moves_gradients();
@@ -152,30 +139,19 @@ OptimizerOptions Engine::optimizer_options() const {
   return options;
 }
 
-// Each layer waits for its own weights. By the first backward all of them are there, and gradients of
-// the step before have been read.
-void Engine::finish_update(std::int64_t layer) {
-  auto& optimizer = update_.optimizer();
-  train::finish(optimizer, unit_of(layer, config_.model.layers), profile_);
-  if (!clears_ || layer != config_.model.layers) return;
-  optimizer.finish();
-  parameters_.zero_gradients();
-  clears_ = false;
-}
-
 ModelOptions Engine::model_options() {
   auto options = train::model_options(config_, mesh_.world().device(),
                                       TensorAxis(mesh_.tensor(), false, &profile_));
-  options.inputs_on_host = Settings(config_).flag("offload_activations");
+  options.inputs_on_host = settings.offload_activations(config_);
+  // Each layer waits for its own weights.
   options.hooks.before = [this](std::int64_t layer, Way way) {
-    if (gathered_) gathered_->before(layer, way);
-    if (refreshed_) refreshed_->wait_for(layer);
-    finish_update(layer);
-    if (ring_ && way == Way::backward) ring_->before(layer);
+    weights_->before(layer, way);
+    train::finish(update_.optimizer(), unit_of(layer, config_.model.layers), profile_);
+    gradients_->before(layer, way);
   };
   options.hooks.after = [this](std::int64_t layer, Way way) {
-    if (gathered_) gathered_->after(layer, way);
-    if (ring_ && way == Way::backward) ring_->after(layer);
+    weights_->after(layer, way);
+    gradients_->after(layer, way);
   };
   return options;
 }
@@ -183,15 +159,12 @@ ModelOptions Engine::model_options() {
 at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset& dataset) {
   const auto count = micro_batches_of(batch.global_batch, config_, mesh_);
   auto loss = at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(mesh_.world().device()));
-  if (ring_) ring_->begin();
-  clears_ = !ring_;
+  gradients_->begin();
   for (std::int64_t micro = 0; micro < count; ++micro) {
-    if (reducer_) reducer_->begin(batch.step, micro + 1 == count);
+    gradients_->begin_backward(batch.step, micro + 1 == count);
     loss.add_(model_.train(read_batch(dataset, config_, mesh_, batch.first, micro, batch.step),
                            update_.loss_scale() / static_cast<double>(count),
-                           [&](std::size_t parameter) {
-                             if (reducer_) reducer_->ready(parameter);
-                           }),
+                           [&](std::size_t parameter) { gradients_->ready(parameter); }),
               1.0 / static_cast<double>(count * mesh_.data_size()));
   }
   return loss;
@@ -199,22 +172,11 @@ at::Tensor Engine::forward_backward(const StepBatch& batch, const data::Dataset&
 
 // Between groups that mirror each other once per step, when all micro-batches are in.
 void Engine::reduce() {
-  if (reducer_ || ring_) {
-    Profile::Scope scope(&profile_, "gradient reduce-scatter");
-    if (reducer_) reducer_->finish();
-    if (ring_) ring_->finish();
-  }
+  gradients_->finish();
   if (!groups_.replicas) return;
   Profile::Scope scope(&profile_, "gradient all-reduce between replicas");
   groups_.replicas->all_reduce(parameters_.gradients()).wait();
   parameters_.gradients().div_(groups_.replicas->size());
-}
-
-void Engine::after_update(bool overlapped) {
-  if (gathered_) gathered_->forget();
-  if (!refreshed_) return;
-  refreshed_->start();
-  if (!overlapped) refreshed_->wait();
 }
 
 StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
@@ -222,14 +184,14 @@ StepResult Engine::step(const StepBatch& batch, const data::Dataset& dataset) {
   reduce();
   replicas_.add_up_gradients();
   const auto agreed = replicas_.agree(loss, batch.stop);
-  if (refreshed_) refreshed_->wait();
+  weights_->finish();
   update_.optimizer().finish();
   StepResult result;
   {
     Profile::Scope scope(&profile_, "optimizer");
     result = update_.apply(batch, agreed);
   }
-  if (!result.skipped) after_update(mode_.overlap);
+  if (!result.skipped) weights_->updated(mode_.overlap);
   return result;
 }
 
@@ -249,54 +211,46 @@ checkpoint::Saved Engine::save(checkpoint::Facts& facts) {
 
 void Engine::load(const checkpoint::Reader& from, Load what) {
   update_.load(from, what);
-  after_update(false);
+  weights_->updated(false);
 }
 
 // How many gathers this rank has started depends on how far its host is.
-void Engine::finish() {
-  if (refreshed_) refreshed_->wait();
-}
+void Engine::finish() { weights_->finish(); }
 
 std::map<std::string, std::string> Engine::effective() const {
-  const Settings settings(config_);
-  const bool sent_wide = !ring_ || config_.text_setting("reduce_dtype") == "fp32";
+  const auto dtype = settings.dtype(config_), sent = settings.reduce_dtype.or_default(config_);
+  const auto on_host = static_cast<std::size_t>(mode_.units_on_host(config_.model.layers));
   const bool mirrored = mode_.shard_ranks < mesh_.data_size();
-  return {{"attention", model_.uses_sdpa() ? "fused" : "math"},
-          {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
-          {"data_parallel", std::to_string(mesh_.data_size())},
-          {"dtype", settings.text("dtype")},
-          {"gradients_reduced", ring_ ? "layer by layer, in every micro-batch" : "when all micro-batches are in"},
-          {"gradients_sent_as", sent_wide ? "fp32" : settings.text("dtype")},
-          {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
-          {"inputs_of_layers", settings.flag("offload_activations") ? "on the host" : "on the device"},
-          {"offload", mode_.fsdp ? "none" : settings.text("offload")},
-          {"offloaded_units", fmt::format("{} of {}", std::min(mode_.on_host, units_.size()), units_.size())},
-          {"optimizer", settings.text("optimizer")},
-          {"prefetch", gathered_ ? std::to_string(mode_.ahead) : "none"},
-          {"recompute", settings.text("recompute")},
-          {"sharded", name_of(mode_)},
-          {"sharded_over", std::to_string(mode_.shard_ranks)},
-          {"stage", std::to_string(mode_.stage)},
-          {"tensor_parallel", std::to_string(mesh_.tensor_size())},
-          {"tied_words_reduced", ring_ && config_.text_setting("tied_scatter") == "twice" ? "twice" : "once"},
-          {"weights", weights_text()}};
-}
-
-// What a rank has of them between their uses, and when they are whole.
-std::string Engine::weights_text() const {
-  const auto dtype = Settings(config_).text("dtype");
-  if (!gathered_) return is_sharded() ? "whole in " + dtype + ", gathered after each update" : "whole in " + dtype;
-  return fmt::format("in parts of {}, gathered in {} and {}", mode_.fsdp ? "fp32" : dtype, dtype,
-                     mode_.keeps_all ? "kept from forward to backward" : "freed after each use");
+  std::map<std::string, std::string> all{
+      {"attention", model_.uses_sdpa() ? "fused" : "math"},
+      {"between_replicas", mirrored ? "sums of gradients, once a step, in fp32" : "nothing"},
+      {"data_parallel", std::to_string(mesh_.data_size())},
+      {"dtype", dtype},
+      {"gradients_sent_as", sent == "fp32" ? sent : dtype},
+      {"kernels", mesh_.world().device().is_cuda() ? "fused" : "plain"},
+      {"inputs_of_layers", settings.offload_activations(config_) ? "on the host" : "on the device"},
+      {"offload", mode_.fsdp ? "none" : settings.offload(config_)},
+      {"offloaded_units", fmt::format("{} of {}", std::min(on_host, units_.size()), units_.size())},
+      {"optimizer", settings.optimizer(config_)},
+      {"prefetch", "none"},
+      {"recompute", settings.recompute(config_)},
+      {"sharded", name_of(mode_)},
+      {"sharded_over", std::to_string(mode_.shard_ranks)},
+      {"stage", std::to_string(mode_.stage)},
+      {"tensor_parallel", std::to_string(mesh_.tensor_size())},
+      {"tied_words_reduced", settings.tied_scatter.or_default(config_)},
+      {"weights", "whole in " + dtype}};
+  weights_->describe(all);
+  gradients_->describe(all);
+  return all;
 }
 
 std::map<std::string, double> Engine::memory_items() const {
   auto items = update_.memory_items();
   items["activations"] = static_cast<double>(model_.activation_bytes());
   items["logits"] = static_cast<double>(model_.logits_bytes());
-  if (gathered_) items["gathered weights"] = gathered_->bytes();
-  if (ring_) items["gradients before reduction"] = ring_->bytes();
-  if (ring_ && ring_->staging_bytes() > 0) items["staging on the host"] += ring_->staging_bytes();
+  weights_->count(items);
+  gradients_->count(items);
   if (model_.host_bytes() > 0) items["activations on the host"] = model_.host_bytes();
   return items;
 }

@@ -1,34 +1,16 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "backends/runtime/model/stage.h"
 #include "backends/runtime/step/engine.h"
 #include "backends/runtime/step/replicas.h"
 #include "backends/runtime/step/update.h"
-#include "backends/runtime/step/weight_gather.h"
-#include "backends/zero3/gradient_ring.h"
-#include "backends/zero3/offload.h"
-#include "backends/zero3/weights.h"
+#include "backends/zero3/mode.h"
+#include "backends/zero3/sharding.h"
+#include "backends/zero3/units.h"
 
 namespace orch::zero3 {
-
-// What a run asks for, whichever of the three strategies it names.
-struct Mode {
-  std::int64_t stage = 3;        // what is sharded: 1 the optimizer, 2 gradients too, 3 weights too
-  std::int64_t shard_ranks = 1;  // that share one copy of the states
-  std::int64_t ahead = 1;
-  bool fsdp = false;       // fp32 weights are sharded, 16-bit copies gathered
-  bool keeps_all = false;  // from forward to backward
-  bool overlap = true;
-  Offload offload = Offload::none;
-  std::size_t on_host = 0;  // units; see units_on_host
-
-  bool is_full() const { return offload == Offload::full; }
-  // Some of the weights (gradients) are somewhere else than where they are used.
-  bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || is_full()); }
-  bool moves_gradients() const { return is_full() || (stage > 1 && shard_ranks > 1); }
-};
 
 // Data parallelism with states in parts: those of the optimizer (stage 1), gradients too (2), weights
 // too (3), over all replicas or over groups of them that mirror each other.
@@ -57,11 +39,8 @@ class Engine : public train::Engine {
   train::ParameterOptions parameter_options() const;
   train::OptimizerOptions optimizer_options() const;
   train::ModelOptions model_options();
-  void finish_update(std::int64_t layer);
   at::Tensor forward_backward(const train::StepBatch& batch, const data::Dataset& dataset);
   void reduce();
-  std::string weights_text() const;
-  void after_update(bool overlapped);
 
   const plan::Run config_;
   train::Profile& profile_;
@@ -71,11 +50,7 @@ class Engine : public train::Engine {
   const std::vector<train::BucketRange> units_;
   train::Parameters parameters_;
   train::Replicas replicas_;
-  std::optional<GatheredWeights> gathered_;      // stage 3
-  std::optional<train::WeightGather> refreshed_;  // stages 1 and 2: whole weights after an update
-  std::optional<GradientRing> ring_;             // stages 2 and 3
-  std::optional<train::Reducer> reducer_;        // stage 1
-  bool clears_ = false;  // the next backward begins with gradients of zero
+  std::unique_ptr<Sharding> weights_, gradients_;
   train::Stage model_;
   train::Update update_;
 };

@@ -86,7 +86,8 @@ void GradientRing::bind(Buffer& buffer, std::int64_t layer) {
     parameters_.zero_gradients(unit.first, unit.end);
 }
 
-void GradientRing::before(std::int64_t layer) {
+void GradientRing::before(std::int64_t layer, Way way) {
+  if (way == Way::forward) return;
   if (layer == -1) {
     if (options_.twice) bind(embedding_, -1);  // else since the head
     return;
@@ -99,7 +100,8 @@ void GradientRing::before(std::int64_t layer) {
   bind(*at_hand_, layer);
 }
 
-void GradientRing::after(std::int64_t layer) {
+void GradientRing::after(std::int64_t layer, Way way) {
+  if (way == Way::forward) return;
   auto& buffer = layer == -1 ? embedding_ : layer == options_.layers ? final_norm_ : *at_hand_;
   send(buffer);
   if (!options_.overlap) take(buffer);
@@ -186,6 +188,7 @@ void GradientRing::take(Buffer& buffer) {
 }
 
 void GradientRing::finish() {
+  Profile::Scope scope(&profile_, "gradient reduce-scatter");
   for (std::size_t i = 0; i < 2; ++i) take(ring_[(next_ + i) % 2]);  // the older one first
   take(embedding_);
   take(final_norm_);
@@ -193,11 +196,16 @@ void GradientRing::finish() {
   for (const auto& owned : parameters_.owned()) owned.gradient.div_(group_->size());
 }
 
-double GradientRing::bytes() const {
+void GradientRing::describe(std::map<std::string, std::string>& effective) const {
+  effective["gradients_reduced"] = "layer by layer, in every micro-batch";
+}
+
+void GradientRing::count(std::map<std::string, double>& memory_items) const {
   const auto& [begin, end] = units_.back().range;  // the embedding's, which may not be there
   auto sum = static_cast<std::size_t>(end - begin) * sizeof(float) + final_norm_.flat.nbytes();
   for (const auto& buffer : ring_) sum += buffer.flat.defined() ? buffer.flat.nbytes() : 0;
-  return static_cast<double>(sum + most_sent_);
+  memory_items["gradients before reduction"] = static_cast<double>(sum + most_sent_);
+  if (staging_.bytes() > 0) memory_items["staging on the host"] += staging_.bytes();
 }
 
 }  // namespace orch::zero3

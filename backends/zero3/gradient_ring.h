@@ -1,12 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/host/worker.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/staging.h"
+#include "backends/zero3/sharding.h"
 #include "backends/zero3/units.h"
 
 namespace orch::zero3 {
@@ -24,23 +24,22 @@ struct RingOptions {
 // them: backward writes one of two buffers while the other one is on its way. The embedding's is there
 // from the head's backward, which begins it, to the end, or only when it is written. Sums that are on the
 // host are added up there, by a thread of its own.
-class GradientRing {
+class GradientRing final : public Sharding {
  public:
   // All outlive it. group: null for a rank that is alone.
   GradientRing(train::Group* group, train::Parameters& parameters,
                const std::vector<train::BucketRange>& units, const RingOptions& options,
                train::Profile& profile);
 
-  void begin();                       // a step
-  void before(std::int64_t layer);    // its backward
-  void after(std::int64_t layer);
-  // After the last one: what this rank owns is the sum over the micro-batches of the mean over the
-  // group. Throws CommError.
-  void finish();
-  // Of the owned part of a unit's gradient, where adding it up on the host has told already.
-  std::optional<double> squares_of(std::size_t unit) const;
-  double bytes() const;
-  double staging_bytes() const { return staging_.bytes(); }
+  void begin() override;
+  void before(std::int64_t layer, train::Way way) override;
+  void after(std::int64_t layer, train::Way way) override;
+  // What this rank owns is then the sum over the micro-batches of the mean over the group.
+  void finish() override;
+  // Adding it up on the host has told it already.
+  std::optional<double> squares_of(std::size_t unit) const override;
+  void describe(std::map<std::string, std::string>& effective) const override;
+  void count(std::map<std::string, double>& memory_items) const override;
 
  private:
   struct Buffer {

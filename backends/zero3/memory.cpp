@@ -24,7 +24,7 @@ void emit_states(const Setup& setup, WorkSink& sink) {
     add(sink, "gradients", setup.states.gradients, params, setup.shards(2));
   if (!host_optimizer)
     return add(sink, "optimizer states", setup.optimizer_bytes(), params, setup.shards(1));
-  add(sink, "optimizer states", setup.keeps_embedding ? setup.states.moments : 4 + setup.states.moments, params,
+  add(sink, "optimizer states", setup.fsdp ? setup.states.moments : 4 + setup.states.moments, params,
       setup.shards(1), ORCH_HOST_MEMORY);
   add(sink, "fp32 gradients", 4, params, setup.shards(1), ORCH_HOST_MEMORY);
 }
@@ -54,13 +54,10 @@ void emit_own_states(const Setup& setup, WorkSink& sink) {
 // The largest of embedding and head that a framework gathers at once: FSDP's root has both.
 double words_gathered(const Setup& setup) {
   const auto& model = setup.model;
-  return model.embedding_params() + (setup.keeps_embedding ? model.head_params() : 0);
+  return model.embedding_params() + (setup.fsdp ? model.head_params() : 0);
 }
 
-// DeepSpeed gathers matrix by matrix, with at most so many parameters beside the one in use
-// (stage3_max_live_parameters), and sends gradients in buckets (reduce_bucket_size).
-constexpr double kMostLive = 1e9;
-
+// DeepSpeed gathers matrix by matrix.
 double largest_matrix(const Setup& setup) {
   const auto& sizes = setup.model.sizes;
   const double up = sizes.up_width(static_cast<double>(sizes.ffn_hidden));
@@ -71,17 +68,17 @@ double largest_matrix(const Setup& setup) {
 // Weights that are whole for a while: the layer in use, those fetched ahead, the embedding.
 double gathered_params(const Setup& setup) {
   const auto& model = setup.model;
-  if (!setup.regather) return setup.model.params();
+  if (setup.keeps_all) return setup.model.params();
   const double layer = model.layer_params(), words = words_gathered(setup);
   const double ahead = static_cast<double>(setup.prefetch) * layer;
-  if (setup.keeps_embedding) return ahead + layer + words;
+  if (setup.fsdp) return ahead + layer + words;
   return std::min(ahead + std::max(layer, words), kMostLive + largest_matrix(setup));
 }
 
 // Gradients that are whole for a while: of FSDP's largest unit, or a bucket and the next matrix.
 double unreduced_params(const Setup& setup) {
   const double unit = std::max(setup.model.layer_params(), words_gathered(setup));
-  return setup.keeps_embedding ? unit : std::min(unit, kBucket + largest_matrix(setup));
+  return setup.fsdp ? unit : std::min(unit, kBucket + largest_matrix(setup));
 }
 
 // Of the ends' gradients what counts beside the layers'. Reduced twice, the words' is there with the
@@ -119,8 +116,7 @@ void emit_buffers(const Setup& setup, WorkSink& sink) {
     add(sink, "gathered weights", setup.states.weights, gathered_params(setup), 1);
     add(sink, "gradients before reduction", setup.states.weights, unreduced_params(setup), 1);
   } else {
-    add(sink, "communication buffers", setup.states.weights, std::min(5e8, setup.model.params()),
-        1);
+    add(sink, "communication buffers", setup.states.weights, std::min(kBucket, setup.model.params()), 1);
   }
 }
 

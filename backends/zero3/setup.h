@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
-
-#include "backends/zero3/offload.h"
+#include "backends/zero3/mode.h"
 #include "core/price/backend/ops.h"
 #include "core/price/backend/spec.h"
 #include "core/price/backend/states.h"
@@ -10,30 +8,23 @@
 
 namespace orch::zero3 {
 
-// Elements per collective of stages 1 and 2: DeepSpeed's default (reduce_bucket_size).
-inline constexpr double kBucket = 5e8;
+// DeepSpeed's defaults, in parameters: of a collective in stages 1 and 2 and of any gradients'
+// (reduce_bucket_size), and of what is whole beside a matrix in use (stage3_max_live_parameters).
+inline constexpr double kBucket = 5e8, kMostLive = 1e9;
 
 // What a run's settings come to, whichever of the three strategies it names.
-struct Setup {
+struct Setup : Mode {
   explicit Setup(const backend::RunView& run);
 
   backend::Transformer model;
   backend::States states;
   std::int64_t micro_batches = 1;
-  std::int64_t stage = 3;        // what is sharded: 1 optimizer, 2 gradients too, 3 weights too
-  std::int64_t ranks = 1;        // all of them
-  std::int64_t shard_ranks = 1;  // that share one copy of the states
-  std::int64_t tensor = 1;       // ranks that share each layer
-  std::int64_t prefetch = 1;     // layers gathered ahead
-  bool overlap = true;           // reduce gradients under backward
-  bool fp32_reduce = false;      // gradients travel in fp32, not in the type of the products
-  bool regather = true;          // weights are freed after forward and gathered again
-  bool keeps_embedding = false;  // FSDP's root unit stays gathered
-  bool fp32_weights = false;     // FSDP shards fp32 weights and gathers 16-bit copies
+  std::int64_t ranks = 1;     // all of them
+  std::int64_t tensor = 1;    // ranks that share each layer
+  bool fp32_reduce = false;   // gradients travel in fp32, not in the type of the products
+  bool fp32_weights = false;  // FSDP shards fp32 weights and gathers 16-bit copies
   bool offload_activations = false;
   bool scatters_twice = false;  // the words' gradient
-  Offload offload = Offload::none;
-  double offload_fraction = 1;
   const char* dtype = "bf16";
 
   backend::Group shard_group() const { return {shard_ranks, tensor}; }
@@ -45,7 +36,7 @@ struct Setup {
   // framework's is all or nothing.
   double layers_away() const {
     if (offload == Offload::none) return 0;
-    return std::min(1.0, static_cast<double>(layers_on_host(offload_fraction, whole_layers())) / model.layers);
+    return std::min(1.0, static_cast<double>(layers_on_host(whole_layers())) / model.layers);
   }
   double ends_away() const {
     if (offload == Offload::none || offload_fraction <= 0) return 0;
@@ -55,10 +46,7 @@ struct Setup {
     return layers_away() * model.layers * model.layer_params() + ends_away() * end_params();
   }
   // FSDP2's: on one H200 a 2.7B took 1.6 times what this makes of it (PyTorch 2.11).
-  bool waits_for_copies() const { return offload == Offload::full && !model.lean && keeps_embedding; }
-  // Our own trainer's: weights (gradients) are not where they are used (made).
-  bool moves_weights() const { return stage == 3 && (shard_ranks > 1 || offload == Offload::full); }
-  bool moves_gradients() const { return offload == Offload::full || (stage > 1 && shard_ranks > 1); }
+  bool waits_for_copies() const { return is_full() && !model.lean && fsdp; }
   // A layer's input for recomputation on this rank; DeepSpeed deals it to the tensor-parallel
   // ranks.
   double checkpoint_bytes() const {
@@ -66,7 +54,7 @@ struct Setup {
   }
   // What of the layers is gathered at a time, by our own trainer.
   double slots() const {
-    return regather ? std::min(static_cast<double>(prefetch + 1), model.layers) : model.layers;
+    return keeps_all ? model.layers : std::min(static_cast<double>(prefetch + 1), model.layers);
   }
   // Embedding, a head of its own, positions or a norm, the final norm, and, as our own trainer stores them, the padding.
   double end_params() const {
@@ -88,23 +76,8 @@ struct Setup {
   double optimizer_bytes() const { return states.moments + (fp32_weights ? 0 : states.master); }
 };
 
+void check_setup(const backend::RunView& run, const Setup& setup, backend::Problems& problems);
 void emit_work(const Setup& setup, backend::WorkSink& sink);
 void emit_memory(const Setup& setup, backend::WorkSink& sink);
-
-class Spec final : public backend::BackendSpec {
- public:
-  std::string name() const override { return "zero3"; }
-  std::string version() const override { return "0.1.0"; }
-  std::string doc() const override {
-    return "States sharded over data-parallel ranks (ZeRO), on the device or the host";
-  }
-  std::vector<backend::StrategySpec> strategies() const override;
-  void check(const backend::RunView& run, backend::Problems& problems) const override;
-  void work(const backend::RunView& run, backend::WorkSink& sink) const override {
-    const Setup setup(run);
-    emit_work(setup, sink);
-    emit_memory(setup, sink);
-  }
-};
 
 }  // namespace orch::zero3

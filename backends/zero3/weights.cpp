@@ -1,6 +1,7 @@
 #include "backends/zero3/weights.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -81,7 +82,7 @@ void GatheredWeights::start(std::int64_t layer) {
   slot.layer = layer;
   slot.is_there = false;
   const auto unit = unit_of(layer, options_.layers);
-  finish(optimizer_, unit, profile_);
+  train::finish(optimizer_, unit, profile_);
   gather(slot, unit);
 }
 
@@ -113,7 +114,7 @@ void GatheredWeights::arrive(Slot& slot) {
 }
 
 void GatheredWeights::wait(std::int64_t layer) {
-  if (is_in_place(layer)) return finish(optimizer_, unit_of(layer, options_.layers), profile_);
+  if (is_in_place(layer)) return train::finish(optimizer_, unit_of(layer, options_.layers), profile_);
   auto& slot = *find(layer);
   if (slot.is_there) return;
   {
@@ -145,7 +146,7 @@ void GatheredWeights::after(std::int64_t layer, Way way) {
   if (auto* slot = find(layer)) slot->layer = kNone;
 }
 
-void GatheredWeights::forget() {
+void GatheredWeights::updated(bool) {
   const auto clear = [](Slot& slot) {
     if (slot.layer != kNone && !slot.is_there) arrive(slot);
     slot.layer = kNone;
@@ -156,13 +157,20 @@ void GatheredWeights::forget() {
   clear(final_norm_);
 }
 
-double GatheredWeights::bytes() const {
+void GatheredWeights::describe(std::map<std::string, std::string>& effective) const {
+  const auto dtype = effective["dtype"];
+  effective["prefetch"] = std::to_string(options_.ahead);
+  effective["weights"] = fmt::format("in parts of {}, gathered in {} and {}", options_.frees_ends ? "fp32" : dtype, dtype,
+                                     options_.keeps_all ? "kept from forward to backward" : "freed after each use");
+}
+
+void GatheredWeights::count(std::map<std::string, double>& memory_items) const {
   const auto of = [](const Slot& slot) {
     return slot.flat.nbytes() + (slot.fetched.defined() ? slot.fetched.nbytes() : 0);
   };
   auto sum = of(embedding_) + of(final_norm_);
   for (const auto& slot : slots_) sum += of(slot);
-  return static_cast<double>(sum);
+  memory_items["gathered weights"] = static_cast<double>(sum);
 }
 
 }  // namespace orch::zero3

@@ -4,9 +4,9 @@
 
 #include "backends/runtime/comm/comm.h"
 #include "backends/runtime/host/copies.h"
-#include "backends/runtime/model/options.h"
 #include "backends/runtime/model/profile.h"
 #include "backends/runtime/step/optimizer.h"
+#include "backends/zero3/sharding.h"
 #include "backends/zero3/units.h"
 
 namespace orch::zero3 {
@@ -24,17 +24,18 @@ struct SlotOptions {
 // where they are: as many as layers are in use or on their way, one for the embedding, one for the final
 // norm. All ranks gather in the same order, which follows from the layers' alone. Before a part leaves,
 // the optimizer is done with it.
-class GatheredWeights {
+class GatheredWeights final : public Sharding {
  public:
   // All outlive it. group: null for a rank that has all parts; those on its device need no slot.
   GatheredWeights(train::Group* group, train::Parameters& parameters, train::Optimizer& optimizer,
                   const std::vector<train::BucketRange>& units, const SlotOptions& options,
                   train::Profile& profile);
 
-  void before(std::int64_t layer, train::Way way);  // its weights are there afterwards
-  void after(std::int64_t layer, train::Way way);
-  void forget();  // after an update: what was gathered is old
-  double bytes() const;
+  void before(std::int64_t layer, train::Way way) override;  // its weights are there afterwards
+  void after(std::int64_t layer, train::Way way) override;
+  void updated(bool overlapped) override;  // what was gathered is old
+  void describe(std::map<std::string, std::string>& effective) const override;
+  void count(std::map<std::string, double>& memory_items) const override;
 
  private:
   static constexpr std::int64_t kNone = -2;

@@ -40,11 +40,11 @@ Passes own_gathers(const Setup& setup) {
   const double layers = setup.model.layers * (setup.shard_ranks == 1 ? setup.layers_away() : 1);
   const double left = std::max(0.0, layers - setup.slots());
   const auto rounds = static_cast<double>(setup.micro_batches);
-  if (!setup.regather || layers == 0) return {1, 0, 0, 0};
+  if (setup.keeps_all || layers == 0) return {1, 0, 0, 0};
   return {(layers + (rounds - 1) * left) / (layers * rounds), 0, left / layers, 0};
 }
 Passes own_end_gathers(const Setup& setup) {
-  return {setup.keeps_embedding ? 1 : 1 / static_cast<double>(setup.micro_batches), 0, 0, 0};
+  return {setup.fsdp ? 1 : 1 / static_cast<double>(setup.micro_batches), 0, 0, 0};
 }
 
 // Stage 3: gathered before use and freed after. Recomputation and backward of a layer follow each
@@ -104,7 +104,7 @@ void emit_accumulation(Emitter& emit, double params, double away) {
 // Bytes through the host's memory: fp32 gradients, master weights and moments in, the latter two out,
 // 16-bit weights out, but for FSDP's, which are made when they are gathered.
 double host_update_bytes(const Setup& setup) {
-  return 4 + 2 * (4 + setup.states.moments) + (setup.keeps_embedding ? 0 : setup.states.weights);
+  return 4 + 2 * (4 + setup.states.moments) + (setup.fsdp ? 0 : setup.states.weights);
 }
 
 // ZeRO-Offload (Ren et al. 2021): gradients go to the host as they are reduced, the host adds them
@@ -207,7 +207,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
               model.layer_params(), {1, 0, 1, 0});
   if (setup.stage == 3)
     emit_gather(emit, model.layer_params(), setup.layers_away(),
-                lean ? own_gathers(setup) : Passes{1, 0, in_backward(setup.regather), 0});
+                lean ? own_gathers(setup) : Passes{1, 0, in_backward(!setup.keeps_all), 0});
   emit_training(emit, model.layer_params(), setup.layers_away());
   emit_sums(setup, layer_statistics(model), sink);
   emit_head_norms(setup, sink);
@@ -216,7 +216,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   if (setup.stage == 3)
     emit_gather(emit, ends, setup.ends_away(),
                 lean ? own_end_gathers(setup)
-                     : Passes{1, 0, in_backward(setup.regather && !setup.keeps_embedding), 0},
+                     : Passes{1, 0, in_backward(!setup.keeps_all && !setup.fsdp), 0},
                 !lean);
   emit_training(emit, ends, setup.ends_away());
   if (lean && setup.scatters_twice) emit_words_again(emit, ends - model.last_params());
@@ -224,7 +224,7 @@ void emit_blocks(const Setup& setup, WorkSink& sink) {
   sink.block("LM head");
   emit_head(model, sink);
   // The head uses the embedding's weights, freed meanwhile; its backward follows at once.
-  if (setup.stage == 3 && !setup.keeps_embedding && !lean && model.sizes.tied)
+  if (setup.stage == 3 && !setup.fsdp && !lean && model.sizes.tied)
     emit_gather(emit, model.embedding_params(), setup.ends_away(), {1, 0, 0, 0});
   sink.block("all ranks");
   emit_agreement(model, sink, {setup.tensor * setup.ranks, 1});

@@ -4,11 +4,10 @@
 
 #include "core/base/text.h"
 #include "core/plan/model.h"
+#include "core/plan/setting.h"
 
 namespace orch::plan {
 namespace {
-
-using params::integer, params::real, params::text;
 
 constexpr std::size_t kFirstSize = static_cast<std::size_t>(Field::layers);
 
@@ -26,27 +25,26 @@ FieldInfo size_field(const SizeInfo& size) {
 // In the order of Field; none has a default of its own.
 std::vector<FieldInfo> make_fields() {
   std::vector<FieldInfo> fields{
-      {Section::model, text("family", "gpt, llama, ...")},
-      {Section::hardware, text("cluster", "the name of a cluster file")},
-      {Section::hardware, text("partition", "a partition of the cluster")},
-      {Section::hardware, integer("gpus", "GPUs in all").range(1, 10'000'000)},
-      {Section::hardware, integer("nodes", "nodes in all").range(1, 10'000'000)},
-      {Section::batch, integer("micro_batch", "samples per pass").range(1, 1'000'000)},
-      {Section::batch, integer("accumulate", "micro-batches per step").range(1, 100'000'000)},
-      {Section::batch, integer("global_batch", "samples per step").range(1, 1'000'000'000)},
-      {Section::batch, integer("data_parallel", "copies of the model").range(1, 10'000'000)},
-      {Section::top, real("tokens", "tokens to train on").range(1, 1e18)},
-      {Section::top, integer("steps", "steps that each job does").range(1, 1'000'000'000)},
-      {Section::top, text("model", "the model's name")},
-      {Section::top, text("strategy", "the strategy's name")},
-      {Section::top, text("backend", "the backend's name")},
-      {Section::top, integer("gpus_per_node", "of the partition").range(1, 1000)},
-      {Section::top, real("params", "parameters of the model").range(1, 1e18)},
+      {Section::model, Text{"family", "gpt, llama, ..."}},
+      {Section::hardware, Text{"cluster", "the name of a cluster file"}},
+      {Section::hardware, Text{"partition", "a partition of the cluster"}},
+      {Section::hardware, Integer{"gpus", "GPUs in all", {}, {1, 10'000'000}}},
+      {Section::hardware, Integer{"nodes", "nodes in all", {}, {1, 10'000'000}}},
+      {Section::batch, Integer{"micro_batch", "samples per pass", {}, {1, 1'000'000}}},
+      {Section::batch, Integer{"accumulate", "micro-batches per step", {}, {1, 100'000'000}}},
+      {Section::batch, Integer{"global_batch", "samples per step", {}, {1, 1'000'000'000}}},
+      {Section::batch, Integer{"data_parallel", "copies of the model", {}, {1, 10'000'000}}},
+      {Section::top, Real{"tokens", "tokens to train on", {}, {1, 1e18}}},
+      {Section::top, Integer{"steps", "steps that each job does", {}, {1, 1'000'000'000}}},
+      {Section::top, Text{"model", "the model's name"}},
+      {Section::top, Text{"strategy", "the strategy's name"}},
+      {Section::top, Text{"backend", "the backend's name"}},
+      {Section::top, Integer{"gpus_per_node", "of the partition", {}, {1, 1000}}},
+      {Section::top, Real{"params", "parameters of the model", {}, {1, 1e18}}},
   };
   std::vector<FieldInfo> sizes;
   for (const auto& size : kSizes) sizes.push_back(size_field(size));
   fields.insert(fields.begin() + kFirstSize, sizes.begin(), sizes.end());
-  for (auto& field : fields) field.param.default_value = {};
   return fields;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// A parameter by its name, type, default and limits. Header-only, with value.h alone of orch's: backends
-// describe theirs in the same words (core/price/backend/spec.h).
+// A parameter by its name, type, default and limits; setting.h declares one.
 
 #include <algorithm>
 #include <string>
@@ -37,36 +36,6 @@ struct Param {
     min = low, max = high;
     return std::move(*this);
   }
-  Param of(std::string of_param, std::string of_choice) && {
-    parent = std::move(of_param), choice = std::move(of_choice);
-    return std::move(*this);
-  }
-  Param required() && {
-    default_value = {};
-    return std::move(*this);
-  }
 };
-
-// In the making: integer("stage", "what is sharded", 1).range(1, 3).
-namespace params {
-
-inline Param integer(std::string name, std::string doc, std::int64_t value = 0) {
-  return {std::move(name), std::move(doc), ParamType::integer, value};
-}
-inline Param boolean(std::string name, std::string doc, bool value = false) {
-  return {std::move(name), std::move(doc), ParamType::boolean, value};
-}
-inline Param real(std::string name, std::string doc, double value = 0) {
-  return {std::move(name), std::move(doc), ParamType::real, value};
-}
-inline Param text(std::string name, std::string doc, std::string value = "") {
-  return {std::move(name), std::move(doc), ParamType::text, std::move(value)};
-}
-// The first is the default.
-inline Param choice(std::string name, std::string doc, std::vector<std::string> choices) {
-  return {std::move(name), std::move(doc), ParamType::choice, choices.front(), choices};
-}
-
-}  // namespace params
 
 }  // namespace orch::plan

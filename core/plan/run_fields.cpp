@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/plan/family.h"
+#include "core/plan/setting.h"
 
 namespace orch::plan {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr double kMostRanks = 100'000;
 constexpr double kMostSamples = 1e12;
 constexpr double kMostSeconds = 1e9;
-
-using params::integer;
 
 // Asked for, it is at least 1; not asked for, it is 0.
 Param or_none(Field field) {
@@ -32,27 +31,27 @@ constexpr auto in_rampup = +[](Run& run) -> auto& { return *run.batch.rampup.*me
 
 template <std::string Slurm::*member>
 RunField job_word(const char* name) {
-  return {"job", params::text(name, ""), at<&Run::job, member>};
+  return {"job", Text{name, ""}, at<&Run::job, member>};
 }
 
 std::vector<RunField> make_run_fields() {
   const auto word = [](const char* name, std::string& (*held)(Run&)) {
-    return RunField{"", params::text(name, ""), held};
+    return RunField{"", Text{name, ""}, held};
   };
   std::vector<RunField> fields{
       word("experiment", at<&Run::experiment>),
       word("trainer", at<&Run::trainer>),
       word("stack", at<&Run::stack>),
-      {"", params::text("framework", "that trains in our trainer's place"), at<&Run::framework>, true},
-      {"", params::choice("launch", "", {"", "gpu", "node"}), at<&Run::launch>, true},
-      {"model", params::text("name", ""), at<&Run::model, &Model::name>},
+      {"", Text{"framework", "that trains in our trainer's place"}, at<&Run::framework>, true},
+      {"", Choice{"launch", "", {"", "gpu", "node"}}, at<&Run::launch>, true},
+      {"model", Text{"name", ""}, at<&Run::model, &Model::name>},
       {"", param_of(Field::gpus), at<&Run::gpus>},
       {"", param_of(Field::nodes), at<&Run::nodes>},
-      {"", integer("tensor_parallel", "ranks that share a layer").range(1, kMostRanks),
+      {"", Integer{"tensor_parallel", "ranks that share a layer", {}, {1, kMostRanks}},
        at<&Run::layout, &Layout::tensor_parallel>},
-      {"", integer("pipeline_parallel", "stages").range(1, kMostRanks),
+      {"", Integer{"pipeline_parallel", "stages", {}, {1, kMostRanks}},
        at<&Run::layout, &Layout::pipeline_parallel>},
-      {"", integer("context_parallel", "ranks that share each sample").range(1, kMostRanks),
+      {"", Integer{"context_parallel", "ranks that share each sample", {}, {1, kMostRanks}},
        at<&Run::layout, &Layout::context_parallel>, true},
       {"", param_of(Field::data_parallel), at<&Run::layout, &Layout::data_parallel>},
       {"", param_of(Field::micro_batch), at<&Run::batch, &Batch::micro_batch>},
@@ -61,15 +60,15 @@ std::vector<RunField> make_run_fields() {
       {"", or_none(Field::tokens), at<&Run::tokens>},
       {"", or_none(Field::steps), at<&Run::steps>},
       word("paths_from", at<&Run::paths_from>),
-      {"", params::text("swept", "fields of training that differ between runs"), at<&Run::swept>, true},
-      {"", integer("repeat", "which of a run's repeats").range(1, 1e6), at<&Run::repeat>, true},
-      {"rampup", integer("start", "the first global batch").range(1, kMostSamples),
+      {"", Text{"swept", "fields of training that differ between runs"}, at<&Run::swept>, true},
+      {"", Integer{"repeat", "which of a run's repeats", {}, {1, 1e6}}, at<&Run::repeat>, true},
+      {"rampup", Integer{"start", "the first global batch", {}, {1, kMostSamples}},
        in_rampup<&RampUp::start>},
-      {"rampup", integer("step", "by which it grows").range(1, kMostSamples), in_rampup<&RampUp::step>},
-      {"rampup", integer("samples", "until it is full").range(1, kMostSamples),
+      {"rampup", Integer{"step", "by which it grows", {}, {1, kMostSamples}}, in_rampup<&RampUp::step>},
+      {"rampup", Integer{"samples", "until it is full", {}, {1, kMostSamples}},
        in_rampup<&RampUp::samples>},
-      {"rampup", params::boolean("fewer_nodes", ""), in_rampup<&RampUp::fewer_nodes>},
-      {"rampup", integer("phases", "jobs at most").range(1, 100), in_rampup<&RampUp::phases>},
+      {"rampup", Flag{"fewer_nodes", ""}, in_rampup<&RampUp::fewer_nodes>},
+      {"rampup", Integer{"phases", "jobs at most", {}, {1, 100}}, in_rampup<&RampUp::phases>},
       job_word<&Slurm::partition>("partition"),
       job_word<&Slurm::account>("account"),
       job_word<&Slurm::qos>("qos"),
@@ -78,8 +77,8 @@ std::vector<RunField> make_run_fields() {
       job_word<&Slurm::hint>("hint"),
       job_word<&Slurm::gres>("gres"),
       job_word<&Slurm::time>("time"),
-      {"job", integer("cpus_per_gpu", "").range(0, 1e6), at<&Run::job, &Slurm::cpus_per_gpu>},
-      {"job", integer("signal_seconds", "").range(0, kMostSeconds),
+      {"job", Integer{"cpus_per_gpu", "", {}, {0, 1e6}}, at<&Run::job, &Slurm::cpus_per_gpu>},
+      {"job", Integer{"signal_seconds", "", {}, {0, kMostSeconds}},
        at<&Run::job, &Slurm::signal_seconds>},
       job_word<&Slurm::setup>("setup"),
   };

@@ -1,6 +1,7 @@
 #include "core/plan/defaults.h"
 
 #include "core/plan/run_id.h"
+#include "core/plan/setting.h"
 #include "core/plan/stack.h"
 #include "tests/plan/support.h"
 #include "tests/test.h"
@@ -40,8 +41,8 @@ std::shared_ptr<const Cluster> cluster_of(std::int64_t released) {
 StrategyPtr strategy_with_attention() {
   auto made = *test::strategy();
   // Asked for before the dtype that it follows from.
-  made.params.push_back(params::boolean("flash_attention", "", false));
-  made.params.push_back(params::choice("dtype", "", {"bf16", "fp16", "fp32", "tf32"}));
+  made.params.push_back(Flag{"flash_attention", "", false});
+  made.params.push_back(Choice{"dtype", "", {"bf16", "fp16", "fp32", "tf32"}});
   return std::make_shared<const Strategy>(made);
 }
 

@@ -6,7 +6,6 @@
 #include "core/plan/run_json.h"
 
 using namespace orch;
-using namespace orch::train;
 
 TEST_CASE("a trainer reads its settings from run.json", "[runtime][settings]") {
   const auto run = plan::parse_run(R"({
@@ -18,13 +17,16 @@ TEST_CASE("a trainer reads its settings from run.json", "[runtime][settings]") {
   })",
                                    "run.json");
   REQUIRE(run);
-  const Settings settings(*run);
-  CHECK(settings.text("dtype") == "fp32");
-  CHECK(settings.flag("overlap"));
-  CHECK(settings.integer("powersgd_rank") == 2);
-  CHECK(settings.real("powersgd_rank") == 2);
-  CHECK(settings.real("bucket_mb") == 0.5);
-  CHECK_THROWS_AS(settings.text("unset"), std::out_of_range);
-  CHECK_THROWS_AS(settings.integer("dtype"), std::invalid_argument);
-  CHECK_THROWS_WITH(settings.flag("none"), "run.json: settings.none: is missing");
+  const plan::CommonSettings settings;
+  CHECK(settings.dtype(*run) == "fp32");
+  CHECK(plan::Flag{"overlap", ""}(*run));
+  CHECK(plan::Integer{"powersgd_rank", ""}(*run) == 2);
+  CHECK(plan::Real{"powersgd_rank", ""}(*run) == 2);
+  const plan::Real bucket{"bucket_mb", "", 25}, unset{"unset", "", 25};
+  CHECK(bucket(*run) == 0.5);
+  CHECK(bucket.or_default(*run) == 0.5);
+  CHECK(unset.or_default(*run) == 25);
+  CHECK_THROWS_AS(unset(*run), std::out_of_range);
+  CHECK_THROWS_AS(plan::Integer{"dtype", ""}(*run), std::invalid_argument);
+  CHECK_THROWS_WITH(settings.recompute(*run), "run.json: settings.recompute: is missing");
 }

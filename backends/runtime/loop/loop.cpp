@@ -218,7 +218,7 @@ void Loop::tell_step(const StepBatch& batch, const StepResult& result, double se
   if (config_.layout.pipeline_parallel > 1 && idle_share_) bubble = idle;
   const auto seq = config_.model.seq;
   const double rate = static_cast<double>(batch.global_batch * seq) / seconds;
-  const bool full = Settings(config_).text("recompute") == "full";
+  const bool full = plan::common_settings.recompute(config_) == "full";
   const double flops =
       plan::megatron_flops(config_.model, static_cast<double>(batch.global_batch), full);
   const StepEvent event{step_, result.loss, seconds, consumed_ * seq, rate,

@@ -1,27 +1,29 @@
 #pragma once
 
-#include <cstdint>
+// What a declared setting reads in a trainer.
+
+#include <fmt/format.h>
+
+#include <stdexcept>
 #include <string>
 
 #include "core/plan/run.h"
+#include "core/plan/setting.h"
 
-namespace orch::train {
+namespace orch::plan {
 
-// A strategy's own parameters in a run, by name; throws std::out_of_range naming the one that
-// run.json does not have, std::invalid_argument one of another type. The run outlives this.
-class Settings {
- public:
-  explicit Settings(const plan::Run& run) : run_(run) {}
+// Throws std::out_of_range naming a setting that run.json does not have, std::invalid_argument one of another type.
+template <class T>
+auto value_of(const Run& run, const Setting<T>& setting) {
+  using Held = std::conditional_t<std::is_same_v<T, std::string_view>, std::string, T>;
+  const auto& value = run.setting(setting.name);
+  if (const auto* held = std::get_if<Held>(&value)) return *held;
+  if constexpr (std::is_same_v<T, double>)
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (!is_given(value)) throw std::out_of_range(fmt::format("run.json: settings.{}: is missing", setting.name));
+  constexpr std::array kTypes{"", "true or false", "a whole number", "a number", "a text"};
+  throw std::invalid_argument(
+      fmt::format("run.json: settings.{}: is not {}", setting.name, kTypes[Value(Held()).index()]));
+}
 
-  bool flag(const std::string& name) const;
-  bool flag_or(const std::string& name, bool fallback) const;  // where not every strategy has it
-  std::int64_t integer(const std::string& name) const;
-  double real(const std::string& name) const;
-  double real_or(const std::string& name, double fallback) const;
-  std::string text(const std::string& name) const;
-
- private:
-  const plan::Run& run_;
-};
-
-}  // namespace orch::train
+}  // namespace orch::plan

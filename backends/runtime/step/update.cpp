@@ -21,7 +21,7 @@ Update::Update(const plan::Run& run, Parameters& parameters, OptimizerOptions op
   options.beta1 = training_.beta1;
   options.beta2 = training_.beta2;
   options.epsilon = training_.epsilon;
-  optimizer_ = make_optimizer(Settings(run).text("optimizer"), parameters, options);
+  optimizer_ = make_optimizer(plan::common_settings.optimizer(run), parameters, options);
 }
 
 StepResult Update::apply(const StepBatch& batch, const Agreed& agreed) {

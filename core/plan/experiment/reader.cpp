@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/plan/setting.h"
 #include "core/plan/slurm.h"
 
 namespace orch::experiment {
@@ -303,7 +304,7 @@ bool Reader::flag(const char* name, const sol::object& value, const std::string&
 
 std::int64_t Reader::whole(const sol::object& value, const std::string& place, double min,
                            double max) {
-  const auto param = plan::params::integer("", "").range(min, max);
+  const plan::Param param = plan::Integer{"", "", {}, {min, max}};
   const auto plain = to_value(value);
   if (!plain || !plan::is_given(*plain)) {
     error(place, fmt::format("{} is not a whole number", type_name(value)),

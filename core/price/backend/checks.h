@@ -57,10 +57,9 @@ inline void fused_softmax(const RunView& run, double element, Problems& problems
 }  // namespace check_parts
 
 // head_dim, and what the fused softmax wants where it is asked for.
-inline void check_attention(const RunView& run, double element, bool fused, bool flash,
-                            Problems& problems) {
+inline void check_attention(const RunView& run, const Transformer& model, Problems& problems) {
   check_parts::head_dim(run.model(), problems);
-  if (fused && !flash) check_parts::fused_softmax(run, element, problems);
+  if (model.fused_kernels && !model.flash_attention) check_parts::fused_softmax(run, model.element, problems);
 }
 
 // What sharing each sample asks of its length.
@@ -70,7 +69,7 @@ inline void check_context(const RunView& run, Problems& problems) {
     problems.reject("context_parallel",
                     say("seq = ", seq, " cannot be cut into 2 x ", c, " equal parts"),
                     say("try seq = ", round_up(seq, 2 * c)));
-  if (c > 1 && !run.flag("flash_attention"))
+  if (c > 1 && !plan::common_settings.flash_attention(run))
     problems.warn("context_parallel", "ranks that share a sample never see all scores at once",
                   "try flash_attention = true");
 }

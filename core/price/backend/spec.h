@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/plan/model.h"
+#include "core/plan/setting.h"
 #include "core/price/backend/abi_value.h"
 #include "core/price/backend/words.h"
 
@@ -24,23 +25,10 @@
 
 namespace orch::backend {
 
-// integer("stage", "what is sharded", 1).range(1, 3).
-using ParamSpec = plan::Param;
-using plan::params::boolean, plan::params::choice, plan::params::integer, plan::params::real,
-    plan::params::text;
-
-// What a framework's cross entropy holds; our own trainers fuse it anyway.
-inline ParamSpec cross_entropy() {
-  return choice("cross_entropy",
-                "of a framework, for the estimate: plain holds logits and gradients in fp32 as well, "
-                "fused makes the gradient in the logits' place",
-                {"plain", "fused"});
-}
-
 struct StrategySpec {
   std::string name;
   std::string doc;
-  std::vector<ParamSpec> params;
+  std::vector<plan::Param> params;
 };
 
 // A run with its settings by name. Reading them in the order of their description is fastest: each
@@ -62,15 +50,7 @@ class RunView {
   }
   // Bytes of a GPU that a process can allocate; 0: not known.
   double usable_memory() const { return run_.usable_memory; }
-  std::int64_t integer(std::string_view name) const { return value(name).integer; }
-  bool flag(std::string_view name) const { return value(name).integer != 0; }
-  double real(std::string_view name) const { return value(name).real; }
-  std::string_view text(std::string_view name) const {
-    const char* text = value(name).text;
-    return text ? text : "";
-  }
 
- private:
   // A name that was not described reads as "not given".
   const orch_value& value(std::string_view name) const {
     static constexpr orch_value kNone{};
@@ -81,6 +61,7 @@ class RunView {
     return kNone;
   }
 
+ private:
   // Both lists are in one order, so that every name is found at once; one that is not known here is
   // of a newer orch.
   static plan::Model model_of(const orch_run& run) {
@@ -105,6 +86,14 @@ class RunView {
   plan::Model model_;
   mutable std::uint32_t next_ = 0;  // a view belongs to one call, so to one thread
 };
+
+template <class T>
+T value_of(const RunView& run, const plan::Setting<T>& setting) {
+  const auto& value = run.value(setting.name);
+  if constexpr (std::is_same_v<T, std::string_view>) return value.text ? value.text : "";
+  else if constexpr (std::is_same_v<T, double>) return value.real;
+  else return static_cast<T>(value.integer);
+}
 
 // Where check puts problems.
 class Problems {
@@ -184,6 +173,30 @@ class BackendSpec {
   virtual void work(const RunView& run, WorkSink& sink) const = 0;  // what happens, not how long
 };
 
+// One whose answers follow from a Setup, which is made of the run: beside it are check_setup(run, setup, problems),
+// emit_work(setup, sink) and emit_memory(setup, sink).
+template <class Setup>
+class SetupSpec : public BackendSpec {
+ public:
+  SetupSpec(std::string name, std::string version, std::string doc, std::vector<StrategySpec> strategies)
+      : name_(std::move(name)), version_(std::move(version)), doc_(std::move(doc)), strategies_(std::move(strategies)) {}
+
+  std::string name() const final { return name_; }
+  std::string version() const final { return version_; }
+  std::string doc() const final { return doc_; }
+  std::vector<StrategySpec> strategies() const final { return strategies_; }
+  void check(const RunView& run, Problems& problems) const final { check_setup(run, Setup(run), problems); }
+  void work(const RunView& run, WorkSink& sink) const final {
+    const Setup setup(run);
+    emit_work(setup, sink);
+    emit_memory(setup, sink);
+  }
+
+ private:
+  const std::string name_, version_, doc_;
+  const std::vector<StrategySpec> strategies_;
+};
+
 // Turns a BackendSpec into the C description and keeps what it points to alive.
 class Shim {
  public:
@@ -219,7 +232,7 @@ class Shim {
     return {strategy.name.c_str(), strategy.doc.c_str(), params.data(),
             static_cast<std::uint32_t>(params.size()), sizeof(orch_param)};
   }
-  orch_param convert(const ParamSpec& spec) {
+  orch_param convert(const plan::Param& spec) {
     auto& choices = choices_.emplace_back();
     for (const auto& choice : spec.choices) choices.push_back(choice.c_str());
     choices.push_back(nullptr);

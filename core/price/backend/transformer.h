@@ -241,14 +241,11 @@ inline void context_exchange(const Transformer& model, WorkSink& sink) {
           formula);
 }
 
-// From C++ a layer is issued in a fifth of the time that Python needs: 2 us an operation instead of 10.
-inline constexpr double kFromCpp = 0.2;
-
 // With narrow numbers an expert's six products have some four casts beside them.
 inline constexpr double kNarrowLaunches = 1.45;
 
 inline void overhead(const Transformer& model, WorkSink& sink) {
-  const double n = model.lean ? kFromCpp * model.overheads : model.overheads;
+  const double n = model.overheads;
   sink.op(during(make_op(ORCH_OVERHEAD, "layer overhead"), {n, model.full() ? n : 0, n, 0}),
           [&] { return say(n == 1 ? std::string() : say(n, " of it "), "per layer and pass"); });
   const double experts = n * (1 - model.dense()) * (model.narrow > 0 ? kNarrowLaunches : 1);
@@ -405,10 +402,25 @@ inline double logits_memory(const Transformer& model) {
   return std::min(copies * model.element * model.logits(), 1073741824.0);
 }
 
-// Of each logit: itself and its gradient as computed, and both in fp32 as well unless one kernel makes
-// the gradient of the logit in its place.
-inline double framework_logit(std::string_view cross_entropy, double element) {
-  return 2 * element + (cross_entropy == "fused" ? 0 : 8);
+// Of each logit: itself and its gradient as computed, and, unless one kernel makes the gradient in the logit's
+// place, both in fp32 as well, or of a 16-bit one what an engine holds in fp32.
+inline double framework_logit(std::string_view cross_entropy, double element, double fp32 = 8) {
+  return 2 * element + (cross_entropy == "fused" ? 0 : element == 2 ? fp32 : 8);
+}
+
+// With what settings of all backends say of it; of a plain cross entropy's 16-bit logits, what is held in fp32.
+inline Transformer transformer(const RunView& run, double fp32_logits = 8) {
+  const auto& all = plan::common_settings;
+  auto model = transformer(run.model(), run->micro_batch);
+  model.tensor_parallel = static_cast<double>(run->tensor_parallel);
+  model.context_parallel = static_cast<double>(run->context_parallel);
+  model.recompute = recompute_of(all.recompute(run));
+  model.element = element_bytes(all.dtype(run)), model.narrow = narrow_bytes(all.dtype(run));
+  model.flash_attention = all.flash_attention(run), model.fused_kernels = all.fused_kernels(run);
+  model.fused_softmax = model.fused_kernels && fused_softmax_works(run.model(), run->micro_batch,
+                                                                   run->tensor_parallel, model.element);
+  model.logit_bytes = framework_logit(all.cross_entropy(run), model.element, fp32_logits);
+  return model;
 }
 
 inline const char* kept_formula(const Transformer& model) {

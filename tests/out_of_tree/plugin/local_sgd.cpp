@@ -6,6 +6,9 @@
 
 using namespace orch::backend;
 
+constexpr orch::plan::Integer kPeriod{"period", "steps between averages", 8, {1, 10000}};
+constexpr orch::plan::Choice kDtype{"dtype", "of the products", {"bf16", "fp32"}};
+
 // Outside any namespace, and named as other backends name theirs: they must not get mixed up.
 class Spec final : public BackendSpec {
  public:
@@ -15,11 +18,10 @@ class Spec final : public BackendSpec {
   std::vector<StrategySpec> strategies() const override {
     return {{"local_sgd",
              "weights averaged every few steps",
-             {integer("period", "steps between averages", 8).range(1, 10000),
-              choice("dtype", "of the products", {"bf16", "fp32"})}}};
+             {kPeriod, kDtype}}};
   }
   void check(const RunView& run, Problems& problems) const override {
-    check_attention(run, element_bytes(run.text("dtype")), false, false, problems);
+    check_attention(run, transformer(run), problems);
     if (run->data_parallel == 1)
       problems.reject("gpus", "one rank has nobody to meet", "try gpus = 2");
   }
@@ -28,15 +30,15 @@ class Spec final : public BackendSpec {
     orch_schedule schedule{};
     schedule.stages = schedule.chunks = 1;
     schedule.micro_batches = run->accumulate;
-    schedule.dtype = run.text("dtype").data();
+    schedule.dtype = kDtype(run).data();
     sink.schedule(schedule);
     sink.block("layer");
     emit_layer(model, sink);
-    const double share = 1 / static_cast<double>(run.integer("period"));
+    const double share = 1 / static_cast<double>(kPeriod(run));
     sink.op(during(collective("average", ORCH_ALL_REDUCE, 2 * model.layer_params(),
                               {run->data_parallel, 1}),
                    {0, 0, 0, share}),
-            [&] { return say("every ", run.integer("period"), " steps"); });
+            [&] { return say("every ", kPeriod(run), " steps"); });
     sink.block("LM head");
     emit_head(model, sink);
     sink.stages(0, 0, std::array{model.layers, 1.0});

@@ -1,6 +1,7 @@
 #include "core/show/tables/report.h"
 
 #include "core/plan/family.h"
+#include "core/plan/setting.h"
 #include "tests/show/tables/support.h"
 #include "tests/test.h"
 
@@ -103,7 +104,7 @@ TEST_CASE("what would fit is named, and what is faster than anything listed", "[
 }
 
 TEST_CASE("a tie goes to what does not offload", "[report][answer]") {
-  const auto offload = plan::params::choice("offload", "", {"none", "optimizer"});
+  const plan::Param offload = plan::Choice{"offload", "", {"none", "optimizer"}};
   const auto strategy = std::make_shared<const plan::Strategy>(plan::Strategy{"a", "a", "", "", {offload}});
   std::vector runs{sized("a", 100), sized("a", 101), sized("a", 300)};
   for (auto& run : runs) run.run.strategy = strategy, run.run.settings = {plan::Value(std::string("none"))};
