@@ -73,15 +73,15 @@ show::Table for_programs(const plan::Experiment& experiment, const std::vector<Q
       names.resize(all.runs.size(), list.name), abouts.resize(all.runs.size(), question.name);
     }
   auto out = show::for_programs(tables::runs_table(all, 0));
-  const auto add = [&](const char* name, auto read) {
-    out.columns.insert(out.columns.begin(), {name, "", 0, [read](std::size_t row) -> show::Cell { return read(row); }});
+  const auto first = [&](const char* name, const std::vector<std::string>& of) {
+    out.columns.insert(out.columns.begin(), {name, "", 0, [of](std::size_t row) { return show::Cell(of[row]); }});
   };
-  add("headroom", [runs = all.runs](std::size_t row) {
-    const auto& e = runs[row]->estimate;
-    return 1 - e.peak_memory / e.usable_memory;
-  });
-  if (questions.size() > 1) add("question", [abouts](std::size_t row) { return abouts[row]; });
-  add("list", [names](std::size_t row) { return names[row]; });
+  if (questions.size() > 1) first("question", abouts);
+  first("list", names);
+  out.columns.push_back({"headroom", "", 0, [runs = all.runs](std::size_t row) {
+                           const auto& e = runs[row]->estimate;
+                           return show::Cell(1 - e.peak_memory / e.usable_memory);
+                         }});
   return out;
 }
 

@@ -3,7 +3,7 @@
 # can be taken anywhere.
 . "$(dirname -- "$0")/lib.sh"
 
-ids() { orch plan "$1" --format json && sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$work/out" | sort; }
+ids() { orch plan "$1" --format json && jq -r '.runs[].id' "$work/out" | sort; }
 
 # Names do not depend on a cluster file's comments, constants or place.
 experiment plain 3 >plain.lua

@@ -16,7 +16,7 @@ LUA
 
 orch search x.lua --format csv --top 2
 exits 0 csv
-same "list,$(orch plan x.lua --format csv && head -n 1 "$work/out")" \
+same "list,$(orch plan x.lua --format csv && head -n 1 "$work/out"),headroom" \
   "$(orch search x.lua --format csv --top 2 && head -n 1 "$work/out")" 'the columns of a plan'
 has "$err" 'next: orch search' 'csv: the notes go to stderr'
 orch search x.lua --format md

@@ -13,7 +13,7 @@ return experiment {
   strategies = { fsdp { micro_batch = 1 }, megatron { tensor_parallel = 2, micro_batch = 1 } },
 }
 LUA
-ids() { grep -o '"id": "[^"]*"' "$work/out"; }
+ids() { jq -r '.runs[].id' "$work/out"; }
 
 # --- --set is as if the file said it
 orch plan small.lua --format json --set hardware.nodes=2 --set strategies.fsdp.micro_batch=1,2

@@ -190,8 +190,8 @@ TEST_CASE("a value may grow at its end on either side of the border", "[backend]
   const orch_strategy strategy{"grown", "", nullptr, 0, sizeof(orch_param)};
   const std::array<std::string_view, 2> names{"depth", "share"};
   const backend::RunView view(run, strategy, names);
-  CHECK(view.integer("depth") == 7);
-  CHECK(view.real("share") == 2.5);
+  CHECK(view.value("depth").integer == 7);
+  CHECK(view.value("share").real == 2.5);
 }
 
 }  // namespace orch::test::loader_test
