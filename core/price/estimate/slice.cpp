@@ -1,6 +1,7 @@
 #include "core/price/estimate/slice.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/train/pipeline/schedule.h"
 
