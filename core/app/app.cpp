@@ -229,7 +229,8 @@ void App::look_beside(const fs::path& experiment_file) {
 
 void App::look_in(const fs::path& folder) {
   places_.beside = folder;
-  clusters_ = hardware::Catalog(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  hardware::Catalog clusters(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  if (!clusters_.reads_as(clusters)) clusters_ = std::move(clusters);
   loader_.look_for_models(places_.models());
   frameworks_ = render::Frameworks(places_.frameworks());
 }
@@ -290,16 +291,17 @@ void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const 
 
 estimate::AskWork App::ask_work() const {
   return [this](const plan::Run& run, backend::Work& work) {
-    return backends_.of(*run.strategy).work(run, false, work);
+    return backends_.of(*run.strategy).work(run, backend::Explained::none, work);
   };
 }
 
 // Runs as they come, with their prices; one that came before is only counted.
 class App::Pricing {
  public:
-  Pricing(App& app, PlannedExperiment& outcome)
+  Pricing(App& app, PlannedExperiment& outcome, bool items)
       : app_(app),
         outcome_(outcome),
+        items_(items),
         ask_(app.ask_work()),
         missing_(missing_files(outcome.experiment)) {}
 
@@ -313,8 +315,9 @@ class App::Pricing {
       ++outcome_.duplicates;
       return {};
     }
-    if (auto status = ask_(run, work_); !status) return status;
-    auto estimate = estimator_.estimate(run, work_);
+    const auto explained = items_ ? backend::Explained::names : backend::Explained::none;
+    if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status) return status;
+    auto estimate = items_ ? estimator_.explain(run, work_) : estimator_.estimate(run, work_);
     if (auto status = estimator_.schedule(run, ask_, estimate); !status) return status;
     warn_about_time(run, estimate);
     warn_about_training(run);
@@ -348,6 +351,7 @@ class App::Pricing {
 
   App& app_;
   PlannedExperiment& outcome_;
+  bool items_;
   estimate::AskWork ask_;
   std::vector<Error> missing_;  // files
   estimate::Estimator estimator_;
@@ -364,7 +368,7 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   plan::ExpandOptions expand;
   expand.max_runs = options.max_runs;
   expand.interrupted = interrupted;
-  Pricing pricing(*this, outcome);
+  Pricing pricing(*this, outcome, options.items);
   expand.take = [&](plan::Run run) { return pricing.add(std::move(run)); };
   auto plan = plan::expand(
       outcome.experiment, find_cluster(),
@@ -442,9 +446,9 @@ Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
   return {};
 }
 
-Result<plan::Planned> App::explain(plan::Run run) {
+Result<plan::Planned> App::explain(plan::Run run, backend::Explained explained) {
   backend::Work work;
-  if (auto status = backends_.of(*run.strategy).work(run, true, work); !status)
+  if (auto status = backends_.of(*run.strategy).work(run, explained, work); !status)
     return status.error();
   plan::Planned planned;
   estimate::Estimator estimator;

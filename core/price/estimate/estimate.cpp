@@ -224,7 +224,7 @@ Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partit
   add_remarks(run, at, out);
   out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);
-  explain_memory(work, out);
+  if (work.explained == backend::Explained::formulas) explain_memory(work, out);
   return out;
 }
 

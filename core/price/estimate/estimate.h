@@ -69,8 +69,8 @@ class Estimator {
   // Only the step time, for those who fit.
   double step_seconds(const plan::Run& run, const backend::Work& work, const plan::Partition& at);
 
-  // The same with items: time of the slowest stage, memory by stage. The work must have been asked
-  // for with its names and formulas.
+  // The same with items: time of the slowest stage, and memory by stage where the work was asked for
+  // with its formulas, not only its names.
   plan::Estimate explain(const plan::Run& run, const backend::Work& work);
   plan::Estimate explain(const plan::Run& run, const backend::Work& work,
                          const plan::Partition& at);
