@@ -261,18 +261,15 @@ Status App::check_frameworks(const plan::Experiment& experiment) {
   return errors;
 }
 
-// What a framework cannot do is refused when it is planned, all of it at once.
-void App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
-  if (run.framework.empty()) return;
-  if (run.batch.rampup && !reasons.empty()) return;  // its steps may not be countable
+// What a framework cannot do is refused when it is planned, all of it at once. What it does in another
+// way than our trainers is returned.
+std::vector<Error> App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
+  if (run.framework.empty()) return {};
+  if (run.batch.rampup && !reasons.empty()) return {};  // its steps may not be countable
   const auto launch = frameworks_.launch(run);
   const auto& found = launch ? launch->refused : launch.error();
   reasons.insert(reasons.end(), found.begin(), found.end());
-}
-
-void App::note_unequal(plan::Run& run) {
-  if (run.framework.empty()) return;
-  if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
+  return launch ? launch->unequal : std::vector<Error>();
 }
 
 // On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
@@ -322,7 +319,6 @@ class App::Pricing {
     warn_about_time(run, estimate);
     warn_about_training(run);
     warn_about_variables(run);
-    app_.note_unequal(run);
     run.warnings.insert(run.warnings.end(), missing_.begin(), missing_.end());
     places_.emplace(std::hash<std::string>()(run.id), outcome_.runs.size());
     outcome_.runs.push_back({std::move(run), std::move(estimate)});
@@ -369,13 +365,17 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   expand.max_runs = options.max_runs;
   expand.interrupted = interrupted;
   Pricing pricing(*this, outcome, options.items);
-  expand.take = [&](plan::Run run) { return pricing.add(std::move(run)); };
+  std::vector<Error> unequal;  // of the run that was checked last, which is taken next
+  expand.take = [&](plan::Run run) {
+    run.unequal = unequal;
+    return pricing.add(std::move(run));
+  };
   auto plan = plan::expand(
       outcome.experiment, find_cluster(),
-      [this](const plan::Run& run, auto& reasons, auto& warnings) {
+      [&](const plan::Run& run, auto& reasons, auto& warnings) {
         backends_.of(*run.strategy).check(run, reasons, warnings);
         if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
-        check_framework(run, reasons);
+        unequal = check_framework(run, reasons);
       },
       expand);
   if (!plan) return plan.error();
@@ -394,6 +394,7 @@ void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto label = [](const std::string& id) { return id.substr(0, id.rfind('-')); };
   std::set<std::string> unclaimed;  // folders that no planned run is called by
   for (auto& name : store::run_ids(folder)) unclaimed.insert(std::move(name));
+  if (unclaimed.empty()) return;
   std::vector<plan::Run*> missing;
   const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
   std::unordered_set<std::string> labels, hashes;
@@ -475,7 +476,8 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
     return status.error();
   std::vector<Error> reasons;  // it passed before; only the warnings matter
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
-  note_unequal(*run);
+  reasons.clear();
+  run->unequal = check_framework(*run, reasons);
   return run;
 }
 

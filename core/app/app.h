@@ -78,8 +78,7 @@ class App {
 
   void check_phases(const plan::Run& run, std::vector<Error>& reasons) const;
   Status check_frameworks(const plan::Experiment& experiment);
-  void check_framework(const plan::Run& run, std::vector<Error>& reasons);
-  void note_unequal(plan::Run& run);
+  std::vector<Error> check_framework(const plan::Run& run, std::vector<Error>& reasons);
   estimate::AskWork ask_work() const;
   class Pricing;
   void repeat_finished(const fs::path& root, PlannedExperiment& outcome) const;
