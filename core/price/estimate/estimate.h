@@ -6,6 +6,7 @@
 
 #include "core/price/backend/work.h"
 #include "core/price/estimate/price.h"
+#include "core/price/estimate/spread.h"
 #include "core/plan/estimate.h"
 #include "core/plan/run.h"
 
@@ -115,6 +116,7 @@ class Estimator {
   double bubble_ = 0;
   double grown_ = 1;  // times as long, for waiting for the slowest node
   backend::Work part_;  // of a phase
+  UnseenSettings unseen_;  // of plans, whose partitions outlive them
 
   struct Place {
     const plan::Partition* partition = nullptr;  // as the run names it

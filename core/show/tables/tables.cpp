@@ -64,14 +64,18 @@ std::function<std::string(const Planned&)> rank_column(const RankedRuns& result)
 
 // Sizes by which models of one name differ.
 PlannedColumns size_columns(const RankedRuns& result) {
+  std::map<std::string_view, const plan::Run*> first;  // by its model's name
+  std::vector<std::pair<const plan::Run*, const plan::Run*>> apart;
+  for (const auto* planned : result.runs) {
+    const auto& run = planned->run;
+    const auto* same = first.try_emplace(run.model.name, &run).first->second;
+    if (run.model != same->model) apart.emplace_back(same, &run);
+  }
   PlannedColumns made;
   for (const auto& term : plan::vocabulary()) {
     if (term.name == "model" || term.name == "params" || term.name == "seq" || !plan::is_of_model(term.name))
       continue;
-    std::map<std::string, std::set<std::string>> values;
-    for (const auto* planned : result.runs)
-      values[planned->run.model.name].insert(plan::plain(term.read(planned->run)));
-    if (std::ranges::any_of(values, [](const auto& of) { return of.second.size() > 1; }))
+    if (std::ranges::any_of(apart, [&](const auto& two) { return term.read(*two.first) != term.read(*two.second); }))
       made.push_back(field_column(term.name, 1));
   }
   return made;
@@ -117,10 +121,11 @@ PlannedColumns columns(const RankedRuns& result, const Common& common) {
 Common common_settings(const std::vector<const Planned*>& runs) {
   Common common;
   for (const auto* run : runs) {
-    const auto settings = split(plan::variant(run->run), ' ');
-    const std::set<std::string> mine(settings.begin(), settings.end());
-    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine);
-    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !mine.contains(s); });
+    if (const auto known = common.find(run->run.strategy->name); known != common.end() && known->second.empty())
+      continue;
+    const auto mine = split(plan::variant(run->run), ' ');
+    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine.begin(), mine.end());
+    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !contains(mine, s); });
   }
   for (auto& [strategy, settings] : common) settings.erase("");
   return common;
