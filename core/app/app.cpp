@@ -229,7 +229,8 @@ void App::look_beside(const fs::path& experiment_file) {
 
 void App::look_in(const fs::path& folder) {
   places_.beside = folder;
-  clusters_ = hardware::Catalog(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  hardware::Catalog clusters(places_.cluster_folders(), places_.gpus(), places_.stacks());
+  if (!clusters_.reads_as(clusters)) clusters_ = std::move(clusters);
   loader_.look_for_models(places_.models());
   frameworks_ = render::Frameworks(places_.frameworks());
 }
@@ -260,18 +261,15 @@ Status App::check_frameworks(const plan::Experiment& experiment) {
   return errors;
 }
 
-// What a framework cannot do is refused when it is planned, all of it at once.
-void App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
-  if (run.framework.empty()) return;
-  if (run.batch.rampup && !reasons.empty()) return;  // its steps may not be countable
+// What a framework cannot do is refused when it is planned, all of it at once. What it does in another
+// way than our trainers is returned.
+std::vector<Error> App::check_framework(const plan::Run& run, std::vector<Error>& reasons) {
+  if (run.framework.empty()) return {};
+  if (run.batch.rampup && !reasons.empty()) return {};  // its steps may not be countable
   const auto launch = frameworks_.launch(run);
   const auto& found = launch ? launch->refused : launch.error();
   reasons.insert(reasons.end(), found.begin(), found.end());
-}
-
-void App::note_unequal(plan::Run& run) {
-  if (run.framework.empty()) return;
-  if (const auto launch = frameworks_.launch(run)) run.unequal = launch->unequal;
+  return launch ? launch->unequal : std::vector<Error>();
 }
 
 // On fewer nodes there are fewer ranks: what they cannot do they say there, hours later.
@@ -290,16 +288,17 @@ void App::check_phases(const plan::Run& run, std::vector<Error>& reasons) const 
 
 estimate::AskWork App::ask_work() const {
   return [this](const plan::Run& run, backend::Work& work) {
-    return backends_.of(*run.strategy).work(run, false, work);
+    return backends_.of(*run.strategy).work(run, backend::Explained::none, work);
   };
 }
 
 // Runs as they come, with their prices; one that came before is only counted.
 class App::Pricing {
  public:
-  Pricing(App& app, PlannedExperiment& outcome)
+  Pricing(App& app, PlannedExperiment& outcome, bool items)
       : app_(app),
         outcome_(outcome),
+        items_(items),
         ask_(app.ask_work()),
         missing_(missing_files(outcome.experiment)) {}
 
@@ -313,13 +312,13 @@ class App::Pricing {
       ++outcome_.duplicates;
       return {};
     }
-    if (auto status = ask_(run, work_); !status) return status;
-    auto estimate = estimator_.estimate(run, work_);
+    const auto explained = items_ ? backend::Explained::names : backend::Explained::none;
+    if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status) return status;
+    auto estimate = items_ ? estimator_.explain(run, work_) : estimator_.estimate(run, work_);
     if (auto status = estimator_.schedule(run, ask_, estimate); !status) return status;
     warn_about_time(run, estimate);
     warn_about_training(run);
     warn_about_variables(run);
-    app_.note_unequal(run);
     run.warnings.insert(run.warnings.end(), missing_.begin(), missing_.end());
     places_.emplace(std::hash<std::string>()(run.id), outcome_.runs.size());
     outcome_.runs.push_back({std::move(run), std::move(estimate)});
@@ -348,6 +347,7 @@ class App::Pricing {
 
   App& app_;
   PlannedExperiment& outcome_;
+  bool items_;
   estimate::AskWork ask_;
   std::vector<Error> missing_;  // files
   estimate::Estimator estimator_;
@@ -364,14 +364,18 @@ Result<PlannedExperiment> App::plan(const experiment::Source& source, const Plan
   plan::ExpandOptions expand;
   expand.max_runs = options.max_runs;
   expand.interrupted = interrupted;
-  Pricing pricing(*this, outcome);
-  expand.take = [&](plan::Run run) { return pricing.add(std::move(run)); };
+  Pricing pricing(*this, outcome, options.items);
+  std::vector<Error> unequal;  // of the run that was checked last, which is taken next
+  expand.take = [&](plan::Run run) {
+    run.unequal = unequal;
+    return pricing.add(std::move(run));
+  };
   auto plan = plan::expand(
       outcome.experiment, find_cluster(),
-      [this](const plan::Run& run, auto& reasons, auto& warnings) {
+      [&](const plan::Run& run, auto& reasons, auto& warnings) {
         backends_.of(*run.strategy).check(run, reasons, warnings);
         if (run.batch.rampup && reasons.empty()) check_phases(run, reasons);
-        check_framework(run, reasons);
+        unequal = check_framework(run, reasons);
       },
       expand);
   if (!plan) return plan.error();
@@ -389,6 +393,7 @@ void App::adopt_names(const fs::path& root, PlannedExperiment& outcome) {
   const auto hash = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
   std::unordered_map<std::string, std::string> names;  // of the folders, by hash
   for (auto& name : store::run_ids(folder)) names.emplace(hash(name), name);
+  if (names.empty()) return;
   for (auto& [run, estimate] : outcome.runs) {
     const auto found = names.find(hash(run.id));
     if (found == names.end() || fs::exists(folder / run.id / "run.json")) continue;
@@ -429,9 +434,9 @@ Status App::keep_where(const std::string& where, PlannedExperiment& outcome) {
   return {};
 }
 
-Result<plan::Planned> App::explain(plan::Run run) {
+Result<plan::Planned> App::explain(plan::Run run, backend::Explained explained) {
   backend::Work work;
-  if (auto status = backends_.of(*run.strategy).work(run, true, work); !status)
+  if (auto status = backends_.of(*run.strategy).work(run, explained, work); !status)
     return status.error();
   plan::Planned planned;
   estimate::Estimator estimator;
@@ -458,7 +463,8 @@ Result<plan::Run> App::read_run(const fs::path& folder) {
     return status.error();
   std::vector<Error> reasons;  // it passed before; only the warnings matter
   backends_.of(*run->strategy).check(*run, reasons, run->warnings);
-  note_unequal(*run);
+  reasons.clear();
+  run->unequal = check_framework(*run, reasons);
   return run;
 }
 

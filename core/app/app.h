@@ -34,6 +34,7 @@ struct PlanOptions {
   std::optional<Date> start;  // instead of the experiment's
   std::string runs = "runs";  // where folders of its runs may be already; empty: nowhere
   bool again = false;         // of what has finished there, the next repeat
+  bool items = false;         // with the items of a step's time in the estimates
 };
 
 // The parts of orch, wired. Made for one call of the program.
@@ -65,8 +66,9 @@ class App {
   // Keeps the runs for which the Lua expression is true; an empty one keeps all.
   Status keep_where(const std::string& where, PlannedExperiment& outcome);
 
-  // The run with items in its estimate.
-  Result<plan::Planned> explain(plan::Run run);
+  // The run with items in its estimate: those of time and memory with their formulas, or of time alone.
+  Result<plan::Planned> explain(plan::Run run,
+                                backend::Explained explained = backend::Explained::formulas);
 
   // A run folder's run.json as a run.
   Result<plan::Run> read_run(const fs::path& folder);
@@ -76,8 +78,7 @@ class App {
 
   void check_phases(const plan::Run& run, std::vector<Error>& reasons) const;
   Status check_frameworks(const plan::Experiment& experiment);
-  void check_framework(const plan::Run& run, std::vector<Error>& reasons);
-  void note_unequal(plan::Run& run);
+  std::vector<Error> check_framework(const plan::Run& run, std::vector<Error>& reasons);
   estimate::AskWork ask_work() const;
   class Pricing;
   void repeat_finished(const fs::path& root, PlannedExperiment& outcome) const;

@@ -50,7 +50,8 @@ int stack_for(const Sample& sample, Study& out) {
 Status work_of(const App& app, const plan::Run& run, const estimate::Without& without,
                backend::Work& work) {
   const auto& backend = app.backends().of(*run.strategy);
-  if (auto status = backend.work(run, !without.empty(), work); !status) return status.error();
+  const auto names = without.empty() ? backend::Explained::none : backend::Explained::names;
+  if (auto status = backend.work(run, names, work); !status) return status.error();
   without.apply(work);
   return {};
 }
@@ -90,7 +91,7 @@ Result<std::set<std::string>> ingredients(const App& app, const std::vector<Samp
   backend::Work work;
   for (const auto& sample : samples) {
     const auto& backend = app.backends().of(*sample.run.strategy);
-    if (auto status = backend.work(sample.run, true, work); !status) return status.error();
+    if (auto status = backend.work(sample.run, backend::Explained::names, work); !status) return status.error();
     estimate::add_names(work, names);
   }
   return names;

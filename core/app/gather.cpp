@@ -111,7 +111,7 @@ void add_estimate(App& app, const Result<published::Sample>& sample, Record& rec
     record.not_estimated = words(sample.error());
     return;
   }
-  const auto planned = app.explain(sample->run);
+  const auto planned = app.explain(sample->run, backend::Explained::names);
   if (!planned) {
     record.not_estimated = words(planned.error());
     return;
@@ -153,7 +153,7 @@ double peak_tflops(const plan::Gpu& gpu) {
 
 // Where no GPU is named, the fastest that is known: none did more.
 published::FindGpu gpu_finder(App& app) {
-  const auto catalog = hardware::load_gpus(app.places().gpus());
+  const auto catalog = app.clusters().gpus();
   const auto gpus = catalog ? *catalog : hardware::GpuCatalog();
   double fastest = 0;
   for (const auto& [other, entry] : gpus) fastest = std::max(fastest, peak_tflops(entry.gpu));
@@ -167,22 +167,10 @@ published::FindGpu gpu_finder(App& app) {
   };
 }
 
-// Records as their logs or tables say them with all that follows: each with its estimate, or why
-// there is none, and its doubts. The cluster is for those whose site is none of ours.
-Records judged(App& app, const Records& said, const std::string& cluster) {
-  const auto runs = published::to_runs(said, machines(app, cluster), app.backends().strategies(),
-                                       check_backend(app));
-  const auto doubts = published::doubts(said, gpu_finder(app));
-  auto out = said;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    auto& record = out[i];
-    published::complete(record);
-    add_estimate(app, runs[i], record);
-    published::add_tflops(record);
-    doubt_printed(record);
-    record.doubts.insert(record.doubts.end(), doubts[i].begin(), doubts[i].end());
-  }
-  return out;
+RecordSet record_set(App& app, Records records) {
+  auto doubts = published::doubts(records, gpu_finder(app));
+  published::Peers peers(records);
+  return {std::move(records), std::move(peers), std::move(doubts)};
 }
 
 }  // namespace
@@ -233,17 +221,16 @@ Result<Records> Gatherer::find(const std::string& word) {
 }
 
 Result<Records> Gatherer::experiment(const std::string& file) {
-  auto outcome = app_.plan({file, changes_}, {.start = {}, .runs = arguments_.runs});
+  auto outcome = app_.plan({file, changes_}, {.start = {}, .runs = arguments_.runs, .items = true});
   if (!outcome) return outcome.error();
   Records out;
   std::vector<std::string> ids;
   const auto name = outcome->experiment.name;
   const auto there = store::run_ids(fs::path(arguments_.runs) / name);
   for (auto& planned : outcome->runs) {
-    if (interrupted()) return Error{file, "interrupted", ""};
     ids.push_back(planned.run.id);
-    auto explained = app_.explain(planned.run);
-    out.push_back(record::planned_record(explained ? *explained : planned, file));
+    out.push_back(record::planned_record(planned, file));
+    planned.estimate.time.clear();  // the record has them
   }
   experiments_.push_back(std::move(*outcome));
   if (there.empty()) return out;
@@ -310,7 +297,7 @@ Result<ingest::Known> Gatherer::known_cells() const {
   if (auto status = set_cells(probe); !status) return status.error();
   const auto gpu = probe.field_text("gpu"), dtype = probe.field_text("dtype");
   if (!gpu.empty() || !dtype.empty()) {
-    const auto gpus = hardware::load_gpus(app_.places().gpus());
+    const auto gpus = app_.clusters().gpus();
     if (!gpus) return gpus.error();
     Errors errors;
     if (!gpu.empty()) errors.add(check_gpu(gpu, *gpus));
@@ -320,31 +307,37 @@ Result<ingest::Known> Gatherer::known_cells() const {
   return published::cells_of(probe);
 }
 
-Result<Records> Gatherer::table(const fs::path& file) {
+Result<const RecordSet*> Gatherer::read(const fs::path& file) {
+  if (const auto known = tables_.find(file); known != tables_.end()) return &known->second;
   if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   if (const auto known = known_cells(); !known) return known.error();
   auto rows = read_table(app_, file);
   if (!rows) return rows.error();
   for (auto& row : *rows)
     if (auto status = set_cells(row); !status) return status.error();
-  return judge(std::move(*rows));
+  return &tables_.emplace(file, record_set(app_, std::move(*rows))).first->second;
+}
+
+Result<Records> Gatherer::table(const fs::path& file) {
+  const auto rows = read(file);
+  if (!rows) return rows.error();
+  return judge(**rows);
 }
 
 Result<Records> Gatherer::row(const std::string& id) {
   const auto files = shipped_tables(app_);
   if (!files) return files.error();
-  Records all;
   for (const auto& file : *files) {
-    auto records = table(file);
-    if (!records) return records.error();
-    append(all, std::move(*records));
+    const auto text = read_file(file);
+    if (text && text->find(id) == std::string::npos) continue;  // reading all cells takes longer
+    const auto rows = read(file);
+    if (!rows) return rows.error();
+    if (auto found = judge(**rows, id); !found.empty()) return found;
   }
-  for (auto& record : all)
-    if (record.id == id) return Records{std::move(record)};
   return nothing_named(id);
 }
 
-Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
+Result<Records> Gatherer::said_in_logs(const std::vector<std::string>& paths) {
   if (auto status = check_cluster(app_, arguments_.cluster); !status) return status.error();
   const auto patterns = load_patterns(app_.places().logs(), arguments_.patterns);
   if (!patterns) return patterns.error();
@@ -362,18 +355,38 @@ Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
     settle(run);
     run.measured.spikes = compare::find_spikes(run.measured.losses, run.measured.resumes);
   }
-  return judge(std::move(found->runs));
+  return std::move(found->runs);
 }
 
-Records Gatherer::judge(Records said) {
-  auto out = judged(app_, said, arguments_.cluster);
-  for (auto& record : said) {
-    // Who reads the table later has no --cluster to say it with.
-    if (!arguments_.cluster.empty() && !record.field("cluster"))
-      record.set("cluster", arguments_.cluster);
-    said_.push_back(std::move(record));
+Result<Records> Gatherer::logs(const std::vector<std::string>& paths) {
+  auto runs = said_in_logs(paths);
+  if (!runs) return runs;
+  return judge(record_set(app_, std::move(*runs)));
+}
+
+// Each with all that follows: its estimate, or why there is none, and its doubts; of an id, the first
+// that has it alone. The cluster is for those whose site is none of ours.
+Records Gatherer::judge(const RecordSet& said, const std::string& id) {
+  const auto clusters = machines(app_, arguments_.cluster);
+  const auto strategies = app_.backends().strategies();
+  const auto check = check_backend(app_);
+  Records out;
+  for (std::size_t i = 0; i < said.records.size() && (id.empty() || out.empty()); ++i) {
+    if (!id.empty() && said.records[i].id != id) continue;
+    auto& as_said = said_.emplace_back(said.records[i]);
+    auto& record = out.emplace_back(as_said);
+    published::complete(record);
+    add_estimate(app_, published::to_run(as_said, said.peers, clusters, strategies, check), record);
+    published::add_tflops(record);
+    doubt_printed(record);
+    record.doubts.insert(record.doubts.end(), said.doubts[i].begin(), said.doubts[i].end());
+    name_cluster(arguments_.cluster, as_said);
   }
   return out;
+}
+
+void name_cluster(const std::string& cluster, Record& said) {
+  if (!cluster.empty() && !said.field("cluster")) said.set("cluster", cluster);
 }
 
 Status check_output(const std::string& file, const std::vector<std::string>& inputs) {

@@ -1,19 +1,29 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "core/app/app.h"
 #include "core/app/commands.h"
 #include "core/record/ingest/ingest.h"
+#include "core/record/published/flops.h"
 #include "core/record/record.h"
 
 namespace orch::app {
 
 using Records = std::vector<record::Record>;
 
-// Finds what words name and makes records of it, each with its estimate and its doubts.
+// The records of a table or of logs as they say it, and what follows from all of them together.
+struct RecordSet {
+  Records records;
+  published::Peers peers;
+  std::vector<std::vector<record::Doubt>> doubts;  // of each
+};
+
+// Finds what words name and makes records of it, each with its estimate and its doubts. A table is read
+// once, and of its rows only those that were asked for are estimated.
 class Gatherer {
  public:
   // --set of a verb that takes logs as well as experiments: a path with a dot is of an experiment,
@@ -33,6 +43,7 @@ class Gatherer {
   bool is_place(const std::string& word) const;
 
   Result<Records> logs(const std::vector<std::string>& paths);
+  Result<Records> said_in_logs(const std::vector<std::string>& paths);  // without estimates and doubts
   Result<Records> table(const fs::path& file);
   Result<Records> every_run(const fs::path& root);  // of all run folders
 
@@ -47,17 +58,22 @@ class Gatherer {
   Result<Records> row(const std::string& id);
   Status set_cells(record::Record& record) const;
   Result<ingest::Known> known_cells() const;  // of --set, before a log is read
-  Records judge(Records said);
+  Result<const RecordSet*> read(const fs::path& table);
+  Records judge(const RecordSet& said, const std::string& id = "");
 
   App& app_;
   const RecordArguments& arguments_;
   std::vector<std::string> set_;      // name=value: what logs and tables do not say
   std::vector<std::string> changes_;  // path=value: over what experiments say
   Records said_;
+  std::map<fs::path, RecordSet> tables_;
   std::vector<ingest::Passed> passed_;
   std::vector<PlannedExperiment> experiments_;
   Errors troubles_;
 };
+
+// What --cluster says of a record without a site: who reads its table later has no --cluster.
+void name_cluster(const std::string& cluster, record::Record& said);
 
 // The runs of an experiment's folder as records: what they are, how they stand, what was measured
 // and estimated. Those whose ids are named, or all. What cannot be read is told in troubles.

@@ -121,7 +121,7 @@ measure::Charged charged(const App& app, const plan::Partition& partition,
   if (ddp == strategies.end()) return out;
   const auto run = small_run(*ddp, partition, layer);
   backend::Work work;
-  if (!app.backends().of(**ddp).work(run, true, work) || work.blocks.empty()) return out;
+  if (!app.backends().of(**ddp).work(run, backend::Explained::formulas, work) || work.blocks.empty()) return out;
   const auto layer_end = work.blocks.front().n_ops;
   for (std::size_t i = 0; i < work.ops.size(); ++i) {
     const auto& op = work.ops[i];
@@ -176,8 +176,8 @@ std::string this_machine() { return measure::describe(launch::usable_cores().siz
 
 // Starts the measuring program as so many ranks (0: as many as suit the machine) and makes a
 // cluster of that name of what it says. The program is built first where somebody told us how.
-Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std::string& name) {
-  const auto gpus = hardware::load_gpus(app.places().gpus());
+Result<MeasuredHere> measure_here(App& app, std::int64_t ranks, const std::string& name) {
+  const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
   const auto shipped = hardware::load_cluster(app.places().clusters() / "local.yaml", *gpus);
   if (!shipped) return shipped.error();
@@ -207,13 +207,13 @@ Result<MeasuredHere> measure_here(const App& app, std::int64_t ranks, const std:
 }
 
 // Its text to a file whose folder is made; read again before it is written.
-Status write_measured(const App& app, const MeasuredHere& measured, const fs::path& file) {
+Status write_measured(App& app, const MeasuredHere& measured, const fs::path& file) {
   const auto text = hardware::cluster_text(
       measured.cluster,
       fmt::format("Written by orch calibrate --this-machine, with {} ranks and LibTorch {}.\n"
                   "The format is explained at the head of jean-zay.yaml.",
                   measured.measurement.ranks, measured.measurement.torch));
-  const auto gpus = hardware::load_gpus(app.places().gpus());
+  const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
   if (auto again = hardware::parse_cluster(text, file.string(), *gpus); !again)
     return again.error();

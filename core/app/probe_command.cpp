@@ -102,12 +102,12 @@ Result<Probe> make_probe(App& app, plan::Run run, const fs::path& folder) {
   Probe probe;
   backend::Work work;
   const auto& backend = app.backends().of(*run.strategy);
-  if (auto status = backend.work(run, true, work); !status) return status.error();
+  if (auto status = backend.work(run, backend::Explained::formulas, work); !status) return status.error();
   const auto micro_batches = estimate::enough_micro_batches(work);
   probe.part = part_of(run, micro_batches);
   probe.folder = folder / run.id;
   probe.run = std::move(run);
-  if (auto status = backend.work(probe.part, true, work); !status) return status.error();
+  if (auto status = backend.work(probe.part, backend::Explained::formulas, work); !status) return status.error();
   const auto& layout = probe.run.layout;
   for (const auto& stages : work.stage_list) {
     Slice slice;
@@ -182,11 +182,11 @@ Status start(const Probe& probe, const Slice& slice, const fs::path& trainer) {
 }
 
 // What the slices have measured, with estimates for the device that they ran on.
-Status read(const App& app, Probe& probe) {
-  const auto gpus = hardware::load_gpus(app.places().gpus());
+Status read(App& app, Probe& probe) {
+  const auto gpus = app.clusters().gpus();
   if (!gpus) return gpus.error();
   backend::Work work;
-  if (auto status = app.backends().of(*probe.part.strategy).work(probe.part, true, work); !status)
+  if (auto status = app.backends().of(*probe.part.strategy).work(probe.part, backend::Explained::formulas, work); !status)
     return status;
   std::error_code ignored;
   auto alone = probe.part;

@@ -148,8 +148,9 @@ Result<MeasuredRows> load_rows(App& app, const std::vector<std::string>& names,
     RecordArguments arguments;
     arguments.cluster = cluster;
     Gatherer gatherer(app, arguments);
-    if (const auto found = gatherer.logs(logs); !found) return found.error();
-    rows->insert(rows->end(), gatherer.said().begin(), gatherer.said().end());
+    auto found = gatherer.said_in_logs(logs);
+    if (!found) return found.error();
+    for (auto& record : *found) name_cluster(cluster, rows->emplace_back(std::move(record)));
   }
   auto unexplained = read_beside(folder / kUnexplained, published::parse_unexplained);
   if (!unexplained) return unexplained.error();

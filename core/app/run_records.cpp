@@ -95,7 +95,7 @@ Record record_of(App& app, const fs::path& root, const follow::RunView& view, Ru
   auto run = app.read_run(folder);
   if (troubles.add(run)) {
     out.fields = record::fields_of(*run, true);
-    if (const auto planned = app.explain(std::move(*run)))
+    if (const auto planned = app.explain(std::move(*run), backend::Explained::names))
       out.estimated = record::estimated_of(planned->estimate);
     if (out.estimated && frozen) keep_frozen(*frozen, *out.estimated);
   }

@@ -181,6 +181,8 @@ std::optional<std::string> shell_expand(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   std::string out;
   while (!text.empty()) {
     const auto next = first_character(text);

@@ -102,8 +102,12 @@ bool is_open(const Model& model, Field field) {
 }
 
 bool is_unusual(const Model& model, Field field) {
-  return is_open(model, field) &&
-         get(model, field) != usual_of(model, *family_of(model).find(field));
+  const auto* size = family_of(model).find(field);
+  return size && is_unusual(model, *size);
+}
+
+bool is_unusual(const Model& model, const FamilySize& size) {
+  return size.open && get(model, size.field) != usual_of(model, size);
 }
 
 namespace {

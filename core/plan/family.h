@@ -61,6 +61,7 @@ void set(Model& model, Field field, const Value& conformed);
 // Whether documents have it; whether it is other than usual.
 bool is_open(const Model& model, Field field);
 bool is_unusual(const Model& model, Field field);
+bool is_unusual(const Model& model, const FamilySize& size);
 
 // What no strategy can compute, each with place, fact and fix.
 void check_model(const Model& model, std::vector<Error>& reasons);

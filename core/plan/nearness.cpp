@@ -69,15 +69,11 @@ Distance distance_of(const Run& run, const Partition& at, const Seen* machine, c
           below(machine ? machine : stack, static_cast<double>(run.batch.accumulate))};
 }
 
-std::vector<std::string> unseen(const Run& run, const Seen& seen) {
-  std::vector<std::string> out;
-  for (const auto& [name, values] : seen.settings) {
-    const auto& value = run.setting(name);
-    if (!is_given(value)) continue;
-    const auto word = plain(value);
-    if (!contains(values, word)) out.push_back(name + " = " + word);
-  }
-  return out;
+bool is_unseen(const Run& run, const Seen& seen, const std::string& setting) {
+  const auto found = seen.settings.find(setting);
+  if (found == seen.settings.end()) return false;
+  const auto& value = run.setting(setting);
+  return is_given(value) && !contains(found->second, plain(value));
 }
 
 double tensor_nodes(const Run& run, const Partition& on) {

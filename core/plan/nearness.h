@@ -27,8 +27,8 @@ double times_beyond(const Seen::Span& span, double value);
 // From the rows of a machine, of a stack, or the nearer of both; null: there are none.
 Distance distance_of(const Run& run, const Partition& at, const Seen* machine, const Seen* stack);
 
-// Settings of the run that none of the rows had, "dtype = bf16".
-std::vector<std::string> unseen(const Run& run, const Seen& seen);
+// Whether rows had that setting, and none of them the run's value of it.
+bool is_unseen(const Run& run, const Seen& seen, const std::string& setting);
 
 // Over how many nodes a tensor-parallel group of the run lies.
 double tensor_nodes(const Run& run, const Partition& on);

@@ -67,7 +67,9 @@ Resolver::Resolver(const Frame& frame, const FindCluster& find_cluster)
       tensor_parallel_(frame.index("tensor_parallel")),
       pipeline_parallel_(frame.index("pipeline_parallel")),
       context_parallel_(frame.index("context_parallel")),
-      dtype_(frame.index("dtype")) {}
+      dtype_(frame.index("dtype")),
+      engine_(frame.index("engine")),
+      flash_attention_(frame.index("flash_attention")) {}
 
 void Resolver::start(const std::vector<std::size_t>& points) {
   points_ = &points;
@@ -124,8 +126,8 @@ Value Resolver::from_source(int field, const Frame::Source& source) {
 Value Resolver::default_of(int field) {
   const auto& param = frame_.strategy()->params[static_cast<std::size_t>(field - kFields)];
   const auto& framework = frame_.asked().framework;
-  if (param.name == "engine") return default_engine(param, framework);
-  if (param.name != "flash_attention") return param.default_value;
+  if (field == engine_) return default_engine(param, framework);
+  if (field != flash_attention_) return param.default_value;
   const auto* dtype = dtype_ < 0 ? nullptr : std::get_if<std::string>(&get(dtype_));
   return default_flash_attention(param, {partition(), dtype ? *dtype : "bf16", framework, frame_.stack()});
 }
@@ -161,9 +163,9 @@ Model Resolver::model_before(Field field) {
   for (const auto& size : own.sizes) {
     if (size.field == field) break;
     // In a circle, of which it is told, a value may be of another kind.
-    const auto value = conform(size.field, get(size.field), "");
-    if (value)
-      set(model, size.field, *value);
+    const auto& value = get(size.field);
+    if (value.index() == plan::get(model, size.field).index())
+      set(model, size.field, value);
     else if (param_of(size.field).type == ParamType::integer)
       set(model, size.field, std::int64_t{1});
   }

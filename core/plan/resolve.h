@@ -101,7 +101,8 @@ class Resolver {
   std::vector<Value> values_;
   std::vector<State> states_;
   std::vector<Error> problems_;
-  int tensor_parallel_, pipeline_parallel_, context_parallel_, dtype_;  // indices, -1 if the strategy has none
+  // Indices, -1 if the strategy has none.
+  int tensor_parallel_, pipeline_parallel_, context_parallel_, dtype_, engine_, flash_attention_;
   std::string cluster_name_;
   std::shared_ptr<const Cluster> cluster_;
   const Partition* partition_ = nullptr;

@@ -18,7 +18,7 @@ namespace {
 // With "-" and eight digits of the hash it is a file name and a job name of 100 characters.
 constexpr std::size_t kLongestLabel = 91;
 
-bool is_layout_param(const std::string& param) {
+bool is_layout_param(std::string_view param) {
   return param == "tensor_parallel" || param == "pipeline_parallel";
 }
 
@@ -27,7 +27,7 @@ template <class Default, class F>
 void for_each_variation(const Run& run, Default&& default_of, F&& visit) {
   for (std::size_t i = 0; i < run.settings.size(); ++i) {
     const auto& param = run.strategy->params[i];
-    if (!is_layout_param(param.name) && run.settings[i] != default_of(param))
+    if (run.settings[i] != default_of(param) && !is_layout_param(param.name))
       visit(param, run.settings[i]);
   }
 }

@@ -14,14 +14,17 @@ constexpr int kRule = 1;
 class Lines {
  public:
   // The length goes before a text, so that no text can look like another line.
-  void add(std::string_view name, const Value& value) {
+  void add(std::string_view section, std::string_view name, const Value& value) {
+    if (!section.empty()) (out_ += section) += '.';
+    (out_ += name) += '=';
     if (const auto* text = std::get_if<std::string>(&value))
-      out_ += fmt::format("{}={}:{}\n", name, text->size(), *text);
+      ((out_ += std::to_string(text->size())) += ':') += *text;
     else
-      out_ += fmt::format("{}={}\n", name, show(value));
+      out_ += show(value);
+    out_ += '\n';
   }
   void add(std::string_view name, const std::string& text) {
-    if (!text.empty()) add(name, Value(text));
+    if (!text.empty()) add("", name, Value(text));
   }
   std::string text() && { return std::move(out_); }
 
@@ -31,11 +34,15 @@ class Lines {
 
 // Where a folder lies and what other runs are is not what the run is; the stack follows from the
 // trainer unless it is said.
-bool counts(const Run& run, const RunField& field) {
+bool counts(const Run& run, const Family& family, const RunField& field) {
+  if (const auto* of_model = field.size()) {
+    const auto* size = family.find(*of_model);
+    return size && is_unusual(run.model, *size);
+  }
   if (field.section == "rampup" && !run.batch.rampup) return false;
-  if (field.size()) return is_unusual(run.model, *field.size());
-  if (field.param.name == "stack") return run.stack != default_stack(run);
-  return field.param.name != "paths_from" && field.param.name != "swept";
+  const std::string_view name = field.param.name;
+  if (name == "stack") return run.stack != default_stack(run);
+  return name != "paths_from" && name != "swept";
 }
 
 }  // namespace
@@ -48,25 +55,26 @@ std::string identity(const Run& run, const std::vector<TrainingField>& training)
   lines.add("cluster", run.cluster->name);
   lines.add("partition", run.partition->name);
   lines.add("gpu", run.partition->gpu.name);
+  const auto& family = family_of(run.model);
   for (const auto& field : run_fields())
-    if (counts(run, field))
+    if (counts(run, family, field))
       if (const auto value = get(run, field); field.size() || value != field.param.default_value)
-        lines.add(field.path(), value);
+        lines.add(field.section, field.param.name, value);
   // Whom the estimate takes for the trainer changes nothing where a framework trains.
   const auto trains = [&](const Param& param) { return run.framework.empty() || param.name != "engine"; };
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     if (const auto& param = run.strategy->params[i];
         run.settings[i] != param.default_value && trains(param))
-      lines.add("settings." + param.name, run.settings[i]);
+      lines.add("settings", param.name, run.settings[i]);
   for (const auto& field : training)
     if (const auto value = get(run.training, field); value != field.param.default_value)
-      lines.add("training." + field.param.name, value);
-  for (const auto& word : run.args) lines.add("args", Value(word));
+      lines.add("training", field.param.name, value);
+  for (const auto& word : run.args) lines.add("", "args", Value(word));
   if (const auto spare = run.job.spare_nodes.value_or(0); spare > 0)
-    lines.add("job.spare_nodes", Value(spare));
+    lines.add("job", "spare_nodes", Value(spare));
   for (const auto& option : run.job.options) lines.add("job.options", option);
   for (const auto& [variable, value] : run.job.environment)
-    lines.add("job.environment." + variable, Value(value));
+    lines.add("job.environment", variable, Value(value));
   for (const auto& variable : run.job.expanded) lines.add("job.expanded", variable);
   return std::move(lines).text();
 }

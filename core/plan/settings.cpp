@@ -23,11 +23,10 @@ Settings Settings::shared_with(const Settings& other) const {
   if (size() != other.size() || size() == 0) return *this;
   Settings out;
   out.base_ = other.base_;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < size(); ++i) count += (*this)[i] != (*other.base_)[i];
-  if (count > size() / 2) return *this;
-  out.changed_.reserve(count);
-  for (std::size_t i = 0; i < size(); ++i) out.set(i, (*this)[i]);
+  for (std::size_t i = 0; i < size(); ++i)
+    if (const auto& value = (*this)[i]; value != (*out.base_)[i]) out.changed_.emplace_back(i, value);
+  if (out.changed_.size() > size() / 2) return *this;
+  out.changed_.shrink_to_fit();
   return out;
 }
 

@@ -48,11 +48,12 @@ void set_spread(Constant& spread, const char* name, const Stack& stack, bool apa
   if (own) spread.origin = own->origin;
 }
 
-bool stands_for(const Stack& stack, const std::string& strategy, const std::string& engine) {
-  const auto is = [&](const std::string& what) {
-    return what == strategy || what == strategy + "/" + engine;
-  };
-  return std::any_of(stack.runs.begin(), stack.runs.end(), is);
+bool stands_for(const Stack& stack, std::string_view strategy, std::string_view engine) {
+  return std::ranges::any_of(stack.runs, [&](std::string_view what) {
+    if (!what.starts_with(strategy)) return false;
+    what.remove_prefix(strategy.size());
+    return what.empty() || (what.starts_with('/') && what.substr(1) == engine);
+  });
 }
 
 // "a100" of a100-80g and of a100-pcie-40g, "rtx-4090" of itself: up to what follows the first number.
@@ -162,9 +163,8 @@ double farness(const Run& run, const OnStack& on) {
   far.gpus = times_beyond(there ? there->gpus : stack->seen.gpus, static_cast<double>(run.gpus));
   far.params = times_beyond(there ? there->params : stack->seen.params, run.model.params());
   const double elsewhere = is_here(on) ? 0 : there ? kElsewhere : kTimeDoubts.apart;
-  const auto lacking = unseen(run, stack->seen);
-  const bool other_type = std::ranges::any_of(lacking, [](const auto& what) { return what.starts_with("dtype = "); });
-  return std::hypot(std::hypot(date, elsewhere), far.doubt(), other_type ? kUnseenInStack : 0);
+  return std::hypot(std::hypot(date, elsewhere), far.doubt(),
+                    is_unseen(run, stack->seen, "dtype") ? kUnseenInStack : 0);
 }
 
 std::vector<const OnStack*> stacks_for(const Run& run) {

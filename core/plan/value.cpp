@@ -12,7 +12,7 @@ std::string show(const Value& value) {
   struct Show {
     std::string operator()(std::monostate) const { return "nothing"; }
     std::string operator()(bool flag) const { return flag ? "true" : "false"; }
-    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
     std::string operator()(double number) const {  // the sign of a NaN differs between machines
       return std::isnan(number) ? "nan" : fmt::format("{}", number);
     }

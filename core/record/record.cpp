@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/plan/strategy.h"
 #include "core/plan/vocabulary.h"
@@ -66,8 +67,13 @@ std::optional<bool> Record::flag(std::string_view name) const {
 namespace {
 
 std::size_t place_of(std::string_view name) {
-  const auto& names = field_names();
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  static const auto kPlaces = [] {
+    std::unordered_map<std::string_view, std::size_t> places;
+    for (const auto& known : field_names()) places.emplace(known, places.size());
+    return places;
+  }();
+  const auto found = kPlaces.find(name);
+  return found == kPlaces.end() ? kPlaces.size() : found->second;
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ std::vector<Input> border_seeds() {
     run.strategy = strategy;
     run.settings = {};
     for (const auto& param : strategy->params) run.settings.push_back(param.default_value);
-    (void)world().backends.of(*strategy).work(run, false, work);
+    (void)world().backends.of(*strategy).work(run, backend::Explained::none, work);
     const auto sink = recording(answers);
     const orch_schedule schedule{sizeof schedule, work.recompute, work.stages, work.micro_batches,
                                  work.chunks,     nullptr,        work.filled};
@@ -257,11 +257,12 @@ void enter_border(const Input& input) {
   backend->check(run, reasons, warnings);
   backend::Work work;
   const bool explain = choice(input, 2) == 0;
-  if (!backend->work(run, explain, work)) return;
+  const auto explained = explain ? backend::Explained::formulas : backend::Explained::none;
+  if (!backend->work(run, explained, work)) return;
   estimate::Estimator estimator;
   auto estimate = explain ? estimator.explain(run, work) : estimator.estimate(run, work);
   const auto again = [&](const plan::Run& of, backend::Work& to) {
-    return backend->work(of, explain, to);
+    return backend->work(of, explained, to);
   };
   (void)estimator.schedule(run, again, estimate);
   if (explain) (void)tables::explain({run, estimate}, {}, {});

@@ -182,9 +182,10 @@ void Loader::State::define_expand() {
 void Loader::State::define_record() {
   record_ = sandbox_.state().create_table();
   auto metatable = sandbox_.state().create_table();
-  metatable["__index"] = [this](const sol::table&, const sol::object& field) {
-    if (!is_text(field))
-      raise(fmt::format("a run's fields have names: {} is none", type_name(field)));
+  // What stays on Lua's stack needs no reference of its own.
+  metatable["__index"] = [this](sol::stack_object, sol::stack_object field) {
+    if (field.get_type() != sol::type::string)
+      raise(fmt::format("a run's fields have names: {} is none", type_name(sol::object(field))));
     const auto value = (*lookup_)(field.as<std::string>());
     if (!value) raise(text(value.error()));
     return from_value(sandbox_.state(), *value);

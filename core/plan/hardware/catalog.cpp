@@ -16,6 +16,11 @@ Catalog::Catalog(std::vector<fs::path> folders, std::vector<fs::path> gpus_files
       gpus_files_(std::move(gpus_files)),
       stacks_files_(std::move(stacks_files)) {}
 
+bool Catalog::reads_as(const Catalog& other) const {
+  return folders_ == other.folders_ && gpus_files_ == other.gpus_files_ &&
+         stacks_files_ == other.stacks_files_;
+}
+
 Catalog::Found Catalog::find(std::string_view name) {
   if (const auto known = clusters_.find(name); known != clusters_.end()) return known->second;
   const auto folder = folder_of(name);

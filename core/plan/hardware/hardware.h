@@ -63,6 +63,9 @@ class Catalog {
   Catalog(std::vector<fs::path> folders, std::vector<fs::path> gpus_files,
           std::vector<fs::path> stacks_files = {});
 
+  // Whether the other one would find the same.
+  bool reads_as(const Catalog& other) const;
+
   Result<std::shared_ptr<const plan::Cluster>> find(std::string_view name);
 
   // What could be found, sorted; the files need not be sound.

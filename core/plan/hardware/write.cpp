@@ -90,18 +90,6 @@ std::vector<NamedConstant> named_constants(const plan::Partition& partition) {
   return out;
 }
 
-std::vector<std::string> fitted_on(const plan::Partition& partition) {
-  constexpr std::string_view kFitted = "fitted:";
-  std::vector<std::string> out;
-  for (const auto& [name, value, constant] : named_constants(partition)) {
-    const std::string_view origin = constant.origin;
-    if (!origin.starts_with(kFitted)) continue;
-    const std::string rows(trim(origin.substr(kFitted.size())));
-    if (!contains(out, rows)) out.push_back(rows);
-  }
-  return out;
-}
-
 std::string cluster_text(const plan::Cluster& cluster, const std::string& comment) {
   std::string out;
   for (const auto& line : split(comment, '\n')) out += "# " + printable(line) + "\n";

@@ -23,10 +23,6 @@ struct NamedConstant {
 };
 std::vector<NamedConstant> named_constants(const plan::Partition& partition);
 
-// What they were fitted on, each said once: "127 rows of bloom-prequel" for an origin "fitted: 127 rows
-// of bloom-prequel". Empty: nobody fitted any of them.
-std::vector<std::string> fitted_on(const plan::Partition& partition);
-
 // A cluster file's text with other `fitted` constants in one of its partitions; everything else,
 // comments included, stays as it is. The partitions must be written as a block list, one
 // "- name: …" each.

@@ -78,7 +78,7 @@ void Backend::guarded(const AbiRun& run, Collector& collector, const Call& call)
 
 void Backend::check(const plan::Run& run, std::vector<Error>& reasons,
                     std::vector<Error>& warnings) const {
-  Collector collector{nullptr, false, &reasons, &warnings};
+  Collector collector{nullptr, Explained::none, &reasons, &warnings};
   guarded(abi_run(run), collector, abi_->check);
 }
 
@@ -89,14 +89,15 @@ void Backend::check(const AbiRun& run, Tally& tally) const {
   guarded(run, collector, abi_->check);
 }
 
-Status Backend::work(const plan::Run& run, bool explain, Work& work) const {
-  return this->work(abi_run(run), explain, work);
+Status Backend::work(const plan::Run& run, Explained explained, Work& work) const {
+  return this->work(abi_run(run), explained, work);
 }
 
-Status Backend::work(const AbiRun& run, bool explain, Work& work) const {
+Status Backend::work(const AbiRun& run, Explained explained, Work& work) const {
   work.clear();
+  work.explained = explained;
   Errors errors;
-  Collector collector{&work, explain, &errors, nullptr};
+  Collector collector{&work, explained, &errors, nullptr};
   guarded(run, collector, abi_->work);
   if (errors.empty()) collector.finish();
   for (auto& error : errors) error.place = file_.string() + ": " + error.place;

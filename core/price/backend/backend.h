@@ -60,14 +60,14 @@ class Backend {
   // Every problem with the run: what rejects it, and what is merely unwise.
   void check(const plan::Run& run, std::vector<Error>& reasons, std::vector<Error>& warnings) const;
 
-  // What happens in a step. With explain, names and formulas come along. Fails if the backend does,
-  // or if what it says makes no sense (stages without work, negative amounts).
-  Status work(const plan::Run& run, bool explain, Work& work) const;
+  // What happens in a step, with the texts that are asked for. Fails if the backend does, or if what it
+  // says makes no sense (stages without work, negative amounts).
+  Status work(const plan::Run& run, Explained explained, Work& work) const;
 
   // The same for millions of runs, each brought into the border's form once; no words are made.
   AbiRun abi_run(const plan::Run& run) const;
   void check(const AbiRun& run, Tally& tally) const;
-  Status work(const AbiRun& run, bool explain, Work& work) const;
+  Status work(const AbiRun& run, Explained explained, Work& work) const;
 
  private:
   Backend(const orch_backend* abi, fs::path file);

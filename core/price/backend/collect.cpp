@@ -97,7 +97,7 @@ void on_block(void* context, const char* name) {
   if (!self.work || !has_room(self.work->blocks, "blocks", self)) return;
   auto& block = self.work->blocks.emplace_back();
   block.first_op = self.work->ops.size();
-  if (self.explain) block.name = self.work->keep(copied(name));
+  if (self.explained != Explained::none) block.name = self.work->keep(copied(name));
 }
 
 // Amounts are all right if none is negative and they have a sum: one that is infinite, or no number,
@@ -123,10 +123,8 @@ void on_op(void* context, const orch_op* from) {
   ++self.work->blocks.back().n_ops;
   if (!makes_sense(same ? *from : op.data))
     self.flawed(fmt::format("the operation '{}' has amounts that cannot be", copied(op.data.name)));
-  if (self.explain) {
-    op.name = self.work->keep(copied(op.data.name));
-    op.formula = self.work->keep(copied(op.data.formula));
-  }
+  if (self.explained != Explained::none) op.name = self.work->keep(copied(op.data.name));
+  if (self.explained == Explained::formulas) op.formula = self.work->keep(copied(op.data.formula));
   op.data.name = op.data.formula = nullptr;
 }
 
@@ -157,9 +155,8 @@ void on_memory(void* context, const orch_memory* from) {
   auto& memory = self.work->memory.emplace_back();
   memory.place = item.place, memory.bytes = item.bytes;
   memory.first = item.first, memory.last = item.last;
-  if (!self.explain) return;
-  memory.name = self.work->keep(copied(item.name));
-  memory.formula = self.work->keep(copied(item.formula));
+  if (self.explained != Explained::none) memory.name = self.work->keep(copied(item.name));
+  if (self.explained == Explained::formulas) memory.formula = self.work->keep(copied(item.formula));
 }
 
 }  // namespace
@@ -183,7 +180,8 @@ std::string_view Work::keep(std::string text) {
 }
 
 orch_sink Collector::sink() {
-  const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : explain ? +ORCH_EXPLAIN : 0);
+  const bool formulas = explained == Explained::formulas;
+  const auto words = static_cast<std::uint32_t>(tally ? +ORCH_QUIET : formulas ? +ORCH_EXPLAIN : 0);
   return {sizeof(orch_sink), words, this,      on_problem, on_schedule,
           on_block,          on_op, on_stages, on_memory};
 }

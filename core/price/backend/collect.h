@@ -13,7 +13,7 @@ namespace orch::backend {
 // texts are copied, and what makes no sense becomes a reason.
 struct Collector {
   Work* work = nullptr;  // null while only problems are asked for
-  bool explain = false;
+  Explained explained = Explained::none;
   std::vector<Error>* reasons = nullptr;
   std::vector<Error>* warnings = nullptr;
   Tally* tally = nullptr;  // instead of reasons and warnings

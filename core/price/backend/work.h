@@ -11,6 +11,9 @@
 
 namespace orch::backend {
 
+// What texts come along with the numbers of a work.
+enum class Explained { none, names, formulas };  // formulas: and names
+
 // An operation of a block, as orch_op says it. Names and formulas are kept only when explained, in
 // Work::texts; otherwise they are empty. Plain bytes: a search collects millions of them.
 struct Op {
@@ -52,6 +55,7 @@ struct Work {
   bool filled = false;  // gradients of weights fill bubbles
   std::uint32_t recompute = ORCH_RECOMPUTE_NONE;
   std::string dtype = "bf16";
+  Explained explained = Explained::formulas;  // one made by hand has what it has
   std::vector<Block> blocks;
   std::vector<Op> ops;
   std::vector<Stages> stage_list;

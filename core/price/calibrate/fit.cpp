@@ -54,7 +54,7 @@ void add(plan::Seen& seen, const plan::Run& run) {
   widen(seen.tensor_nodes, plan::tensor_nodes(run, *run.partition));
   widen(seen.micro_batches, static_cast<double>(run.batch.accumulate));
   for (const auto& [name, word] : estimate::telling_settings(run)) {
-    auto& values = seen.settings[name];
+    auto& values = seen.settings[std::string(name)];
     if (!contains(values, word)) values.push_back(word);
   }
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/price/estimate/fit.h"
-#include "core/price/estimate/spread.h"
 #include "core/plan/stack.h"
 
 namespace orch::estimate {
@@ -221,10 +220,11 @@ Estimate Estimator::explain(const Run& run, const Work& work) {
 
 Estimate Estimator::explain(const Run& run, const Work& work, const plan::Partition& at) {
   Estimate out = estimate(run, work, at);
-  add_remarks(run, at, out);
+  UnseenSettings unseen;  // of any partition
+  add_remarks(run, at, unseen, out);
   out.fit_reason = fit_reason(*at_, out);
   explain_time(run, work, out);
-  explain_memory(work, out);
+  if (work.explained == backend::Explained::formulas) explain_memory(work, out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/price/backend/work.h"
 #include "core/price/estimate/price.h"
+#include "core/price/estimate/spread.h"
 #include "core/plan/estimate.h"
 #include "core/plan/run.h"
 
@@ -69,8 +70,8 @@ class Estimator {
   // Only the step time, for those who fit.
   double step_seconds(const plan::Run& run, const backend::Work& work, const plan::Partition& at);
 
-  // The same with items: time of the slowest stage, memory by stage. The work must have been asked
-  // for with its names and formulas.
+  // The same with items: time of the slowest stage, and memory by stage where the work was asked for
+  // with its formulas, not only its names.
   plan::Estimate explain(const plan::Run& run, const backend::Work& work);
   plan::Estimate explain(const plan::Run& run, const backend::Work& work,
                          const plan::Partition& at);
@@ -115,6 +116,7 @@ class Estimator {
   double bubble_ = 0;
   double grown_ = 1;  // times as long, for waiting for the slowest node
   backend::Work part_;  // of a phase
+  UnseenSettings unseen_;  // of plans, whose partitions outlive them
 
   struct Place {
     const plan::Partition* partition = nullptr;  // as the run names it

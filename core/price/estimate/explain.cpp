@@ -73,6 +73,7 @@ void for_each_op(const Work& work, const backend::Stages& stages, F&& visit) {
 // The slowest stage's operations over all micro-batches, the bubble, the end of the step on the
 // stage that finishes last, the fixed cost: exactly the terms of total_time.
 void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estimate& out) const {
+  const bool formulas = work.explained == backend::Explained::formulas;
   const Price price(*at_, run.gpus, work.dtype);
   const auto& efficiency = at_->efficiency;
   const auto m = static_cast<double>(work.micro_batches);
@@ -84,8 +85,8 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
     const double passes = d.forward + d.recompute + d.backward;
     if (passes == 0 || (d.kind == ORCH_OVERHEAD && d.kernel == ORCH_OF_EXPERTS)) return;
     const double shown = sticks_out.passes(d);
-    auto formula = with_rate(op, price, m * count * passes);
-    if (d.hidden)
+    auto formula = formulas ? with_rate(op, price, m * count * passes) : std::string();
+    if (d.hidden && formulas)
       formula += fmt::format("; {:.0f} % of it hidden under compute", 100 * (1 - shown / passes));
     out.time.push_back({fmt::format("{}: {}", block.name, op.name), kKindNames.at(d.kind),
                         m * count * shown * price.seconds(d), std::move(formula)});
@@ -113,8 +114,8 @@ void Estimator::explain_time(const plan::Run& run, const Work& work, plan::Estim
   for_each_op(work, end, [&](const backend::Block& block, const backend::Op& op, double count) {
     if (op.data.step == 0) return;
     const double share = end_sticks_out.at_end(op.data);
-    auto formula = with_rate(op, price, count * op.data.step);
-    if (op.data.hidden)
+    auto formula = formulas ? with_rate(op, price, count * op.data.step) : std::string();
+    if (op.data.hidden && formulas)
       formula += fmt::format("; {:.0f} % of it hidden under the {}", 100 * (1 - share),
                              op.data.hidden == ORCH_HIDDEN ? "last backward" : "next forward");
     out.time.push_back({fmt::format("end of step: {}: {}", block.name, op.name),

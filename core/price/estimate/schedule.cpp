@@ -8,7 +8,6 @@
 #include "core/plan/stack.h"
 #include "core/price/estimate/estimate.h"
 #include "core/price/estimate/fit.h"
-#include "core/price/estimate/spread.h"
 
 namespace orch::estimate {
 namespace {
@@ -156,7 +155,7 @@ Status Estimator::add_others(const Run& run, const AskWork& ask, Estimate& out) 
   for (const auto& witness : found) {
     const auto& there = *witness.on->partition;
     auto other = estimate(run, part_, there);
-    add_remarks(run, there, other);
+    add_remarks(run, there, unseen_, other);
     out.others.push_back({witness.on->stack->name, witness.here, other.step_seconds});
     if (!witness.nearer) continue;
     out.step_low = std::min(out.step_low, other.step_low);
@@ -170,7 +169,7 @@ Status Estimator::schedule(const Run& run, const AskWork& ask, Estimate& out) {
   const auto full = step_cost(run, out);
   const auto& at = place_of(run);
   out.fit_reason = fit_reason(at, out);
-  add_remarks(run, at, out);
+  add_remarks(run, at, unseen_, out);
   if (auto status = add_others(run, ask, out); !status) return status;
   std::vector<StepCost> costs;
   for (const auto& phase : phases) {

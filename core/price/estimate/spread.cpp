@@ -34,14 +34,14 @@ using Telling = std::vector<TellingSetting>;
 
 // Rows that do not say it had it as nearly all do.
 bool had(const Seen::Settings& settings, const TellingSetting& setting) {
-  const auto found = settings.find(setting.name);
+  const auto found = settings.find(std::string(setting.name));
   if (found != settings.end()) return contains(found->second, setting.word);
   return setting.word == (setting.name == "context_parallel" ? "1" : "none");
 }
 
 // Whether rows said something of it, and another thing.
 bool lacks(const Seen::Settings& settings, const TellingSetting& setting) {
-  return settings.contains(setting.name) && !had(settings, setting);
+  return settings.contains(std::string(setting.name)) && !had(settings, setting);
 }
 
 bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSetting& setting) {
@@ -51,25 +51,32 @@ bool anywhere(const plan::Run& run, const plan::Partition& at, const TellingSett
          std::ranges::any_of(run.partition->stacks, [&](const auto& each) { return has(each.stack->seen); });
 }
 
-// Settings of the run that rows did not have: by the widest set of rows that lacks them.
-struct Unseen {
-  Telling anywhere, of_stack, there, together;
-};
-
-Unseen unseen(const plan::Run& run, const plan::Partition& at) {
-  Unseen out;
+// Settings that rows did not have: by the widest set of rows that lacks them.
+void find_unseen(const plan::Run& run, const plan::Partition& at, UnseenSettings& out) {
+  Telling nowhere, not_of_stack, not_there, not_together;
   const auto both = at.seen.of_stack.find(at.on->name);
-  for (const auto& setting : telling_settings(run)) {
+  for (const auto& setting : out.settings) {
     if (!anywhere(run, at, setting))
-      out.anywhere.push_back(setting);
+      nowhere.push_back(setting);
     else if (lacks(at.on->seen.settings, setting))
-      out.of_stack.push_back(setting);
+      not_of_stack.push_back(setting);
     else if (lacks(at.seen.settings, setting))
-      out.there.push_back(setting);
+      not_there.push_back(setting);
     else if (both != at.seen.of_stack.end() && lacks(both->second, setting))
-      out.together.push_back(setting);
+      not_together.push_back(setting);
   }
-  return out;
+  out.remarks.clear();
+  out.doubts.clear();
+  const auto doubt = [&](const std::string& rows, const Telling& settings, double more) {
+    if (settings.empty()) return;
+    out.remarks.push_back(fmt::format("no row of {} had {}", rows,
+                                      join(mapped(settings, &TellingSetting::text), " or ")));
+    out.doubts.push_back(more * std::sqrt(static_cast<double>(settings.size())));
+  };
+  doubt("any machine", nowhere, kUnseenAnywhere);
+  doubt(at.on->name, not_of_stack, plan::kUnseenInStack);
+  doubt("this machine", not_there, plan::kUnseenThere);
+  doubt(at.on->name + " on this machine", not_together, plan::kUnseenThere);
 }
 
 void say_distance(const plan::Distance& distance, std::vector<std::string>& out) {
@@ -120,7 +127,8 @@ void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate&
   out.memory_high = out.peak_memory * memory;
 }
 
-void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate& out) {
+void add_remarks(const plan::Run& run, const plan::Partition& at, UnseenSettings& unseen,
+                 plan::Estimate& out) {
   if (!at.on) return;
   out.stack = at.on->name;
   out.remarks.clear();
@@ -138,17 +146,14 @@ void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate
     out.remarks.push_back("no row of " + machine() + " ran " + at.on->name);
   say_distance(distance_of(run, at), out.remarks);
   double spread = spread_of(run, at, out.fixed_share).time;
-  const auto doubt = [&](const std::string& rows, const Telling& settings, double more) {
-    if (settings.empty()) return;
-    out.remarks.push_back(fmt::format("no row of {} had {}", rows,
-                                      join(mapped(settings, &TellingSetting::text), " or ")));
-    spread = std::hypot(spread, more * std::sqrt(static_cast<double>(settings.size())));
-  };
-  const auto lacking = unseen(run, at);
-  doubt("any machine", lacking.anywhere, kUnseenAnywhere);
-  doubt(at.on->name, lacking.of_stack, plan::kUnseenInStack);
-  doubt("this machine", lacking.there, plan::kUnseenThere);
-  doubt(at.on->name + " on this machine", lacking.together, plan::kUnseenThere);
+  auto settings = telling_settings(run);
+  if (unseen.at != &at || unseen.settings != settings) {
+    unseen.at = &at;
+    unseen.settings = std::move(settings);
+    find_unseen(run, at, unseen);
+  }
+  out.remarks.insert(out.remarks.end(), unseen.remarks.begin(), unseen.remarks.end());
+  for (const double more : unseen.doubts) spread = std::hypot(spread, more);
   const double times = std::exp(kNineOfTen * spread);
   out.step_low = out.step_seconds / times;
   out.step_high = out.step_seconds * times;

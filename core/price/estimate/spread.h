@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/plan/estimate.h"
@@ -27,15 +28,26 @@ void add_ranges(const plan::Run& run, const plan::Partition& at, plan::Estimate&
 // What a reader of an estimate wants to know that no row had: "dtype", "bf16". A model has experts,
 // "some" or "none"; what the strategy does not have is not in it.
 struct TellingSetting {
-  std::string name, word;
+  std::string_view name;
+  std::string word;
 
-  std::string text() const { return name == "experts" ? name : name + " = " + word; }
+  std::string text() const { return std::string(name) + (name == "experts" ? "" : " = " + word); }
   bool operator==(const TellingSetting&) const = default;
 };
 std::vector<TellingSetting> telling_settings(const plan::Run& run);
 
+// What no row had of a run's settings. Most runs of a plan have the same settings as the run before: it
+// is found anew where they change.
+struct UnseenSettings {
+  const plan::Partition* at = nullptr;
+  std::vector<TellingSetting> settings;
+  std::vector<std::string> remarks;
+  std::vector<double> doubts;  // that each adds to the spread of the time
+};
+
 // Says which software the estimate is of and how far it is from any row; settings that no row had
 // widen the range of the time.
-void add_remarks(const plan::Run& run, const plan::Partition& at, plan::Estimate& out);
+void add_remarks(const plan::Run& run, const plan::Partition& at, UnseenSettings& unseen,
+                 plan::Estimate& out);
 
 }  // namespace orch::estimate

@@ -106,7 +106,7 @@ std::string model_lua(const plan::Model& model) {
   Fields fields;
   if (is_plain_name(model.name)) fields.word("name", model.name);
   for (const auto& size : family_of(model).sizes)
-    if (is_unusual(model, size.field))
+    if (is_unusual(model, size))
       fields.add(plan::name(size.field), literal(get(model, size.field)));
   return fmt::format("{} {}", model.family, fields.text());
 }

@@ -142,7 +142,7 @@ class Worker {
     if (const auto* field = problem(maker)) return reject(*field, place);
     const auto at_border = backend_->abi_run(run);
     if (const auto* field = problem(at_border)) return reject(*field, place);
-    if (const auto status = backend_->work(at_border, false, work_); !status)
+    if (const auto status = backend_->work(at_border, backend::Explained::none, work_); !status)
       return shared_.fail(status.error());
     auto estimate = estimator_.estimate(run, work_);
     if (estimate.fit != plan::Fit::oom && needs_schedule(run))
@@ -225,7 +225,7 @@ class Worker {
   backend::Work work_;
   estimate::Estimator estimator_;
   const estimate::AskWork ask_ = [this](const plan::Run& run, backend::Work& work) {
-    return backend_->work(run, false, work);
+    return backend_->work(run, backend::Explained::none, work);
   };
   std::vector<Error> reasons_here_, warnings_;
   backend::Tally tally_;

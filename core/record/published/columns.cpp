@@ -21,18 +21,20 @@ using plan::Value;
 using record::Measurement, record::Record;
 
 Flaw read_number(std::string_view cell, const Column& column, bool whole, double& value) {
+  const auto found = number_from<double>(cell);
+  const bool is_whole = found && *found == std::floor(*found);
+  if (found && (is_whole || !whole) && *found >= column.min && *found <= column.max) {
+    value = *found;
+    return {};
+  }
   const auto wanted = fmt::format("give {} from {:g} to {:g}, or nothing",
                                   whole ? "a whole number" : "a number", column.min, column.max);
   const auto shown = "'" + printable(cell) + "'";
-  const auto found = number_from<double>(cell);
   if (!found)
     return {shown + " is not a number", cell.find(',') == std::string_view::npos
                                             ? wanted
                                             : "write it without commas, with a point"};
-  if (whole && *found != std::floor(*found)) return {shown + " is not a whole number", wanted};
-  if (*found < column.min || *found > column.max) return {shown + " is out of range", wanted};
-  value = *found;
-  return {};
+  return {shown + (whole && !is_whole ? " is not a whole number" : " is out of range"), wanted};
 }
 
 Flaw read_flag(std::string_view cell, bool& out) {

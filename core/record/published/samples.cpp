@@ -41,7 +41,7 @@ struct Maker {
   const Machines& machines;
   const std::vector<plan::StrategyPtr>& strategies;
   const plan::CheckBackend& check_backend;
-  Peers peers;
+  const Peers& peers;
 
   Result<plan::Run> run(const Record& row, Assumed& assumed) const {
     plan::Run run;
@@ -159,7 +159,8 @@ Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend) {
   Samples out;
-  const Maker maker{machines, strategies, check_backend, Peers(rows)};
+  const Peers peers(rows);
+  const Maker maker{machines, strategies, check_backend, peers};
   for (const auto& row : rows) {
     if (row.flag("suspect").value_or(false))
       ++out.suspect;
@@ -176,14 +177,10 @@ Samples to_samples(const std::vector<Record>& rows, const Machines& machines,
   return out;
 }
 
-std::vector<Result<Sample>> to_runs(const std::vector<Record>& rows, const Machines& machines,
-                                    const std::vector<plan::StrategyPtr>& strategies,
-                                    const plan::CheckBackend& check_backend) {
-  const Maker maker{machines, strategies, check_backend, Peers(rows)};
-  std::vector<Result<Sample>> out;
-  out.reserve(rows.size());
-  for (const auto& row : rows) out.push_back(sample_of(row, maker));
-  return out;
+Result<Sample> to_run(const Record& row, const Peers& peers, const Machines& machines,
+                      const std::vector<plan::StrategyPtr>& strategies,
+                      const plan::CheckBackend& check_backend) {
+  return sample_of(row, {machines, strategies, check_backend, peers});
 }
 
 std::vector<std::string> folds(const std::vector<Sample>& samples) {

@@ -11,6 +11,8 @@
 
 namespace orch::published {
 
+class Peers;  // flops.h
+
 // The clusters that rows may be of.
 struct Machines {
   plan::FindCluster find;
@@ -68,12 +70,11 @@ Samples to_samples(const std::vector<record::Record>& rows, const Machines& mach
                    const std::vector<plan::StrategyPtr>& strategies,
                    const plan::CheckBackend& check_backend);
 
-// Every row as a run, or why it is none: also those that contradict themselves, were printed before
-// or say nothing that was measured.
-std::vector<Result<Sample>> to_runs(const std::vector<record::Record>& rows,
-                                    const Machines& machines,
-                                    const std::vector<plan::StrategyPtr>& strategies,
-                                    const plan::CheckBackend& check_backend);
+// A row as a run, or why it is none: also one that contradicts itself, was printed before or says
+// nothing that was measured. The peers are those of its table.
+Result<Sample> to_run(const record::Record& row, const Peers& peers, const Machines& machines,
+                      const std::vector<plan::StrategyPtr>& strategies,
+                      const plan::CheckBackend& check_backend);
 
 // Which samples are judged together while the others are fitted: the table, where a source has
 // three or more of them on a cluster with a step time; else its rows there in turn, in five folds.

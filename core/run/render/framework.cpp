@@ -76,7 +76,7 @@ void refuse_unread(const plan::Run& run, const std::set<std::string>& seen, Laun
     if (const auto value = get(run.training, field); value != field.param.default_value)
       refuse("training." + field.param.name, value);
   for (const auto& size : family_of(run.model).sizes)
-    if (is_unusual(run.model, size.field))
+    if (is_unusual(run.model, size))
       refuse("model." + plan::param_of(size.field).name, get(run.model, size.field));
 }
 

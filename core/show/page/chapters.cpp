@@ -208,9 +208,9 @@ Pairs doubt_pairs(const Record& record) {
 
 }  // namespace
 
-std::vector<Chapter> chapters_of(const Line& line) {
+Chapters chapters_of(const Line& line) {
   const auto& record = *line.record;
-  std::vector<Chapter> all{
+  Chapters all{
       {"Doubts", doubt_pairs(record)},           {"Outcome", outcome_pairs(record)},
       {"What was run", run_pairs(record)},       {"Measured", measured_pairs(line)},
       {"Estimated", estimated_pairs(line)},      {"Time of a step", item_pairs(record)},
@@ -219,13 +219,13 @@ std::vector<Chapter> chapters_of(const Line& line) {
   return all;
 }
 
-std::string in_full(const std::vector<Line>& lines) {
+std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters) {
   std::string out = "<noscript><h3>Every run in full</h3>\n";
   const auto n = std::min(lines.size(), kMostFull);
   for (std::size_t i = 0; i < n; ++i) {
     out += fmt::format("<details><summary>{}</summary>",
                        escape(run_name(*lines[i].record), kLongestName));
-    for (const auto& chapter : chapters_of(lines[i]))
+    for (const auto& chapter : chapters[i])
       out += fmt::format("<h4>{}</h4>{}", chapter.heading, list_of(chapter.pairs));
     out += "</details>\n";
   }

@@ -210,17 +210,19 @@ std::string chart_data(const std::vector<Line>& lines) {
   return dumped(out);
 }
 
-std::string chapter_data(const std::vector<Line>& lines) {
+std::string chapter_data(const std::vector<Chapters>& chapters) {
   Json out = Json::array();
-  for (const auto& line : lines) {
-    Json chapters = Json::array();
-    for (const auto& chapter : chapters_of(line)) {
+  for (const auto& of_run : chapters) {
+    auto& all = out.emplace_back(Json::array());
+    for (const auto& chapter : of_run) {
       Json pairs = Json::array();
-      for (const auto& [name, value] : chapter.pairs)
-        pairs.push_back({clean(name, kLongestName), clean(value)});
-      chapters.push_back({chapter.heading, std::move(pairs)});
+      for (const auto& [name, value] : chapter.pairs) {
+        auto& pair = pairs.emplace_back(Json::array());
+        pair.push_back(clean(name, kLongestName));
+        pair.push_back(clean(value));
+      }
+      all.push_back({chapter.heading, std::move(pairs)});
     }
-    out.push_back(std::move(chapters));
   }
   return dumped(out);
 }

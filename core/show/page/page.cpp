@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/text.h"
 #include "core/show/page/assets.h"
 #include "core/show/page/parts.h"
 #include "core/show/page/text.h"
@@ -88,8 +89,8 @@ std::string data(const char* id, const std::string& json) {
   return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
 }
 
-std::string scripts(const std::vector<Line>& lines) {
-  return data("run-data", chart_data(lines)) + data("chapter-data", chapter_data(lines)) +
+std::string scripts(const std::vector<Line>& lines, const std::vector<Chapters>& chapters) {
+  return data("run-data", chart_data(lines)) + data("chapter-data", chapter_data(chapters)) +
          fmt::format("<script>{}</script>\n<script type=\"module\">{}</script>\n", assets::kD3,
                      assets::kScript);
 }
@@ -99,9 +100,10 @@ std::string scripts(const std::vector<Line>& lines) {
 std::string html(const Page& page) {
   const auto all = lines_of(page.records);
   const auto lines = lines_on_page(all);
+  const auto chapters = mapped(lines, chapters_of);
   const std::vector<Part> parts{{"bests", "The best of each", bests(all)},
                                 {"charts", "", charts(lines)},
-                                {"runs", "Runs", table(lines, all.size() - lines.size())},
+                                {"runs", "Runs", table(lines, chapters, all.size() - lines.size())},
                                 {"rejected", "Rejected runs", rejected(page.rejected)},
                                 {"budget", "Budget", budget(page.budget)},
                                 {"provenance", "Provenance", provenance(page)}};
@@ -110,7 +112,7 @@ std::string html(const Page& page) {
   out += "</main>\n";
   if (!page.created.empty())
     out += fmt::format("<footer>Made by orch, {}.</footer>\n", escape(page.created, kLongestName));
-  return out + scripts(lines) + "</body>\n</html>\n";
+  return out + scripts(lines, chapters) + "</body>\n</html>\n";
 }
 
 }  // namespace orch::page

@@ -16,9 +16,6 @@ std::string answer_id(std::size_t answer);
 std::string headline(const Page& page, const std::vector<Line>& lines);
 // The best run of each strategy and size, with what it costs.
 std::string bests(const std::vector<Line>& lines);
-// left_out: how many more there are than these.
-std::string table(const std::vector<Line>& lines, std::size_t left_out);
-std::string in_full(const std::vector<Line>& lines);  // all of each run, for who has no scripts
 std::string rejected(const std::vector<plan::Rejected>& runs);
 std::string budget(const Budget& budget);
 std::string provenance(const Page& page);
@@ -33,10 +30,17 @@ struct Chapter {
   std::string heading;
   Pairs pairs;
 };
-std::vector<Chapter> chapters_of(const Line& line);
+using Chapters = std::vector<Chapter>;
+Chapters chapters_of(const Line& line);
+
+// left_out: how many more there are than these lines, whose chapters these are.
+std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+                  std::size_t left_out);
+// All of each run, for who has no scripts.
+std::string in_full(const std::vector<Line>& lines, const std::vector<Chapters>& chapters);
 
 // What the script reads, as JSON: the numbers of all runs for the charts, and the chapters.
 std::string chart_data(const std::vector<Line>& lines);
-std::string chapter_data(const std::vector<Line>& lines);
+std::string chapter_data(const std::vector<Chapters>& chapters);
 
 }  // namespace orch::page

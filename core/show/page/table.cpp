@@ -119,7 +119,8 @@ std::string same(const std::vector<Filled>& columns) {
 
 }  // namespace
 
-std::string table(const std::vector<Line>& lines, std::size_t left_out) {
+std::string table(const std::vector<Line>& lines, const std::vector<Chapters>& chapters,
+                  std::size_t left_out) {
   if (lines.empty()) return "";
   std::vector<Filled> columns, common;
   for (const auto& column : columns_of(lines)) {
@@ -144,7 +145,7 @@ std::string table(const std::vector<Line>& lines, std::size_t left_out) {
     for (const auto& filled : columns) cell(out, *lines[r].record, filled, filled.cells[r]);
     out += "</tr>\n";
   }
-  return out + "</tbody></table></div>\n" + in_full(lines) + "</section>\n";
+  return out + "</tbody></table></div>\n" + in_full(lines, chapters) + "</section>\n";
 }
 
 }  // namespace orch::page

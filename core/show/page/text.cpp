@@ -43,15 +43,14 @@ using Replacements = std::initializer_list<std::pair<char, std::string_view>>;
 std::string replaced(std::string_view text, const Replacements& all) {
   std::string out;
   out.reserve(text.size() + text.size() / 16);
-  for (const char c : text) {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [c](const auto& pair) { return pair.first == c; });
-    if (found == all.end())
-      out += c;
-    else
-      out += found->second;
-  }
-  return out;
+  auto from = text.begin();  // of what is copied next
+  for (auto at = from; at != text.end(); ++at)
+    for (const auto& [c, instead] : all)
+      if (*at == c) {
+        out.append(from, at) += instead;
+        from = at + 1;
+      }
+  return out.append(from, text.end());
 }
 
 }  // namespace
@@ -60,11 +59,12 @@ std::string clean(std::string_view text, std::size_t longest) {
   const bool is_long = text.size() > longest;
   if (is_long) text = first_bytes(text, longest);
   std::string out;
-  for (std::size_t from = 0; from <= text.size();) {
-    const auto end = std::min(text.find_first_of("\n\t", from), text.size());
-    out += printable(text.substr(from, end - from));
-    if (end < text.size()) out += text[end];
-    from = end + 1;
+  const auto breaks = [](char c) { return c == '\n' || c == '\t'; };
+  for (auto from = text.begin(); from != text.end();) {
+    const auto end = std::find_if(from, text.end(), breaks);
+    out += printable({from, end});
+    from = std::find_if_not(end, text.end(), breaks);
+    out.append(end, from);
   }
   out = ruly(std::move(out));
   return is_long ? out + "…" : out;

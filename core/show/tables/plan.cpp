@@ -27,10 +27,11 @@ using Common = std::map<std::string, std::set<std::string>>;
 Common common_settings(const std::vector<const Planned*>& runs) {
   Common common;
   for (const auto* run : runs) {
-    const auto settings = split(plan::variant(run->run), ' ');
-    const std::set<std::string> mine(settings.begin(), settings.end());
-    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine);
-    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !mine.contains(s); });
+    if (const auto known = common.find(run->run.strategy->name); known != common.end() && known->second.empty())
+      continue;
+    const auto mine = split(plan::variant(run->run), ' ');
+    const auto [place, fresh] = common.try_emplace(run->run.strategy->name, mine.begin(), mine.end());
+    if (!fresh) std::erase_if(place->second, [&](const auto& s) { return !contains(mine, s); });
   }
   for (auto& [strategy, settings] : common) settings.erase("");
   return common;
@@ -78,11 +79,17 @@ void add_term(std::string_view name, std::optional<int> rank, PlannedColumns& to
 
 // Sizes by which models of one name differ.
 void add_differing_sizes(PlannedColumns& to) {
+  std::map<std::string_view, const plan::Run*> first;  // by its model's name
+  std::vector<std::pair<const plan::Run*, const plan::Run*>> apart;
+  for (const auto* planned : to.rows()) {
+    const auto& run = planned->run;
+    const auto* same = first.try_emplace(run.model.name, &run).first->second;
+    if (run.model != same->model) apart.emplace_back(same, &run);
+  }
   for (const auto& term : plan::vocabulary()) {
     if (to.has(term.name) || term.name == "params" || term.name == "seq" || !plan::is_of_model(term.name)) continue;
-    std::map<std::string, std::set<std::string>> values;
-    for (const auto* planned : to.rows()) values[planned->run.model.name].insert(plan::plain(term.read(planned->run)));
-    if (std::ranges::any_of(values, [](const auto& of) { return of.second.size() > 1; })) add_term(term.name, 1, to);
+    if (std::ranges::any_of(apart, [&](const auto& two) { return term.read(*two.first) != term.read(*two.second); }))
+      add_term(term.name, 1, to);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "core/base/files.h"
 #include "core/plan/hardware/hardware.h"
-#include "core/plan/hardware/write.h"
 #include "tests/plan/hardware/toy.h"
 #include "tests/place.h"
 #include "tests/test.h"
@@ -80,19 +79,6 @@ TEST_CASE("spreads are assumed until a file gives them", "[hardware]") {
       toy::kCluster,
       "    slurm:", "    efficiency: { time_spread: { value: 15, origin: percent } }\n    slurm:"));
   CHECK_THAT(text(wide.error()), ContainsSubstring("15 is out of range"));
-}
-
-TEST_CASE("a partition says what its constants were fitted on, each once", "[hardware]") {
-  CHECK(fitted_on(toy::cluster(toy::kCluster)->partitions[0]).empty());
-  auto text = toy::replaced(toy::kCluster, "value: 200 Gbit/s, origin: sheet",
-                            "value: 200 Gbit/s, origin: \"fitted: rows A\"");
-  text = toy::replaced(text, "    slurm:",
-                       "    efficiency:\n"
-                       "      gemm: { value: 0.7, origin: \"fitted: rows B\" }\n"
-                       "      overlap: { value: 0.7, origin: \"fitted: rows A\" }\n"
-                       "    slurm:");
-  CHECK(fitted_on(toy::cluster(text)->partitions[0]) ==
-        std::vector<std::string>{"rows A", "rows B"});
 }
 
 TEST_CASE("a name cannot lead out of the folders", "[hardware]") {

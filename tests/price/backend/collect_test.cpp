@@ -37,7 +37,7 @@ std::string flaws(const std::function<void(Said&)>& change) {
   change(said);
   backend::Work work;
   std::vector<Error> reasons;
-  backend::Collector collector{&work, true, &reasons, nullptr};
+  backend::Collector collector{&work, backend::Explained::formulas, &reasons, nullptr};
   const auto sink = collector.sink();
   sink.schedule(sink.context, &said.schedule);
   sink.block(sink.context, "layer");

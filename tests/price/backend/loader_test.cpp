@@ -67,7 +67,7 @@ TEST_CASE("a backend in plain C loads, checks and works", "[backend]") {
   loaded->of(*run.strategy).check(run, problems.reasons, problems.warnings);
   CHECK(problems.reasons == std::vector<Error>{{"gpus", "too many", "try gpus = 8"}});
   backend::Work work;
-  REQUIRE(loaded->of(*run.strategy).work(run, true, work));
+  REQUIRE(loaded->of(*run.strategy).work(run, backend::Explained::formulas, work));
   CHECK(work.stages == 2);
   CHECK(work.micro_batches == 5);
   CHECK(work.dtype == "fp32");
@@ -80,7 +80,7 @@ TEST_CASE("work that leaves out a stage is refused", "[backend]") {
   run.strategy = loaded->strategies().front();
   run.settings = {number(3)};
   backend::Work work;
-  const auto status = loaded->of(*run.strategy).work(run, false, work);
+  const auto status = loaded->of(*run.strategy).work(run, backend::Explained::none, work);
   REQUIRE_FALSE(status);
   CHECK(has(text(status.error()), "the work of stage 1 of 2 is missing"));
 }

@@ -186,7 +186,7 @@ TEST_CASE("texts are left out unless asked for, numbers are the same", "[megatro
   const auto run = make_run("megatron", model_104b(), {4, 32, 1}, 1, 64);
   const auto explained = work_of(run);
   backend::Work quick;
-  REQUIRE(built_in().of(*run.strategy).work(run, false, quick));
+  REQUIRE(built_in().of(*run.strategy).work(run, backend::Explained::none, quick));
   REQUIRE(quick.ops.size() == explained.ops.size());
   for (std::size_t i = 0; i < quick.ops.size(); ++i) {
     CHECK(quick.ops[i].name.empty());

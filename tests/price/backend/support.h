@@ -47,7 +47,7 @@ inline plan::Run make_run(const std::string& strategy, const plan::Model& model,
 
 inline backend::Work work_of(const plan::Run& run) {
   backend::Work work;
-  const auto status = built_in().of(*run.strategy).work(run, true, work);
+  const auto status = built_in().of(*run.strategy).work(run, backend::Explained::formulas, work);
   if (!status) FAIL(text(status.error()));
   return work;
 }

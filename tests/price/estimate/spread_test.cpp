@@ -124,11 +124,12 @@ TEST_CASE("how far an estimate is from any row is said", "[estimate][spread]") {
   const auto at = measured_with(0.05);
   plan::Estimate made;
   made.step_seconds = 100;
-  estimate::add_remarks(run_on(768, "optimizer"), at, made);
+  estimate::UnseenSettings unseen;
+  estimate::add_remarks(run_on(768, "optimizer"), at, unseen, made);
   CHECK(made.stack == "some-2022");
   CHECK(made.remarks == std::vector<std::string>{"extrapolated 12x in GPUs",
                                                  "no row of some-2022 had offload = optimizer"});
-  estimate::add_remarks(run_on(32, "none"), at, made);
+  estimate::add_remarks(run_on(32, "none"), at, unseen, made);
   CHECK(made.remarks.empty());
   CHECK(made.step_high == Approx(100 * std::exp(1.645 * 0.05)));
 }
@@ -150,7 +151,8 @@ plan::Run with(const char* name, const std::string& word) {
 plan::Estimate remarked(const plan::Run& run, const plan::Partition& at) {
   plan::Estimate made;
   made.step_seconds = 100;
-  estimate::add_remarks(run, at, made);
+  estimate::UnseenSettings unseen;
+  estimate::add_remarks(run, at, unseen, made);
   return made;
 }
 

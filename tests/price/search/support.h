@@ -52,7 +52,7 @@ struct Bench {
   // As a plan does it: a ramp-up counts at the layout of each of its phases.
   plan::Estimate price(const plan::Run& run, bool scheduled = true) {
     const auto ask = [this](const plan::Run& asked, backend::Work& to) {
-      return backends.of(*asked.strategy).work(asked, false, to);
+      return backends.of(*asked.strategy).work(asked, backend::Explained::none, to);
     };
     backend::Work work;
     REQUIRE(ask(run, work));
