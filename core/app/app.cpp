@@ -67,8 +67,7 @@ void rank(std::vector<plan::Planned>& runs) {
 }
 
 // A job that is told to stop two steps before its limit must have time for more than that.
-void warn_about_time(plan::Run& run, const plan::Estimate& estimate) {
-  const auto limit = plan::parse_slurm_time(run.job.time);
+void warn_about_time(plan::Run& run, const plan::Estimate& estimate, std::optional<double> limit) {
   if (!limit || !run.cluster->may_use_slurm() || 4 * estimate.step_seconds <= *limit) return;
   run.warnings.push_back({"hardware.time",
                           "a step takes " + format_seconds(estimate.step_seconds) +
@@ -316,7 +315,8 @@ class App::Pricing {
     if (auto status = app_.backends_.of(*run.strategy).work(run, explained, work_); !status) return status;
     auto estimate = items_ ? estimator_.explain(run, work_) : estimator_.estimate(run, work_);
     if (auto status = estimator_.schedule(run, ask_, estimate); !status) return status;
-    warn_about_time(run, estimate);
+    if (run.job.time != time_) limit_ = plan::parse_slurm_time(time_ = run.job.time);
+    warn_about_time(run, estimate, limit_);
     warn_about_training(run);
     warn_about_variables(run);
     run.warnings.insert(run.warnings.end(), missing_.begin(), missing_.end());
@@ -352,6 +352,8 @@ class App::Pricing {
   std::vector<Error> missing_;  // files
   estimate::Estimator estimator_;
   backend::Work work_;
+  std::string time_;  // of the last job, as SLURM has it and in seconds
+  std::optional<double> limit_;
   std::unordered_multimap<std::size_t, std::size_t> places_;  // of runs, by the hash of their ids
 };
 

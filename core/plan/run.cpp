@@ -187,7 +187,9 @@ std::string variant(const Run& run) {
 // wherever it differs from the parameter's own default: what a GPU has by default may be learnt later, and a run that
 // is given a value keeps its name.
 std::string label(const Run& run) {
-  std::string out = fmt::format("{}-{}-{}gpu", run.model.name, run.strategy->name, run.gpus);
+  std::string out;
+  out.reserve(2 * kLongestLabel);
+  out += fmt::format("{}-{}-{}gpu", run.model.name, run.strategy->name, run.gpus);
   if (run.layout.tensor_parallel > 1) out += fmt::format("-tp{}", run.layout.tensor_parallel);
   if (run.layout.pipeline_parallel > 1) out += fmt::format("-pp{}", run.layout.pipeline_parallel);
   if (run.layout.context_parallel > 1) out += fmt::format("-cp{}", run.layout.context_parallel);

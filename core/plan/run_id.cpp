@@ -13,6 +13,11 @@ constexpr int kRule = 1;
 
 class Lines {
  public:
+  Lines() {
+    constexpr std::size_t kUsual = 1024;
+    out_.reserve(kUsual);
+    out_ += fmt::format("rule={}\n", kRule);
+  }
   // The length goes before a text, so that no text can look like another line.
   void add(std::string_view section, std::string_view name, const Value& value) {
     if (!section.empty()) (out_ += section) += '.';
@@ -29,7 +34,7 @@ class Lines {
   std::string text() && { return std::move(out_); }
 
  private:
-  std::string out_ = fmt::format("rule={}\n", kRule);
+  std::string out_;
 };
 
 // Where a folder lies and what other runs are is not what the run is; the stack follows from the

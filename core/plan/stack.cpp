@@ -193,6 +193,7 @@ std::vector<Witness> witnesses(const Run& run, const OnStack& chosen) {
   if (find_stack(*run.partition, run.stack) && run.stack != default_stack(run)) return out;
   auto others = standing_for(run);
   std::erase_if(others, [&](const OnStack* on) { return on == &chosen || !on->stack->fitted(); });
+  if (others.empty()) return out;
   const double far = farness(run, chosen);
   const auto add = [&](bool here, const auto& counts) {
     auto among = others;

@@ -55,12 +55,13 @@ std::vector<std::size_t> questions_of(const std::vector<const Run*>& runs) {
   std::vector<double> params;
   for (const auto* run : runs) params.push_back(run->model.params());
   const auto sizes = size_classes(params);
-  std::map<std::string, std::size_t> machines;  // as they come
-  for (const auto* run : runs) machines.try_emplace(machine_of(*run), machines.size());
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> machines;  // as they come
   using Key = std::tuple<std::size_t, std::int64_t, std::size_t>;
   std::vector<Key> keys;
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    keys.emplace_back(sizes[i], runs[i]->model.seq, machines[machine_of(*runs[i])]);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::pair machine(std::string_view(runs[i]->cluster->name), std::string_view(runs[i]->partition->name));
+    keys.emplace_back(sizes[i], runs[i]->model.seq, machines.try_emplace(machine, machines.size()).first->second);
+  }
   std::map<Key, std::size_t> numbers;
   for (const auto& key : keys) numbers[key];
   std::size_t next = 0;

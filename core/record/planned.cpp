@@ -27,6 +27,7 @@ bool is_empty(const plan::Value& value) {
 
 std::vector<Field> fields_of(const plan::Run& run, bool training) {
   Record out;
+  out.fields.reserve(run.settings.size() + plan::vocabulary().size());
   for (std::size_t i = 0; i < run.settings.size(); ++i)
     out.set(field_name(run.strategy->params[i].name),
             plan::is_given(run.settings[i]) ? run.settings[i] : plan::Value("none"));
@@ -35,12 +36,12 @@ std::vector<Field> fields_of(const plan::Run& run, bool training) {
     if (term.planned || !term.read) continue;
     if (const auto value = term.read(run); plan::is_given(value) && !is_empty(value)) out.set(term.name, value);
   }
-  if (!training) return out.fields;
+  if (!training) return std::move(out.fields);
   for (const auto& field : plan::training_fields())
     out.set(field.param.name,
             std::visit([&](auto member) { return plan::Value(run.training.*member); },
                        field.member));
-  return out.fields;
+  return std::move(out.fields);
 }
 
 plan::Estimate estimated_of(plan::Estimate estimate, double era) {

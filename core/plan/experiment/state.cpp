@@ -64,15 +64,16 @@ std::optional<plan::Value> to_value(const sol::object& object) {
   }
 }
 
-sol::object from_value(sol::state_view lua, const plan::Value& value) {
-  return std::visit(
-      [&](const auto& held) -> sol::object {
+sol::stack_object push(lua_State* lua, const plan::Value& value) {
+  std::visit(
+      [&](const auto& held) {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::monostate>)
-          return sol::make_object(lua, sol::lua_nil);
+          sol::stack::push(lua, sol::lua_nil);
         else
-          return sol::make_object(lua, held);
+          sol::stack::push(lua, held);
       },
       value);
+  return {lua, -1};
 }
 
 std::string shown(const sol::object& value) {
@@ -188,7 +189,7 @@ void Loader::State::define_record() {
       raise(fmt::format("a run's fields have names: {} is none", type_name(sol::object(field))));
     const auto value = (*lookup_)(field.as<std::string>());
     if (!value) raise(text(value.error()));
-    return from_value(sandbox_.state(), *value);
+    return push(sandbox_.state().lua_state(), *value);
   };
   metatable["__newindex"] = [](const sol::table&, const sol::object&, const sol::object&) {
     raise("a run's record can only be read: return the value instead");

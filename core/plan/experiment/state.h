@@ -103,7 +103,7 @@ class Loader::State {
 
 // nil, booleans, numbers and texts; nothing for anything else.
 std::optional<plan::Value> to_value(const sol::object& object);
-sol::object from_value(sol::state_view lua, const plan::Value& value);
+sol::stack_object push(lua_State* lua, const plan::Value& value);
 // "a number", "nothing", "gpt{}": for messages.
 std::string type_name(const sol::object& object);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/text.h"
@@ -97,9 +98,12 @@ void say_distance(const plan::Distance& distance, std::vector<std::string>& out)
 }  // namespace
 
 std::vector<TellingSetting> telling_settings(const plan::Run& run) {
+  static constexpr std::array<std::string_view, 9> kNames{
+      "compression", "context_parallel",    "dtype",     "flash_attention",  "fp32_accumulate",
+      "offload",     "offload_activations", "recompute", "sequence_parallel"};
   std::vector<TellingSetting> out;
-  for (const auto* name : {"compression", "context_parallel", "dtype", "flash_attention", "fp32_accumulate",
-                           "offload", "offload_activations", "recompute", "sequence_parallel"})
+  out.reserve(kNames.size() + 1);
+  for (const auto name : kNames)
     if (const auto& value = run.setting(name); plan::is_given(value))
       out.push_back({name, plan::plain(value)});
   out.push_back({"experts", run.model.mixture() ? "some" : "none"});

@@ -45,6 +45,7 @@ std::string number_with(const std::optional<double>& value, const char* unit, do
 
 Pairs run_pairs(const Record& record) {
   Pairs out;
+  out.reserve(record.fields.size());
   for (const auto& field : record.fields)
     add(out, field.name, record::text(field.value) + (field.assumed ? " (assumed)" : ""));
   return out;
@@ -145,12 +146,12 @@ Pairs item_pairs(const Record& record) {
   Pairs out;
   const auto add_all = [&](const char* kind, const std::vector<plan::Item>& items) {
     for (const auto& item : items) {
-      const auto name = fmt::format("{}: {}", item.kind, item.name);
-      const auto value = fmt::format("{} {}", format_seconds(item.amount), kind);
+      auto name = item.kind + ": " + item.name;
+      auto value = format_seconds(item.amount) + " " + kind;
       const auto held = std::find_if(out.begin(), out.end(),
                                      [&](const auto& pair) { return pair.first == name; });
       if (held == out.end())
-        out.emplace_back(name, value);
+        out.emplace_back(std::move(name), std::move(value));
       else
         held->second += ", " + value;
     }

@@ -258,10 +258,11 @@ constexpr std::array<std::string_view, 14> kFree{
     "name", "learning_rate", "train_iters",   "train_samples", "id",           "job",  "label"};
 
 std::string settings_of(const Record& record) {
-  std::set<std::string> parts;  // whatever their order
+  std::vector<std::string> parts;
   for (const auto& field : record.fields)
     if (std::find(kFree.begin(), kFree.end(), field.name) == kFree.end())
-      parts.insert(field.name + '\0' + record::text(field.value));
+      parts.push_back(field.name + '\0' + record::text(field.value));
+  std::sort(parts.begin(), parts.end());
   std::string out;
   for (const auto& part : parts) out += part + '\n';
   return out;
@@ -269,10 +270,10 @@ std::string settings_of(const Record& record) {
 
 using Numbering = std::map<std::string, std::size_t>;
 
-std::size_t family(const Record& record, const char* fixed, Numbering& known) {
+std::size_t family(const Record& record, const std::string& settings, const char* fixed, Numbering& known) {
   const auto value = record.field_text(fixed);
   if (value.empty()) return 0;
-  return known.try_emplace(settings_of(record) + '\n' + value, known.size() + 1).first->second;
+  return known.try_emplace(settings + '\n' + value, known.size() + 1).first->second;
 }
 
 // Numbers the families of runs that tell how a configuration scales: runs of one family agree in
@@ -282,8 +283,9 @@ std::size_t family(const Record& record, const char* fixed, Numbering& known) {
 void find_families(std::vector<Line>& lines) {
   Numbering strong, weak;
   for (auto& line : lines) {
-    line.strong = family(*line.record, "global_batch", strong);
-    line.weak = family(*line.record, "accumulate", weak);
+    const auto settings = settings_of(*line.record);
+    line.strong = family(*line.record, settings, "global_batch", strong);
+    line.weak = family(*line.record, settings, "accumulate", weak);
   }
 }
 

@@ -211,20 +211,34 @@ std::string chart_data(const std::vector<Line>& lines) {
 }
 
 std::string chapter_data(const std::vector<Chapters>& chapters) {
-  Json out = Json::array();
-  for (const auto& of_run : chapters) {
-    auto& all = out.emplace_back(Json::array());
-    for (const auto& chapter : of_run) {
-      Json pairs = Json::array();
-      for (const auto& [name, value] : chapter.pairs) {
-        auto& pair = pairs.emplace_back(Json::array());
-        pair.push_back(clean(name, kLongestName));
-        pair.push_back(clean(value));
-      }
-      all.push_back({chapter.heading, std::move(pairs)});
+  std::string out;  // many short texts: a document of them takes several times as long
+  const auto put_text = [&](const std::string& text) {
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (std::all_of(text.begin(), text.end(), is_plain))
+      ((out += '"') += text) += '"';
+    else
+      out += Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+  };
+  const auto put_list = [&](const auto& items, const auto& put_item) {
+    out += '[';
+    for (const auto& item : items) {
+      if (&item != &items.front()) out += ',';
+      put_item(item);
     }
-  }
-  return dumped(out);
+    out += ']';
+  };
+  put_list(chapters, [&](const Chapters& of_run) {
+    put_list(of_run, [&](const Chapter& chapter) {
+      out += '[';
+      put_text(chapter.heading);
+      out += ',';
+      put_list(chapter.pairs, [&](const auto& pair) {
+        put_list(std::array{clean(pair.first, kLongestName), clean(pair.second)}, put_text);
+      });
+      out += ']';
+    });
+  });
+  return for_script(out);
 }
 
 }  // namespace orch::page

@@ -95,8 +95,7 @@ std::string budget_bar(const Budget& budget) {
 std::string list_of(const Pairs& pairs) {
   std::string out = "<dl>\n";
   for (const auto& [name, value] : pairs)
-    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name, kLongestName),
-                       escape(value));
+    ((((out += "<div><dt>") += escape(name, kLongestName)) += "</dt><dd>") += escape(value)) += "</dd></div>\n";
   return out + "</dl>\n";
 }
 

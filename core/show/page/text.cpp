@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
-#include <utility>
 
 #include "core/base/text.h"
 #include "core/base/units.h"
@@ -38,25 +36,37 @@ std::string ruly(std::string text) {
   return text;
 }
 
-using Replacements = std::initializer_list<std::pair<char, std::string_view>>;
-
-std::string replaced(std::string_view text, const Replacements& all) {
+// Characters for which `instead` has a text become that.
+template <class Instead>
+std::string replaced(std::string_view text, Instead instead) {
   std::string out;
   out.reserve(text.size() + text.size() / 16);
   auto from = text.begin();  // of what is copied next
   for (auto at = from; at != text.end(); ++at)
-    for (const auto& [c, instead] : all)
-      if (*at == c) {
-        out.append(from, at) += instead;
-        from = at + 1;
-      }
+    if (const std::string_view other = instead(*at); !other.empty()) {
+      out.append(from, at) += other;
+      from = at + 1;
+    }
   return out.append(from, text.end());
+}
+
+std::string_view in_html(char c) {
+  switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return {};
+  }
 }
 
 }  // namespace
 
 std::string clean(std::string_view text, std::size_t longest) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
   const bool is_long = text.size() > longest;
+  if (!is_long && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   if (is_long) text = first_bytes(text, longest);
   std::string out;
   const auto breaks = [](char c) { return c == '\n' || c == '\t'; };
@@ -71,15 +81,13 @@ std::string clean(std::string_view text, std::size_t longest) {
 }
 
 std::string escape(std::string_view text, std::size_t longest) {
-  return replaced(clean(text, longest), {{'&', "&amp;"},
-                                         {'<', "&lt;"},
-                                         {'>', "&gt;"},
-                                         {'"', "&quot;"},
-                                         {'\'', "&#39;"}});
+  return replaced(clean(text, longest), in_html);
 }
 
 std::string for_script(std::string_view json) {
-  return replaced(json, {{'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}});
+  return replaced(json, [](char c) -> std::string_view {
+    return c == '<' ? "\\u003c" : c == '>' ? "\\u003e" : c == '&' ? "\\u0026" : "";
+  });
 }
 
 std::string shown(std::optional<double> number) {

@@ -135,7 +135,10 @@ std::vector<std::string> what_differs(const RankedRuns& result) {
   std::vector<std::string> out;
   if (std::ranges::any_of(classes, [&](auto each) { return each != classes.front(); })) out.push_back("size");
   if (differs([&](const auto* p) { return p->run.model.seq != first.model.seq; })) out.push_back("sequence length");
-  if (differs([&](const auto* p) { return plan::machine_of(p->run) != plan::machine_of(first); })) out.push_back("machine");
+  const auto is_elsewhere = [&](const auto* p) {
+    return p->run.partition != first.partition && plan::machine_of(p->run) != plan::machine_of(first);
+  };
+  if (differs(is_elsewhere)) out.push_back("machine");
   return out;
 }
 
