@@ -27,6 +27,6 @@ TEST_CASE("a trainer reads its settings from run.json", "[runtime][settings]") {
   CHECK(bucket.or_default(*run) == 0.5);
   CHECK(unset.or_default(*run) == 25);
   CHECK_THROWS_AS(unset(*run), std::out_of_range);
-  CHECK_THROWS_AS(plan::Integer{"dtype", ""}(*run), std::invalid_argument);
+  CHECK_THROWS_AS((plan::Integer{"dtype", ""}(*run)), std::invalid_argument);
   CHECK_THROWS_WITH(settings.recompute(*run), "run.json: settings.recompute: is missing");
 }
