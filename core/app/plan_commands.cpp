@@ -143,7 +143,9 @@ Ending write_and_show(App& app, const PlannedExperiment& planned, const RunArgum
   std::optional<tables::Standings> end;
   auto launched = launch_runs(app, session, planned, arguments, end, console);
   if (json) {
-    if (end) answer.sections.push_back(tables::status_runs("status", {*end}));
+    std::vector<tables::Standings> all;  // outlives the table of it
+    if (end) all.push_back(*end);
+    if (end) answer.sections.push_back(tables::status_runs("status", all));
     asked.common.give(answer, console);
   }
   const auto verdict = verdict_on(result);

@@ -198,7 +198,7 @@ static std::string title_text(const std::string& title, const Screen& screen) {
   const auto first = title.substr(0, end), rest = std::string(trim(title.substr(end)));
   const auto more = rest.empty() ? "" : paragraphs(title.substr(end + 1), screen);
   if (screen.markdown) return "# " + markdown_text(first) + "\n" + (more.empty() ? "" : "\n") + more;
-  return paint(first, "1", screen) + "\n" + more;
+  return paint(trim(wrap(first + "\n", screen)), "1", screen) + "\n" + more;
 }
 
 std::string text(const Answer& answer, const Screen& screen) {

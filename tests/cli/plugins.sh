@@ -97,7 +97,7 @@ with_slurm run small.lua -y --detach
 exits 0 'the second time'
 same 1 "$(submitted | wc -l)" 'the second time nothing is submitted'
 with_slurm status small --format csv
-has "$out" ',pending,none,waiting for free nodes,1000,' 'a run that waits'
+has "$out" ',pending,none,waiting for free nodes,false,1000,' 'a run that waits'
 printf '#!/bin/sh\nexit 1\n' >"$fake/scontrol"
 experiment away 1 >away.lua
 with_slurm run away.lua

@@ -26,7 +26,7 @@ done
 orch run "$ORCH_HOME/experiments/bloom7b_days.lua" --runs runs --format md
 exits 0 "bloom7b_days as Markdown"
 for strategy in '| fsdp ' '| deepspeed stage=1 ' '| deepspeed stage=2 ' '| deepspeed stage=3 ' \
-  '| ddp engine=framework ' '| ddp compression=powersgd '; do
+  '| ddp | ' '| ddp compression=powersgd '; do
   for gpus in 2 4 8 16 32 48; do
     if ! grep -q "| $gpus |" <<<"$(grep -F "$strategy" "$work/out")"; then
       bad "bloom7b_days: $strategy on $gpus GPUs"

@@ -152,7 +152,7 @@ for format in table csv md; do
   PATH=$work/no_programs "$orch_program" plan both.lua --format "$format" >"$work/out" 2>&1 || code=$?
   exits 0 "stdout and stderr in one file, $format"
   has "$(sed 's/1 run rejected.*/END/; /END/q' "$work/out")" 'gpt-1.3b' "the table is above what was rejected, $format"
-  has "$(tail -n 7 "$work/out")" '1 run rejected, by reason' "what was rejected is below, $format"
+  has "$(tail -n 12 "$work/out")" '1 run rejected, by reason' "what was rejected is below, $format"
 done
 code=0
 sed 's/"dgx-a100", gpus = 8/"local", gpus = 1/; s/global_batch/micro_batch = 8, global_batch/
